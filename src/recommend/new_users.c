@@ -62,7 +62,7 @@ typedef struct prior {
 /* ---- The prior ------------------------------------------------------------------------------------------ */
 
 static fold_loss loss_of(const furrow_recommender *r) {
-  switch (fw_scorer_plan(r->scorer)->graph.loss) {
+  switch (r->scorer->plan->graph.loss) {
   case FW_LOSS_L2:
   case FW_LOSS_HUBER: return FOLD_SQUARES;
   case FW_LOSS_LOG:
@@ -274,7 +274,7 @@ static furrow_status take_event(void *user, const fw_table_cell *who, const fw_t
     to->info.unknown_items += item->kind != FW_TABLE_MISSING;
     return FURROW_OK;
   }
-  const fw_data_conf *data = &fw_scorer_plan(of->r->scorer)->data;
+  const fw_data_conf *data = &of->r->scorer->plan->data;
   FW_TRY(fw_grow((void **)&to->events, &to->event_capacity, to->event_count + 1, sizeof *to->events, err));
   to->events[to->event_count] = (event){.name = to->names.size,
                                         .order = to->event_count,

@@ -165,7 +165,7 @@ enum { SCALE_USERS = 256 };
 
 /* Whether the graph has nothing but layers whose sum the vectors are. */
 static bool is_sum(const furrow_scorer *scorer) {
-  const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
+  const fw_graph *graph = &scorer->plan->graph;
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
     const bool input = layer->type == FW_LAYER_INPUT && layer->activation == FW_ACTIVATION_IDENTITY;
@@ -177,7 +177,7 @@ static bool is_sum(const furrow_scorer *scorer) {
 }
 
 static bool has_cross(const furrow_scorer *scorer) {
-  const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
+  const fw_graph *graph = &scorer->plan->graph;
   for (size_t i = 0; i < graph->count; i++)
     if (graph->layers[i].type == FW_LAYER_EMBEDDING) return true;
   return false;
@@ -186,7 +186,7 @@ static bool has_cross(const furrow_scorer *scorer) {
 static void find_kind(furrow_recommender *r) {
   double weight = 0;
   r->kind = FW_VECTORS_NONE;
-  if (fw_scorer_forest(r->scorer)) return;
+  if (r->scorer->forest) return;
   if (furrow_scorer_vector_size(r->scorer, &r->d, NULL) == FURROW_OK) {
     r->kind = is_sum(r->scorer) ? FW_VECTORS_ALL : FW_VECTORS_PART;
   } else if (is_sum(r->scorer) && !has_cross(r->scorer) &&

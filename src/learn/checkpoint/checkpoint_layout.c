@@ -1,18 +1,20 @@
-/* learn/checkpoint/checkpoint_layout.c: the bytes of a checkpoint: what is where, and whether it is right. */
+/* learn/checkpoint/checkpoint_layout.c: epochs as bytes; the folder of checkpoints: names of files, whose it is, and
+ * what killed trainings left in it. */
 #include "learn/checkpoint/checkpoint_layout.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
+#include <sys/stat.h>
 
-#include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/dir_names.h"
 #include "io/input.h"
+#include "io/target.h"
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint) {
   fw_free(checkpoint->history);
@@ -107,7 +109,7 @@ furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint6
 }
 
 /* Whether it is the name of a part; what may follow it in the name is up to the caller. */
-bool fw_checkpoint_is_part(const char *name, uint64_t *id, const char **end) {
+static bool is_part(const char *name, uint64_t *id, const char **end) {
   static const char start[] = FW_CHECKPOINT_NAME ".";
   char digits[17] = "";
   int length = 0;
@@ -122,18 +124,7 @@ bool fw_checkpoint_is_part(const char *name, uint64_t *id, const char **end) {
   return true;
 }
 
-/* ---- Checks ---------------------------------------------------------------------------------------------------- */
-
-furrow_status fw_checkpoint_damaged(furrow_error *err, uint64_t offset, const char *format, ...) {
-  char text[192];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  fw_fail(err, FURROW_E_FORMAT, "%s", text);
-  if (err) err->offset = offset;
-  return FURROW_E_FORMAT;
-}
+/* ---- The folder ------------------------------------------------------------------------------------------------ */
 
 /* Refuses other files, which may be large, by their first bytes. */
 furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) {
@@ -144,109 +135,91 @@ furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) {
   furrow_status status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
   fw_input_close(input);
   if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
-  return fw_checkpoint_damaged(err, 0, "not a checkpoint of a training");
+  fw_fail(err, FURROW_E_FORMAT, "not a checkpoint of a training");
+  if (err) err->offset = 0;
+  return FURROW_E_FORMAT;
 }
 
-bool fw_checkpoint_is_in_parts(const unsigned char *header) {
-  return fw_get_le32(header + FW_AT_VERSION) == FW_CHECKPOINT_PARTS_VERSION;
+furrow_status fw_checkpoint_make_folder(const char *folder, furrow_error *err) {
+  if (mkdir(folder, 0777) == 0 || errno == EEXIST) return fw_path_sync_names(folder, err);
+  furrow_status status = fw_fail_errno(err, errno == ENOENT ? FURROW_E_NOT_FOUND : FURROW_E_IO, errno,
+                                       "cannot make the folder of a checkpoint");
+  fw_error_set_file(err, folder);
+  return status;
 }
 
-/* Magic, version, and what the header says of itself and of the file's size. */
-furrow_status fw_checkpoint_check_fields(const unsigned char *bytes, uint64_t size, bool part, furrow_error *err) {
-  const char *magic = part ? FW_CHECKPOINT_PART_MAGIC : FW_CHECKPOINT_MAGIC;
-  if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, magic, 8) != 0)
-    return fw_checkpoint_damaged(err, 0, "not a %s of a training", part ? "checkpoint's part" : "checkpoint");
-  const uint32_t version = fw_get_le32(bytes + FW_AT_VERSION);
-  if (version != FW_CHECKPOINT_PARTS_VERSION && (part || version != FW_CHECKPOINT_VERSION))
-    return fw_checkpoint_damaged(err, FW_AT_VERSION, "the checkpoint is of version %" PRIu32 ", this reads version %d",
-                                 version, FW_CHECKPOINT_VERSION);
-  if (fw_get_le64(bytes + FW_AT_HEADER_DIGEST) != XXH3_64bits(bytes, FW_AT_HEADER_DIGEST))
-    return fw_checkpoint_damaged(err, FW_AT_HEADER_DIGEST, "the checkpoint is damaged: its header's digest is wrong");
-  if ((version == FW_CHECKPOINT_VERSION || part) && fw_get_le32(bytes + FW_AT_RANKS))
-    return fw_checkpoint_damaged(err, FW_AT_RANKS, "unused bytes of the checkpoint's header are not 0");
-  const uint64_t payload = fw_get_le64(bytes + FW_AT_PAYLOAD_BYTES), have = size - FW_CHECKPOINT_HEADER;
-  if (payload != have)
-    return fw_checkpoint_damaged(
-        err, FW_AT_PAYLOAD_BYTES,
-        "the checkpoint is cut short or too long: %" PRIu64 " bytes follow its header, not %" PRIu64, have, payload);
-  return FURROW_OK;
+static furrow_status lock_folder(furrow_file_lock **lock, const char *folder, furrow_error *err) {
+  FW_TRY(fw_checkpoint_make_folder(folder, err));
+  return furrow_file_lock_open(lock, folder, err);
 }
 
-furrow_status fw_checkpoint_check_digest(const unsigned char *header, uint64_t digest, furrow_error *err) {
-  if (fw_get_le64(header + FW_AT_PAYLOAD_DIGEST) == digest) return FURROW_OK;
-  return fw_checkpoint_damaged(err, FW_AT_PAYLOAD_DIGEST, "the checkpoint is damaged: its digest is wrong");
+furrow_status fw_checkpoint_lock(furrow_file_lock **lock, const char *folder, const furrow_comm *comm,
+                                 furrow_error *err) {
+  return fw_comm_share_status(comm, fw_comm_is_first(comm) ? lock_folder(lock, folder, err) : FURROW_OK, err);
 }
 
-/* The three parts of the payload must add up to it. */
-furrow_status fw_checkpoint_check_parts(const unsigned char *bytes, furrow_error *err) {
-  const uint64_t payload = fw_get_le64(bytes + FW_AT_PAYLOAD_BYTES);
-  const uint64_t epochs = fw_get_le32(bytes + FW_AT_EPOCHS), snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES);
-  const uint64_t best = fw_get_le64(bytes + FW_AT_BEST_BYTES);
-  if (epochs > payload / FW_CHECKPOINT_EPOCH)
-    return fw_checkpoint_damaged(err, FW_AT_EPOCHS, "more epochs than the bytes can hold");
-  const uint64_t left = payload - epochs * FW_CHECKPOINT_EPOCH;
-  if (snapshot > left || best != left - snapshot)
-    return fw_checkpoint_damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
-  if (fw_get_le32(bytes + FW_AT_BEST) > epochs)
-    return fw_checkpoint_damaged(err, FW_AT_BEST, "the best epoch is none of those that there were");
-  if (fw_get_le32(bytes + FW_AT_HALVINGS) > FW_HALVINGS_MAX)
-    return fw_checkpoint_damaged(err, FW_AT_HALVINGS, "the rate was halved more often than it ever is");
-  if (fw_get_le64(bytes + FW_AT_BEST_STEPS) > fw_get_le64(bytes + FW_AT_STEPS))
-    return fw_checkpoint_damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all");
-  const uint64_t ranks = fw_get_le32(bytes + FW_AT_RANKS);
-  if (fw_checkpoint_is_in_parts(bytes) &&
-      (ranks == 0 || best > 0 || snapshot != FW_CHECKPOINT_PARTS_ID + ranks * FW_CHECKPOINT_PART_RECORD))
-    return fw_checkpoint_damaged(err, FW_AT_RANKS, "the number of parts is not that of their records");
-  return FURROW_OK;
-}
-
-furrow_status fw_checkpoint_check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
-  FW_TRY(fw_checkpoint_check_fields(bytes, size, false, err));
-  FW_TRY(
-      fw_checkpoint_check_digest(bytes, XXH3_64bits(bytes + FW_CHECKPOINT_HEADER, size - FW_CHECKPOINT_HEADER), err));
-  return fw_checkpoint_check_parts(bytes, err);
-}
-
-furrow_status fw_checkpoint_check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops,
-                                       furrow_error *err) {
-  uint64_t fingerprint;
-  FW_TRY(fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err));
-  if (fw_get_le64(bytes + FW_AT_FINGERPRINT) == fingerprint &&
-      fw_get_le32(bytes + FW_AT_ELEMENT) == snapshot_ops->element)
-    return FURROW_OK;
-  fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with another configuration");
-  if (err) err->offset = FW_AT_FINGERPRINT;
-  return FURROW_E_STALE;
-}
-
-/* ---- Numbers --------------------------------------------------------------------------------------------------- */
-
-furrow_status fw_checkpoint_decode_history(const unsigned char *bytes, fw_checkpoint *checkpoint, furrow_error *err) {
-  const size_t epochs = fw_get_le32(bytes + FW_AT_EPOCHS);
-  void *memory;
-  FW_TRY(fw_alloc(&memory, epochs, sizeof *checkpoint->history, err));
-  checkpoint->history = memory;
-  checkpoint->epochs = epochs;
-  for (size_t i = 0; i < epochs; i++) {
-    const size_t at = FW_CHECKPOINT_HEADER + i * FW_CHECKPOINT_EPOCH;
-    if (fw_get_le32(bytes + at + 4) > 1)
-      return fw_checkpoint_damaged(err, at + 4, "the best epoch is none of those that there were");
-    fw_checkpoint_get_epoch(bytes + at, &checkpoint->history[i]);
-    const uint32_t number = checkpoint->history[i].shown.epoch;
-    if (number != i + 1)
-      return fw_checkpoint_damaged(err, at, "epoch %" PRIu32 " of the history is not %zu", number, i + 1);
+static furrow_status check_replaced(const char *folder, furrow_error *err) {
+  char *path = NULL;
+  FW_TRY(fw_checkpoint_name_file(&path, folder, err));
+  furrow_status status = fw_checkpoint_check_magic(path, err);
+  if (status == FURROW_E_NOT_FOUND) status = FURROW_OK;
+  if (status == FURROW_E_FORMAT) {
+    status = fw_fail(err, FURROW_E_EXISTS, "is in the way: it is not a checkpoint of a training");
+    fw_error_set_file(err, path);
   }
-  fw_epochs_link(checkpoint->history, epochs);
-  return FURROW_OK;
+  fw_free(path);
+  return status;
 }
 
-void fw_checkpoint_take_numbers(const unsigned char *header, fw_checkpoint *checkpoint) {
-  checkpoint->steps = fw_get_le64(header + FW_AT_STEPS);
-  checkpoint->best = fw_get_le32(header + FW_AT_BEST);
-  checkpoint->halvings = fw_get_le32(header + FW_AT_HALVINGS);
-  checkpoint->best_steps = fw_get_le64(header + FW_AT_BEST_STEPS);
+furrow_status fw_checkpoint_check_replaced(const char *folder, const furrow_comm *comm, furrow_error *err) {
+  return fw_comm_share_status(comm, fw_comm_is_first(comm) ? check_replaced(folder, err) : FURROW_OK, err);
 }
 
-const unsigned char *fw_checkpoint_table(const unsigned char *head) {
-  return head + FW_CHECKPOINT_HEADER + (size_t)fw_get_le32(head + FW_AT_EPOCHS) * FW_CHECKPOINT_EPOCH;
+/* ---- What is left over ----------------------------------------------------------------------------------------- */
+
+/* A part of another checkpoint than the one that is kept, or what a killed process left behind. */
+static bool is_left_over(void *user, const char *name) {
+  const fw_checkpoint_wanted *wanted = user;
+  static const char temporary[] = "." FW_CHECKPOINT_NAME ".furrow-";
+  uint64_t id = 0;
+  const char *end = "";
+  if (name[0] != '.')
+    return !wanted->damaged && is_part(name, &id, &end) && !*end && !(wanted->keeps && id == wanted->kept);
+  if (!wanted->all) return false;
+  return strncmp(name, temporary, sizeof temporary - 1) == 0 ||
+         (is_part(name + 1, &id, &end) && fw_target_is_temporary(name) && end[0] == '.');
+}
+
+furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted wanted, furrow_error *err) {
+  fw_dir_names left = {0};
+  furrow_status status = fw_dir_names_read(&left, folder, is_left_over, &wanted, err);
+  for (size_t i = 0; status == FURROW_OK && i < left.count; i++) {
+    char *path = NULL;
+    status = fw_path_join(&path, folder, left.names[i], err);
+    if (status == FURROW_OK) (void)remove(path);
+    if (status == FURROW_OK && i + 1 == left.count) status = fw_path_sync_names(path, err);
+    fw_free(path);
+  }
+  fw_dir_names_clear(&left);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+}
+
+/* Parts that the checkpoint does not name: their training was killed before it could. */
+static furrow_status tidy(const char *folder, furrow_error *err) {
+  fw_checkpoint_wanted wanted = {.all = true};
+  unsigned char *head = NULL;
+  char *path = NULL;
+  FW_TRY(fw_checkpoint_name_file(&path, folder, err));
+  const furrow_status status = fw_checkpoint_read_head(path, &head, err);
+  if (status == FURROW_OK && fw_checkpoint_is_in_parts(head))
+    wanted.kept = fw_get_le64(fw_checkpoint_table(head)), wanted.keeps = true;
+  wanted.damaged = status == FURROW_E_FORMAT;
+  fw_free(head);
+  fw_free(path);
+  if (status != FURROW_OK && status != FURROW_E_FORMAT && status != FURROW_E_NOT_FOUND) return status;
+  return fw_checkpoint_remove_left(folder, wanted, err);
+}
+
+furrow_status fw_checkpoint_tidy(const char *folder, const furrow_comm *comm, furrow_error *err) {
+  return fw_comm_share_status(comm, fw_comm_is_first(comm) ? tidy(folder, err) : FURROW_OK, err);
 }

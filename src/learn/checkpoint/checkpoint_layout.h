@@ -3,7 +3,7 @@
 #ifndef FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 #define FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 
-#include "io/input.h"
+#include "base/endian.h"
 #include "learn/checkpoint/checkpoint.h"
 
 /* Places of the header's fields. */
@@ -43,37 +43,15 @@ furrow_status fw_checkpoint_name_file(char **path, const char *folder, furrow_er
 /* The part of a rank lies beside the checkpoint: checkpoint.<id, 16 hexadecimal digits>.<rank>-of-<ranks> */
 furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint64_t id, unsigned rank, unsigned ranks,
                                       furrow_error *err) FURROW_MUST_USE;
-/* Whether it is the name of a part; *end is what follows it in the name. */
-bool fw_checkpoint_is_part(const char *name, uint64_t *id, const char **end);
-
-/* E_FORMAT at a byte of the file. */
-furrow_status fw_checkpoint_damaged(furrow_error *err, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Refuses other files, which may be large, by their first bytes. */
-furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) FURROW_MUST_USE;
-/* Magic, version, and what the header says of itself and of the file's size. */
-furrow_status fw_checkpoint_check_fields(const unsigned char *bytes, uint64_t size, bool part,
-                                         furrow_error *err) FURROW_MUST_USE;
-/* Whether the digest is that of the payload. */
-furrow_status fw_checkpoint_check_digest(const unsigned char *header, uint64_t digest,
-                                         furrow_error *err) FURROW_MUST_USE;
-/* The three parts of the payload must add up to it. */
-furrow_status fw_checkpoint_check_parts(const unsigned char *bytes, furrow_error *err) FURROW_MUST_USE;
-/* All three, of a file in memory. */
-furrow_status fw_checkpoint_check_header(const unsigned char *bytes, size_t size, furrow_error *err) FURROW_MUST_USE;
-/* E_STALE: it is of another configuration. */
-furrow_status fw_checkpoint_check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops,
-                                       furrow_error *err) FURROW_MUST_USE;
 
 /* Whether the parameters are in parts of several ranks. */
-bool fw_checkpoint_is_in_parts(const unsigned char *header);
+static inline bool fw_checkpoint_is_in_parts(const unsigned char *header) {
+  return fw_get_le32(header + FW_AT_VERSION) == FW_CHECKPOINT_PARTS_VERSION;
+}
 /* The records of the parts, behind header and history. */
-const unsigned char *fw_checkpoint_table(const unsigned char *head);
-furrow_status fw_checkpoint_decode_history(const unsigned char *bytes, fw_checkpoint *checkpoint,
-                                           furrow_error *err) FURROW_MUST_USE;
-void fw_checkpoint_take_numbers(const unsigned char *header, fw_checkpoint *checkpoint);
-
+static inline const unsigned char *fw_checkpoint_table(const unsigned char *head) {
+  return head + FW_CHECKPOINT_HEADER + (size_t)fw_get_le32(head + FW_AT_EPOCHS) * FW_CHECKPOINT_EPOCH;
+}
 /* Header, history and records of parts, checked. */
 furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) FURROW_MUST_USE;
 
@@ -87,10 +65,12 @@ typedef struct fw_checkpoint_wanted {
   uint64_t kept;
 } fw_checkpoint_wanted;
 
+/* Refuses other files, which may be large, by their first bytes. */
+furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Makes it where there is none. */
 furrow_status fw_checkpoint_make_folder(const char *folder, furrow_error *err) FURROW_MUST_USE;
 /* What stays does no harm. */
-furrow_status fw_checkpoint_remove_left(const char *folder, const fw_checkpoint_wanted *wanted,
+furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted wanted,
                                         furrow_error *err) FURROW_MUST_USE;
 
 #endif

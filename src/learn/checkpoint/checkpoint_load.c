@@ -1,6 +1,8 @@
 /* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all; or
  * only what it says of itself. */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
@@ -11,6 +13,114 @@
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "learn/checkpoint/checkpoint_layout.h"
+
+/* ---- Checks ---------------------------------------------------------------------------------------------------- */
+
+/* E_FORMAT at a byte of the file. */
+__attribute__((format(printf, 3, 4))) static furrow_status damaged(furrow_error *err, uint64_t offset,
+                                                                   const char *format, ...) {
+  char text[192];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  fw_fail(err, FURROW_E_FORMAT, "%s", text);
+  if (err) err->offset = offset;
+  return FURROW_E_FORMAT;
+}
+
+/* Magic, version, and what the header says of itself and of the file's size. */
+static furrow_status check_fields(const unsigned char *bytes, uint64_t size, bool part, furrow_error *err) {
+  const char *magic = part ? FW_CHECKPOINT_PART_MAGIC : FW_CHECKPOINT_MAGIC;
+  if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, magic, 8) != 0)
+    return damaged(err, 0, "not a %s of a training", part ? "checkpoint's part" : "checkpoint");
+  const uint32_t version = fw_get_le32(bytes + FW_AT_VERSION);
+  if (version != FW_CHECKPOINT_PARTS_VERSION && (part || version != FW_CHECKPOINT_VERSION))
+    return damaged(err, FW_AT_VERSION, "the checkpoint is of version %" PRIu32 ", this reads version %d", version,
+                   FW_CHECKPOINT_VERSION);
+  if (fw_get_le64(bytes + FW_AT_HEADER_DIGEST) != XXH3_64bits(bytes, FW_AT_HEADER_DIGEST))
+    return damaged(err, FW_AT_HEADER_DIGEST, "the checkpoint is damaged: its header's digest is wrong");
+  if ((version == FW_CHECKPOINT_VERSION || part) && fw_get_le32(bytes + FW_AT_RANKS))
+    return damaged(err, FW_AT_RANKS, "unused bytes of the checkpoint's header are not 0");
+  const uint64_t payload = fw_get_le64(bytes + FW_AT_PAYLOAD_BYTES), have = size - FW_CHECKPOINT_HEADER;
+  if (payload != have)
+    return damaged(err, FW_AT_PAYLOAD_BYTES,
+                   "the checkpoint is cut short or too long: %" PRIu64 " bytes follow its header, not %" PRIu64, have,
+                   payload);
+  return FURROW_OK;
+}
+
+/* Whether the digest is that of the payload. */
+static furrow_status check_digest(const unsigned char *header, uint64_t digest, furrow_error *err) {
+  if (fw_get_le64(header + FW_AT_PAYLOAD_DIGEST) == digest) return FURROW_OK;
+  return damaged(err, FW_AT_PAYLOAD_DIGEST, "the checkpoint is damaged: its digest is wrong");
+}
+
+/* The three parts of the payload must add up to it. */
+static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) {
+  const uint64_t payload = fw_get_le64(bytes + FW_AT_PAYLOAD_BYTES);
+  const uint64_t epochs = fw_get_le32(bytes + FW_AT_EPOCHS), snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES);
+  const uint64_t best = fw_get_le64(bytes + FW_AT_BEST_BYTES);
+  if (epochs > payload / FW_CHECKPOINT_EPOCH) return damaged(err, FW_AT_EPOCHS, "more epochs than the bytes can hold");
+  const uint64_t left = payload - epochs * FW_CHECKPOINT_EPOCH;
+  if (snapshot > left || best != left - snapshot)
+    return damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
+  if (fw_get_le32(bytes + FW_AT_BEST) > epochs)
+    return damaged(err, FW_AT_BEST, "the best epoch is none of those that there were");
+  if (fw_get_le32(bytes + FW_AT_HALVINGS) > FW_HALVINGS_MAX)
+    return damaged(err, FW_AT_HALVINGS, "the rate was halved more often than it ever is");
+  if (fw_get_le64(bytes + FW_AT_BEST_STEPS) > fw_get_le64(bytes + FW_AT_STEPS))
+    return damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all");
+  const uint64_t ranks = fw_get_le32(bytes + FW_AT_RANKS);
+  if (fw_checkpoint_is_in_parts(bytes) &&
+      (ranks == 0 || best > 0 || snapshot != FW_CHECKPOINT_PARTS_ID + ranks * FW_CHECKPOINT_PART_RECORD))
+    return damaged(err, FW_AT_RANKS, "the number of parts is not that of their records");
+  return FURROW_OK;
+}
+
+/* All three, of a file in memory. */
+static furrow_status check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
+  FW_TRY(check_fields(bytes, size, false, err));
+  FW_TRY(check_digest(bytes, XXH3_64bits(bytes + FW_CHECKPOINT_HEADER, size - FW_CHECKPOINT_HEADER), err));
+  return check_parts(bytes, err);
+}
+
+/* E_STALE: it is of another configuration. */
+static furrow_status check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  uint64_t fingerprint;
+  FW_TRY(fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err));
+  if (fw_get_le64(bytes + FW_AT_FINGERPRINT) == fingerprint &&
+      fw_get_le32(bytes + FW_AT_ELEMENT) == snapshot_ops->element)
+    return FURROW_OK;
+  fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with another configuration");
+  if (err) err->offset = FW_AT_FINGERPRINT;
+  return FURROW_E_STALE;
+}
+
+static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *checkpoint, furrow_error *err) {
+  const size_t epochs = fw_get_le32(bytes + FW_AT_EPOCHS);
+  FW_TRY(FW_ALLOC(&checkpoint->history, epochs, err));
+  checkpoint->epochs = epochs;
+  for (size_t i = 0; i < epochs; i++) {
+    const size_t at = FW_CHECKPOINT_HEADER + i * FW_CHECKPOINT_EPOCH;
+    if (fw_get_le32(bytes + at + 4) > 1) return damaged(err, at + 4, "the best epoch is none of those that there were");
+    fw_checkpoint_get_epoch(bytes + at, &checkpoint->history[i]);
+    const uint32_t number = checkpoint->history[i].shown.epoch;
+    if (number != i + 1) return damaged(err, at, "epoch %" PRIu32 " of the history is not %zu", number, i + 1);
+  }
+  fw_epochs_link(checkpoint->history, epochs);
+  return FURROW_OK;
+}
+
+static void take_numbers(const unsigned char *header, fw_checkpoint *checkpoint) {
+  checkpoint->steps = fw_get_le64(header + FW_AT_STEPS);
+  checkpoint->best = fw_get_le32(header + FW_AT_BEST);
+  checkpoint->halvings = fw_get_le32(header + FW_AT_HALVINGS);
+  checkpoint->best_steps = fw_get_le64(header + FW_AT_BEST_STEPS);
+}
+
+/* ---- From memory ---------------------------------------------------------------------------------------------------
+ */
 
 /* The net or forest itself, and the bytes of the best epoch. */
 static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
@@ -30,12 +140,12 @@ static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint 
 /* Into a checkpoint of zeros, to be cleared if this fails. */
 static furrow_status decode(const unsigned char *bytes, size_t size, fw_checkpoint *made,
                             const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
-  FW_TRY(fw_checkpoint_check_header(bytes, size, err));
-  FW_TRY(fw_checkpoint_check_plan(bytes, snapshot_ops, err));
+  FW_TRY(check_header(bytes, size, err));
+  FW_TRY(check_plan(bytes, snapshot_ops, err));
   if (fw_checkpoint_is_in_parts(bytes))
-    return fw_checkpoint_damaged(err, FW_AT_RANKS, "the checkpoint has its parameters in other files");
-  FW_TRY(fw_checkpoint_decode_history(bytes, made, err));
-  fw_checkpoint_take_numbers(bytes, made);
+    return damaged(err, FW_AT_RANKS, "the checkpoint has its parameters in other files");
+  FW_TRY(decode_history(bytes, made, err));
+  take_numbers(bytes, made);
   return decode_snapshots(bytes, made, snapshot_ops, err);
 }
 
@@ -76,14 +186,14 @@ static furrow_status open_file(opened_file *file, const char *path, furrow_error
 static furrow_status read_bytes(const void *input, uint64_t at, void *bytes, size_t size, furrow_error *err) {
   size_t got = 0;
   FW_TRY(fw_input_read_at(input, bytes, size, at, &got, err));
-  return got == size ? FURROW_OK : fw_checkpoint_damaged(err, at + got, "the checkpoint ends while it is read");
+  return got == size ? FURROW_OK : damaged(err, at + got, "the checkpoint ends while it is read");
 }
 
 static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t *digest, furrow_error *err) {
   enum { PIECE = 1 << 18 };
   XXH3_state_t *hash = XXH3_createState();
-  void *piece = NULL;
-  furrow_status status = hash ? fw_alloc(&piece, PIECE, 1, err) : fw_fail_memory(err, 576);
+  unsigned char *piece = NULL;
+  furrow_status status = hash ? FW_ALLOC(&piece, PIECE, err) : fw_fail_memory(err, 576);
   if (status == FURROW_OK) XXH3_64bits_reset(hash);
   for (uint64_t at = FW_CHECKPOINT_HEADER, n; status == FURROW_OK && at < size; at += n) {
     n = size - at < PIECE ? size - at : PIECE;
@@ -99,14 +209,14 @@ static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t 
 /* Header, history and records: all of a file that names parts, the beginning of a whole one. */
 static furrow_status read_head(const opened_file *file, unsigned char **head, furrow_error *err) {
   const unsigned char *header = file->header;
-  FW_TRY(fw_checkpoint_check_fields(header, file->size, false, err));
-  FW_TRY(fw_checkpoint_check_parts(header, err));
+  FW_TRY(check_fields(header, file->size, false, err));
+  FW_TRY(check_parts(header, err));
   const bool in_parts = fw_checkpoint_is_in_parts(header);
   const uint64_t snapshots = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES) + fw_get_le64(header + FW_AT_BEST_BYTES);
   const size_t kept = (size_t)(file->size - (in_parts ? 0 : snapshots));
-  FW_TRY(fw_alloc((void **)head, kept, 1, err));
+  FW_TRY(FW_ALLOC(head, kept, err));
   FW_TRY(read_bytes(file->input, 0, *head, kept, err));
-  return in_parts ? fw_checkpoint_check_header(*head, kept, err) : FURROW_OK;
+  return in_parts ? check_header(*head, kept, err) : FURROW_OK;
 }
 
 furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
@@ -126,7 +236,7 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
 static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
   opened_file file = {0};
   furrow_status status = open_file(&file, path, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)bytes, (size_t)file.size, 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(bytes, (size_t)file.size, err);
   if (status == FURROW_OK) status = fw_input_read_at(file.input, *bytes, (size_t)file.size, 0, size, err);
   fw_input_close(file.input);
   return status;
@@ -156,22 +266,22 @@ typedef struct opened_part {
 static furrow_status check_part(const loading *l, unsigned rank, const opened_part *part, furrow_error *err) {
   const unsigned char *header = part->file.header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
                                                              (size_t)rank * FW_CHECKPOINT_PART_RECORD;
-  FW_TRY(fw_checkpoint_check_fields(header, part->file.size, true, err));
+  FW_TRY(check_fields(header, part->file.size, true, err));
   const uint32_t its_rank = fw_get_le32(header + FW_AT_PART_RANK), ranks = fw_get_le32(header + FW_AT_PART_RANKS);
   if (its_rank != rank || ranks != l->parts)
-    return fw_checkpoint_damaged(err, FW_AT_PART_RANK, "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank,
-                                 ranks, rank, l->parts);
+    return damaged(err, FW_AT_PART_RANK, "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank, ranks, rank,
+                   l->parts);
   if (memcmp(header + FW_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
       memcmp(header + FW_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
       memcmp(header + FW_AT_FINGERPRINT, l->head + FW_AT_FINGERPRINT, 16) != 0 ||
       memcmp(header + FW_AT_ELEMENT, l->head + FW_AT_ELEMENT, 4) != 0)
-    return fw_checkpoint_damaged(err, FW_AT_PART_ID, "the part is of another checkpoint");
+    return damaged(err, FW_AT_PART_ID, "the part is of another checkpoint");
   const uint64_t payload = part->file.size - FW_CHECKPOINT_HEADER,
                  snapshot = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES);
   if (snapshot > payload || fw_get_le64(header + FW_AT_BEST_BYTES) != payload - snapshot)
-    return fw_checkpoint_damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
+    return damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
   if (fw_get_le32(header + FW_AT_PART_UNUSED))
-    return fw_checkpoint_damaged(err, FW_AT_PART_UNUSED, "unused bytes of the checkpoint's header are not 0");
+    return damaged(err, FW_AT_PART_UNUSED, "unused bytes of the checkpoint's header are not 0");
   return FURROW_OK;
 }
 
@@ -185,7 +295,7 @@ static furrow_status open_part(const loading *l, unsigned rank, opened_part *par
     status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
   if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
   if (status == FURROW_OK && !l->in_parts && memcmp(part->file.header, l->head, FW_CHECKPOINT_HEADER) != 0)
-    status = fw_checkpoint_damaged(err, 0, "the checkpoint was replaced while it was read");
+    status = damaged(err, 0, "the checkpoint was replaced while it was read");
   part->start = FW_CHECKPOINT_HEADER + (l->in_parts ? 0 : history);
   part->snapshot_bytes = fw_get_le64(part->file.header + FW_AT_SNAPSHOT_BYTES);
   part->best_bytes = fw_get_le64(part->file.header + FW_AT_BEST_BYTES);
@@ -196,7 +306,7 @@ static furrow_status verify_part(loading *l, unsigned rank, opened_part *part, f
   uint64_t digest = 0;
   FW_TRY(open_part(l, rank, part, err));
   FW_TRY(digest_file(part->file.input, part->file.size, &digest, err));
-  return fw_checkpoint_check_digest(part->file.header, digest, err);
+  return check_digest(part->file.header, digest, err);
 }
 
 /* This rank's features of a part, now or of the best epoch. */
@@ -205,7 +315,7 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
   FW_TRY(open_part(l, rank, part, err));
   if (rank == 0) l->has_best = part->best_bytes > 0;
   if (l->has_best != (part->best_bytes > 0))
-    return fw_checkpoint_damaged(err, FW_AT_BEST_BYTES, "some parts have a best epoch, and some have none");
+    return damaged(err, FW_AT_BEST_BYTES, "some parts have a best epoch, and some have none");
   if (best && !l->has_best) return FURROW_OK;
   fw_snapshot_range range = {.read = read_bytes, .from = part->file.input, .rank = rank, .ranks = l->parts};
   range.begin = part->start + (best ? part->snapshot_bytes : 0);
@@ -248,7 +358,7 @@ static furrow_status take_all(loading *l, fw_checkpoint *made, furrow_error *err
   taken = 0;
   FW_TRY(take_parts(l, false, &taken, err));
   if (ops->count(ops->object) == taken) return FURROW_OK;
-  return fw_checkpoint_damaged(err, FW_AT_BEST, "the best epoch has features that the last one does not have");
+  return damaged(err, FW_AT_BEST, "the best epoch has features that the last one does not have");
 }
 
 /* Every rank checks some files; then each reads its own features from all. */
@@ -266,9 +376,9 @@ static furrow_status load_head(loading *l, fw_checkpoint *made, furrow_error *er
   FW_TRY(fw_checkpoint_read_head(l->path, &l->head, err));
   l->in_parts = fw_checkpoint_is_in_parts(l->head);
   l->parts = l->in_parts ? fw_get_le32(l->head + FW_AT_RANKS) : 1;
-  FW_TRY(fw_checkpoint_check_plan(l->head, l->snapshot_ops, err));
-  fw_checkpoint_take_numbers(l->head, made);
-  return fw_checkpoint_decode_history(l->head, made, err);
+  FW_TRY(check_plan(l->head, l->snapshot_ops, err));
+  take_numbers(l->head, made);
+  return decode_history(l->head, made, err);
 }
 
 static furrow_status load_by_part(loading *l, fw_checkpoint *made, furrow_error *err) {
@@ -311,10 +421,9 @@ static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, co
 /* All ranks go on from the checkpoint that the first one finds, or none does. */
 static furrow_status find_checkpoint(const char *path, const furrow_comm *comm, furrow_error *err) {
   struct stat info;
-  uint32_t found = FURROW_OK;
   furrow_status status = fw_path_stat(path, &info, err);
   if (comm->ranks == 1) return status;
-  found = (uint32_t)status;
+  uint32_t found = (uint32_t)status;
   FW_TRY(comm->broadcast(comm, &found, sizeof found, 0, err));
   if (status == (furrow_status)found) return status;
   status = fw_fail(err, FURROW_E_STATE, "%s a checkpoint that the first process %s",
@@ -358,8 +467,8 @@ static uint64_t bytes_of_parts(const unsigned char *bytes) {
 
 static furrow_status inspect(const unsigned char *bytes, size_t size, inspected *made, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
-  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
-  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &checkpoint, err);
+  furrow_status status = check_header(bytes, size, err);
+  if (status == FURROW_OK) status = decode_history(bytes, &checkpoint, err);
   if (status == FURROW_OK) {
     made->info = (furrow_checkpoint_info){.bytes = size + bytes_of_parts(bytes),
                                           .number_size = fw_get_le32(bytes + FW_AT_ELEMENT),
@@ -381,16 +490,16 @@ furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const c
   char *file = NULL;
   unsigned char *bytes = NULL;
   size_t size = 0;
-  void *made = NULL;
+  inspected *made = NULL;
   const bool folder = fw_path_stat(path, &found, NULL) == FURROW_OK && S_ISDIR(found.st_mode);
   furrow_status status =
       folder ? fw_checkpoint_name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&made, 1, sizeof(inspected), err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&made, 1, err);
   if (status == FURROW_OK) status = fw_checkpoint_check_magic(file, err);
   if (status == FURROW_OK) status = read_file(file, &bytes, &size, err);
   if (status == FURROW_OK) status = inspect(bytes, size, made, err);
   if (status == FURROW_OK)
-    *info = &((inspected *)made)->info;
+    *info = &made->info;
   else
     fw_free(made);
   if (status != FURROW_OK && file) fw_error_set_file(err, file);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"
@@ -123,11 +122,10 @@ static furrow_status write_file(const char *path, file_kind kind, saving *s, uns
 /* One process writes all: it is alone, or all have the same. */
 static furrow_status save_whole(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
-  furrow_status status = FURROW_OK;
-  if (!fw_comm_is_first(s->comm)) return status;
-  status = fw_checkpoint_make_folder(s->folder, err);
-  if (status == FURROW_OK) status = write_file(s->path, WHOLE, s, header, err);
-  return status == FURROW_OK ? fw_checkpoint_remove_left(s->folder, &(fw_checkpoint_wanted){0}, err) : status;
+  if (!fw_comm_is_first(s->comm)) return FURROW_OK;
+  FW_TRY(fw_checkpoint_make_folder(s->folder, err));
+  FW_TRY(write_file(s->path, WHOLE, s, header, err));
+  return fw_checkpoint_remove_left(s->folder, (fw_checkpoint_wanted){0}, err);
 }
 
 /* A number that no other checkpoint in the folder has. */
@@ -150,8 +148,8 @@ static furrow_status gather_table(saving *s, const unsigned char *header, furrow
   memcpy(record, header + FW_AT_PAYLOAD_BYTES, 8);
   memcpy(record + 8, header + FW_AT_PAYLOAD_DIGEST, 8);
   s->table_bytes = FW_CHECKPOINT_PARTS_ID + (size_t)s->comm->ranks * FW_CHECKPOINT_PART_RECORD;
-  furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
+  furrow_status status = FW_ALLOC(&s->table, s->table_bytes, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&sizes, s->comm->ranks, err);
   status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) {
     for (unsigned r = 0; r < s->comm->ranks; r++) sizes[r] = sizeof record;
@@ -166,13 +164,9 @@ static furrow_status gather_table(saving *s, const unsigned char *header, furrow
  * then the parts stay, and the next checkpoint removes those that are not its own. */
 static furrow_status commit_parts(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
-  furrow_status status = FURROW_OK;
-  if (fw_comm_is_first(s->comm)) {
-    status = write_file(s->path, COMMIT, s, header, err);
-    const fw_checkpoint_wanted others = {.keeps = true, .kept = s->id};
-    if (status == FURROW_OK) status = fw_checkpoint_remove_left(s->folder, &others, err);
-  }
-  return fw_comm_share_status(s->comm, status, err);
+  if (!fw_comm_is_first(s->comm)) return FURROW_OK;
+  FW_TRY(write_file(s->path, COMMIT, s, header, err));
+  return fw_checkpoint_remove_left(s->folder, (fw_checkpoint_wanted){.keeps = true, .kept = s->id}, err);
 }
 
 static furrow_status save_parts(saving *s, furrow_error *err) {
@@ -188,7 +182,7 @@ static furrow_status save_parts(saving *s, furrow_error *err) {
   status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) status = gather_table(s, header, err);
   if (status == FURROW_OK)
-    status = commit_parts(s, err);
+    status = fw_comm_share_status(s->comm, commit_parts(s, err), err);
   else if (part)
     (void)remove(part);
   fw_free(part);

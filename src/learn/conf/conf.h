@@ -251,7 +251,7 @@ typedef struct fw_forest_conf {
 } fw_forest_conf;
 
 /* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
-typedef struct fw_rank_conf {
+typedef struct fw_ranking_conf {
   const uint64_t *user_fields, *item_fields; /* the id's field first */
   size_t user_field_count, item_field_count; /* 0: not set */
   uint32_t negatives;                        /* 0: by the loss; none without a ranking loss */
@@ -260,7 +260,7 @@ typedef struct fw_rank_conf {
   int64_t hour_field;                        /* -1: not set */
   bool has_positive_from;
   double positive_from; /* labels from here on are positives; not set: those above 0 */
-} fw_rank_conf;
+} fw_ranking_conf;
 
 /* A conf, resolved: everything that training needs. */
 typedef struct fw_plan {
@@ -269,7 +269,7 @@ typedef struct fw_plan {
   fw_train_conf train;
   fw_graph graph;
   fw_forest_conf forest;
-  fw_rank_conf rank;
+  fw_ranking_conf rank;
   bool open_fields, open_classes; /* not known before the data is: the graph has the fewest there can be */
   void *memory;
 } fw_plan;
@@ -287,6 +287,8 @@ furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, fu
  * version. */
 furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                  furrow_error *err) FURROW_MUST_USE;
+/* The configuration that a model's graph.json gives. */
+furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 

@@ -426,7 +426,7 @@ static furrow_status plan_trees(plan_memory *memory, const furrow_learn_conf *co
 
 /* ---- Users and items ---- */
 
-static furrow_status check_apart(const fw_rank_conf *rank, furrow_error *err) {
+static furrow_status check_apart(const fw_ranking_conf *rank, furrow_error *err) {
   for (size_t i = 0; i < rank->user_field_count; i++)
     for (size_t k = 0; k < rank->item_field_count; k++)
       if (rank->user_fields[i] == rank->item_fields[k])
@@ -458,7 +458,7 @@ static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
 /* Drawn rows are negatives of two classes. */
 static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_NEGATIVE_SAMPLING, FW_KEY_POSITIVE_FROM};
-  const fw_rank_conf *rank = &plan->rank;
+  const fw_ranking_conf *rank = &plan->rank;
   for (size_t i = 0; rank->negatives == 0 && i < sizeof keys / sizeof *keys; i++)
     if (fw_conf_is_set(conf, keys[i]))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s goes with negatives, or with a loss that ranks",
@@ -480,7 +480,7 @@ static furrow_status take_side(plan_memory *memory, const furrow_learn_conf *con
 
 static furrow_status plan_ranking(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = &memory->plan;
-  fw_rank_conf *rank = &plan->rank;
+  fw_ranking_conf *rank = &plan->rank;
   FW_TRY(take_side(memory, conf, FW_KEY_USER_FIELDS, &rank->user_fields, &rank->user_field_count, err));
   FW_TRY(take_side(memory, conf, FW_KEY_ITEM_FIELDS, &rank->item_fields, &rank->item_field_count, err));
   rank->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 1;

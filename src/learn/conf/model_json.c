@@ -198,6 +198,17 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   return status;
 }
 
+furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) {
+  furrow_learn_conf *made = NULL;
+  FW_TRY(furrow_learn_conf_create(&made, err));
+  const furrow_status status = furrow_learn_conf_load_model(made, folder, err);
+  if (status == FURROW_OK)
+    *conf = made;
+  else
+    furrow_learn_conf_free(made);
+  return status;
+}
+
 /* ---- Every value ---- */
 
 enum { MEMBER_TEXT = 256 }; /* longer paths, which Furrow does not write, are cut */

@@ -8,27 +8,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LEAST_HISTORY = 10, MOST_HISTORY = 120, BLOCK = 1 << 13, MOST_TRIALS = 30 };
+enum { LEAST_HISTORY = 10, BLOCK = 1 << 13, MOST_TRIALS = 30 };
 
 #define SUFFICIENT_DECREASE 1e-4
 #define CURVATURE 0.9
 /* Values this close, as a share, may differ by rounding alone; the slope decides then. */
 #define ROUNDING 1e-13
-
-struct fw_lbfgs {
-  size_t n, blocks;
-  fw_lbfgs_params params;
-  double *memory;
-  double *x, *gradient, *next_x, *next_gradient, *direction, *inverse; /* inverse: 1 / diagonal; NULL: all 1 */
-  double *step, *change; /* differences of x and of the gradient, `history` of each; a ring, the newest at `newest` */
-  double product[MOST_HISTORY]; /* of both */
-  size_t history, pairs, newest;
-  double *part; /* of a sum, for each block */
-  double value, largest;
-  size_t evaluations;
-  unsigned small_gains;
-  fw_lbfgs_state state;
-};
 
 /* ---- Vectors, in blocks ---- */
 
@@ -62,11 +47,15 @@ static void dot_block(const vector_loop *loop, size_t begin, size_t end, double 
   *part = (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static double dot(const fw_lbfgs *l, const double *a, const double *b) {
+static double run_sum(const fw_lbfgs *l, vector_loop loop) {
   double sum = 0;
-  run_loop(l, (vector_loop){.body = dot_block, .a = a, .b = b});
+  run_loop(l, loop);
   for (size_t i = 0; i < l->blocks; i++) sum += l->part[i];
   return sum;
+}
+
+static double dot(const fw_lbfgs *l, const double *a, const double *b) {
+  return run_sum(l, (vector_loop){.body = dot_block, .a = a, .b = b});
 }
 
 static void weighted_square_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
@@ -77,11 +66,7 @@ static void weighted_square_block(const vector_loop *loop, size_t begin, size_t 
 
 /* The sum of a² by the inverse of the diagonal. */
 static double square(const fw_lbfgs *l, const double *a) {
-  double sum = 0;
-  if (!l->inverse) return dot(l, a, a);
-  run_loop(l, (vector_loop){.body = weighted_square_block, .a = a, .b = l->inverse});
-  for (size_t i = 0; i < l->blocks; i++) sum += l->part[i];
-  return sum;
+  return l->inverse ? run_sum(l, (vector_loop){.body = weighted_square_block, .a = a, .b = l->inverse}) : dot(l, a, a);
 }
 
 /* Stays NaN if an element is. */
@@ -98,16 +83,6 @@ static double largest(const fw_lbfgs *l, const double *a) {
   return most;
 }
 
-static void add_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
-  (void)part;
-  for (size_t i = begin; i < end; i++) loop->to[i] += loop->factor * loop->a[i];
-}
-
-/* to += factor * a */
-static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
-  run_loop(l, (vector_loop){.body = add_block, .a = a, .to = to, .factor = factor});
-}
-
 static void move_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
   (void)part;
   for (size_t i = begin; i < end; i++) loop->to[i] = loop->b[i] + loop->factor * loop->a[i];
@@ -116,6 +91,11 @@ static void move_block(const vector_loop *loop, size_t begin, size_t end, double
 /* to = b + factor * a */
 static void move(const fw_lbfgs *l, double *to, const double *b, double factor, const double *a) {
   run_loop(l, (vector_loop){.body = move_block, .a = a, .b = b, .to = to, .factor = factor});
+}
+
+/* to += factor * a */
+static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
+  move(l, to, to, factor, a);
 }
 
 static void scale_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
@@ -133,7 +113,7 @@ static void scale(const fw_lbfgs *l, double *to, double factor) {
 /* A longer history needs fewer iterations; it takes little beside the function where n is small. */
 static size_t history_for(size_t n) {
   const size_t history = ((size_t)1 << 18) / n;
-  return history < LEAST_HISTORY ? LEAST_HISTORY : history > MOST_HISTORY ? MOST_HISTORY : history;
+  return history < LEAST_HISTORY ? LEAST_HISTORY : history > FW_LBFGS_HISTORY ? FW_LBFGS_HISTORY : history;
 }
 
 static void place_vectors(fw_lbfgs *l, bool diagonal) {
@@ -149,15 +129,14 @@ furrow_status fw_lbfgs_create(fw_lbfgs **lbfgs, size_t n, const double *start, c
                               furrow_error *err) {
   const size_t history = history_for(n), vectors = 5 + 2 * history + (params->diagonal != NULL);
   fw_lbfgs *l = NULL;
-  furrow_status status = fw_alloc_zero((void **)&l, 1, sizeof *l, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&l, 1, err));
   l->n = n;
   l->history = history;
   l->blocks = (n + BLOCK - 1) / BLOCK;
   l->params = *params;
   l->params.diagonal = NULL;
-  status = fw_alloc((void **)&l->memory, n, vectors * sizeof *l->memory, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&l->part, l->blocks, sizeof *l->part, err);
+  furrow_status status = FW_ALLOC_ROWS(&l->memory, n, vectors, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&l->part, l->blocks, err);
   if (status == FURROW_OK) {
     place_vectors(l, params->diagonal != NULL);
     memcpy(l->x, start, n * sizeof *start);
@@ -192,7 +171,7 @@ static double *change_of(const fw_lbfgs *l, size_t pair) {
 
 /* The two loops: direction = -H * gradient, H about the inverse of the Hessian. */
 static void find_direction(fw_lbfgs *l) {
-  double share[MOST_HISTORY], factor = 1;
+  double share[FW_LBFGS_HISTORY], factor = 1;
   memcpy(l->direction, l->gradient, l->n * sizeof *l->gradient);
   for (size_t age = 0; age < l->pairs; age++) {
     const size_t i = pair_at(l, age);
@@ -232,18 +211,11 @@ typedef struct trial {
   double length, value, slope;
 } trial;
 
-typedef struct line {
-  fw_lbfgs *l;
-  fw_value_and_gradient function;
-  void *user;
-} line;
-
-static furrow_status try_length(const line *s, double length, trial *t, furrow_error *err) {
-  fw_lbfgs *l = s->l;
+static furrow_status try_length(fw_lbfgs *l, double length, trial *t, furrow_error *err) {
   move(l, l->next_x, l->x, length, l->direction);
   l->evaluations++;
   *t = (trial){.length = length, .value = NAN};
-  FW_TRY(s->function(s->user, l->next_x, l->next_gradient, &t->value, err));
+  FW_TRY(l->params.function(l->params.user, l->next_x, l->next_gradient, &t->value, err));
   t->slope = dot(l, l->next_gradient, l->direction);
   return FURROW_OK;
 }
@@ -267,13 +239,13 @@ static bool falls(const trial *t, const trial *start) {
 
 /* Finds a step between one that is too short (lower) and one that is too long (upper, once there is one). *found
  * false: there is none that can be told from rounding. */
-static furrow_status search_line(const line *s, const trial *start, double first, trial *t, bool *found,
+static furrow_status search_line(fw_lbfgs *l, const trial *start, double first, trial *t, bool *found,
                                  furrow_error *err) {
   trial lower = *start, upper = {.length = INFINITY};
   double length = first;
   *found = false;
   for (int i = 0; i < MOST_TRIALS; i++) {
-    FW_TRY(try_length(s, length, t, err));
+    FW_TRY(try_length(l, length, t, err));
     const bool fall = isfinite(t->value) && isfinite(t->slope) && falls(t, start);
     if (fall && fabs(t->slope) <= CURVATURE * fabs(start->slope)) {
       *found = true;
@@ -295,8 +267,8 @@ static bool converged(const fw_lbfgs *l) {
   return l->largest <= l->params.tolerance || (l->params.value_tolerance > 0 && l->small_gains >= 2);
 }
 
-static furrow_status evaluate_start(fw_lbfgs *l, fw_value_and_gradient function, void *user, furrow_error *err) {
-  FW_TRY(function(user, l->x, l->gradient, &l->value, err));
+static furrow_status evaluate_start(fw_lbfgs *l, furrow_error *err) {
+  FW_TRY(l->params.function(l->params.user, l->x, l->gradient, &l->value, err));
   l->evaluations = 1;
   l->largest = largest(l, l->gradient);
   if (!isfinite(l->value) || !isfinite(l->largest))
@@ -317,8 +289,7 @@ static void take_step(fw_lbfgs *l, const trial *t) {
 }
 
 /* One direction and a step along it; *found false: there was none. */
-static furrow_status iterate(const line *s, bool *found, furrow_error *err) {
-  fw_lbfgs *l = s->l;
+static furrow_status iterate(fw_lbfgs *l, bool *found, furrow_error *err) {
   trial start = {.value = l->value}, t;
   *found = false;
   find_direction(l);
@@ -326,41 +297,23 @@ static furrow_status iterate(const line *s, bool *found, furrow_error *err) {
   if (!(start.slope < 0)) return FURROW_OK;
   /* Without history and diagonal the scale is unknown: the first step has length 1 at most. */
   const double first = l->pairs > 0 || l->inverse ? 1 : fmin(1, 1 / sqrt(-start.slope));
-  FW_TRY(search_line(s, &start, first, &t, found, err));
+  FW_TRY(search_line(l, &start, first, &t, found, err));
   if (*found) take_step(l, &t);
   return FURROW_OK;
 }
 
-furrow_status fw_lbfgs_step(fw_lbfgs *l, fw_value_and_gradient function, void *user, fw_lbfgs_state *state,
-                            furrow_error *err) {
-  const line s = {l, function, user};
+furrow_status fw_lbfgs_step(fw_lbfgs *l, fw_lbfgs_state *state, furrow_error *err) {
   bool found = false;
-  if (l->evaluations == 0) FW_TRY(evaluate_start(l, function, user, err));
+  if (l->evaluations == 0) FW_TRY(evaluate_start(l, err));
   if (l->state == FW_LBFGS_GOING && converged(l)) l->state = FW_LBFGS_CONVERGED;
   if (l->state == FW_LBFGS_GOING) {
-    FW_TRY(iterate(&s, &found, err));
+    FW_TRY(iterate(l, &found, err));
     if (!found && l->pairs > 0) { /* what was remembered may be of little use: forget it */
       l->pairs = 0;
-      FW_TRY(iterate(&s, &found, err));
+      FW_TRY(iterate(l, &found, err));
     }
     l->state = !found ? FW_LBFGS_STUCK : converged(l) ? FW_LBFGS_CONVERGED : FW_LBFGS_GOING;
   }
   *state = l->state;
   return FURROW_OK;
-}
-
-const double *fw_lbfgs_x(const fw_lbfgs *l) {
-  return l->x;
-}
-
-double fw_lbfgs_value(const fw_lbfgs *l) {
-  return l->value;
-}
-
-double fw_lbfgs_largest_gradient(const fw_lbfgs *l) {
-  return l->largest;
-}
-
-size_t fw_lbfgs_evaluations(const fw_lbfgs *l) {
-  return l->evaluations;
 }

@@ -3,6 +3,7 @@
 #ifndef FW_LEARN_CONVEX_LINEAR_PARTS_H
 #define FW_LEARN_CONVEX_LINEAR_PARTS_H
 
+#include "base/arena.h"
 #include "learn/convex/linear_problem.h"
 
 struct fw_linear_problem {
@@ -12,9 +13,11 @@ struct fw_linear_problem {
   double delta, l2, factor_l2;
   double *factor_scale; /* by feature, where there are factors: what factor_l2 is multiplied with */
   fw_spin_pool *pool;
+  fw_arena scratch; /* while it is created */
   /* ranks: rank r has blocks, rows and features begin[r] … begin[r + 1] - 1 */
   const furrow_comm *comm;
   size_t *block_begin, *row_begin, *feature_begin;
+  size_t *sizes;                      /* 2 * ranks: bytes of what ranks exchange */
   size_t first_feature, last_feature; /* of this rank, up to before the last: it sums their gradient */
   /* rows of this rank: their uses of features, numbered by ascending key */
   size_t rows, features;
@@ -51,6 +54,9 @@ furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *
 /* Fills the transposed copy and its segments. */
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err);
 
+/* Joins the ranks' parts in `all`: rank r has elements begin[r] … begin[r + 1] - 1 in `own`. */
+furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void *all, size_t bytes,
+                               const size_t *begin, furrow_error *err);
 /* Lets one rank after the other add its rows to the state, so that it has the bits of one process. */
 furrow_status fw_linear_add_by_rank(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
                                     void *state, size_t bytes, furrow_error *err);

@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
-#include "learn/convex/shared_arrays.h"
 
 enum { PARAMETER_BLOCK = 1 << 12 };
 enum { COLUMNS = 16 }; /* of vectors, summed at once */
@@ -173,10 +172,11 @@ static void add_row(const fw_linear_problem *p, const double *x, size_t row, con
   }
 }
 
+/* Of tasks over rows or features at the parameters x. */
 typedef struct pass {
-  fw_linear_problem *p;
+  const fw_linear_problem *p;
   const double *x;
-  double *gradient;
+  double *gradient, *scores; /* what is wanted */
 } pass;
 
 /* Parameters that a block sums the gradient of; the bias is the last of them. */
@@ -293,7 +293,7 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
   join_segments(p, at->gradient);
   if (p->comm->ranks > 1) {
     memcpy(p->own_gradient, at->gradient + p->first_feature * width, own * width * sizeof *bias);
-    FW_TRY(fw_share_gather(p->comm, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
+    FW_TRY(fw_linear_gather(p, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
   }
   memcpy(bias, p->all_gradient, p->outputs * sizeof *bias);
   for (size_t block = 1; block < p->blocks; block++)
@@ -303,13 +303,12 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
 
 /* What each rank found of its rows, for all ranks. */
 static furrow_status share_blocks(const fw_linear_problem *p, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
-  if (comm->ranks == 1) return FURROW_OK;
-  FW_TRY(fw_share_gather(comm, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
+  if (p->comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_linear_gather(p, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
   const size_t width = block_width(p) * sizeof(double);
-  FW_TRY(fw_share_gather(comm, p->block_gradient, p->all_gradient, width, p->block_begin, err));
+  FW_TRY(fw_linear_gather(p, p->block_gradient, p->all_gradient, width, p->block_begin, err));
   if (!p->by_feature) return FURROW_OK;
-  return fw_share_gather(comm, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
+  return fw_linear_gather(p, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
 }
 
 /* ---- The objective ---- */
@@ -346,8 +345,8 @@ static double penalty(const fw_linear_problem *p, const double *x) {
 
 furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
                                          furrow_error *err) {
-  fw_linear_problem *p = problem;
-  pass at = {p, x, gradient};
+  const fw_linear_problem *p = problem;
+  pass at = {.p = p, .x = x, .gradient = gradient};
   double sum = 0;
   run_tasks(p, own_blocks(p), pass_rows, &at);
   FW_TRY(share_blocks(p, err));
@@ -368,14 +367,8 @@ furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double 
 
 /* ---- Scores ---- */
 
-typedef struct scoring {
-  const fw_linear_problem *p;
-  const double *x;
-  double *scores;
-} scoring;
-
 static void score_block(void *context, size_t block) {
-  const scoring *s = context;
+  const pass *s = context;
   const size_t end = block_row(s->p, block + 1);
   for (size_t row = block_row(s->p, block); row < end; row++) {
     score_row(s->p, s->x, row, s->scores + row * s->p->outputs);
@@ -384,7 +377,7 @@ static void score_block(void *context, size_t block) {
 }
 
 void fw_linear_problem_scores(const fw_linear_problem *p, const double *x, double *scores) {
-  scoring s = {p, x, scores};
+  pass s = {.p = p, .x = x, .scores = scores};
   run_tasks(p, own_blocks(p), score_block, &s);
 }
 
@@ -428,7 +421,7 @@ furrow_status fw_linear_sum_squares(const fw_linear_problem *p, double *square, 
 /* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
 static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   if (p->factors == 0) return FURROW_OK;
-  const furrow_status status = fw_alloc((void **)&p->factor_scale, p->features + 1, sizeof *p->factor_scale, err);
+  const furrow_status status = FW_ALLOC(&p->factor_scale, p->features + 1, err);
   FW_TRY(fw_comm_all_ok(p->comm, status, err));
   FW_TRY(fw_linear_sum_squares(p, p->factor_scale, err));
   for (size_t f = 0; f < p->features; f++) p->factor_scale[f] = pow(fmax(p->factor_scale[f], 1), 0.75);
@@ -480,7 +473,7 @@ static furrow_status check_params(const fw_linear_params *params, furrow_error *
 furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_linear_params *params, furrow_error *err) {
   fw_linear_problem *p = NULL;
   FW_TRY(check_params(params, err));
-  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
+  FW_TRY(FW_ALLOC_ZERO(&p, 1, err));
   p->loss = params->loss;
   p->outputs = params->outputs;
   p->factors = params->factors;
@@ -489,7 +482,8 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
   fw_linear_problem_set_l2(p, params->l2, params->factor_l2);
   p->pool = params->pool;
   p->comm = params->comm ? params->comm : fw_comm_self();
-  furrow_status status = fill_problem(p, params, err);
+  const furrow_status status = fill_problem(p, params, err);
+  fw_arena_clear(&p->scratch);
   if (status == FURROW_OK)
     *problem = p;
   else

@@ -77,9 +77,6 @@ void fw_linear_problem_score_rows(const fw_linear_problem *problem, const double
 
 /* ---- Solver --------------------------------------------------------------------------------------------- */
 
-/* L-BFGS on a problem, which must outlive it. */
-typedef struct fw_linear_solver fw_linear_solver;
-
 typedef struct fw_linear_solver_params {
   double tolerance;       /* of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
                              deviation of the labels */
@@ -88,19 +85,9 @@ typedef struct fw_linear_solver_params {
   double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;
 
-/* params NULL: the defaults. */
-furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_problem *problem,
+/* L-BFGS on the problem, which must outlive it. params NULL: the defaults. Its x are the parameters now, before the
+ * first step those of the start; each evaluation is a pass over the rows. */
+furrow_status fw_linear_solver_create(fw_lbfgs **solver, fw_linear_problem *problem,
                                       const fw_linear_solver_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Takes NULL. */
-void fw_linear_solver_free(fw_linear_solver *solver);
-/* One iteration. *state GOING: there is more to do. */
-furrow_status fw_linear_solver_step(fw_linear_solver *solver, fw_lbfgs_state *state, furrow_error *err) FURROW_MUST_USE;
-/* The parameters now, W[feature][output] and behind it b[output]; valid until the next step. Before the first step
- * those of the start. */
-const double *fw_linear_solver_weights(const fw_linear_solver *solver);
-const double *fw_linear_solver_bias(const fw_linear_solver *solver);
-/* After a step: the objective, and passes over the rows so far. */
-double fw_linear_solver_value(const fw_linear_solver *solver);
-size_t fw_linear_solver_passes(const fw_linear_solver *solver);
 
 #endif

@@ -9,10 +9,47 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
-#include "learn/convex/shared_arrays.h"
 #include "learn/data/local_ids.h"
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
+
+/* ---- Arrays of which every rank has a part: all ranks make the same calls, and fail together ---- */
+
+/* Ascending keys become those that any rank has, ascending. *keys is replaced. */
+static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t *count, furrow_error *err) {
+  void *all = NULL;
+  size_t size = 0, kept = 0;
+  FW_TRY(fw_comm_gather_all(comm, *keys, *count * sizeof **keys, &all, &size, NULL, err));
+  uint64_t *joined = all;
+  fw_sort_u64(joined, size / sizeof *joined);
+  for (size_t i = 0; i < size / sizeof *joined; i++)
+    if (i == 0 || joined[i] != joined[i - 1]) joined[kept++] = joined[i];
+  fw_free(*keys);
+  *keys = joined;
+  *count = kept;
+  return FURROW_OK;
+}
+
+/* Elements begin[r] … begin[r + 1] - 1 of `bytes` bytes each go to rank r; what all ranks sent to this one, in their
+ * order, takes the place of *array; *count (may be NULL) is how many these are. */
+static furrow_status share_move(const fw_linear_problem *p, void **array, size_t bytes, const size_t *begin,
+                                size_t *count, furrow_error *err) {
+  size_t *send = p->sizes, *receive = p->sizes + p->comm->ranks, total = 0;
+  void *received = NULL;
+  for (unsigned r = 0; r < p->comm->ranks; r++) send[r] = (begin[r + 1] - begin[r]) * bytes;
+  FW_TRY(fw_comm_exchange_all(p->comm, *array, send, &received, receive, err));
+  for (unsigned r = 0; r < p->comm->ranks; r++) total += receive[r];
+  fw_free(*array);
+  *array = received;
+  if (count) *count = total / bytes;
+  return FURROW_OK;
+}
+
+furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void *all, size_t bytes,
+                               const size_t *begin, furrow_error *err) {
+  for (unsigned r = 0; r < p->comm->ranks; r++) p->sizes[r] = (begin[r + 1] - begin[r]) * bytes;
+  return p->comm->gather(p->comm, own, p->sizes[p->comm->rank], all, p->sizes, err);
+}
 
 /* ---- Copying the rows ---- */
 
@@ -52,9 +89,9 @@ static size_t row_number(const fw_linear_params *params, size_t i) {
 static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
                                furrow_error *err) {
   const furrow_rowblock *rows = params->rows;
-  FW_TRY(fw_alloc((void **)&p->offset, p->rows + 1, sizeof *p->offset, err));
-  FW_TRY(fw_alloc((void **)&p->label, p->rows, sizeof *p->label, err));
-  if (params->weight) FW_TRY(fw_alloc((void **)&p->weight, p->rows, sizeof *p->weight, err));
+  FW_TRY(FW_ALLOC(&p->offset, p->rows + 1, err));
+  FW_TRY(FW_ALLOC(&p->label, p->rows, err));
+  if (params->weight) FW_TRY(FW_ALLOC(&p->weight, p->rows, err));
   p->offset[0] = 0;
   for (size_t i = 0; i < p->rows; i++) {
     const size_t row = row_number(params, i);
@@ -65,8 +102,8 @@ static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *par
     *total += p->weight ? p->weight[i] = params->weight[row] : 1;
   }
   const size_t uses = (size_t)p->offset[p->rows];
-  FW_TRY(fw_alloc((void **)&p->feature, uses, sizeof *p->feature, err));
-  return values ? fw_alloc((void **)&p->value, uses, sizeof *p->value, err) : FURROW_OK;
+  FW_TRY(FW_ALLOC(&p->feature, uses, err));
+  return values ? FW_ALLOC(&p->value, uses, err) : FURROW_OK;
 }
 
 static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, uint64_t number, float *to,
@@ -83,16 +120,15 @@ static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, ui
 
 /* Numbers in order of appearance become numbers by ascending key. */
 static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
-  uint32_t *rank = NULL;
+  uint32_t *number = NULL;
   p->features = ids->count;
-  FW_TRY(fw_alloc((void **)&p->key, ids->count, sizeof *p->key, err));
-  FW_TRY(fw_alloc((void **)&rank, ids->count, sizeof *rank, err));
+  FW_TRY(FW_ALLOC(&p->key, ids->count, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &number, ids->count, err));
   if (ids->count > 0) memcpy(p->key, ids->key, ids->count * sizeof *p->key);
   fw_sort_u64(p->key, ids->count);
   for (size_t i = 0; i < ids->count; i++)
-    rank[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
-  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = rank[p->feature[i]];
-  fw_free(rank);
+    number[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = number[p->feature[i]];
   return FURROW_OK;
 }
 
@@ -130,17 +166,13 @@ static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
   uint64_t *own = NULL;
   const size_t count = p->features;
   if (p->comm->ranks == 1) return FURROW_OK;
-  furrow_status status = fw_alloc((void **)&own, count, sizeof *own, err);
-  if (status == FURROW_OK && count > 0) memcpy(own, p->key, count * sizeof *own);
-  status = fw_comm_all_ok(p->comm, status, err);
-  if (status == FURROW_OK) status = fw_share_keys(p->comm, &p->key, &p->features, err);
-  if (status == FURROW_OK && p->features > UINT32_MAX)
-    status = fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
-  for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    own[i] = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, own[i]);
-  for (uint64_t i = 0; status == FURROW_OK && i < p->offset[p->rows]; i++) p->feature[i] = (uint32_t)own[p->feature[i]];
-  fw_free(own);
-  return status;
+  FW_TRY(fw_comm_all_ok(p->comm, FW_ARENA_TAKE(&p->scratch, &own, count, err), err));
+  if (count > 0) memcpy(own, p->key, count * sizeof *own);
+  FW_TRY(share_keys(p->comm, &p->key, &p->features, err));
+  if (p->features > UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
+  for (size_t i = 0; i < count; i++) own[i] = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, own[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = (uint32_t)own[p->feature[i]];
+  return FURROW_OK;
 }
 
 /* ---- Rows to the ranks that have their blocks ---- */
@@ -150,9 +182,10 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
   const unsigned ranks = p->comm->ranks;
   p->blocks = rows / LEAST_ROWS < 1 ? 1 : rows / LEAST_ROWS;
   if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
-  FW_TRY(fw_alloc_zero((void **)&p->block_begin, ranks + 1, 3 * sizeof *p->block_begin, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(&p->block_begin, ranks + 1, 5, err));
   p->row_begin = p->block_begin + ranks + 1;
   p->feature_begin = p->row_begin + ranks + 1;
+  p->sizes = p->feature_begin + ranks + 1;
   for (unsigned r = 0; r <= ranks; r++) {
     p->block_begin[r] = r == ranks ? p->blocks : fw_piece_begin(p->blocks, ranks, r);
     p->row_begin[r] = r == ranks ? rows : fw_piece_begin(rows, p->blocks, p->block_begin[r]);
@@ -164,7 +197,7 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
 /* From the lengths of rows to their offsets, with one more behind them. */
 static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
   uint64_t *offset = NULL;
-  FW_TRY(fw_alloc((void **)&offset, p->rows + 1, sizeof *offset, err));
+  FW_TRY(FW_ALLOC(&offset, p->rows + 1, err));
   offset[0] = 0;
   for (size_t i = 0; i < p->rows; i++) offset[i + 1] = offset[i] + p->offset[i];
   fw_free(p->offset);
@@ -174,14 +207,13 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
 
 /* rows, uses: where those for each rank begin. */
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
-  FW_TRY(fw_share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, err));
-  if (p->weight) FW_TRY(fw_share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, err));
-  return fw_comm_all_ok(comm, sum_lengths(p, err), err);
+  FW_TRY(share_move(p, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
+  FW_TRY(share_move(p, (void **)&p->label, sizeof *p->label, rows, NULL, err));
+  if (p->weight) FW_TRY(share_move(p, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
+  FW_TRY(share_move(p, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
+  if (p->value) FW_TRY(share_move(p, (void **)&p->value, sizeof *p->value, uses, NULL, err));
+  return fw_comm_all_ok(p->comm, sum_lengths(p, err), err);
 }
 
 /* `first`: the number of this rank's first row among those of all ranks. */
@@ -189,15 +221,13 @@ static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_erro
   const unsigned ranks = p->comm->ranks;
   size_t *begin = NULL;
   if (ranks == 1) return FURROW_OK;
-  FW_TRY(fw_share_sizes(p->comm, &begin, 2 * (ranks + 1), err));
+  FW_TRY(fw_comm_all_ok(p->comm, FW_ARENA_TAKE(&p->scratch, &begin, 2 * (ranks + 1), err), err));
   for (unsigned r = 0; r <= ranks; r++) {
     const size_t at = p->row_begin[r] > first ? p->row_begin[r] - first : 0;
     begin[r] = at < p->rows ? at : p->rows;
     begin[ranks + 1 + r] = (size_t)p->offset[begin[r]];
   }
-  const furrow_status status = move_arrays(p, begin, begin + ranks + 1, err);
-  fw_free(begin);
-  return status;
+  return move_arrays(p, begin, begin + ranks + 1, err);
 }
 
 furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
@@ -248,73 +278,62 @@ static void divide_features(fw_linear_problem *p, size_t uses) {
 }
 
 /* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
- * rank and feature.
- */
+ * rank and feature. */
 static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
   const size_t own = p->last_feature - p->first_feature;
   const uint64_t base = p->use_offset[p->first_feature], uses = p->use_offset[p->last_feature] - base;
-  uint32_t *row = NULL;
-  float *value = NULL;
   uint64_t *next = NULL, from = 0;
-  furrow_status status = fw_alloc((void **)&row, uses, sizeof *row, err);
-  if (status == FURROW_OK && p->value) status = fw_alloc((void **)&value, uses, sizeof *value, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&next, own, sizeof *next, err);
-  for (size_t f = 0; status == FURROW_OK && f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
-  for (size_t i = 0; status == FURROW_OK && i < own * p->comm->ranks; from += counts[i++]) {
+  uint32_t *row = NULL; /* as they were sent */
+  float *value = NULL;
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &next, own, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &row, uses, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &value, p->value ? uses : 0, err));
+  if (uses > 0) memcpy(row, p->use_row, uses * sizeof *row);
+  if (uses > 0 && p->value) memcpy(value, p->use_value, uses * sizeof *value);
+  for (size_t f = 0; f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
+  for (size_t i = 0; i < own * p->comm->ranks; from += counts[i++]) {
     if (counts[i] == 0) continue;
-    memcpy(row + next[i % own], p->use_row + from, counts[i] * sizeof *row);
-    if (value) memcpy(value + next[i % own], p->use_value + from, counts[i] * sizeof *value);
+    memcpy(p->use_row + next[i % own], row + from, counts[i] * sizeof *row);
+    if (p->value) memcpy(p->use_value + next[i % own], value + from, counts[i] * sizeof *value);
     next[i % own] += counts[i];
   }
-  fw_free(next);
-  if (status == FURROW_OK) {
-    fw_free(p->use_row);
-    fw_free(p->use_value);
-    p->use_row = row;
-    p->use_value = value;
-  } else {
-    fw_free(row);
-    fw_free(value);
-  }
-  return status;
+  return FURROW_OK;
 }
 
 /* counts: own uses by feature, which become those that all ranks have of this rank's features. begin: own uses for
  * each rank. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
-  FW_TRY(fw_share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
-  return fw_comm_all_ok(comm, join_uses(p, *counts, err), err);
+  FW_TRY(share_move(p, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
+  FW_TRY(share_move(p, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
+  if (p->value) FW_TRY(share_move(p, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
+  return fw_comm_all_ok(p->comm, join_uses(p, *counts, err), err);
+}
+
+/* use_offset becomes that of all ranks' uses. own: that of this rank's uses; begin: where those for each rank begin. */
+static furrow_status join_offsets(fw_linear_problem *p, const uint64_t *own, size_t *begin, furrow_error *err) {
+  for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] = own[f + 1] - own[f];
+  FW_TRY(fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err));
+  for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] += p->use_offset[f];
+  divide_features(p, (size_t)p->use_offset[p->features]);
+  for (unsigned r = 0; r <= p->comm->ranks; r++) begin[r] = (size_t)own[p->feature_begin[r]];
+  return FURROW_OK;
 }
 
 /* From the uses of this rank's rows to those of its features; use_offset becomes that of all ranks. */
-static furrow_status share_uses(fw_linear_problem *p, size_t *uses, furrow_error *err) {
-  const unsigned ranks = p->comm->ranks;
-  uint64_t *counts = NULL;
+static furrow_status share_uses(fw_linear_problem *p, furrow_error *err) {
+  uint64_t *own = NULL, *counts = NULL;
   size_t *begin = NULL;
-  furrow_status status = fw_alloc((void **)&counts, p->features, sizeof *counts, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&begin, ranks + 1, sizeof *begin, err);
-  uint64_t *own = p->use_offset;
-  for (size_t f = 0; status == FURROW_OK && f < p->features; f++) counts[f] = own[f + 1] - own[f];
-  p->use_offset = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *own, err);
+  furrow_status status = FW_ARENA_TAKE(&p->scratch, &own, p->features + 1, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&p->scratch, &begin, p->comm->ranks + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&counts, p->features, err);
   status = fw_comm_all_ok(p->comm, status, err);
   if (status == FURROW_OK) {
-    memcpy(p->use_offset + 1, counts, p->features * sizeof *own);
-    status = fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err);
+    memcpy(own, p->use_offset, (p->features + 1) * sizeof *own);
+    for (size_t f = 0; f < p->features; f++) counts[f] = own[f + 1] - own[f];
+    status = join_offsets(p, own, begin, err);
   }
-  if (status == FURROW_OK) {
-    for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] += p->use_offset[f];
-    *uses = (size_t)p->use_offset[p->features];
-    divide_features(p, *uses);
-    for (unsigned r = 0; r <= ranks; r++) begin[r] = (size_t)own[p->feature_begin[r]];
-    status = move_uses(p, &counts, begin, err);
-  }
-  fw_free(own);
+  if (status == FURROW_OK) status = move_uses(p, &counts, begin, err);
   fw_free(counts);
-  fw_free(begin);
   return status;
 }
 
@@ -327,9 +346,9 @@ static void start_segments(fw_linear_problem *p, size_t uses) {
 }
 
 static furrow_status transpose_own(fw_linear_problem *p, size_t uses, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *p->use_offset, err));
-  FW_TRY(fw_alloc((void **)&p->use_row, uses, sizeof *p->use_row, err));
-  if (p->value) FW_TRY(fw_alloc((void **)&p->use_value, uses, sizeof *p->use_value, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->use_offset, p->features + 1, err));
+  FW_TRY(FW_ALLOC(&p->use_row, uses, err));
+  if (p->value) FW_TRY(FW_ALLOC(&p->use_value, uses, err));
   count_uses(p, uses);
   fill_uses(p);
   return FURROW_OK;
@@ -340,16 +359,15 @@ static furrow_status make_segments(fw_linear_problem *p, size_t uses, furrow_err
   const size_t own = p->last_feature - p->first_feature;
   p->segments = uses / LEAST_USES < 1 ? 1 : uses / LEAST_USES;
   if (p->segments > MOST_SEGMENTS) p->segments = MOST_SEGMENTS;
-  FW_TRY(fw_alloc((void **)&p->segment_feature, p->segments, sizeof *p->segment_feature, err));
-  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->width * sizeof *p->cut, err));
-  if (p->comm->ranks > 1) FW_TRY(fw_alloc((void **)&p->own_gradient, own, p->width * sizeof *p->own_gradient, err));
+  FW_TRY(FW_ALLOC(&p->segment_feature, p->segments, err));
+  FW_TRY(FW_ALLOC_ROWS(&p->cut, p->segments, 2 * p->width, err));
+  if (p->comm->ranks > 1) FW_TRY(FW_ALLOC_ROWS(&p->own_gradient, own, p->width, err));
   start_segments(p, uses);
   return FURROW_OK;
 }
 
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err) {
-  size_t uses = (size_t)p->offset[p->rows];
-  FW_TRY(fw_comm_all_ok(p->comm, transpose_own(p, uses, err), err));
-  if (p->comm->ranks > 1) FW_TRY(share_uses(p, &uses, err));
-  return make_segments(p, uses, err);
+  FW_TRY(fw_comm_all_ok(p->comm, transpose_own(p, (size_t)p->offset[p->rows], err), err));
+  if (p->comm->ranks > 1) FW_TRY(share_uses(p, err));
+  return make_segments(p, (size_t)p->use_offset[p->features], err);
 }

@@ -9,11 +9,6 @@
 
 #define LEAST_SHARE 1e-6 /* of a class, for the first bias */
 
-struct fw_linear_solver {
-  fw_linear_problem *problem;
-  fw_lbfgs *lbfgs;
-};
-
 /* The weight of all rows, the mean of their labels and the deviation from it. */
 typedef struct label_sums {
   double total, mean, deviation;
@@ -114,69 +109,39 @@ static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params
 }
 
 /* memory: of start, diagonal, and shares and biases of the outputs */
-static furrow_status start_lbfgs(fw_linear_solver *solver, const fw_linear_solver_params *params, double *memory,
-                                 furrow_error *err) {
-  const fw_linear_problem *p = solver->problem;
+static furrow_status start_lbfgs(fw_lbfgs **solver, fw_linear_problem *p, const fw_linear_solver_params *params,
+                                 double *memory, furrow_error *err) {
   const size_t size = fw_linear_problem_size(p);
   double *start = memory, *diagonal = start + size, *bias = diagonal + size, *share = bias + p->outputs;
   label_sums sums;
   FW_TRY(sum_labels(p, &sums, err));
-  const bool regression = fw_loss_is_regression(p->loss);
   const double tolerance = params->tolerance > 0 ? params->tolerance : 1e-4;
-  const double share_left = params->value_tolerance > 0 ? params->value_tolerance : 1e-8 * tolerance;
-  fw_lbfgs_params lbfgs = {
-      .tolerance = tolerance, .value_tolerance = share_left, .diagonal = diagonal, .pool = p->pool};
-  if (regression && sums.deviation > 0) lbfgs.tolerance *= sums.deviation;
+  fw_lbfgs_params lbfgs = {.function = fw_linear_problem_evaluate,
+                           .user = p,
+                           .tolerance = tolerance,
+                           .value_tolerance = params->value_tolerance > 0 ? params->value_tolerance : 1e-8 * tolerance,
+                           .diagonal = diagonal,
+                           .pool = p->pool};
+  if (fw_loss_is_regression(p->loss) && sums.deviation > 0) lbfgs.tolerance *= sums.deviation;
   FW_TRY(start_bias(p, &sums, share, bias, err));
   fill_start(p, params, bias, start);
   FW_TRY(fill_diagonal(p, &sums, share, start, diagonal, err));
-  return fw_lbfgs_create(&solver->lbfgs, size, start, &lbfgs, err);
+  return fw_lbfgs_create(solver, size, start, &lbfgs, err);
 }
 
-furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_problem *problem,
-                                      const fw_linear_solver_params *params, furrow_error *err) {
+furrow_status fw_linear_solver_create(fw_lbfgs **solver, fw_linear_problem *p, const fw_linear_solver_params *params,
+                                      furrow_error *err) {
   const fw_linear_solver_params defaults = {0};
-  fw_linear_solver *s = NULL;
   double *memory = NULL;
-  furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
+  fw_lbfgs *made = NULL;
+  furrow_status status = FW_ALLOC_ROWS(&memory, fw_linear_problem_size(p) + p->outputs + 1, 2, err);
+  status = fw_comm_all_ok(p->comm, status, err);
   if (status == FURROW_OK)
-    status =
-        fw_alloc((void **)&memory, fw_linear_problem_size(problem) + problem->outputs + 1, 2 * sizeof *memory, err);
-  status = fw_comm_all_ok(problem->comm, status, err);
-  if (status == FURROW_OK) {
-    s->problem = problem;
-    status = fw_comm_all_ok(problem->comm, start_lbfgs(s, params ? params : &defaults, memory, err), err);
-  }
+    status = fw_comm_all_ok(p->comm, start_lbfgs(&made, p, params ? params : &defaults, memory, err), err);
   fw_free(memory);
   if (status == FURROW_OK)
-    *solver = s;
+    *solver = made;
   else
-    fw_linear_solver_free(s);
+    fw_lbfgs_free(made);
   return status;
-}
-
-void fw_linear_solver_free(fw_linear_solver *s) {
-  if (!s) return;
-  fw_lbfgs_free(s->lbfgs);
-  fw_free(s);
-}
-
-furrow_status fw_linear_solver_step(fw_linear_solver *s, fw_lbfgs_state *state, furrow_error *err) {
-  return fw_lbfgs_step(s->lbfgs, fw_linear_problem_evaluate, s->problem, state, err);
-}
-
-const double *fw_linear_solver_weights(const fw_linear_solver *s) {
-  return fw_lbfgs_x(s->lbfgs);
-}
-
-const double *fw_linear_solver_bias(const fw_linear_solver *s) {
-  return fw_lbfgs_x(s->lbfgs) + s->problem->features * s->problem->width;
-}
-
-double fw_linear_solver_value(const fw_linear_solver *s) {
-  return fw_lbfgs_value(s->lbfgs);
-}
-
-size_t fw_linear_solver_passes(const fw_linear_solver *s) {
-  return fw_lbfgs_evaluations(s->lbfgs);
 }

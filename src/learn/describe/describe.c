@@ -50,16 +50,15 @@ static void count(fw_description *about) {
   const fw_plan *plan = about->plan;
   const uint64_t element = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64 ? 8 : 4;
   for (size_t i = 0; i < plan->graph.count; i++) {
-    about->sizes[i] = size_of(about, &plan->graph.layers[i], element);
     const fw_layer *layer = &plan->graph.layers[i];
-    const fw_layer_size *size = &about->sizes[i];
-    const uint64_t dense = size->by_feature ? 0 : size->weights;
-    about->fixed = sum(about->fixed, dense + size->biases);
-    about->fixed_bytes += bytes_of(layer, dense, element) + bias_bytes(about, layer, size->biases, element);
-    about->each += size->by_feature ? size->rows : 0;
-    about->each_bytes += bytes_of(layer, size->by_feature ? size->rows : 0, element);
-    about->parameters = sum(about->parameters, sum(size->weights, size->biases));
-    about->bytes = sum(about->bytes, size->bytes);
+    const fw_layer_size size = about->sizes[i] = size_of(about, layer, element);
+    const uint64_t dense = size.by_feature ? 0 : size.weights, each = size.by_feature ? size.rows : 0;
+    about->fixed = sum(about->fixed, dense + size.biases);
+    about->fixed_bytes += bytes_of(layer, dense, element) + bias_bytes(about, layer, size.biases, element);
+    about->each += each;
+    about->each_bytes += bytes_of(layer, each, element);
+    about->parameters = sum(about->parameters, sum(size.weights, size.biases));
+    about->bytes = sum(about->bytes, size.bytes);
   }
 }
 
@@ -320,17 +319,16 @@ static furrow_status describe(const fw_plan *plan, furrow_describe_format kind, 
       [FURROW_DESCRIBE_DOT] = fw_describe_dot,     [FURROW_DESCRIBE_SVG] = fw_describe_svg,
       [FURROW_DESCRIBE_ANGEL] = fw_describe_angel,
   };
-  void *sizes = NULL, *positions = NULL;
-  furrow_status status = fw_alloc_zero(&sizes, plan->graph.count, sizeof(fw_layer_size), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&positions, plan->graph.count, sizeof(fw_layer_place), err);
+  fw_description about = {.plan = plan, .features = features > 0 ? features : FW_COUNT_UNKNOWN};
+  if (plan->data.range > 0) about.features = (uint64_t)plan->data.range;
+  furrow_status status = FW_ALLOC_ZERO(&about.sizes, plan->graph.count, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&about.positions, plan->graph.count, err);
   if (status == FURROW_OK) {
-    fw_description about = {.plan = plan, .sizes = sizes, .positions = positions};
-    about.features = plan->data.range > 0 ? (uint64_t)plan->data.range : features > 0 ? features : FW_COUNT_UNKNOWN;
     count(&about);
     writers[kind](out, &about);
   }
-  fw_free(positions);
-  fw_free(sizes);
+  fw_free(about.positions);
+  fw_free(about.sizes);
   return status;
 }
 

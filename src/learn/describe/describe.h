@@ -41,6 +41,12 @@ void fw_buffer_count(fw_buffer *out, uint64_t count);
 /* Of the whole model; with an unknown number of features: "101 + 9 for each feature". */
 void fw_buffer_parameters(fw_buffer *out, const fw_description *about);
 void fw_buffer_memory(fw_buffer *out, const fw_description *about);
+/* A byte of text in XML, and within the quotes of a string of dot. */
+void fw_buffer_xml(fw_buffer *out, char byte);
+void fw_buffer_dot(fw_buffer *out, char byte);
+/* Members of JSON; a count that is not known is null. */
+void fw_json_put_count(fw_json_out *json, const char *key, uint64_t count);
+void fw_json_put_real(fw_json_out *json, const char *key, double value);
 /* Adam, beta 0.9, gamma 0.99 … */
 void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer);
 /* Relu; Dropout 0.2; nothing for layers without one. */

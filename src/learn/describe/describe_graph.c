@@ -6,18 +6,16 @@
 
 /* ---- Graphviz --------------------------------------------------------------------------------------------------- */
 
-/* Within the quotes of a string of dot. */
-static void put_quoted(fw_buffer *out, const char *text) {
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fw_buffer_byte(out, '\\');
-    if ((unsigned char)*text >= ' ') fw_buffer_byte(out, *text);
-  }
+void fw_buffer_dot(fw_buffer *out, char byte) {
+  if (byte == '"' || byte == '\\') fw_buffer_byte(out, '\\');
+  fw_buffer_byte(out, byte);
 }
 
 static void put_layer(fw_buffer *out, const fw_description *about, size_t i) {
   const fw_layer *layer = &about->plan->graph.layers[i];
   fw_buffer_format(out, "  n%zu [label=\"", i);
-  put_quoted(out, layer->name);
+  for (const char *at = layer->name; *at; at++)
+    if ((unsigned char)*at >= ' ') fw_buffer_dot(out, *at);
   fw_buffer_format(out, "\\n%s", fw_layer_type_name(layer->type));
   if (layer->type == FW_LAYER_LOSS) fw_buffer_format(out, "\\n%s", fw_loss_name(layer->loss));
   if (layer->width && layer->type != FW_LAYER_LOSS) fw_buffer_format(out, "\\n%zu", layer->width);
@@ -117,6 +115,16 @@ typedef struct drawing {
 
 /* ---- Text ---- */
 
+void fw_buffer_xml(fw_buffer *out, char byte) {
+  switch (byte) {
+  case '<': fw_buffer_text(out, "&lt;"); break;
+  case '>': fw_buffer_text(out, "&gt;"); break;
+  case '&': fw_buffer_text(out, "&amp;"); break;
+  default: fw_buffer_byte(out, byte);
+  }
+}
+
+/* At most `most` characters. */
 static void put_escaped(fw_buffer *out, const char *text, size_t most) {
   size_t characters = 0;
   for (; *text; text++) {
@@ -125,14 +133,7 @@ static void put_escaped(fw_buffer *out, const char *text, size_t most) {
       fw_buffer_text(out, "…");
       return;
     }
-    if (*text == '&')
-      fw_buffer_text(out, "&amp;");
-    else if (*text == '<')
-      fw_buffer_text(out, "&lt;");
-    else if (*text == '>')
-      fw_buffer_text(out, "&gt;");
-    else if ((unsigned char)*text >= ' ')
-      fw_buffer_byte(out, *text);
+    if ((unsigned char)*text >= ' ') fw_buffer_xml(out, *text);
   }
 }
 

@@ -14,12 +14,12 @@ static void put_integer(fw_json_out *json, const char *key, int64_t value) {
   fw_json_out_integer(json, value);
 }
 
-static void put_real(fw_json_out *json, const char *key, double value) {
+void fw_json_put_real(fw_json_out *json, const char *key, double value) {
   fw_json_out_key(json, key);
   fw_json_out_real(json, value);
 }
 
-static void put_count(fw_json_out *json, const char *key, uint64_t count) {
+void fw_json_put_count(fw_json_out *json, const char *key, uint64_t count) {
   fw_json_out_key(json, key);
   if (count == FW_COUNT_UNKNOWN)
     fw_json_out_null(json);
@@ -39,6 +39,17 @@ static void put_value(fw_json_out *json, fw_key key, fw_value value) {
     fw_json_out_text(json, kind == FW_VALUE_INDEX_BASE ? "auto" : value.text);
 }
 
+/* An object, an array that is a member. */
+static void open_object(fw_json_out *json, const char *key) {
+  fw_json_out_key(json, key);
+  fw_json_out_open(json);
+}
+
+static void open_array(fw_json_out *json, const char *key) {
+  fw_json_out_key(json, key);
+  fw_json_out_open_array(json);
+}
+
 /* ---- Parts of layers ---- */
 
 static void open_layer(fw_json_out *json, const fw_layer *layer, const char *name) {
@@ -49,8 +60,7 @@ static void open_layer(fw_json_out *json, const fw_layer *layer, const char *nam
 }
 
 static void put_inputs(fw_json_out *json, const char *key, const fw_graph *graph, const fw_layer *layer) {
-  fw_json_out_key(json, key);
-  fw_json_out_open_array(json);
+  open_array(json, key);
   for (size_t k = 0; k < layer->input_count; k++) {
     fw_json_out_element(json);
     fw_json_out_text(json, graph->layers[layer->inputs[k]].name);
@@ -61,15 +71,14 @@ static void put_inputs(fw_json_out *json, const char *key, const fw_graph *graph
 static void put_optimizer(fw_json_out *json, const fw_optimizer *optimizer) {
   const fw_optimizer_param *params = fw_optimizer_params(optimizer->type);
   const bool published = optimizer->type == FW_OPTIMIZER_PUBLISHED_ADAGRAD;
-  fw_json_out_key(json, "optimizer");
-  fw_json_out_open(json);
+  open_object(json, "optimizer");
   fw_json_out_member(json, "type", fw_optimizer_name(published ? FW_OPTIMIZER_ADAGRAD : optimizer->type));
   if (published) fw_json_out_member(json, "variant", FW_ADAGRAD_VARIANT);
-  if (params[0].member) put_real(json, params[0].member, optimizer->a);
-  if (params[1].member) put_real(json, params[1].member, optimizer->b);
-  if (!isnan(optimizer->lr)) put_real(json, "lr", optimizer->lr);
-  if (optimizer->l1 != 0) put_real(json, "reg1", optimizer->l1);
-  if (optimizer->l2 != 0) put_real(json, "reg2", optimizer->l2);
+  if (params[0].member) fw_json_put_real(json, params[0].member, optimizer->a);
+  if (params[1].member) fw_json_put_real(json, params[1].member, optimizer->b);
+  if (!isnan(optimizer->lr)) fw_json_put_real(json, "lr", optimizer->lr);
+  if (optimizer->l1 != 0) fw_json_put_real(json, "reg1", optimizer->l1);
+  if (optimizer->l2 != 0) fw_json_put_real(json, "reg2", optimizer->l2);
   fw_json_out_close(json);
 }
 
@@ -77,8 +86,7 @@ static void put_optimizer(fw_json_out *json, const fw_optimizer *optimizer) {
 
 /* By their short names. */
 static void put_settings(fw_json_out *json, const fw_plan *plan) {
-  fw_json_out_key(json, "settings");
-  fw_json_out_open(json);
+  open_object(json, "settings");
   for (unsigned key = 0; key < FW_KEYS; key++) {
     const furrow_learn_key *facts = fw_key_facts((fw_key)key);
     if (!facts->json_path || !strchr(facts->json_path, '/')) continue;
@@ -101,16 +109,15 @@ static void put_matrix(fw_json_out *json, const char *layer, const char *ending,
   fw_json_out_member(json, "name", name.missing ? "" : name.bytes);
   if (name.missing) json->out->missing = name.missing;
   fw_buffer_clear(&name);
-  put_count(json, "rows", rows);
-  put_count(json, "cols", cols);
+  fw_json_put_count(json, "rows", rows);
+  fw_json_put_count(json, "cols", cols);
   fw_json_out_close(json);
 }
 
 /* As Angel stores them: an fc layer's weights are one row. */
 static void put_matrices(fw_json_out *json, const fw_description *about, const fw_layer *layer,
                          const fw_layer_size *size) {
-  fw_json_out_key(json, "matrices");
-  fw_json_out_open_array(json);
+  open_array(json, "matrices");
   if (layer->type == FW_LAYER_EMBEDDING) put_matrix(json, layer->name, "embedding", size->rows, about->features);
   if (layer->type == FW_LAYER_INPUT) put_matrix(json, layer->name, "weight", size->rows, about->features);
   if (layer->type == FW_LAYER_FC) put_matrix(json, layer->name, "weight", 1, size->weights);
@@ -123,18 +130,19 @@ static void put_layer(fw_json_out *json, const fw_description *about, size_t i) 
   const fw_layer_size *size = &about->sizes[i];
   open_layer(json, layer, layer->name);
   put_inputs(json, "inputs", &about->plan->graph, layer);
-  put_count(json, "width", layer->width ? layer->width : FW_COUNT_UNKNOWN);
-  if (layer->factors) put_count(json, "factors", layer->factors);
-  if (layer->type == FW_LAYER_EMBEDDING) put_count(json, "slots", layer->slots ? layer->slots : FW_COUNT_UNKNOWN);
+  fw_json_put_count(json, "width", layer->width ? layer->width : FW_COUNT_UNKNOWN);
+  if (layer->factors) fw_json_put_count(json, "factors", layer->factors);
+  if (layer->type == FW_LAYER_EMBEDDING)
+    fw_json_put_count(json, "slots", layer->slots ? layer->slots : FW_COUNT_UNKNOWN);
   if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC)
     fw_json_out_member(json, "activation", fw_activation_name(layer->activation));
-  if (fw_activation_drops(layer->activation)) put_real(json, "dropout", layer->dropout);
+  if (fw_activation_drops(layer->activation)) fw_json_put_real(json, "dropout", layer->dropout);
   if (layer->type == FW_LAYER_LOSS) fw_json_out_member(json, "loss", fw_loss_name(layer->loss));
   if (size->weights) {
     put_optimizer(json, &layer->optimizer);
-    put_count(json, "weights", size->weights);
-    put_count(json, "biases", size->biases);
-    put_count(json, "bytes", size->bytes);
+    fw_json_put_count(json, "weights", size->weights);
+    fw_json_put_count(json, "biases", size->biases);
+    fw_json_put_count(json, "bytes", size->bytes);
     put_matrices(json, about, layer, size);
   }
   fw_json_out_close(json);
@@ -146,13 +154,12 @@ void fw_describe_json(fw_buffer *out, const fw_description *about) {
   fw_json_out_open(&json);
   fw_json_out_member(&json, "algorithm", plan->model.algorithm);
   fw_json_out_member(&json, "loss", fw_loss_name(plan->graph.loss));
-  put_count(&json, "outputs", plan->graph.outputs);
-  put_count(&json, "features", about->features);
-  put_count(&json, "parameters", about->parameters);
-  put_count(&json, "bytes", about->bytes);
+  fw_json_put_count(&json, "outputs", plan->graph.outputs);
+  fw_json_put_count(&json, "features", about->features);
+  fw_json_put_count(&json, "parameters", about->parameters);
+  fw_json_put_count(&json, "bytes", about->bytes);
   put_settings(&json, plan);
-  fw_json_out_key(&json, "layers");
-  fw_json_out_open_array(&json);
+  open_array(&json, "layers");
   for (size_t i = 0; i < plan->graph.count; i++) put_layer(&json, about, i);
   fw_json_out_close_array(&json);
   fw_json_out_close(&json);
@@ -193,8 +200,7 @@ static bool is_left_out_of_graph(const fw_plan *plan, fw_key key) {
 
 static void put_section(fw_json_out *json, const fw_plan *plan, const char *section) {
   const size_t n = strlen(section);
-  fw_json_out_key(json, section);
-  fw_json_out_open(json);
+  open_object(json, section);
   for (unsigned key = 0; key < FW_KEYS; key++) {
     const char *path = fw_key_facts((fw_key)key)->json_path;
     if (!path || strncmp(path, section, n) != 0 || path[n] != '/' || is_left_out_of_graph(plan, (fw_key)key)) continue;
@@ -208,33 +214,30 @@ static void put_activation(fw_json_out *json, const fw_layer *layer) {
   fw_json_out_open(json);
   fw_json_out_member(json, "type", fw_activation_name(layer->activation));
   if (fw_activation_drops(layer->activation)) {
-    put_real(json, "proba", layer->dropout);
+    fw_json_put_real(json, "proba", layer->dropout);
     fw_json_out_member(json, "actiontype", "train");
   }
   fw_json_out_close(json);
 }
 
 static void put_loss(fw_json_out *json, const fw_layer *layer) {
-  fw_json_out_key(json, "lossfunc");
-  fw_json_out_open(json);
+  open_object(json, "lossfunc");
   fw_json_out_member(json, "type", fw_loss_name(layer->loss));
-  if (layer->loss == FW_LOSS_HUBER) put_real(json, "delta", layer->delta);
+  if (layer->loss == FW_LOSS_HUBER) fw_json_put_real(json, "delta", layer->delta);
   fw_json_out_close(json);
 }
 
 /* `first` is the first layer of the stack. */
 static void put_stack(fw_json_out *json, const fw_graph *graph, const fw_layer *first) {
   open_layer(json, first, first->stack_name);
-  fw_json_out_key(json, "outputdims");
-  fw_json_out_open_array(json);
+  open_array(json, "outputdims");
   for (size_t k = 0; k < first->stack_size; k++) {
     fw_json_out_element(json);
     fw_json_out_integer(json, (int64_t)first[k].width);
   }
   fw_json_out_close_array(json);
   fw_json_out_member(json, "inputlayer", graph->layers[first->inputs[0]].name);
-  fw_json_out_key(json, "transfuncs");
-  fw_json_out_open_array(json);
+  open_array(json, "transfuncs");
   for (size_t k = 0; k < first->stack_size; k++) {
     fw_json_out_element(json);
     put_activation(json, &first[k]);
@@ -277,8 +280,7 @@ void fw_describe_angel(fw_buffer *out, const fw_description *about) {
     fw_json_out_close(&json);
     return;
   }
-  fw_json_out_key(&json, "layers");
-  fw_json_out_open_array(&json);
+  open_array(&json, "layers");
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
     if (layer->type != FW_LAYER_FC)
@@ -332,8 +334,7 @@ static furrow_status settle(furrow_learn_conf *conf, fw_key key, const fw_plan *
 static void put_keys(fw_buffer *out, const furrow_learn_conf *conf, const fw_plan *plan) {
   fw_json_out json = {.out = out};
   fw_json_out_open(&json);
-  fw_json_out_key(&json, "furrow");
-  fw_json_out_open(&json);
+  open_object(&json, "furrow");
   fw_json_out_member(&json, "algorithm", plan->model.algorithm);
   fw_json_out_member(&json, "defaults", plan->train.recommended ? "furrow" : "angel");
   for (unsigned key = 0; key < FW_KEYS; key++)

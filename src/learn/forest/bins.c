@@ -78,12 +78,12 @@ static furrow_status grow_bytes(fw_binned *b, size_t capacity, furrow_error *err
 static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
   if (rows <= b->row_capacity) return FURROW_OK;
   const size_t capacity = b->row_capacity + b->row_capacity / 2 > rows ? b->row_capacity + b->row_capacity / 2 : rows;
-  FW_TRY(fw_realloc((void **)&b->label, capacity, sizeof *b->label, err));
-  if (b->weight) FW_TRY(fw_realloc((void **)&b->weight, capacity, sizeof *b->weight, err));
+  FW_TRY(FW_REALLOC(&b->label, capacity, err));
+  if (b->weight) FW_TRY(FW_REALLOC(&b->weight, capacity, err));
   if (b->stride) FW_TRY(grow_bytes(b, capacity, err));
   if (b->cuts->count > b->cuts->dense) {
     size_t *ends = b->end ? b->end - 1 : NULL;
-    FW_TRY(fw_realloc((void **)&ends, capacity + 1, sizeof *ends, err));
+    FW_TRY(FW_REALLOC(&ends, capacity + 1, err));
     ends[0] = 0;
     b->end = ends + 1;
   }
@@ -94,7 +94,7 @@ static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
 furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err) {
   *b = (fw_binned){.cuts = cuts, .stride = stride_for(cuts->dense)};
   FW_TRY(grow_rows(b, rows, err));
-  return entries ? fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err) : FURROW_OK;
+  return entries ? FW_GROW(&b->bin, &b->entry_capacity, entries, err) : FURROW_OK;
 }
 
 void fw_binned_clear(fw_binned *b) {
@@ -111,7 +111,7 @@ void fw_binned_clear(fw_binned *b) {
 
 /* The first rows that come with weights: those before them had 1. */
 static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
-  FW_TRY(fw_realloc((void **)&b->weight, b->row_capacity, sizeof *b->weight, err));
+  FW_TRY(FW_REALLOC(&b->weight, b->row_capacity, err));
   for (size_t i = 0; i < b->rows; i++) b->weight[i] = 1;
   return FURROW_OK;
 }
@@ -227,12 +227,12 @@ static furrow_status place_lists(adding *a, fw_spin_pool *pool, furrow_error *er
   fw_spin_pool_run(pool, a->count, count_lists, a);
   a->entry[0] = b->entries;
   for (size_t i = 0; i < a->count; i++) a->entry[i + 1] += a->entry[i];
-  return fw_grow((void **)&b->bin, &b->entry_capacity, a->entry[a->count], sizeof *b->bin, err);
+  return FW_GROW(&b->bin, &b->entry_capacity, a->entry[a->count], err);
 }
 
 static furrow_status place_batches(adding *a, furrow_error *err) {
   fw_binned *b = a->binned;
-  FW_TRY(fw_grow((void **)&b->batch_begin, &b->batch_capacity, 2 * (a->count + 1), sizeof *b->batch_begin, err));
+  FW_TRY(FW_GROW(&b->batch_begin, &b->batch_capacity, 2 * (a->count + 1), err));
   a->row = b->batch_begin;
   a->entry = a->row + a->count + 1;
   a->row[0] = b->rows;
@@ -313,21 +313,20 @@ static void fill_block(void *context, size_t block) {
 
 static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err) {
   size_t *ends = NULL;
-  FW_TRY(fw_alloc((void **)&ends, sparse + 1, sizeof *ends, err));
+  FW_TRY(FW_ALLOC(&ends, sparse + 1, err));
   ends[0] = 0;
   b->column_end = ends + 1;
-  FW_TRY(fw_alloc((void **)&b->column_row, b->entries, sizeof *b->column_row, err));
+  FW_TRY(FW_ALLOC(&b->column_row, b->entries, err));
   if (b->cuts->single == b->cuts->dense) return FURROW_OK;
-  return fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
+  return FW_ALLOC(&b->column_bin, b->entries, err);
 }
 
 static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = b->cuts;
   turner t = {.binned = b, .blocks = fw_spin_pool_threads(pool), .sparse = cuts->count - cuts->dense};
   furrow_status status = make_columns(b, t.sparse, err);
-  if (status == FURROW_OK)
-    status = fw_alloc((void **)&t.owner, cuts->bins - cuts->first_sparse_bin, sizeof *t.owner, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&t.owner, cuts->bins - cuts->first_sparse_bin, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO_ROWS(&t.at, t.blocks, t.sparse, err);
   if (status == FURROW_OK) {
     for (size_t f = cuts->dense, bin = 0; f < cuts->count; f++)
       for (uint32_t i = 0; i < cuts->feature[f].bins; i++) t.owner[bin++] = (uint32_t)(f - cuts->dense);

@@ -67,12 +67,12 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX && loss != FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
   fw_booster *b = NULL;
-  FW_TRY(fw_alloc_zero((void **)&b, 1, sizeof *b, err));
+  FW_TRY(FW_ALLOC_ZERO(&b, 1, err));
   b->plan = plan;
   b->pool = pool;
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
-  furrow_status status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
+  furrow_status status = FW_ALLOC_ZERO(&b->base, b->classes, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK)
     *booster = b;
@@ -123,10 +123,10 @@ void fw_booster_free(fw_booster *b) {
 
 static furrow_status keep_labels(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
   const size_t rows = b->looked + batch->rows, known = b->weight ? b->looked : 0;
-  FW_TRY(fw_grow((void **)&b->label, &b->label_capacity, rows, sizeof *b->label, err));
+  FW_TRY(FW_GROW(&b->label, &b->label_capacity, rows, err));
   memcpy(b->label + b->looked, batch->label, batch->rows * sizeof *b->label);
   if (!batch->weight && !b->weight) return FURROW_OK;
-  FW_TRY(fw_grow((void **)&b->weight, &b->weight_capacity, rows, sizeof *b->weight, err));
+  FW_TRY(FW_GROW(&b->weight, &b->weight_capacity, rows, err));
   for (size_t i = known; i < b->looked; i++) b->weight[i] = 1;
   for (size_t i = 0; i < batch->rows; i++) b->weight[b->looked + i] = batch->weight ? batch->weight[i] : 1;
   return FURROW_OK;
@@ -203,7 +203,7 @@ furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_e
 
 static furrow_status number_columns(fw_booster *b, size_t columns, furrow_error *err) {
   const size_t before = b->column_capacity;
-  FW_TRY(fw_grow((void **)&b->columns, &b->column_capacity, columns, sizeof *b->columns, err));
+  FW_TRY(FW_GROW(&b->columns, &b->column_capacity, columns, err));
   for (size_t i = before; i < b->column_capacity; i++) b->columns[i] = (uint32_t)i;
   return FURROW_OK;
 }
@@ -228,7 +228,7 @@ static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatc
                                   furrow_error *err) {
   const size_t all = (rows + batch->rows) * b->classes;
   if (!b->predictor) return FURROW_OK;
-  FW_TRY(fw_grow((void **)&set->before, &set->before_capacity, all, sizeof *set->before, err));
+  FW_TRY(FW_GROW(&set->before, &set->before_capacity, all, err));
   if (batch->x) FW_TRY(number_columns(b, batch->columns, err));
   for (size_t i = 0; i < batch->rows; i++) {
     const furrow_row row = row_of(b, batch, i);
@@ -239,7 +239,7 @@ static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatc
 
 static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, size_t rows, furrow_error *err) {
   if (!batch->qid) return FURROW_OK;
-  FW_TRY(fw_grow((void **)&set->qid, &set->qid_capacity, rows + batch->rows, sizeof *set->qid, err));
+  FW_TRY(FW_GROW(&set->qid, &set->qid_capacity, rows + batch->rows, err));
   memcpy(set->qid + rows, batch->qid, batch->rows * sizeof *set->qid);
   return FURROW_OK;
 }
@@ -316,7 +316,7 @@ static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->all == 0) return FURROW_OK;
   FW_TRY(fw_binned_finish(&set->binned, b->pool, err));
   FW_TRY(fw_node_rows_init(&set->rows, &set->binned, b->pool, err));
-  FW_TRY(fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(&set->score, set->binned.rows, b->classes, err));
   take_before(b, set);
   return FURROW_OK;
 }
@@ -324,14 +324,14 @@ static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   const size_t rows = b->train.binned.rows, features = b->cuts->count;
   const fw_loss_type loss = b->plan->graph.loss;
-  FW_TRY(fw_alloc((void **)&b->gradients.pair, rows, sizeof *b->gradients.pair, err));
+  FW_TRY(FW_ALLOC(&b->gradients.pair, rows, err));
   fw_prefer_large_pages(b->gradients.pair, rows * sizeof *b->gradients.pair);
-  if (loss == FW_LOSS_SOFTMAX) FW_TRY(fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err));
+  if (loss == FW_LOSS_SOFTMAX) FW_TRY(FW_ALLOC(&b->log_sum, rows, err));
   if (loss == FW_LOSS_LAMBDA)
     FW_TRY(fw_lambdas_init(&b->lambdas, &b->train.groups, b->train.binned.label, b->plan->forest.truncation, err));
   if (!(b->plan->forest.feature_ratio < 1)) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err));
-  return fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
+  FW_TRY(FW_ALLOC(&b->allowed, features, err));
+  return FW_ALLOC_ROWS(&b->chance, features, 2, err);
 }
 
 /* The share of a class, but at least half a row's: its logarithm is a number. */

@@ -146,8 +146,8 @@ static void move_block(void *context, size_t block) {
 
 static furrow_status move_values(sample_sort *sort, size_t values, fw_spin_pool *pool, furrow_error *err) {
   chooser *c = sort->chooser;
-  FW_TRY(fw_alloc((void **)&c->value, values, sizeof *c->value, err));
-  FW_TRY(fw_alloc((void **)&c->spare, values, sizeof *c->spare, err));
+  FW_TRY(FW_ALLOC(&c->value, values, err));
+  FW_TRY(FW_ALLOC(&c->spare, values, err));
   fw_prefer_large_pages(c->value, values * sizeof *c->value);
   fw_prefer_large_pages(c->spare, values * sizeof *c->spare);
   fw_spin_pool_run(pool, sort->blocks, move_block, sort);
@@ -161,7 +161,7 @@ static furrow_status move_values(sample_sort *sort, size_t values, fw_spin_pool 
 static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *err) {
   const size_t features = c->stats->count, threads = fw_spin_pool_threads(pool);
   sample_sort sort = {.chooser = c, .blocks = features < c->stats->sample.count / threads ? threads : 1};
-  FW_TRY(fw_alloc_zero((void **)&sort.at, features, sort.blocks * sizeof *sort.at, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(&sort.at, features, sort.blocks, err));
   fw_spin_pool_run(pool, sort.blocks, count_block, &sort);
   c->first[0] = 0; /* the least and the most of a feature come before its values */
   const size_t values = fw_counts_to_offsets(sort.at, sort.blocks, features, 2, c->first + 1);
@@ -178,7 +178,7 @@ static furrow_status reserve_cuts(chooser *c, furrow_error *err) {
     const bool own = !s->comm || (i >= s->chosen_from && i < s->chosen_to);
     c->first_cut[i + 1] = c->first_cut[i] + (own ? most_cuts(c, i) : 0);
   }
-  return fw_alloc((void **)&c->cut, c->first_cut[s->count], sizeof *c->cut, err);
+  return FW_ALLOC(&c->cut, c->first_cut[s->count], err);
 }
 
 static void choose_cuts(void *context, size_t i) {
@@ -299,10 +299,10 @@ static furrow_status place_features(const chooser *c, listed *list, furrow_error
   for (size_t i = 0; i < c->stats->count; i++) cut_count += c->cut_count[i];
   if (n + FW_DENSE_GROUP > (UINT32_MAX - cut_count) / FW_BINS_APART)
     return fw_fail(err, FURROW_E_RANGE, "there are too many features");
-  FW_TRY(fw_alloc((void **)&cuts->feature, n, sizeof *cuts->feature, err));
-  FW_TRY(fw_alloc((void **)&cuts->by_id, n, sizeof *cuts->by_id, err));
-  FW_TRY(fw_alloc((void **)&cuts->cut, cut_count, sizeof *cuts->cut, err));
-  FW_TRY(fw_alloc((void **)&cuts->edge, cut_count, sizeof *cuts->edge, err));
+  FW_TRY(FW_ALLOC(&cuts->feature, n, err));
+  FW_TRY(FW_ALLOC(&cuts->by_id, n, err));
+  FW_TRY(FW_ALLOC(&cuts->cut, cut_count, err));
+  FW_TRY(FW_ALLOC(&cuts->edge, cut_count, err));
   for (size_t i = 0; i < c->stats->count; i++) c->feature[i]->number = 0;
   for (size_t i = 0; i < n; i++) {
     place_feature(c, &list[i]);
@@ -317,8 +317,8 @@ static furrow_status place_features(const chooser *c, listed *list, furrow_error
 
 static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
   const size_t n = cuts->dense * FW_BINS_APART, step = FW_EDGES / FW_PIVOTS;
-  FW_TRY(fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err));
-  FW_TRY(fw_alloc((void **)&cuts->pivot, n / step, sizeof *cuts->pivot, err));
+  FW_TRY(FW_ALLOC(&cuts->full_edge, n, err));
+  FW_TRY(FW_ALLOC(&cuts->pivot, n / step, err));
   for (size_t i = 0; i < n; i++) {
     const fw_cut_feature *feature = &cuts->feature[i / FW_BINS_APART];
     const size_t edge = i % FW_BINS_APART;
@@ -332,12 +332,12 @@ static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
 static furrow_status prepare(chooser *c, listed **list, fw_spin_pool *pool, furrow_error *err) {
   const fw_feature_stats *s = c->stats;
   const size_t n = s->count;
-  FW_TRY(fw_alloc_zero((void **)&c->cuts, 1, sizeof *c->cuts, err));
-  FW_TRY(fw_alloc((void **)&c->feature, n, sizeof *c->feature, err));
-  FW_TRY(fw_alloc((void **)&c->first, n + 1, sizeof *c->first, err));
-  FW_TRY(fw_alloc((void **)&c->first_cut, n + 1, sizeof *c->first_cut, err));
-  FW_TRY(fw_alloc_zero((void **)&c->cut_count, n, sizeof *c->cut_count, err));
-  FW_TRY(fw_alloc((void **)list, n, sizeof **list, err));
+  FW_TRY(FW_ALLOC_ZERO(&c->cuts, 1, err));
+  FW_TRY(FW_ALLOC(&c->feature, n, err));
+  FW_TRY(FW_ALLOC(&c->first, n + 1, err));
+  FW_TRY(FW_ALLOC(&c->first_cut, n + 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&c->cut_count, n, err));
+  FW_TRY(FW_ALLOC(list, n, err));
   for (size_t i = 0; i < n; i++) c->feature[i] = fw_feature_stats_find(s, s->ids[i]);
   FW_TRY(sort_sample(c, pool, err));
   return reserve_cuts(c, err);

@@ -30,8 +30,8 @@ static void clear_list(feature_list *list) {
 }
 
 static furrow_status make_list(feature_list *list, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)&list->feature, list->features, sizeof *list->feature, err));
-  return fw_alloc((void **)&list->value, list->values, sizeof *list->value, err);
+  FW_TRY(FW_ALLOC(&list->feature, list->features, err));
+  return FW_ALLOC(&list->value, list->values, err);
 }
 
 /* ---- What this rank knows ---- */
@@ -178,9 +178,9 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
     own->feature[i].count = fw_feature_stats_find(s, own->feature[i].id)->number - 1;
   for (size_t i = 0; i < s->sample.count; i++)
     s->sample.value[i].number = own->feature[s->sample.value[i].number].count;
-  furrow_status status = fw_alloc((void **)&owner, s->count, sizeof *owner, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&ordered, s->sample.count, sizeof *ordered, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
+  furrow_status status = FW_ALLOC(&owner, s->count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&ordered, s->sample.count, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&sizes, comm->ranks, 2, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK) {
     divide_features(s, comm, owner);

@@ -66,7 +66,7 @@ furrow_status fw_feature_stats_make_features(fw_feature_stats *s, furrow_error *
 }
 
 furrow_status fw_feature_stats_make_columns(fw_feature_stats *s, size_t columns, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)&s->columns, columns, sizeof *s->columns, err));
+  FW_TRY(FW_ALLOC_ZERO(&s->columns, columns, err));
   s->dense = true;
   s->column_count = columns;
   return FURROW_OK;
@@ -74,7 +74,7 @@ furrow_status fw_feature_stats_make_columns(fw_feature_stats *s, size_t columns,
 
 furrow_status fw_feature_stats_create(fw_feature_stats **stats, const fw_plan *plan, furrow_error *err) {
   fw_feature_stats *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->plan = plan;
   made->step = 1;
   *stats = made;
@@ -149,11 +149,11 @@ value_set *fw_feature_stats_set(const fw_feature_stats *s, size_t number) {
 /* A set begins with the second value; until then the least is the only one. */
 static furrow_status make_set(fw_feature_stats *s, const seen *feature, furrow_error *err) {
   const size_t number = feature->number - 1, before = s->set_capacity;
-  furrow_status status = fw_grow((void **)&s->sets, &s->set_capacity, number + 1, sizeof *s->sets, err);
+  FW_TRY(FW_GROW(&s->sets, &s->set_capacity, number + 1, err));
   for (size_t i = before; i < s->set_capacity; i++) s->sets[i] = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&s->sets[number], 1, sizeof(value_set), err);
-  if (status == FURROW_OK) s->sets[number]->value[s->sets[number]->count++] = feature->least;
-  return status;
+  FW_TRY(FW_ALLOC_ZERO(&s->sets[number], 1, err));
+  s->sets[number]->value[s->sets[number]->count++] = feature->least;
+  return FURROW_OK;
 }
 
 static size_t place_in(const value_set *set, float value) {
@@ -189,7 +189,7 @@ static furrow_status meet(fw_feature_stats *s, seen *feature, uint64_t id, float
   if (id > INT32_MAX)
     return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond %d, the last that a tree can split by", id,
                    INT32_MAX);
-  FW_TRY(fw_grow((void **)&s->ids, &s->id_capacity, (size_t)s->count + 1, sizeof *s->ids, err));
+  FW_TRY(FW_GROW(&s->ids, &s->id_capacity, (size_t)s->count + 1, err));
   s->ids[s->count++] = id;
   feature->number = s->count;
   feature->least = feature->most = value;
@@ -208,8 +208,8 @@ furrow_status fw_feature_stats_note(fw_feature_stats *s, seen *feature, uint64_t
 /* ---- The sample ----------------------------------------------------------------------------------------- */
 
 static furrow_status reserve_sample(row_sample *sample, size_t values, size_t rows, furrow_error *err) {
-  FW_TRY(fw_grow((void **)&sample->value, &sample->capacity, values, sizeof *sample->value, err));
-  return fw_grow((void **)&sample->row_end, &sample->row_capacity, rows, sizeof *sample->row_end, err);
+  FW_TRY(FW_GROW(&sample->value, &sample->capacity, values, err));
+  return FW_GROW(&sample->row_end, &sample->row_capacity, rows, err);
 }
 
 /* Keeps rows whose numbers are multiples of the doubled step: of one process 0, 2, 4 … */
@@ -356,7 +356,7 @@ static furrow_status reserve_keys(batch_scan *scan, const fw_minibatch *batch, f
   fw_free(scan->keys);
   scan->keys = NULL;
   scan->key_capacity = 0;
-  FW_TRY(fw_alloc_zero((void **)&scan->keys, capacity, sizeof *scan->keys, err));
+  FW_TRY(FW_ALLOC_ZERO(&scan->keys, capacity, err));
   scan->key_capacity = capacity;
   return FURROW_OK;
 }
@@ -364,15 +364,14 @@ static furrow_status reserve_keys(batch_scan *scan, const fw_minibatch *batch, f
 static furrow_status number_batches(const scanning *s, fw_spin_pool *pool, furrow_error *err) {
   fw_feature_stats *stats = s->stats;
   const size_t before = stats->scan_capacity, count = s->count;
-  FW_TRY(fw_grow((void **)&stats->scans, &stats->scan_capacity, count, sizeof *stats->scans, err));
+  FW_TRY(FW_GROW(&stats->scans, &stats->scan_capacity, count, err));
   for (size_t i = before; i < stats->scan_capacity; i++) stats->scans[i] = (batch_scan){0};
-  FW_TRY(
-      fw_grow((void **)&stats->scan_numbers, &stats->scan_numbers_capacity, count, sizeof *stats->scan_numbers, err));
+  FW_TRY(FW_GROW(&stats->scan_numbers, &stats->scan_numbers_capacity, count, err));
   for (size_t i = 0; i < count; i++) {
     batch_scan *scan = &stats->scans[i];
     const size_t uses = s->batch[i].uses;
-    FW_TRY(fw_grow((void **)&scan->records, &scan->record_capacity, uses, sizeof *scan->records, err));
-    FW_TRY(fw_grow((void **)&scan->numbers, &scan->number_capacity, uses, sizeof *scan->numbers, err));
+    FW_TRY(FW_GROW(&scan->records, &scan->record_capacity, uses, err));
+    FW_TRY(FW_GROW(&scan->numbers, &scan->number_capacity, uses, err));
     FW_TRY(reserve_keys(scan, &s->batch[i], err));
     stats->scan_numbers[i] = scan->numbers;
   }
@@ -419,7 +418,7 @@ static furrow_status reserve_facts(scanning *s, furrow_error *err) {
     const size_t before = scan->fact_capacity;
     FW_TRY(reserve_sample(&scan->sample, s->batch[i].uses, s->batch[i].rows, err));
     if (i >= s->counters) continue;
-    FW_TRY(fw_grow((void **)&scan->facts, &scan->fact_capacity, stats->count, sizeof *scan->facts, err));
+    FW_TRY(FW_GROW(&scan->facts, &scan->fact_capacity, stats->count, err));
     for (size_t k = before; k < scan->fact_capacity; k++) scan->facts[k] = (feature_facts){0, INFINITY, -INFINITY};
   }
   return FURROW_OK;
@@ -545,8 +544,8 @@ furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batc
 }
 
 static furrow_status number_columns(fw_feature_stats *s, size_t count, furrow_error *err) {
-  FW_TRY(fw_grow((void **)&s->numbers, &s->number_capacity, s->column_count, sizeof *s->numbers, err));
-  FW_TRY(fw_grow((void **)&s->scan_numbers, &s->scan_numbers_capacity, count, sizeof *s->scan_numbers, err));
+  FW_TRY(FW_GROW(&s->numbers, &s->number_capacity, s->column_count, err));
+  FW_TRY(FW_GROW(&s->scan_numbers, &s->scan_numbers_capacity, count, err));
   for (size_t i = 0; i < s->column_count; i++)
     s->numbers[i] = s->columns[i].number ? s->columns[i].number - 1 : FW_NO_FEATURE;
   for (size_t i = 0; i < count; i++) s->scan_numbers[i] = s->numbers;

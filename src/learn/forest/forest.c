@@ -52,7 +52,7 @@ furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned leve
   if (levels == 0 || levels > FW_FOREST_LEVELS)
     return fw_fail(err, FURROW_E_RANGE, "trees have 1 to %d levels of nodes, not %u", FW_FOREST_LEVELS, levels);
   fw_forest *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->classes = classes;
   made->levels = levels;
   made->nodes = ((size_t)1 << levels) - 1;
@@ -124,7 +124,7 @@ furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, s
   uint64_t *list = NULL;
   size_t splits = 0, different = 0;
   for (size_t at = 0; at < nodes; at++) splits += forest->feature[at] >= 0;
-  FW_TRY(fw_alloc((void **)&list, splits, sizeof *list, err));
+  FW_TRY(FW_ALLOC(&list, splits, err));
   splits = 0;
   for (size_t at = 0; at < nodes; at++)
     if (forest->feature[at] >= 0) list[splits++] = (uint64_t)forest->feature[at];
@@ -209,7 +209,7 @@ static int compare_importance(const void *a, const void *b) {
 static furrow_status list_splits(const fw_forest *forest, split **list, size_t *count, furrow_error *err) {
   size_t splits = 0;
   for (size_t tree = 0; tree < forest->trees; tree++) splits += fw_tree_leaves(forest, tree) - 1;
-  FW_TRY(fw_alloc((void **)list, splits, sizeof **list, err));
+  FW_TRY(FW_ALLOC(list, splits, err));
   *count = 0;
   for (size_t at = 0; at < forest->trees * forest->nodes; at++)
     if (forest->feature[at] >= 0 && fw_forest_has_node(forest, at / forest->nodes, at % forest->nodes))
@@ -239,7 +239,7 @@ furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_impor
   furrow_feature_importance *made = NULL;
   size_t split_count = 0;
   FW_TRY(list_splits(forest, &splits, &split_count, err));
-  const furrow_status status = fw_alloc((void **)&made, split_count, sizeof *made, err);
+  const furrow_status status = FW_ALLOC(&made, split_count, err);
   if (status == FURROW_OK) {
     *count = add_splits(forest, splits, split_count, made);
     *list = made;

@@ -132,7 +132,7 @@ static furrow_status put_part(writing *w, const furrow_partition_meta *part, boo
 static furrow_status reserve_panel(writing *w, furrow_error *err) {
   const size_t trees = w->forest->trees, numbers = trees > PANEL_NUMBERS ? trees : PANEL_NUMBERS;
   FW_TRY(fw_alloc(&w->values, numbers, furrow_element_size(w->type), err));
-  FW_TRY(fw_alloc((void **)&w->tree_ids, trees, sizeof *w->tree_ids, err));
+  FW_TRY(FW_ALLOC(&w->tree_ids, trees, err));
   for (size_t t = 0; t < trees; t++) w->tree_ids[t] = (int32_t)t;
   return FURROW_OK;
 }

@@ -113,7 +113,7 @@ static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *key
   if (slot >= UINT32_MAX / GROUP_ROWS) return fw_fail(err, FURROW_E_RANGE, "trees split by too many features");
   w->none = slot * GROUP_ROWS;
   w->slots = ((size_t)slot + 1) * GROUP_ROWS;
-  FW_TRY(fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->absent, w->slots, err));
   for (size_t i = 0; i < w->direct_count + key_count; i++) {
     feature_slots *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
     of->left = settle_slot(w, of->left, ABSENT_LEFT);
@@ -128,7 +128,7 @@ static furrow_status make_slots(fw_forest_predictor *w, const fw_forest *forest,
   uint64_t *keys = NULL;
   size_t key_count = 0;
   w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
-  FW_TRY(fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->direct, w->direct_count, err));
   if (w->direct_count == 0) FW_TRY(fw_features_create(&w->table, &params, err));
   FW_TRY(mark_slots(w, forest, err));
   if (w->table) FW_TRY(fw_features_keys(w->table, &keys, &key_count, err));
@@ -181,11 +181,11 @@ static size_t measure_bundles(fw_forest_predictor *w, const fw_forest *forest) {
 static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest, double rate, furrow_error *err) {
   uint32_t *from = NULL;
   size_t end = 0;
-  FW_TRY(fw_alloc_zero((void **)&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, sizeof *w->bundles, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, err));
   const size_t count = measure_bundles(w, forest);
-  FW_TRY(fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err));
-  FW_TRY(fw_alloc_zero((void **)&w->leaves, count, sizeof *w->leaves, err));
-  FW_TRY(fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->nodes, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->leaves, count, err));
+  FW_TRY(FW_ALLOC(&from, (size_t)1 << forest->levels, err));
   for (size_t tree = 0; tree < w->trees; tree++) {
     fw_traverse_tree *of = &w->bundles[tree / BUNDLE];
     if (tree % BUNDLE == 0) {
@@ -202,7 +202,7 @@ static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest,
 furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const fw_forest *forest, double rate,
                                          furrow_error *err) {
   fw_forest_predictor *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->classes = forest->classes;
   made->trees = forest->trees;
   furrow_status status = make_slots(made, forest, err);
@@ -231,9 +231,8 @@ void fw_forest_predictor_free(fw_forest_predictor *predictor) {
 furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_forest_predictor *predictor,
                                         furrow_error *err) {
   fw_predict_scratch *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  const furrow_status status =
-      fw_alloc((void **)&made->slots, predictor->groups * predictor->slots, sizeof *made->slots, err);
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  const furrow_status status = FW_ALLOC(&made->slots, predictor->groups * predictor->slots, err);
   for (size_t i = 0; status == FURROW_OK && i < predictor->groups; i++)
     memcpy(made->slots + i * predictor->slots, predictor->absent, predictor->slots * sizeof *made->slots);
   if (status == FURROW_OK)

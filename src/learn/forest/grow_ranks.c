@@ -28,7 +28,7 @@ static void divide_features(fw_grow_ranks *r) {
 furrow_status fw_grow_ranks_init(fw_grow_ranks *r, const furrow_comm *comm, const fw_histograms *all,
                                  fw_spin_pool *pool, furrow_error *err) {
   *r = (fw_grow_ranks){.comm = comm, .all = all, .pool = pool};
-  FW_TRY(fw_alloc((void **)&r->slice, 4 * (size_t)comm->ranks + 1, sizeof *r->slice, err));
+  FW_TRY(FW_ALLOC(&r->slice, 4 * (size_t)comm->ranks + 1, err));
   r->words = r->slice + comm->ranks + 1;
   r->sent = r->words + comm->ranks;
   r->received = r->sent + comm->ranks;
@@ -94,9 +94,9 @@ static furrow_status reserve_messages(fw_grow_ranks *r, size_t step, size_t coun
   const parcel p = {.ranks = r, .count = step};
   const size_t received = step * r->words[r->comm->rank] * (r->comm->ranks - 1);
   size_messages(&p);
-  FW_TRY(fw_grow((void **)&r->send, &r->send_capacity, sent_before(&p, r->comm->ranks) + 1, sizeof *r->send, err));
-  FW_TRY(fw_grow((void **)&r->receive, &r->receive_capacity, received + 1, sizeof *r->receive, err));
-  return fw_grow((void **)&r->best, &r->best_capacity, 2 * count * (r->comm->ranks + 1), sizeof *r->best, err);
+  FW_TRY(FW_GROW(&r->send, &r->send_capacity, sent_before(&p, r->comm->ranks) + 1, err));
+  FW_TRY(FW_GROW(&r->receive, &r->receive_capacity, received + 1, err));
+  return FW_GROW(&r->best, &r->best_capacity, 2 * count * (r->comm->ranks + 1), err);
 }
 
 /* Some histograms at a time. */

@@ -50,8 +50,8 @@ furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, co
   const bool large = all_rows > FW_PAIR_ROWS;
   counter c = {binned, NULL};
   *all = (fw_histograms){.binned = binned, .bins = cuts->bins};
-  furrow_status status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
-  if (status == FURROW_OK && large) status = fw_alloc_zero((void **)&c.count, cuts->bins, sizeof *c.count, err);
+  furrow_status status = FW_ALLOC(&all->wide_begin, cuts->count + 1, err);
+  if (status == FURROW_OK && large) status = FW_ALLOC_ZERO(&c.count, cuts->bins, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK && large) {
     fw_spin_pool_run(pool, cuts->count, count_bins, &c);
@@ -92,9 +92,9 @@ furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, fur
     return FURROW_OK;
   }
   fw_histogram *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&made->packed, all->bins, sizeof *made->packed, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&made->wide, all->wide, sizeof *made->wide, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&made->packed, all->bins, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&made->wide, all->wide, err);
   if (status == FURROW_OK) {
     *histogram = made;
     all->made++;

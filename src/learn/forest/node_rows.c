@@ -34,14 +34,12 @@ typedef struct fw_row_chunk {
 
 furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err) {
   *rows = (fw_node_rows){.binned = binned, .pool = pool};
-  furrow_status status = fw_alloc((void **)&rows->all, binned->rows, sizeof *rows->all, err);
-  for (size_t i = 0; status == FURROW_OK && i < 2; i++)
-    status = fw_alloc((void **)&rows->order[i], binned->rows, sizeof *rows->order[i], err);
-  if (status == FURROW_OK && binned->column_row)
-    status = fw_alloc_zero((void **)&rows->bits, SETS * fw_bit_words(binned->rows), sizeof *rows->bits, err);
-  for (size_t i = 0; status == FURROW_OK && i < binned->rows; i++) rows->all[i] = (uint32_t)i;
+  FW_TRY(FW_ALLOC(&rows->all, binned->rows, err));
+  for (size_t i = 0; i < 2; i++) FW_TRY(FW_ALLOC(&rows->order[i], binned->rows, err));
+  if (binned->column_row) FW_TRY(FW_ALLOC_ZERO(&rows->bits, SETS * fw_bit_words(binned->rows), err));
+  for (size_t i = 0; i < binned->rows; i++) rows->all[i] = (uint32_t)i;
   rows->row = rows->all;
-  return status;
+  return FURROW_OK;
 }
 
 void fw_node_rows_clear(fw_node_rows *rows) {
@@ -235,8 +233,8 @@ static furrow_status move_rows(split_job *job, furrow_error *err) {
   fw_node_rows *rows = job->rows;
   size_t count = 0, chunks = 0;
   for (size_t i = 0; i < job->count; i++) chunks += chunks_of(job->splits[i].begin, job->splits[i].end);
-  FW_TRY(fw_grow((void **)&rows->chunks, &rows->chunk_capacity, chunks, sizeof *rows->chunks, err));
-  FW_TRY(fw_grow((void **)&rows->sides, &rows->side_capacity, chunks * CHUNK_WORDS, sizeof *rows->sides, err));
+  FW_TRY(FW_GROW(&rows->chunks, &rows->chunk_capacity, chunks, err));
+  FW_TRY(FW_GROW(&rows->sides, &rows->side_capacity, chunks * CHUNK_WORDS, err));
   for (size_t i = 0; i < job->count; i++) {
     fw_row_split *split = &job->splits[i];
     split->middle = split->begin;
@@ -377,8 +375,8 @@ furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t e
   const size_t first = tree * forest->nodes, last = (forest->nodes + 1) / 2; /* nodes of the last level */
   const size_t most = last < end - begin ? last : end - begin;               /* all that are kept have rows */
   fw_row_split *level = NULL, *next = NULL;
-  furrow_status status = fw_alloc((void **)&level, most, sizeof *level, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&next, most, sizeof *next, err);
+  furrow_status status = FW_ALLOC(&level, most, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&next, most, err);
   size_t count = status == FURROW_OK && begin < end;
   if (count) next[0] = (fw_row_split){.begin = begin, .end = end};
   while (status == FURROW_OK && count > 0) {

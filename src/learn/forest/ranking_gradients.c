@@ -19,7 +19,7 @@ enum { BLOCK = 64, PARTIAL_SUMS = 8, MOST_TASKS = 256 };
 /* ---- Memory ---- */
 
 static furrow_status alloc_f32(float **numbers, size_t count, furrow_error *err) {
-  return fw_alloc_zero((void **)numbers, count, sizeof **numbers, err);
+  return FW_ALLOC_ZERO(numbers, count, err);
 }
 
 static furrow_status find_discounts(fw_lambdas *l, furrow_error *err) {
@@ -43,8 +43,8 @@ furrow_status fw_lambdas_init(fw_lambdas *l, const fw_row_groups *groups, const 
   l->label = label;
   l->truncation = truncation;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) FW_TRY(alloc_f32(numbers[i], rows, err));
-  FW_TRY(fw_alloc((void **)&l->ideal, groups->count, sizeof *l->ideal, err));
-  FW_TRY(fw_alloc((void **)&l->key, rows, sizeof *l->key, err));
+  FW_TRY(FW_ALLOC(&l->ideal, groups->count, err));
+  FW_TRY(FW_ALLOC(&l->key, rows, err));
   for (size_t i = 0; i < rows; i++) l->key[i] = groups->row[i];
   return find_discounts(l, err);
 }

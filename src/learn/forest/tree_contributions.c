@@ -174,10 +174,10 @@ static furrow_status check_covers(const fw_forest *forest, size_t *nodes, furrow
 
 static furrow_status take_arrays(fw_tree_explainer *e, const fw_forest *forest, size_t nodes, furrow_error *err) {
   FW_TRY(fw_forest_features(forest, &e->features, &e->feature_count, err));
-  FW_TRY(fw_alloc_zero((void **)&e->nodes, nodes, sizeof *e->nodes, err));
-  FW_TRY(fw_alloc((void **)&e->roots, forest->trees, sizeof *e->roots, err));
-  FW_TRY(fw_alloc_zero((void **)&e->bias, forest->classes, sizeof *e->bias, err));
-  return fw_alloc((void **)&e->x, e->feature_count, sizeof *e->x, err);
+  FW_TRY(FW_ALLOC_ZERO(&e->nodes, nodes, err));
+  FW_TRY(FW_ALLOC(&e->roots, forest->trees, err));
+  FW_TRY(FW_ALLOC_ZERO(&e->bias, forest->classes, err));
+  return FW_ALLOC(&e->x, e->feature_count, err);
 }
 
 static void pack_trees(fw_tree_explainer *e, const fw_forest *forest, double rate) {
@@ -197,7 +197,7 @@ furrow_status fw_tree_explainer_create(fw_tree_explainer **explainer, const fw_f
   size_t nodes = 0;
   fw_tree_explainer *made = NULL;
   FW_TRY(check_covers(forest, &nodes, err));
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->classes = forest->classes;
   made->trees = forest->trees;
   furrow_status status = take_arrays(made, forest, nodes, err);

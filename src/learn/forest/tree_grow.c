@@ -106,7 +106,7 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   const fw_cuts *cuts = g->binned->cuts;
   const size_t share = cuts->bins / (RANGES * (size_t)fw_spin_pool_threads(g->pool));
   const size_t least = share < FW_BINS ? FW_BINS : share < RANGE_BINS ? share : RANGE_BINS;
-  FW_TRY(fw_alloc((void **)&g->range, cuts->bins / least + 2, sizeof *g->range, err));
+  FW_TRY(FW_ALLOC(&g->range, cuts->bins / least + 2, err));
   const size_t *own = own_features(g);
   size_t first = fw_cuts_first_bin(cuts, own[0]);
   g->range[0] = own[0];
@@ -128,7 +128,7 @@ static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
                                const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) {
   fw_grower *g = NULL;
-  furrow_status status = fw_comm_share_status(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err);
+  furrow_status status = fw_comm_share_status(comm, FW_ALLOC_ZERO(&g, 1, err), err);
   if (status != FURROW_OK) {
     fw_free(g);
     return status;
@@ -217,7 +217,7 @@ static void find_best(void *context, size_t i) {
 /* Histograms for the parts of a sum: those that could be made are listed. */
 static furrow_status get_parts(fw_grower *g, pair *p, size_t count, furrow_error *err) {
   p->first_part = g->part_count;
-  FW_TRY(fw_grow((void **)&g->parts, &g->part_capacity, g->part_count + count, sizeof *g->parts, err));
+  FW_TRY(FW_GROW(&g->parts, &g->part_capacity, g->part_count + count, err));
   for (; p->parts < count; p->parts++) FW_TRY(fw_histogram_get(&g->all, &g->parts[g->part_count++], err));
   return FURROW_OK;
 }
@@ -239,7 +239,7 @@ static furrow_status cut_pieces(fw_grower *g, pair *p, size_t rows, furrow_error
   const size_t pieces = threads > MOST_PARTS && wanted > MOST_PARTS ? MOST_PARTS : wanted;
   FW_TRY(get_parts(g, p, pieces < threads ? pieces : threads, err));
   p->filled->histogram = g->parts[p->first_part];
-  FW_TRY(fw_grow((void **)&g->pieces, &g->piece_capacity, g->piece_count + pieces, sizeof *g->pieces, err));
+  FW_TRY(FW_GROW(&g->pieces, &g->piece_capacity, g->piece_count + pieces, err));
   for (size_t i = 0; i < pieces; i++)
     g->pieces[g->piece_count++] =
         (piece){p->filled->begin + n * i / pieces, p->filled->begin + n * (i + 1) / pieces, p};
@@ -326,11 +326,11 @@ static furrow_status reserve_pairs(fw_grower *g, furrow_error *err) {
   const size_t n = 2 * g->pair_count;
   size_t rows = 0;
   for (size_t i = 0; i < g->pair_count; i++) rows += g->pairs[i].filled->end - g->pairs[i].filled->begin;
-  FW_TRY(fw_grow((void **)&g->found, &g->found_capacity, n * g->ranges, sizeof *g->found, err));
-  FW_TRY(fw_grow((void **)&g->asked, &g->asked_capacity, n, sizeof *g->asked, err));
-  FW_TRY(fw_grow((void **)&g->asked_best, &g->best_capacity, n, sizeof *g->asked_best, err));
-  FW_TRY(fw_grow((void **)&g->filled, &g->filled_capacity, n, sizeof *g->filled, err));
-  FW_TRY(fw_grow((void **)&g->count, &g->count_capacity, n + 1, sizeof *g->count, err));
+  FW_TRY(FW_GROW(&g->found, &g->found_capacity, n * g->ranges, err));
+  FW_TRY(FW_GROW(&g->asked, &g->asked_capacity, n, err));
+  FW_TRY(FW_GROW(&g->asked_best, &g->best_capacity, n, err));
+  FW_TRY(FW_GROW(&g->filled, &g->filled_capacity, n, err));
+  FW_TRY(FW_GROW(&g->count, &g->count_capacity, n + 1, err));
   for (size_t i = 0; i < g->pair_count; i++) FW_TRY(cut_pieces(g, &g->pairs[i], rows, err));
   return FURROW_OK;
 }
@@ -466,10 +466,10 @@ static void finish_leaf(fw_grower *g, grown *leaf) {
 
 /* Memory for the pairs of a level of so many nodes, for their splits and their children. */
 static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err) {
-  FW_TRY(fw_grow((void **)&g->pairs, &g->pair_capacity, count, sizeof *g->pairs, err));
-  FW_TRY(fw_grow((void **)&g->next, &g->next_capacity, 2 * count, sizeof *g->next, err));
-  FW_TRY(fw_grow((void **)&g->splits, &g->split_capacity, count, sizeof *g->splits, err));
-  return fw_grow((void **)&g->count, &g->count_capacity, count + 1, sizeof *g->count, err);
+  FW_TRY(FW_GROW(&g->pairs, &g->pair_capacity, count, err));
+  FW_TRY(FW_GROW(&g->next, &g->next_capacity, 2 * count, err));
+  FW_TRY(FW_GROW(&g->splits, &g->split_capacity, count, err));
+  return FW_GROW(&g->count, &g->count_capacity, count + 1, err);
 }
 
 /* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
@@ -602,8 +602,7 @@ static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_err
 static furrow_status ready_level(fw_grower *g, furrow_status status, size_t count, furrow_error *err) {
   if (status == FURROW_OK && g->growth->check) status = g->growth->check(g->growth->check_user, err);
   if (status == FURROW_OK) status = reserve_level(g, count, err);
-  if (status == FURROW_OK)
-    status = fw_grow((void **)&g->level, &g->level_capacity, g->level_count + 1, sizeof *g->level, err);
+  if (status == FURROW_OK) status = FW_GROW(&g->level, &g->level_capacity, g->level_count + 1, err);
   return fw_comm_share_status(g->ranks.comm, status, err);
 }
 
@@ -626,7 +625,7 @@ static furrow_status grow_best_first(fw_grower *g, furrow_error *err) {
 /* ---- A tree --------------------------------------------------------------------------------------------- */
 
 static furrow_status plant(fw_grower *g, furrow_error *err) {
-  const furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
+  const furrow_status status = FW_GROW(&g->level, &g->level_capacity, 1, err);
   const fw_gradients *gradients = g->growth->gradients;
   fw_sum sum = {gradients->gradient_sum, gradients->hessian_sum};
   if (g->growth->row_count < g->growth->rows->binned->rows)

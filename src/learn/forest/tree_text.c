@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json_out.h"
+#include "learn/describe/describe.h"
 
 /* The name of a feature, or "feature N". `escape` writes each byte that means something else there. */
 typedef void (*escape_byte)(fw_buffer *out, char byte);
@@ -14,10 +14,7 @@ static void put_feature(fw_buffer *out, const fw_forest *forest, int32_t feature
     fw_buffer_format(out, "feature %d", feature);
     return;
   }
-  for (const char *at = forest->names[feature]; *at; at++) {
-    const char byte = (unsigned char)*at < 32 ? ' ' : *at;
-    escape(out, byte);
-  }
+  for (const char *at = forest->names[feature]; *at; at++) escape(out, (unsigned char)*at < ' ' ? ' ' : *at);
 }
 
 /* ---- Text ---- */
@@ -69,42 +66,32 @@ void fw_trees_text(fw_buffer *out, const fw_forest *forest, size_t first, size_t
 
 /* ---- JSON ---- */
 
-static void put_integer(fw_json_out *json, const char *key, uint64_t number) {
-  fw_json_out_key(json, key);
-  fw_json_out_unsigned(json, number);
-}
-
-static void put_real(fw_json_out *json, const char *key, double number) {
-  fw_json_out_key(json, key);
-  fw_json_out_real(json, number);
-}
-
 static void put_json_node(fw_json_out *json, const fw_forest *forest, size_t node, const furrow_tree_node *about) {
   fw_json_out_element(json);
   fw_json_out_open(json);
-  put_integer(json, "node", node);
+  fw_json_put_count(json, "node", node);
   if (about->is_leaf) {
-    put_real(json, "predict", about->predict);
+    fw_json_put_real(json, "predict", about->predict);
   } else {
-    put_integer(json, "feature", (uint64_t)about->feature);
+    fw_json_put_count(json, "feature", (uint64_t)about->feature);
     if ((size_t)about->feature < forest->name_count) fw_json_out_member(json, "name", forest->names[about->feature]);
-    put_real(json, "value", about->value);
-    put_integer(json, "yes", 2 * node + 1);
-    put_integer(json, "no", 2 * node + 2);
-    put_integer(json, "absent", 2 * node + (about->absent_left ? 1 : 2));
-    if (!isnan(about->gain)) put_real(json, "gain", about->gain);
+    fw_json_put_real(json, "value", about->value);
+    fw_json_put_count(json, "yes", 2 * node + 1);
+    fw_json_put_count(json, "no", 2 * node + 2);
+    fw_json_put_count(json, "absent", 2 * node + (about->absent_left ? 1 : 2));
+    if (!isnan(about->gain)) fw_json_put_real(json, "gain", about->gain);
   }
-  if (!isnan(about->cover)) put_real(json, "cover", about->cover);
+  if (!isnan(about->cover)) fw_json_put_real(json, "cover", about->cover);
   fw_json_out_close(json);
 }
 
 static void put_json_tree(fw_json_out *json, const fw_forest *forest, size_t tree) {
   fw_json_out_element(json);
   fw_json_out_open(json);
-  put_integer(json, "tree", tree);
-  put_integer(json, "class", tree % forest->classes);
-  put_integer(json, "leaves", fw_tree_leaves(forest, tree));
-  put_integer(json, "depth", fw_forest_depth(forest, tree));
+  fw_json_put_count(json, "tree", tree);
+  fw_json_put_count(json, "class", tree % forest->classes);
+  fw_json_put_count(json, "leaves", fw_tree_leaves(forest, tree));
+  fw_json_put_count(json, "depth", fw_forest_depth(forest, tree));
   fw_json_out_key(json, "nodes");
   fw_json_out_open_array(json);
   for (size_t node = 0; node < forest->nodes; node++) {
@@ -134,18 +121,13 @@ static void put_dot_edge(fw_buffer *out, size_t tree, size_t node, size_t child,
                    absent ? ", absent" : "");
 }
 
-static void escape_dot(fw_buffer *out, char byte) {
-  if (byte == '"' || byte == '\\') fw_buffer_byte(out, '\\');
-  fw_buffer_byte(out, byte);
-}
-
 static void put_dot_node(fw_buffer *out, const fw_forest *forest, size_t tree, size_t node,
                          const furrow_tree_node *about) {
   fw_buffer_format(out, "  t%zun%zu [label=\"", tree, node);
   if (about->is_leaf) {
     fw_buffer_format(out, "%.6g", about->predict);
   } else {
-    put_feature(out, forest, about->feature, escape_dot);
+    put_feature(out, forest, about->feature, fw_buffer_dot);
     fw_buffer_format(out, " <= %.6g", about->value);
   }
   put_sums(out, about, "\\n");
@@ -234,15 +216,6 @@ static void draw_leaf(const drawing *d, const furrow_tree_node *node, double x, 
   fw_buffer_text(d->out, "</g>\n");
 }
 
-static void escape_xml(fw_buffer *out, char byte) {
-  switch (byte) {
-  case '<': fw_buffer_text(out, "&lt;"); break;
-  case '>': fw_buffer_text(out, "&gt;"); break;
-  case '&': fw_buffer_text(out, "&amp;"); break;
-  default: fw_buffer_byte(out, byte);
-  }
-}
-
 static void draw_split(const drawing *d, const furrow_tree_node *node, double x, double y) {
   const bool sums = !isnan(node->gain);
   fw_buffer_format(d->out, "<g><rect class=\"split\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"6\"/>", x,
@@ -255,7 +228,7 @@ static void draw_split(const drawing *d, const furrow_tree_node *node, double x,
   if (name + snprintf(NULL, 0, " < %.5g", node->value) > BOX_TEXT)
     fw_buffer_format(d->out, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"", BOX_WIDTH - 12);
   fw_buffer_text(d->out, ">");
-  put_feature(d->out, d->forest, node->feature, escape_xml);
+  put_feature(d->out, d->forest, node->feature, fw_buffer_xml);
   fw_buffer_format(d->out, " ≤ %.5g</text>", node->value);
   if (sums) {
     put_text(d, "more", "middle", x + BOX_WIDTH / 2.0, y + 13);

@@ -172,8 +172,6 @@ furrow_status fw_parameters_fold(fw_parameters *p, const fw_scaling *scaling, fu
  * E_FORMAT one that does not fit its layer and what is wrong with it. */
 furrow_status fw_parameters_load(fw_parameters *p, const char *folder, furrow_fc_order fc_order, unsigned threads,
                                  furrow_error *err) FURROW_MUST_USE;
-/* The configuration that a model's graph.json gives. */
-furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) FURROW_MUST_USE;
 
 /* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. All ranks
  * call it: partition i is written by the rank of server i % servers, which gets the weights of the features in

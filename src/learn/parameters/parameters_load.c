@@ -165,15 +165,3 @@ furrow_status fw_parameters_load(fw_parameters *p, const char *folder, furrow_fc
     status = load_parameter(p, folder, i, fc_order, threads, err);
   return status;
 }
-
-furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) {
-  furrow_learn_conf *made = NULL;
-  FW_TRY(furrow_learn_conf_create(&made, err));
-  furrow_status status = furrow_learn_conf_load_model(made, folder, err);
-  if (status != FURROW_OK) {
-    furrow_learn_conf_free(made);
-    return status;
-  }
-  *conf = made;
-  return FURROW_OK;
-}

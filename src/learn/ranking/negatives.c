@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -17,7 +18,7 @@ furrow_status fw_item_sampler_init(fw_item_sampler *sampler, const uint32_t *pop
                                    furrow_error *err) {
   *sampler = (fw_item_sampler){.items = items};
   if (!popular) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&sampler->ends, items, sizeof *sampler->ends, err));
+  FW_TRY(FW_ALLOC(&sampler->ends, items, err));
   double sum = 0;
   for (size_t i = 0; i < items; i++) sampler->ends[i] = sum += pow(popularity[i], 0.75);
   for (size_t i = 0; i < items; i++) sampler->ends[i] /= sum;
@@ -37,11 +38,11 @@ uint32_t fw_item_sampler_draw(const fw_item_sampler *sampler, fw_rng *rng) {
   return (uint32_t)(found < sampler->items ? found : sampler->items - 1);
 }
 
-uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_rank_data *data,
+uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_ranking_data *data,
                                     uint32_t user) {
   for (int i = 0; i < TRIES; i++) {
     const uint32_t item = fw_item_sampler_draw(sampler, rng);
-    if (!fw_rank_data_has(data, user, item)) return item;
+    if (!fw_ranking_data_has(data, user, item)) return item;
   }
   return FW_NO_NUMBER;
 }
@@ -58,33 +59,17 @@ float fw_item_sampler_chance(const fw_item_sampler *sampler, uint32_t item, size
 typedef struct new_row {
   uint64_t *field, *index;
   float *value;
-  size_t length, field_capacity, index_capacity, value_capacity;
+  size_t length;
 } new_row;
 
-static furrow_status push_feature(new_row *to, uint64_t field, uint64_t index, float value, furrow_error *err) {
-  void *fields = to->field, *indices = to->index, *values = to->value;
-  const size_t need = to->length + 1;
-  furrow_status status = fw_grow(&fields, &to->field_capacity, need, sizeof *to->field, err);
-  to->field = fields;
-  if (status == FURROW_OK) status = fw_grow(&indices, &to->index_capacity, need, sizeof *to->index, err);
-  to->index = indices;
-  if (status == FURROW_OK) status = fw_grow(&values, &to->value_capacity, need, sizeof *to->value, err);
-  to->value = values;
-  FW_TRY(status);
-  to->field[to->length] = field;
-  to->index[to->length] = index;
-  to->value[to->length++] = value;
-  return FURROW_OK;
-}
-
-static furrow_status push_side(new_row *to, const fw_rank_conf *conf, const furrow_row *from, bool of_item,
-                               furrow_error *err) {
+static void push_side(new_row *to, const fw_ranking_conf *conf, const furrow_row *from, bool of_item) {
   for (size_t i = 0; i < from->length; i++) {
     const uint64_t field = furrow_row_get_field(from, i);
-    if (fw_rank_is_item_field(conf, field) == of_item)
-      FW_TRY(push_feature(to, field, furrow_row_get_index(from, i), (float)furrow_row_get_value(from, i), err));
+    if (fw_ranking_is_item_field(conf, field) != of_item) continue;
+    to->field[to->length] = field;
+    to->index[to->length] = furrow_row_get_index(from, i);
+    to->value[to->length++] = (float)furrow_row_get_value(from, i);
   }
-  return FURROW_OK;
 }
 
 /* A positive, by its hour. */
@@ -95,24 +80,24 @@ typedef struct hour_item {
 
 typedef struct appending {
   const furrow_rowblock *rows;
-  const fw_rank_conf *conf;
-  fw_rank_data data;
+  const fw_ranking_conf *conf;
+  fw_ranking_data data;
   fw_item_sampler sampler;
   hour_item *of_hours; /* positives in the order of their hours; NULL: negatives are of any hour */
   size_t *row_of;      /* of items: their first */
   uint32_t *positive;  /* rows that are positives */
   size_t positives;
-  new_row row;
+  fw_arena memory, scratch; /* of the arrays above; of a row */
   furrow_container *made;
   uint64_t seed, without;
 } appending;
 
 /* Rows that are not positives: negatives already, unless the key positive-from says what they are. */
 static furrow_status list_positives(appending *a, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)&a->positive, a->rows->size, sizeof *a->positive, err));
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->positive, a->rows->size, err));
   for (size_t i = 0; i < a->rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(a->rows, i);
-    if (fw_rank_is_positive(a->conf, furrow_row_get_label(&row))) {
+    if (fw_ranking_is_positive(a->conf, furrow_row_get_label(&row))) {
       a->positive[a->positives++] = (uint32_t)i;
     } else if (!a->conf->has_positive_from) {
       fw_fail(err, FURROW_E_ARGUMENT, "a label of %g: negatives are drawn for rows that are all positives",
@@ -151,7 +136,7 @@ static furrow_status list_hours(appending *a, furrow_error *err) {
     fw_error_set_hint(err, "set the key `hour-field`, or give the time of the schema the part hour");
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(fw_alloc((void **)&a->of_hours, a->positives, sizeof *a->of_hours, err));
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->of_hours, a->positives, err));
   for (size_t i = 0; i < a->positives; i++) {
     a->of_hours[i].item = a->data.train.item[i];
     FW_TRY(hour_of(a, a->positive[i], &a->of_hours[i].hour, err));
@@ -169,7 +154,7 @@ static furrow_status draw_of_hour(const appending *a, fw_rng *rng, size_t positi
   const size_t end = fw_lower_bound_u64(&a->of_hours[0].hour, a->positives, sizeof *a->of_hours, hour + 1);
   for (int i = 0; i < TRIES && *item == FW_NO_NUMBER; i++) {
     const uint32_t drawn = a->of_hours[begin + fw_rng_below(rng, end - begin)].item;
-    if (!fw_rank_data_has(&a->data, a->data.train.user[positive], drawn)) *item = drawn;
+    if (!fw_ranking_data_has(&a->data, a->data.train.user[positive], drawn)) *item = drawn;
   }
   return FURROW_OK;
 }
@@ -177,11 +162,11 @@ static furrow_status draw_of_hour(const appending *a, fw_rng *rng, size_t positi
 static furrow_status take_apart(appending *a, furrow_error *err) {
   if (a->rows->size >= FW_NO_NUMBER) return fw_fail(err, FURROW_E_RANGE, "negatives: more than 4294967294 rows");
   FW_TRY(list_positives(a, err));
-  FW_TRY(fw_rank_data_init(&a->data, a->conf, err));
-  FW_TRY(fw_rank_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
-  FW_TRY(fw_rank_data_finish(&a->data, err));
-  const fw_rank_data *data = &a->data;
-  FW_TRY(fw_alloc((void **)&a->row_of, data->items.count, sizeof *a->row_of, err));
+  FW_TRY(fw_ranking_data_init(&a->data, a->conf, err));
+  FW_TRY(fw_ranking_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
+  FW_TRY(fw_ranking_data_finish(&a->data, err));
+  const fw_ranking_data *data = &a->data;
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->row_of, data->items.count, err));
   for (size_t i = data->train.count; i-- > 0;) a->row_of[data->train.item[i]] = a->positive[i];
   if (a->conf->same_hour) FW_TRY(list_hours(a, err));
   return fw_item_sampler_init(&a->sampler, data->popularity, data->items.count, a->conf->popular, err);
@@ -190,15 +175,20 @@ static furrow_status take_apart(appending *a, furrow_error *err) {
 static furrow_status push_row(appending *a, const furrow_row *user, const furrow_row *item, float label,
                               furrow_error *err) {
   const float weight = furrow_row_get_weight(user);
-  a->row.length = 0;
-  FW_TRY(push_side(&a->row, a->conf, user, false, err));
-  FW_TRY(push_side(&a->row, a->conf, item, true, err));
+  const size_t most = user->length + item->length;
+  new_row made = {0};
+  fw_arena_reset(&a->scratch);
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.field, most, err));
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.index, most, err));
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.value, most, err));
+  push_side(&made, a->conf, user, false);
+  push_side(&made, a->conf, item, true);
   const furrow_row row = {.label = {.f32 = &label},
                           .weight = a->rows->weight ? &weight : NULL,
-                          .length = a->row.length,
-                          .field = {.u64 = a->row.field},
-                          .index = {.u64 = a->row.index},
-                          .value = {.f32 = a->row.value},
+                          .length = made.length,
+                          .field = {.u64 = made.field},
+                          .index = {.u64 = made.index},
+                          .value = {.f32 = made.value},
                           .key_type = FURROW_KEY_U64,
                           .value_type = FURROW_VALUE_F32};
   return furrow_container_push_row(a->made, &row, err);
@@ -227,7 +217,7 @@ static furrow_status push_rows(appending *a, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_rank_conf *conf,
+furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_ranking_conf *conf,
                                   uint64_t seed, uint64_t *without, furrow_error *err) {
   appending a = {.rows = rows, .conf = conf, .seed = seed};
   furrow_status status = take_apart(&a, err);
@@ -239,13 +229,9 @@ furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock
   } else {
     furrow_container_free(a.made);
   }
-  fw_rank_data_clear(&a.data);
+  fw_ranking_data_clear(&a.data);
   fw_item_sampler_clear(&a.sampler);
-  fw_free(a.of_hours);
-  fw_free(a.row_of);
-  fw_free(a.positive);
-  fw_free(a.row.field);
-  fw_free(a.row.index);
-  fw_free(a.row.value);
+  fw_arena_clear(&a.memory);
+  fw_arena_clear(&a.scratch);
   return status;
 }

@@ -1,5 +1,5 @@
-/* learn/ranking/negatives.h: items that a user does not have: drawn while a model learns to rank, or as rows for any model
- * of two classes. */
+/* learn/ranking/negatives.h: items that a user does not have: drawn while a model learns to rank, or as rows for any
+ * model of two classes. */
 #ifndef FW_LEARN_RANKING_NEGATIVES_H
 #define FW_LEARN_RANKING_NEGATIVES_H
 
@@ -18,7 +18,7 @@ furrow_status fw_item_sampler_init(fw_item_sampler *sampler, const uint32_t *pop
 void fw_item_sampler_clear(fw_item_sampler *sampler);
 uint32_t fw_item_sampler_draw(const fw_item_sampler *sampler, fw_rng *rng);
 /* One that the user does not have; FW_NO_NUMBER: none was found in 64 draws. */
-uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_rank_data *data,
+uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_ranking_data *data,
                                     uint32_t user);
 /* The logarithm of the chance that an item is among `count` different ones that are drawn. */
 float fw_item_sampler_chance(const fw_item_sampler *sampler, uint32_t item, size_t count);
@@ -26,7 +26,7 @@ float fw_item_sampler_chance(const fw_item_sampler *sampler, uint32_t item, size
 /* The positives of a block, labels 1, each with conf->negatives rows behind it that have the features of another item
  * in place of its own, labels 0. *without: rows for which no such item was found. To be freed with
  * furrow_container_free. E_ARGUMENT: rows that are negatives already. Memory: that of the rows, times 1 + negatives. */
-furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_rank_conf *conf,
+furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_ranking_conf *conf,
                                   uint64_t seed, uint64_t *without, furrow_error *err) FURROW_MUST_USE;
 
 #endif

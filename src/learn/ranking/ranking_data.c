@@ -17,25 +17,24 @@ static void first_number(const void *context, uint64_t key, void *record) {
   *(uint32_t *)record = FW_NO_NUMBER;
 }
 
-static furrow_status numbers_init(fw_rank_numbers *numbers, furrow_error *err) {
+static furrow_status numbers_init(fw_ranking_numbers *numbers, furrow_error *err) {
   const fw_features_params params = {.bytes = sizeof(uint32_t), .first = first_number};
   return fw_features_create(&numbers->table, &params, err);
 }
 
-static void numbers_clear(fw_rank_numbers *numbers) {
+static void numbers_clear(fw_ranking_numbers *numbers) {
   fw_features_free(numbers->table);
   fw_free(numbers->key);
 }
 
 /* FW_NO_NUMBER: the key is not known, and is not to be. */
-static furrow_status number_of(fw_rank_numbers *numbers, uint64_t key, bool grow, uint32_t *number, furrow_error *err) {
-  void *record = fw_features_find(numbers->table, key), *keys = numbers->key;
+static furrow_status number_of(fw_ranking_numbers *numbers, uint64_t key, bool grow, uint32_t *number,
+                               furrow_error *err) {
+  void *record = fw_features_find(numbers->table, key);
   *number = record ? *(uint32_t *)record : FW_NO_NUMBER;
   if (record || !grow) return FURROW_OK;
   if (numbers->count >= FW_NO_NUMBER) return fw_fail(err, FURROW_E_RANGE, "more than 4294967295 features or items");
-  furrow_status status = fw_grow(&keys, &numbers->capacity, numbers->count + 1, sizeof *numbers->key, err);
-  numbers->key = keys;
-  FW_TRY(status);
+  FW_TRY(FW_GROW(&numbers->key, &numbers->capacity, numbers->count + 1, err));
   FW_TRY(fw_features_make(numbers->table, key, &record, err));
   numbers->key[numbers->count] = key;
   *number = *(uint32_t *)record = (uint32_t)numbers->count++;
@@ -44,52 +43,29 @@ static furrow_status number_of(fw_rank_numbers *numbers, uint64_t key, bool grow
 
 /* ---- Uses ---- */
 
-static void uses_clear(fw_rank_uses *uses) {
+static void uses_clear(fw_ranking_uses *uses) {
   fw_free(uses->offset);
   fw_free(uses->feature);
   fw_free(uses->value);
 }
 
-static furrow_status uses_push(fw_rank_uses *uses, size_t at, uint32_t feature, float value, furrow_error *err) {
-  void *features = uses->feature, *values = uses->value;
-  furrow_status status = fw_grow(&features, &uses->feature_capacity, at + 1, sizeof *uses->feature, err);
-  uses->feature = features;
-  if (status == FURROW_OK) status = fw_grow(&values, &uses->value_capacity, at + 1, sizeof *uses->value, err);
-  uses->value = values;
-  FW_TRY(status);
-  uses->feature[at] = feature;
-  uses->value[at] = value;
-  return FURROW_OK;
-}
-
-/* Ends a row, whose uses end at `end`. */
-static furrow_status uses_end(fw_rank_uses *uses, size_t end, furrow_error *err) {
-  void *offsets = uses->offset;
-  furrow_status status = fw_grow(&offsets, &uses->offset_capacity, uses->count + 2, sizeof *uses->offset, err);
-  uses->offset = offsets;
-  FW_TRY(status);
-  if (uses->count == 0) uses->offset[0] = 0;
-  uses->offset[++uses->count] = end;
-  return FURROW_OK;
-}
-
-static size_t uses_size(const fw_rank_uses *uses) {
+static size_t uses_size(const fw_ranking_uses *uses) {
   return uses->count > 0 ? uses->offset[uses->count] : 0;
 }
 
 /* ---- Rows ---- */
 
-bool fw_rank_is_positive(const fw_rank_conf *conf, double label) {
+bool fw_ranking_is_positive(const fw_ranking_conf *conf, double label) {
   return conf->has_positive_from ? label >= conf->positive_from : label > 0;
 }
 
-bool fw_rank_is_item_field(const fw_rank_conf *conf, uint64_t field) {
+bool fw_ranking_is_item_field(const fw_ranking_conf *conf, uint64_t field) {
   for (size_t i = 0; i < conf->item_field_count; i++)
     if (conf->item_fields[i] == field) return true;
   return false;
 }
 
-static furrow_status check_fields(const fw_rank_conf *conf, const furrow_rowblock *rows, furrow_error *err) {
+static furrow_status check_fields(const fw_ranking_conf *conf, const furrow_rowblock *rows, furrow_error *err) {
   if (conf->item_field_count == 0) {
     fw_fail(err, FURROW_E_ARGUMENT, "which fields are the item's is not known");
     fw_error_set_hint(err, "set the key `item-fields`, the field of the item's id first");
@@ -101,7 +77,7 @@ static furrow_status check_fields(const fw_rank_conf *conf, const furrow_rowbloc
   return FURROW_E_ARGUMENT;
 }
 
-static furrow_status item_key(const fw_rank_conf *conf, const furrow_row *row, uint64_t *key, furrow_error *err) {
+static furrow_status item_key(const fw_ranking_conf *conf, const furrow_row *row, uint64_t *key, furrow_error *err) {
   size_t found = 0;
   for (size_t i = 0; i < row->length; i++) {
     if (furrow_row_get_field(row, i) != conf->item_fields[0]) continue;
@@ -117,18 +93,18 @@ static furrow_status item_key(const fw_rank_conf *conf, const furrow_row *row, u
 }
 
 /* The field that has the user's id: the first of user-fields, else the first of the row that is not the item's. */
-static uint64_t user_field(const fw_rank_conf *conf, const furrow_row *row) {
+static uint64_t user_field(const fw_ranking_conf *conf, const furrow_row *row) {
   uint64_t least = UINT64_MAX;
   if (conf->user_field_count > 0) return conf->user_fields[0];
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t field = furrow_row_get_field(row, i);
-    if (field < least && !fw_rank_is_item_field(conf, field)) least = field;
+    if (field < least && !fw_ranking_is_item_field(conf, field)) least = field;
   }
   return least;
 }
 
 /* One number for the features in the user's field; false: there are none. */
-static bool user_key(const fw_rank_conf *conf, const furrow_row *row, uint64_t *key) {
+static bool user_key(const fw_ranking_conf *conf, const furrow_row *row, uint64_t *key) {
   const uint64_t field = user_field(conf, row);
   size_t found = 0;
   for (size_t i = 0; i < row->length; i++) {
@@ -139,35 +115,31 @@ static bool user_key(const fw_rank_conf *conf, const furrow_row *row, uint64_t *
   return found > 0;
 }
 
-static furrow_status check_value(double value, furrow_error *err) {
-  return isfinite(value) ? FURROW_OK : fw_fail(err, FURROW_E_RANGE, "the value %g is not finite", value);
-}
-
-/* Adds the features of one side of a row. */
-static furrow_status add_side(fw_rank_data *data, fw_rank_uses *uses, const furrow_row *row, bool of_item, bool grow,
-                              furrow_error *err) {
+/* Adds a row: the features of one side of an event. */
+static furrow_status add_side(fw_ranking_data *data, fw_ranking_uses *uses, const furrow_row *row, bool of_item,
+                              bool grow, furrow_error *err) {
   size_t at = uses_size(uses);
+  FW_TRY(FW_GROW(&uses->feature, &uses->feature_capacity, at + row->length, err));
+  FW_TRY(FW_GROW(&uses->value, &uses->value_capacity, at + row->length, err));
+  FW_TRY(FW_GROW(&uses->offset, &uses->offset_capacity, uses->count + 2, err));
   for (size_t i = 0; i < row->length; i++) {
     const double value = furrow_row_get_value(row, i);
-    uint32_t feature = FW_NO_NUMBER;
-    if (fw_rank_is_item_field(data->conf, furrow_row_get_field(row, i)) != of_item) continue;
-    FW_TRY(check_value(value, err));
-    FW_TRY(number_of(&data->features, furrow_row_get_index(row, i), grow, &feature, err));
-    if (feature != FW_NO_NUMBER) FW_TRY(uses_push(uses, at++, feature, (float)value, err));
+    if (fw_ranking_is_item_field(data->conf, furrow_row_get_field(row, i)) != of_item) continue;
+    if (!isfinite(value)) return fw_fail(err, FURROW_E_RANGE, "the value %g is not finite", value);
+    FW_TRY(number_of(&data->features, furrow_row_get_index(row, i), grow, &uses->feature[at], err));
+    uses->value[at] = (float)value;
+    at += uses->feature[at] != FW_NO_NUMBER;
   }
-  return uses_end(uses, at, err);
+  uses->offset[0] = 0;
+  uses->offset[++uses->count] = at;
+  return FURROW_OK;
 }
 
-static furrow_status events_push(fw_rank_events *to, uint32_t user, uint32_t item, float weight, furrow_error *err) {
-  void *users = to->user, *items = to->item, *weights = to->weight;
+static furrow_status push_event(fw_ranking_events *to, uint32_t user, uint32_t item, float weight, furrow_error *err) {
   const size_t need = to->count + 1;
-  furrow_status status = fw_grow(&users, &to->user_capacity, need, sizeof *to->user, err);
-  to->user = users;
-  if (status == FURROW_OK) status = fw_grow(&items, &to->item_capacity, need, sizeof *to->item, err);
-  to->item = items;
-  if (status == FURROW_OK) status = fw_grow(&weights, &to->weight_capacity, need, sizeof *to->weight, err);
-  to->weight = weights;
-  FW_TRY(status);
+  FW_TRY(FW_GROW(&to->user, &to->user_capacity, need, err));
+  FW_TRY(FW_GROW(&to->item, &to->item_capacity, need, err));
+  FW_TRY(FW_GROW(&to->weight, &to->weight_capacity, need, err));
   to->user[to->count] = user;
   to->item[to->count] = item;
   to->weight[to->count++] = weight;
@@ -175,18 +147,18 @@ static furrow_status events_push(fw_rank_events *to, uint32_t user, uint32_t ite
 }
 
 /* Rows whose user is not known have a user each. */
-static furrow_status find_user(fw_rank_data *data, const furrow_row *row, uint32_t *user, furrow_error *err) {
+static furrow_status find_user(fw_ranking_data *data, const furrow_row *row, uint32_t *user, furrow_error *err) {
   uint64_t key = 0;
   if (!user_key(data->conf, row, &key)) key = fw_rng_hash(UINT64_MAX, data->users.count);
   return number_of(&data->users, key, true, user, err);
 }
 
-static furrow_status add_row(fw_rank_data *data, fw_rank_events *to, const furrow_row *row, bool grow,
+static furrow_status add_row(fw_ranking_data *data, fw_ranking_events *to, const furrow_row *row, bool grow,
                              furrow_error *err) {
   const float weight = furrow_row_get_weight(row);
   uint64_t key = 0;
   uint32_t item = FW_NO_NUMBER, user = FW_NO_NUMBER;
-  if (!fw_rank_is_positive(data->conf, furrow_row_get_label(row))) {
+  if (!fw_ranking_is_positive(data->conf, furrow_row_get_label(row))) {
     data->other_rows += to == &data->train;
     return FURROW_OK;
   }
@@ -200,11 +172,11 @@ static furrow_status add_row(fw_rank_data *data, fw_rank_events *to, const furro
   if (item == data->item_uses.count) FW_TRY(add_side(data, &data->item_uses, row, true, true, err));
   FW_TRY(find_user(data, row, &user, err));
   FW_TRY(add_side(data, &to->side, row, false, grow, err));
-  return events_push(to, user, item, weight, err);
+  return push_event(to, user, item, weight, err);
 }
 
-furrow_status fw_rank_data_add(fw_rank_data *data, fw_rank_events *to, const furrow_rowblock *rows, const uint32_t *use,
-                               size_t count, bool grow, furrow_error *err) {
+furrow_status fw_ranking_data_add(fw_ranking_data *data, fw_ranking_events *to, const furrow_rowblock *rows,
+                                  const uint32_t *use, size_t count, bool grow, furrow_error *err) {
   const size_t n = use ? count : rows->size;
   FW_TRY(check_fields(data->conf, rows, err));
   for (size_t i = 0; i < n; i++) {
@@ -217,21 +189,21 @@ furrow_status fw_rank_data_add(fw_rank_data *data, fw_rank_events *to, const fur
   return FURROW_OK;
 }
 
-furrow_status fw_rank_data_init(fw_rank_data *data, const fw_rank_conf *conf, furrow_error *err) {
-  *data = (fw_rank_data){.conf = conf};
+furrow_status fw_ranking_data_init(fw_ranking_data *data, const fw_ranking_conf *conf, furrow_error *err) {
+  *data = (fw_ranking_data){.conf = conf};
   FW_TRY(numbers_init(&data->features, err));
   FW_TRY(numbers_init(&data->items, err));
   return numbers_init(&data->users, err);
 }
 
-static void events_clear(fw_rank_events *events) {
+static void events_clear(fw_ranking_events *events) {
   fw_free(events->user);
   fw_free(events->item);
   fw_free(events->weight);
   uses_clear(&events->side);
 }
 
-void fw_rank_data_clear(fw_rank_data *data) {
+void fw_ranking_data_clear(fw_ranking_data *data) {
   numbers_clear(&data->features);
   numbers_clear(&data->items);
   numbers_clear(&data->users);
@@ -241,7 +213,7 @@ void fw_rank_data_clear(fw_rank_data *data) {
   fw_free(data->popularity);
   fw_free(data->seen_offset);
   fw_free(data->seen);
-  *data = (fw_rank_data){0};
+  *data = (fw_ranking_data){0};
 }
 
 /* ---- Who has what ---- */
@@ -252,11 +224,11 @@ static int compare_u32(const void *a, const void *b) {
 }
 
 /* Items by user, each once. */
-static furrow_status list_seen(fw_rank_data *data, furrow_error *err) {
-  const fw_rank_events *train = &data->train;
+static furrow_status list_seen(fw_ranking_data *data, furrow_error *err) {
+  const fw_ranking_events *train = &data->train;
   const size_t users = data->users.count;
-  FW_TRY(fw_alloc_zero((void **)&data->seen_offset, users + 2, sizeof *data->seen_offset, err));
-  FW_TRY(fw_alloc((void **)&data->seen, train->count, sizeof *data->seen, err));
+  FW_TRY(FW_ALLOC_ZERO(&data->seen_offset, users + 2, err));
+  FW_TRY(FW_ALLOC(&data->seen, train->count, err));
   size_t *end = data->seen_offset + 1; /* of each user, while they are filled */
   for (size_t i = 0; i < train->count; i++) end[train->user[i] + 1]++;
   for (size_t u = 1; u <= users; u++) end[u] += end[u - 1];
@@ -274,16 +246,16 @@ static furrow_status list_seen(fw_rank_data *data, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status find_shared(fw_rank_data *data, furrow_error *err) {
+static furrow_status find_shared(fw_ranking_data *data, furrow_error *err) {
   unsigned char *taken = NULL;
-  FW_TRY(fw_alloc_zero((void **)&taken, data->features.count, 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&taken, data->features.count, err));
   const size_t uses = uses_size(&data->item_uses);
   for (size_t i = 0; i < uses; i++) data->shared |= taken[data->item_uses.feature[i]]++ > 0;
   fw_free(taken);
   return FURROW_OK;
 }
 
-static furrow_status check_enough(const fw_rank_data *data, furrow_error *err) {
+static furrow_status check_enough(const fw_ranking_data *data, furrow_error *err) {
   if (data->train.count == 0) {
     fw_fail(err, FURROW_E_ARGUMENT, "no row is a positive: all %llu labels are %s",
             (unsigned long long)data->other_rows, data->conf->has_positive_from ? "below positive-from" : "0 or less");
@@ -296,15 +268,15 @@ static furrow_status check_enough(const fw_rank_data *data, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
-furrow_status fw_rank_data_finish(fw_rank_data *data, furrow_error *err) {
+furrow_status fw_ranking_data_finish(fw_ranking_data *data, furrow_error *err) {
   FW_TRY(check_enough(data, err));
-  FW_TRY(fw_alloc_zero((void **)&data->popularity, data->items.count, sizeof *data->popularity, err));
+  FW_TRY(FW_ALLOC_ZERO(&data->popularity, data->items.count, err));
   for (size_t i = 0; i < data->train.count; i++) data->popularity[data->train.item[i]]++;
   FW_TRY(list_seen(data, err));
   return find_shared(data, err);
 }
 
-bool fw_rank_data_has(const fw_rank_data *data, uint32_t user, uint32_t item) {
+bool fw_ranking_data_has(const fw_ranking_data *data, uint32_t user, uint32_t item) {
   size_t low = data->seen_offset[user], high = data->seen_offset[user + 1];
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -320,13 +292,13 @@ bool fw_rank_data_has(const fw_rank_data *data, uint32_t user, uint32_t item) {
 /* ---- Rows for validation ---- */
 
 /* Numbers the users of positives; rows that are not positives have none. */
-static furrow_status number_users(fw_rank_numbers *users, uint32_t *user, const furrow_rowblock *rows,
-                                  const fw_rank_conf *conf, furrow_error *err) {
+static furrow_status number_users(fw_ranking_numbers *users, uint32_t *user, const furrow_rowblock *rows,
+                                  const fw_ranking_conf *conf, furrow_error *err) {
   for (size_t i = 0; i < rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(rows, i);
     uint64_t key = 0;
     user[i] = FW_NO_NUMBER;
-    if (!fw_rank_is_positive(conf, furrow_row_get_label(&row)) || !user_key(conf, &row, &key)) continue;
+    if (!fw_ranking_is_positive(conf, furrow_row_get_label(&row)) || !user_key(conf, &row, &key)) continue;
     FW_TRY(number_of(users, key, true, &user[i], err));
   }
   return FURROW_OK;
@@ -347,9 +319,9 @@ static bool is_held_out(user_rows *of, bool last, uint64_t seed, size_t row) {
 }
 
 static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users,
-                               const fw_rank_share *share, furrow_error *err) {
+                               const fw_ranking_share *share, furrow_error *err) {
   user_rows *of = NULL;
-  FW_TRY(fw_alloc_zero((void **)&of, users, sizeof *of, err));
+  FW_TRY(FW_ALLOC_ZERO(&of, users, err));
   for (size_t i = 0; i < rows; i++)
     if (user[i] != FW_NO_NUMBER) of[user[i]].left++;
   for (size_t u = 0; u < users; u++) {
@@ -365,14 +337,14 @@ static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t
   return FURROW_OK;
 }
 
-furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf,
-                               const fw_rank_share *share, furrow_error *err) {
-  fw_rank_numbers users = {0};
+furrow_status fw_ranking_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_ranking_conf *conf,
+                                  const fw_ranking_share *share, furrow_error *err) {
+  fw_ranking_numbers users = {0};
   uint32_t *user = NULL;
   *holdout = (fw_holdout){0};
   FW_TRY(check_fields(conf, rows, err));
-  FW_TRY(fw_alloc((void **)&holdout->fold_of, rows->size ? rows->size : 1, 1, err));
-  furrow_status status = fw_alloc((void **)&user, rows->size, sizeof *user, err);
+  FW_TRY(FW_ALLOC(&holdout->fold_of, rows->size, err));
+  furrow_status status = FW_ALLOC(&user, rows->size, err);
   if (status == FURROW_OK) status = numbers_init(&users, err);
   if (status == FURROW_OK) status = number_users(&users, user, rows, conf, err);
   if (status == FURROW_OK) status = draw_rows(holdout, user, rows->size, users.count, share, err);

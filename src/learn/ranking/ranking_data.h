@@ -3,80 +3,81 @@
  * A row is one event: the features of its item (those in fields of the item) and the rest, the user's side: the user,
  * his history, the time. Items are told apart by the feature in the first of the item's fields, users by the features
  * in the first of the user's. The features of an item are those of its first row. */
-#ifndef FW_LEARN_RANKING_RANK_DATA_H
-#define FW_LEARN_RANKING_RANK_DATA_H
+#ifndef FW_LEARN_RANKING_RANKING_DATA_H
+#define FW_LEARN_RANKING_RANKING_DATA_H
 
 #include "furrow/rows.h"
 #include "learn/conf/conf.h"
-#include "learn/data/holdout.h"
 #include "learn/data/features.h"
+#include "learn/data/holdout.h"
 
 #define FW_NO_NUMBER UINT32_MAX
 
 /* Features with their values, row by row. */
-typedef struct fw_rank_uses {
+typedef struct fw_ranking_uses {
   size_t *offset; /* count + 1 */
   uint32_t *feature;
   float *value;
   size_t count, offset_capacity, feature_capacity, value_capacity;
-} fw_rank_uses;
+} fw_ranking_uses;
 
 /* Events: positives alone. */
-typedef struct fw_rank_events {
+typedef struct fw_ranking_events {
   size_t count, user_capacity, item_capacity, weight_capacity;
   uint32_t *user, *item;
   float *weight;
-  fw_rank_uses side; /* the user's */
-} fw_rank_events;
+  fw_ranking_uses side; /* the user's */
+} fw_ranking_events;
 
 /* Numbers of keys in order of their first appearance. */
-typedef struct fw_rank_numbers {
+typedef struct fw_ranking_numbers {
   fw_features *table;
   uint64_t *key;
   size_t count, capacity;
-} fw_rank_numbers;
+} fw_ranking_numbers;
 
-typedef struct fw_rank_data {
-  const fw_rank_conf *conf;
-  fw_rank_numbers features, items, users;
-  fw_rank_uses item_uses; /* features of each item */
-  fw_rank_events train, valid;
+typedef struct fw_ranking_data {
+  const fw_ranking_conf *conf;
+  fw_ranking_numbers features, items, users;
+  fw_ranking_uses item_uses; /* features of each item */
+  fw_ranking_events train, valid;
   uint64_t other_rows;    /* of training that are not positives */
   uint64_t unknown_items; /* rows for validation whose item training does not have */
   uint32_t *popularity;   /* training rows of each item */
   size_t *seen_offset;    /* users + 1 */
   uint32_t *seen;         /* items of each user in training rows, ascending */
   bool shared;            /* two items have a feature in common, or one has it twice */
-} fw_rank_data;
+} fw_ranking_data;
 
 /* The caller's struct, to be cleared after a failure, too. The conf must outlive it. */
-furrow_status fw_rank_data_init(fw_rank_data *data, const fw_rank_conf *conf, furrow_error *err) FURROW_MUST_USE;
-void fw_rank_data_clear(fw_rank_data *data);
+furrow_status fw_ranking_data_init(fw_ranking_data *data, const fw_ranking_conf *conf,
+                                   furrow_error *err) FURROW_MUST_USE;
+void fw_ranking_data_clear(fw_ranking_data *data);
 /* Adds rows of a block to data->train or data->valid: those that `use` lists, or all (NULL). Without `grow`, features,
  * items and users that are not known yet are left out. E_RANGE: a row without an item, or with two; the message has its
  * number. E_ARGUMENT: rows without fields. */
-furrow_status fw_rank_data_add(fw_rank_data *data, fw_rank_events *to, const furrow_rowblock *rows, const uint32_t *use,
-                               size_t count, bool grow, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_ranking_data_add(fw_ranking_data *data, fw_ranking_events *to, const furrow_rowblock *rows,
+                                  const uint32_t *use, size_t count, bool grow, furrow_error *err) FURROW_MUST_USE;
 /* After the last row: who has what. E_ARGUMENT: no positives, or a single item. */
-furrow_status fw_rank_data_finish(fw_rank_data *data, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_ranking_data_finish(fw_ranking_data *data, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether the user had the item in a training row. */
-bool fw_rank_data_has(const fw_rank_data *data, uint32_t user, uint32_t item);
+bool fw_ranking_data_has(const fw_ranking_data *data, uint32_t user, uint32_t item);
 /* Whether a label is a positive. */
-bool fw_rank_is_positive(const fw_rank_conf *conf, double label);
+bool fw_ranking_is_positive(const fw_ranking_conf *conf, double label);
 /* Whether a feature of this field belongs to the item. */
-bool fw_rank_is_item_field(const fw_rank_conf *conf, uint64_t field);
+bool fw_ranking_is_item_field(const fw_ranking_conf *conf, uint64_t field);
 
 /* Which positives are for validation. */
-typedef struct fw_rank_share {
+typedef struct fw_ranking_share {
   double ratio; /* of each user's */
   bool last;    /* the last ones, as rows are in the order of time; else drawn by the seed */
   uint64_t seed;
-} fw_rank_share;
+} fw_ranking_share;
 
 /* Holds out a share of each user's positives; of a user with few rows that may be none. Fold 0 has them. To be cleared
  * after a failure, too. */
-furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf,
-                               const fw_rank_share *share, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_ranking_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_ranking_conf *conf,
+                                  const fw_ranking_share *share, furrow_error *err) FURROW_MUST_USE;
 
 #endif

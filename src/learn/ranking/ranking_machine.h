@@ -1,17 +1,23 @@
-/* learn/ranking/ranking_machine.h: a trainer from the inside, for rank_trainer.c and rank_validate.c. */
-#ifndef FW_LEARN_RANKING_RANK_MACHINE_H
-#define FW_LEARN_RANKING_RANK_MACHINE_H
+/* learn/ranking/ranking_machine.h: a trainer from the inside, for ranking_trainer.c and ranking_validate.c; loops over
+ * the numbers of a vector, short enough to be inlined and to vectorise. */
+#ifndef FW_LEARN_RANKING_RANKING_MACHINE_H
+#define FW_LEARN_RANKING_RANKING_MACHINE_H
 
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
 #include "kern/math/steps.h"
 #include "learn/ranking/negatives.h"
 #include "learn/ranking/ranking_trainer.h"
 
-enum { FW_RANK_ITEMS_AT_ONCE = 256 }; /* of a task */
+enum { FW_RANKING_ITEMS_AT_ONCE = 256 }; /* of a task */
 
 /* Items of a batch are numbered: for softmax the candidates first. Such a number is the place of the item. */
-struct fw_rank_trainer {
-  const fw_rank_data *data;
-  fw_rank_params params;
+struct fw_ranking_trainer {
+  const fw_ranking_data *data;
+  fw_ranking_params params;
+  fw_arena memory; /* of all arrays below */
   size_t factors;
   size_t per_row;    /* negatives of a row; softmax: 0 */
   size_t tries;      /* WARP: to find the one negative of a row; else 0 */
@@ -49,19 +55,92 @@ struct fw_rank_trainer {
   fw_step_rule rule;
 };
 
-static inline size_t fw_rank_least(size_t a, size_t b) {
+static inline size_t fw_ranking_least(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-static inline size_t fw_rank_tasks(size_t count, size_t each) {
+static inline size_t fw_ranking_tasks(size_t count, size_t each) {
   return (count + each - 1) / each;
 }
 
-/* count * each numbers. */
-furrow_status fw_rank_zeros(float **numbers, size_t count, size_t each, furrow_error *err) FURROW_MUST_USE;
+/* count * each numbers from an arena. */
+furrow_status fw_ranking_zeros(fw_arena *memory, float **numbers, size_t count, size_t each,
+                               furrow_error *err) FURROW_MUST_USE;
 /* sum: of value * v over the features of one row of `uses`. */
-void fw_rank_sum_vectors(const fw_rank_trainer *trainer, const fw_rank_uses *uses, size_t row, float *sum);
-/* What an item has alone; q is its sum. */
-float fw_rank_own_score(const fw_rank_trainer *trainer, uint32_t item, const float *q);
+void fw_ranking_sum_vectors(const fw_ranking_trainer *trainer, const fw_ranking_uses *uses, size_t row, float *sum);
+/* What an item has alone; q becomes its sum. */
+float fw_ranking_score_item(const fw_ranking_trainer *trainer, uint32_t item, float *q);
+
+/* ---- Vectors ---- */
+
+enum {
+  FW_RANKING_SUMS = 8
+}; /* sums that run beside each other, so that their order does not depend on the processor */
+
+/* to += factor * from */
+static inline void fw_add_scaled(float *restrict to, const float *restrict from, float factor, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] += factor * from[i];
+}
+
+static inline float fw_add_sums(const float *sums) {
+  float sum = 0;
+  for (size_t k = 0; k < FW_RANKING_SUMS; k++) sum += sums[k];
+  return sum;
+}
+
+static inline float fw_inner(const float *a, const float *b, size_t n) {
+  float sums[FW_RANKING_SUMS] = {0}, rest = 0;
+  size_t i = 0;
+  for (; i + FW_RANKING_SUMS <= n; i += FW_RANKING_SUMS)
+    for (size_t k = 0; k < FW_RANKING_SUMS; k++) sums[k] += a[i + k] * b[i + k];
+  for (; i < n; i++) rest += a[i] * b[i];
+  return fw_add_sums(sums) + rest;
+}
+
+/* -INFINITY of none. */
+static inline float fw_largest(const float *numbers, size_t n) {
+  float sums[FW_RANKING_SUMS], most = -INFINITY;
+  size_t i = 0;
+  for (size_t k = 0; k < FW_RANKING_SUMS; k++) sums[k] = -INFINITY;
+  for (; i + FW_RANKING_SUMS <= n; i += FW_RANKING_SUMS)
+    for (size_t k = 0; k < FW_RANKING_SUMS; k++) sums[k] = numbers[i + k] > sums[k] ? numbers[i + k] : sums[k];
+  for (; i < n; i++) most = numbers[i] > most ? numbers[i] : most;
+  for (size_t k = 0; k < FW_RANKING_SUMS; k++) most = sums[k] > most ? sums[k] : most;
+  return most;
+}
+
+static inline void fw_scale_all(float *numbers, size_t n, float factor) {
+  for (size_t i = 0; i < n; i++) numbers[i] *= factor;
+}
+
+/* exp(x) for x <= 0, to 2 units of the last digit; 0 below -87. 2^k * exp(r), |r| <= ln 2 / 2: k by adding and
+ * subtracting 1.5 * 2^23, r from x in two steps, a polynomial of Cephes for exp(r). */
+static inline float fw_exp_below(float x) {
+  const float kept = x > -87.0F ? x : -87.0F;
+  const float shifted = kept * 1.44269504F + 12582912.0F, k = shifted - 12582912.0F;
+  const float r = kept - k * 0.693359375F + k * 2.12194440e-4F;
+  float y = 1.9875691500e-4F;
+  y = y * r + 1.3981999507e-3F;
+  y = y * r + 8.3334519073e-3F;
+  y = y * r + 4.1665795894e-2F;
+  y = y * r + 1.6666665459e-1F;
+  y = y * r + 5.0000001201e-1F;
+  y = y * r * r + r + 1.0F;
+  const int32_t bits = ((int32_t)k + 127) * (1 << 23);
+  float power;
+  memcpy(&power, &bits, sizeof power);
+  return x > -87.0F ? y * power : 0;
+}
+
+/* Each number becomes exp(number - most); returns their sum. None is above `most`. */
+static inline float fw_exp_all(float *numbers, size_t n, float most) {
+  float sums[FW_RANKING_SUMS] = {0}, rest = 0;
+  size_t i = 0;
+  for (size_t k = 0; k < n; k++) numbers[k] = fw_exp_below(numbers[k] - most);
+  for (; i + FW_RANKING_SUMS <= n; i += FW_RANKING_SUMS)
+    for (size_t k = 0; k < FW_RANKING_SUMS; k++) sums[k] += numbers[i + k];
+  for (; i < n; i++) rest += numbers[i];
+  return fw_add_sums(sums) + rest;
+}
 
 #endif

@@ -1,17 +1,14 @@
-/* learn/ranking/ranking_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients, steps. */
+/* learn/ranking/ranking_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients,
+ * steps. */
 #include "learn/ranking/ranking_trainer.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/math/gemm.h"
-#include "kern/math/steps.h"
 #include "learn/ranking/ranking_machine.h"
-#include "learn/ranking/ranking_math.h"
 
 enum {
   GROUPS_AT_ONCE = 8,       /* of a task */
@@ -25,43 +22,14 @@ enum {
 
 /* ---- Create and free ---- */
 
-void fw_rank_trainer_free(fw_rank_trainer *t) {
+void fw_ranking_trainer_free(fw_ranking_trainer *t) {
   if (!t) return;
-  void *const memory[] = {t->vector,
-                          t->weight,
-                          t->vector_state[0],
-                          t->vector_state[1],
-                          t->weight_state[0],
-                          t->weight_state[1],
-                          t->vector_sum,
-                          t->weight_sum,
-                          t->uses,
-                          t->is_touched,
-                          t->touched,
-                          t->place_of,
-                          t->item_at,
-                          t->q,
-                          t->own,
-                          t->q_sum,
-                          t->own_sum,
-                          t->offset,
-                          t->order,
-                          t->p,
-                          t->p_sum,
-                          t->scores,
-                          t->negative,
-                          t->slope,
-                          t->positive_slope,
-                          t->losses,
-                          t->group_row,
-                          t->group_offset,
-                          t->tried};
-  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
+  fw_arena_clear(&t->memory);
   fw_item_sampler_clear(&t->sampler);
   fw_free(t);
 }
 
-static void choose_negatives(fw_rank_trainer *t) {
+static void choose_negatives(fw_ranking_trainer *t) {
   const size_t items = t->data->items.count, wanted = t->params.negatives;
   if (t->params.loss != FW_LOSS_SAMPLED_SOFTMAX) {
     const bool warp = t->params.loss == FW_LOSS_WARP;
@@ -70,40 +38,41 @@ static void choose_negatives(fw_rank_trainer *t) {
     return;
   }
   t->exact = wanted ? wanted >= items : items <= EXACT_SCORES / t->groups;
-  t->wanted = t->exact ? items : wanted ? wanted : fw_rank_least(items, SOFTMAX_NEGATIVES);
+  t->wanted = t->exact ? items : wanted ? wanted : fw_ranking_least(items, SOFTMAX_NEGATIVES);
 }
 
-furrow_status fw_rank_zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
-  size_t total = 0;
-  if (!fw_size_mul(count, each, &total)) return fw_fail_memory(err, SIZE_MAX);
-  return fw_alloc_zero((void **)numbers, total, sizeof **numbers, err);
+furrow_status fw_ranking_zeros(fw_arena *memory, float **numbers, size_t count, size_t each, furrow_error *err) {
+  FW_TRY(fw_arena_take(memory, (void **)numbers, count, each * sizeof **numbers, err));
+  memset(*numbers, 0, count * each * sizeof **numbers);
+  return FURROW_OK;
 }
 
-static furrow_status make_features(fw_rank_trainer *t, furrow_error *err) {
+static furrow_status make_features(fw_ranking_trainer *t, furrow_error *err) {
   const size_t n = t->data->features.count, d = t->factors;
-  FW_TRY(fw_rank_zeros(&t->vector, n, d, err));
-  FW_TRY(fw_rank_zeros(&t->weight, n, 1, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->vector, n, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->weight, n, 1, err));
   for (int i = 0; i < 2; i++) {
-    FW_TRY(fw_rank_zeros(&t->vector_state[i], n, d, err));
-    FW_TRY(fw_rank_zeros(&t->weight_state[i], n, 1, err));
+    FW_TRY(fw_ranking_zeros(&t->memory, &t->vector_state[i], n, d, err));
+    FW_TRY(fw_ranking_zeros(&t->memory, &t->weight_state[i], n, 1, err));
   }
-  FW_TRY(fw_rank_zeros(&t->vector_sum, n, d, err));
-  FW_TRY(fw_rank_zeros(&t->weight_sum, n, 1, err));
-  FW_TRY(fw_rank_zeros(&t->uses, n, 1, err));
-  FW_TRY(fw_alloc_zero((void **)&t->is_touched, n, 1, err));
-  return fw_alloc((void **)&t->touched, n, sizeof *t->touched, err);
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->vector_sum, n, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->weight_sum, n, 1, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->uses, n, 1, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->is_touched, n, err));
+  memset(t->is_touched, 0, n);
+  return FW_ARENA_TAKE(&t->memory, &t->touched, n, err);
 }
 
-static furrow_status make_items(fw_rank_trainer *t, furrow_error *err) {
+static furrow_status make_items(fw_ranking_trainer *t, furrow_error *err) {
   const size_t items = t->data->items.count, d = t->factors;
-  FW_TRY(fw_alloc((void **)&t->place_of, items, sizeof *t->place_of, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->place_of, items, err));
   for (size_t i = 0; i < items; i++) t->place_of[i] = FW_NO_NUMBER;
-  FW_TRY(fw_alloc((void **)&t->item_at, items, sizeof *t->item_at, err));
-  FW_TRY(fw_rank_zeros(&t->q, items, d, err));
-  FW_TRY(fw_rank_zeros(&t->q_sum, items, d, err));
-  FW_TRY(fw_rank_zeros(&t->own, items, 1, err));
-  FW_TRY(fw_rank_zeros(&t->own_sum, items, 1, err));
-  return fw_rank_zeros(&t->offset, items, 1, err);
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->item_at, items, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->q, items, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->q_sum, items, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->own, items, 1, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->own_sum, items, 1, err));
+  return fw_ranking_zeros(&t->memory, &t->offset, items, 1, err);
 }
 
 /* ---- Groups ---- */
@@ -119,8 +88,8 @@ static int compare_hashes(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-static uint64_t hash_side(const fw_rank_data *data, size_t row) {
-  const fw_rank_uses *side = &data->train.side;
+static uint64_t hash_side(const fw_ranking_data *data, size_t row) {
+  const fw_ranking_uses *side = &data->train.side;
   uint64_t hash = data->train.user[row];
   for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++) {
     uint32_t bits;
@@ -130,21 +99,21 @@ static uint64_t hash_side(const fw_rank_data *data, size_t row) {
   return hash;
 }
 
-static bool same_side(const fw_rank_data *data, size_t a, size_t b) {
-  const fw_rank_uses *side = &data->train.side;
+static bool same_side(const fw_ranking_data *data, size_t a, size_t b) {
+  const fw_ranking_uses *side = &data->train.side;
   const size_t x = side->offset[a], y = side->offset[b], n = side->offset[a + 1] - x;
   return data->train.user[a] == data->train.user[b] && side->offset[b + 1] - y == n &&
          memcmp(side->feature + x, side->feature + y, n * sizeof *side->feature) == 0 &&
          memcmp(side->value + x, side->value + y, n * sizeof *side->value) == 0;
 }
 
-static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
+static furrow_status group_rows(fw_ranking_trainer *t, furrow_error *err) {
   const size_t rows = t->data->train.count;
   const bool softmax = t->params.loss == FW_LOSS_SAMPLED_SOFTMAX;
   row_hash *hashes = NULL;
-  FW_TRY(fw_alloc((void **)&t->group_offset, rows + 1, sizeof *t->group_offset, err));
-  FW_TRY(fw_alloc((void **)&t->group_row, rows, sizeof *t->group_row, err));
-  FW_TRY(fw_alloc((void **)&hashes, rows, sizeof *hashes, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->group_offset, rows + 1, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->group_row, rows, err));
+  FW_TRY(FW_ALLOC(&hashes, rows, err));
   for (size_t i = 0; i < rows; i++) hashes[i] = (row_hash){softmax ? hash_side(t->data, i) : i, (uint32_t)i};
   qsort(hashes, rows, sizeof *hashes, compare_hashes);
   for (size_t i = 0; i < rows; i++) {
@@ -157,23 +126,23 @@ static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
+static furrow_status make_rows(fw_ranking_trainer *t, furrow_error *err) {
   const size_t d = t->factors, rows = t->data->train.count;
-  FW_TRY(fw_alloc((void **)&t->order, t->groups, sizeof *t->order, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->order, t->groups, err));
   for (size_t i = 0; i < t->groups; i++) t->order[i] = (uint32_t)i;
-  const size_t batch = fw_rank_least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
+  const size_t batch = fw_ranking_least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
   t->most_groups = batch;
-  FW_TRY(fw_rank_zeros(&t->p, batch, d, err));
-  FW_TRY(fw_rank_zeros(&t->p_sum, batch, d, err));
-  FW_TRY(fw_rank_zeros(&t->scores, batch, t->wanted, err));
-  FW_TRY(fw_rank_zeros(&t->slope, batch, t->per_row, err));
-  FW_TRY(fw_rank_zeros(&t->positive_slope, rows, 1, err));
-  FW_TRY(fw_rank_zeros(&t->tried, batch, 1, err));
-  FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
-  return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->p, batch, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->p_sum, batch, d, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->scores, batch, t->wanted, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->slope, batch, t->per_row, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->positive_slope, rows, 1, err));
+  FW_TRY(fw_ranking_zeros(&t->memory, &t->tried, batch, 1, err));
+  FW_TRY(FW_ARENA_TAKE(&t->memory, &t->negative, batch * t->per_row, err));
+  return FW_ARENA_TAKE(&t->memory, &t->losses, batch, err);
 }
 
-static furrow_status make_all(fw_rank_trainer *t, furrow_error *err) {
+static furrow_status make_all(fw_ranking_trainer *t, furrow_error *err) {
   FW_TRY(group_rows(t, err));
   choose_negatives(t);
   FW_TRY(fw_item_sampler_init(&t->sampler, t->data->popularity, t->data->items.count, t->params.popular, err));
@@ -182,47 +151,47 @@ static furrow_status make_all(fw_rank_trainer *t, furrow_error *err) {
   return make_rows(t, err);
 }
 
-furrow_status fw_rank_trainer_create(fw_rank_trainer **trainer, const fw_rank_data *data, const fw_rank_params *params,
-                                     furrow_error *err) {
-  fw_rank_trainer *made = NULL;
+furrow_status fw_ranking_trainer_create(fw_ranking_trainer **trainer, const fw_ranking_data *data,
+                                        const fw_ranking_params *params, furrow_error *err) {
+  fw_ranking_trainer *made = NULL;
   if (data->train.count > UINT32_MAX - 1) return fw_fail(err, FURROW_E_RANGE, "more than 4294967294 positives");
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->data = data;
   made->params = *params;
-  made->params.batch = fw_rank_least(params->batch ? params->batch : 1, data->train.count);
+  made->params.batch = fw_ranking_least(params->batch ? params->batch : 1, data->train.count);
   made->factors = params->factors;
   furrow_status status = make_all(made, err);
   if (status == FURROW_OK)
     *trainer = made;
   else
-    fw_rank_trainer_free(made);
+    fw_ranking_trainer_free(made);
   return status;
 }
 
-float *fw_rank_trainer_vector(const fw_rank_trainer *t, size_t feature) {
+float *fw_ranking_trainer_vector(const fw_ranking_trainer *t, size_t feature) {
   return t->vector + feature * t->factors;
 }
 
-float *fw_rank_trainer_weight(const fw_rank_trainer *t, size_t feature) {
+float *fw_ranking_trainer_weight(const fw_ranking_trainer *t, size_t feature) {
   return t->weight + feature;
 }
 
 /* Rows of group b of the batch: begin … end - 1 of group_row. */
-static size_t group_begin(const fw_rank_trainer *t, size_t b) {
+static size_t group_begin(const fw_ranking_trainer *t, size_t b) {
   return t->group_offset[t->order[t->first + b]];
 }
 
-static size_t group_end(const fw_rank_trainer *t, size_t b) {
+static size_t group_end(const fw_ranking_trainer *t, size_t b) {
   return t->group_offset[t->order[t->first + b] + 1];
 }
 
-static uint32_t first_row(const fw_rank_trainer *t, size_t b) {
+static uint32_t first_row(const fw_ranking_trainer *t, size_t b) {
   return t->group_row[group_begin(t, b)];
 }
 
 /* ---- Sums of vectors ---- */
 
-void fw_rank_sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, size_t row, float *sum) {
+void fw_ranking_sum_vectors(const fw_ranking_trainer *t, const fw_ranking_uses *uses, size_t row, float *sum) {
   const size_t d = t->factors;
   memset(sum, 0, d * sizeof *sum);
   for (size_t i = uses->offset[row]; i < uses->offset[row + 1]; i++)
@@ -230,10 +199,11 @@ void fw_rank_sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, siz
 }
 
 /* w.x and the products of pairs of the item's own features: half of (sum^2 - sum of squares). */
-float fw_rank_own_score(const fw_rank_trainer *t, uint32_t item, const float *q) {
-  const fw_rank_uses *uses = &t->data->item_uses;
+float fw_ranking_score_item(const fw_ranking_trainer *t, uint32_t item, float *q) {
+  const fw_ranking_uses *uses = &t->data->item_uses;
   const size_t d = t->factors, begin = uses->offset[item], end = uses->offset[item + 1];
   float own = 0;
+  fw_ranking_sum_vectors(t, uses, item, q);
   for (size_t i = begin; i < end; i++) own += uses->value[i] * t->weight[uses->feature[i]];
   if (end - begin < 2) return own;
   float squares = 0;
@@ -246,7 +216,7 @@ float fw_rank_own_score(const fw_rank_trainer *t, uint32_t item, const float *q)
 
 /* ---- Which items a batch has ---- */
 
-static uint32_t place(fw_rank_trainer *t, uint32_t item) {
+static uint32_t place(fw_ranking_trainer *t, uint32_t item) {
   if (t->place_of[item] == FW_NO_NUMBER) {
     t->item_at[t->batch_items] = item;
     t->place_of[item] = (uint32_t)t->batch_items++;
@@ -255,7 +225,7 @@ static uint32_t place(fw_rank_trainer *t, uint32_t item) {
 }
 
 /* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
-static void draw_candidates(fw_rank_trainer *t) {
+static void draw_candidates(fw_ranking_trainer *t) {
   fw_rng rng;
   fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
   for (size_t tries = 0; t->batch_items < t->wanted && tries < 8 * t->wanted; tries++) {
@@ -267,16 +237,15 @@ static void draw_candidates(fw_rank_trainer *t) {
 }
 
 /* The score of a row's p and an item, with capacity for q. */
-static float try_item(const fw_rank_trainer *t, const float *p, uint32_t item, float *q) {
-  fw_rank_sum_vectors(t, &t->data->item_uses, item, q);
-  return fw_rank_own_score(t, item, q) + fw_inner(p, q, t->factors);
+static float try_item(const fw_ranking_trainer *t, const float *p, uint32_t item, float *q) {
+  return fw_ranking_score_item(t, item, q) + fw_inner(p, q, t->factors);
 }
 
 /* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
-static uint32_t find_violation(fw_rank_trainer *t, size_t b, fw_rng *rng) {
+static uint32_t find_violation(fw_ranking_trainer *t, size_t b, fw_rng *rng) {
   const uint32_t row = first_row(t, b), user = t->data->train.user[row];
   float *p = t->p + b * t->factors, *q = t->p_sum + b * t->factors;
-  fw_rank_sum_vectors(t, &t->data->train.side, row, p);
+  fw_ranking_sum_vectors(t, &t->data->train.side, row, p);
   const float z = try_item(t, p, t->data->train.item[row], q);
   for (size_t i = 1; i <= t->tries; i++) {
     const uint32_t item = fw_item_sampler_draw_other(&t->sampler, rng, t->data, user);
@@ -289,9 +258,9 @@ static uint32_t find_violation(fw_rank_trainer *t, size_t b, fw_rng *rng) {
 
 /* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
 static void draw_negatives(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const fw_rank_events *rows = &t->data->train;
-  const size_t end = fw_rank_least(t->count, (task + 1) * GROUPS_AT_ONCE);
+  fw_ranking_trainer *t = context;
+  const fw_ranking_events *rows = &t->data->train;
+  const size_t end = fw_ranking_least(t->count, (task + 1) * GROUPS_AT_ONCE);
   for (size_t b = task * GROUPS_AT_ONCE; b < end; b++) {
     const uint32_t row = first_row(t, b);
     fw_rng rng;
@@ -303,15 +272,15 @@ static void draw_negatives(void *context, size_t task) {
   }
 }
 
-static void choose_items(fw_rank_trainer *t) {
-  const fw_rank_events *rows = &t->data->train;
+static void choose_items(fw_ranking_trainer *t) {
+  const fw_ranking_events *rows = &t->data->train;
   t->batch_items = 0;
   if (t->exact)
     for (size_t i = 0; i < t->wanted; i++) place(t, (uint32_t)i);
   else if (t->wanted)
     draw_candidates(t);
   else
-    fw_spin_pool_run(t->params.pool, fw_rank_tasks(t->count, GROUPS_AT_ONCE), draw_negatives, t);
+    fw_spin_pool_run(t->params.pool, fw_ranking_tasks(t->count, GROUPS_AT_ONCE), draw_negatives, t);
   t->candidates = t->batch_items; /* none but those of softmax so far */
   for (size_t b = 0; b < t->count; b++)
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
@@ -320,12 +289,11 @@ static void choose_items(fw_rank_trainer *t) {
 }
 
 static void sum_items(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const size_t end = fw_rank_least(t->batch_items, (task + 1) * FW_RANK_ITEMS_AT_ONCE);
-  for (size_t at = task * FW_RANK_ITEMS_AT_ONCE; at < end; at++) {
+  fw_ranking_trainer *t = context;
+  const size_t end = fw_ranking_least(t->batch_items, (task + 1) * FW_RANKING_ITEMS_AT_ONCE);
+  for (size_t at = task * FW_RANKING_ITEMS_AT_ONCE; at < end; at++) {
     float *q = t->q + at * t->factors;
-    fw_rank_sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
-    t->own[at] = fw_rank_own_score(t, t->item_at[at], q);
+    t->own[at] = fw_ranking_score_item(t, t->item_at[at], q);
     t->own_sum[at] = 0;
     memset(t->q_sum + at * t->factors, 0, t->factors * sizeof *q);
   }
@@ -333,17 +301,17 @@ static void sum_items(void *context, size_t task) {
 
 /* ---- Losses of rows: p_sum, slopes and scores become gradients ---- */
 
-static float score_of(const fw_rank_trainer *t, size_t b, size_t at) {
+static float score_of(const fw_ranking_trainer *t, size_t b, size_t at) {
   return t->own[at] + fw_inner(t->p + b * t->factors, t->q + at * t->factors, t->factors);
 }
 
-static size_t place_of_row(const fw_rank_trainer *t, size_t row) {
+static size_t place_of_row(const fw_ranking_trainer *t, size_t row) {
   return t->place_of[t->data->train.item[row]];
 }
 
 /* Items that the user has are not negatives. */
-static void hide_seen(const fw_rank_trainer *t, uint32_t user, float *scores) {
-  const fw_rank_data *data = t->data;
+static void hide_seen(const fw_ranking_trainer *t, uint32_t user, float *scores) {
+  const fw_ranking_data *data = t->data;
   for (size_t i = data->seen_offset[user]; i < data->seen_offset[user + 1]; i++) {
     const uint32_t at = t->place_of[data->seen[i]];
     if (at < t->candidates) scores[at] = -INFINITY;
@@ -352,8 +320,8 @@ static void hide_seen(const fw_rank_trainer *t, uint32_t user, float *scores) {
 
 /* Each row: -ln of the share that the positive has of the sum of exp over it and the candidates. What the candidates
  * have of it is the same for all rows of a group. */
-static void softmax_group(fw_rank_trainer *t, size_t b) {
-  const fw_rank_events *rows = &t->data->train;
+static void softmax_group(fw_ranking_trainer *t, size_t b) {
+  const fw_ranking_events *rows = &t->data->train;
   float *scores = t->scores + b * t->candidates;
   for (size_t k = 0; k < t->candidates; k++) scores[k] += t->own[k];
   if (!t->exact)
@@ -377,7 +345,7 @@ static void softmax_group(fw_rank_trainer *t, size_t b) {
 }
 
 /* The sum over the negatives of ln(1 + exp(z(negative) - z(positive))), over their number. */
-static void bpr_row(fw_rank_trainer *t, size_t b) {
+static void bpr_row(fw_ranking_trainer *t, size_t b) {
   const uint32_t row = first_row(t, b);
   const float each = t->data->train.weight[row] / (float)t->per_row, z = score_of(t, b, place_of_row(t, row));
   for (size_t k = 0; k < t->per_row; k++) {
@@ -392,7 +360,7 @@ static void bpr_row(fw_rank_trainer *t, size_t b) {
 
 /* How far the negative that was found comes within 1 of the positive. The more tries it took, the better the positive's
  * place, and the less it counts: ln(1 + items / tries). */
-static void warp_row(fw_rank_trainer *t, size_t b) {
+static void warp_row(fw_ranking_trainer *t, size_t b) {
   const uint32_t row = first_row(t, b), other = t->negative[b];
   if (other == FW_NO_NUMBER) return;
   const float x = score_of(t, b, other) - score_of(t, b, place_of_row(t, row)) + 1;
@@ -402,14 +370,14 @@ static void warp_row(fw_rank_trainer *t, size_t b) {
   t->losses[b] = (double)slope * (double)x;
 }
 
-static void clear_group(fw_rank_trainer *t, size_t b) {
+static void clear_group(fw_ranking_trainer *t, size_t b) {
   for (size_t k = 0; k < t->per_row; k++) t->slope[b * t->per_row + k] = 0;
   for (size_t i = group_begin(t, b); i < group_end(t, b); i++) t->positive_slope[t->group_row[i]] = 0;
   t->losses[b] = 0;
 }
 
 /* The gradient by p. */
-static void add_side_gradient(fw_rank_trainer *t, size_t b) {
+static void add_side_gradient(fw_ranking_trainer *t, size_t b) {
   const size_t d = t->factors;
   float *sum = t->p_sum + b * d;
   if (!t->candidates) memset(sum, 0, d * sizeof *sum);
@@ -424,12 +392,12 @@ static void add_side_gradient(fw_rank_trainer *t, size_t b) {
 }
 
 static void run_groups(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const size_t begin = task * GROUPS_AT_ONCE, end = fw_rank_least(t->count, begin + GROUPS_AT_ONCE), d = t->factors;
+  fw_ranking_trainer *t = context;
+  const size_t begin = task * GROUPS_AT_ONCE, end = fw_ranking_least(t->count, begin + GROUPS_AT_ONCE), d = t->factors;
   const size_t n = t->candidates;
   for (size_t b = begin; b < end; b++) {
     clear_group(t, b);
-    fw_rank_sum_vectors(t, &t->data->train.side, first_row(t, b), t->p + b * d);
+    fw_ranking_sum_vectors(t, &t->data->train.side, first_row(t, b), t->p + b * d);
   }
   if (n) fw_gemm_table()->nt(end - begin, n, d, t->p + begin * d, d, t->q, d, t->scores + begin * n, n, false);
   for (size_t b = begin; b < end; b++) {
@@ -448,23 +416,23 @@ static void run_groups(void *context, size_t task) {
 
 /* Softmax: scores are gradients now; a task has some of the candidates. */
 static void run_candidates(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const size_t begin = task * FW_RANK_ITEMS_AT_ONCE, end = fw_rank_least(t->candidates, begin + FW_RANK_ITEMS_AT_ONCE),
-               d = t->factors;
+  fw_ranking_trainer *t = context;
+  const size_t begin = task * FW_RANKING_ITEMS_AT_ONCE,
+               end = fw_ranking_least(t->candidates, begin + FW_RANKING_ITEMS_AT_ONCE), d = t->factors;
   const float *slopes = t->scores + begin;
   fw_gemm_table()->tn(end - begin, d, t->count, slopes, t->candidates, t->p, d, t->q_sum + begin * d, d, false);
   for (size_t b = 0; b < t->count; b++)
     for (size_t k = begin; k < end; k++) t->own_sum[k] += t->scores[b * t->candidates + k];
 }
 
-static void add_to_item(fw_rank_trainer *t, size_t at, size_t b, float slope) {
+static void add_to_item(fw_ranking_trainer *t, size_t at, size_t b, float slope) {
   t->own_sum[at] += slope;
   fw_add_scaled(t->q_sum + at * t->factors, t->p + b * t->factors, slope, t->factors);
 }
 
-static void sum_item_gradients(fw_rank_trainer *t) {
+static void sum_item_gradients(fw_ranking_trainer *t) {
   if (t->candidates)
-    fw_spin_pool_run(t->params.pool, fw_rank_tasks(t->candidates, FW_RANK_ITEMS_AT_ONCE), run_candidates, t);
+    fw_spin_pool_run(t->params.pool, fw_ranking_tasks(t->candidates, FW_RANKING_ITEMS_AT_ONCE), run_candidates, t);
   for (size_t b = 0; b < t->count; b++) {
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++)
       add_to_item(t, place_of_row(t, t->group_row[i]), b, t->positive_slope[t->group_row[i]]);
@@ -477,15 +445,15 @@ static void sum_item_gradients(fw_rank_trainer *t) {
 
 /* ---- Gradients of features, steps ---- */
 
-static void touch(fw_rank_trainer *t, uint32_t feature) {
+static void touch(fw_ranking_trainer *t, uint32_t feature) {
   if (t->is_touched[feature]) return;
   t->is_touched[feature] = 1;
   t->touched[t->touched_count++] = feature;
 }
 
 /* Which features have gradients, and how often rows use them. */
-static void touch_features(fw_rank_trainer *t) {
-  const fw_rank_uses *items = &t->data->item_uses, *side = &t->data->train.side;
+static void touch_features(fw_ranking_trainer *t) {
+  const fw_ranking_uses *items = &t->data->item_uses, *side = &t->data->train.side;
   t->touched_count = 0;
   for (size_t at = 0; at < t->batch_items; at++)
     for (size_t i = items->offset[t->item_at[at]]; i < items->offset[t->item_at[at] + 1]; i++)
@@ -507,10 +475,10 @@ static void touch_features(fw_rank_trainer *t) {
 
 /* By v: x (sum of slope * p + sum of slopes * (q - x v)); the pairs within the item are the second part. */
 static void run_items(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const fw_rank_uses *uses = &t->data->item_uses;
-  const size_t each = t->data->shared ? t->batch_items : FW_RANK_ITEMS_AT_ONCE, d = t->factors;
-  const size_t end = fw_rank_least(t->batch_items, (task + 1) * each);
+  fw_ranking_trainer *t = context;
+  const fw_ranking_uses *uses = &t->data->item_uses;
+  const size_t each = t->data->shared ? t->batch_items : FW_RANKING_ITEMS_AT_ONCE, d = t->factors;
+  const size_t end = fw_ranking_least(t->batch_items, (task + 1) * each);
   for (size_t at = task * each; at < end; at++) {
     const size_t first = uses->offset[t->item_at[at]], last = uses->offset[t->item_at[at] + 1];
     for (size_t i = first; i < last; i++) {
@@ -526,8 +494,8 @@ static void run_items(void *context, size_t task) {
   }
 }
 
-static void add_sides(fw_rank_trainer *t) {
-  const fw_rank_uses *side = &t->data->train.side;
+static void add_sides(fw_ranking_trainer *t) {
+  const fw_ranking_uses *side = &t->data->train.side;
   const size_t d = t->factors;
   for (size_t b = 0; b < t->count; b++) {
     const uint32_t row = first_row(t, b);
@@ -537,11 +505,11 @@ static void add_sides(fw_rank_trainer *t) {
 }
 
 static void run_steps(void *context, size_t task) {
-  fw_rank_trainer *t = context;
+  fw_ranking_trainer *t = context;
   const fw_steps *steps = fw_steps_table_f32();
   const fw_step_kernel *kernel =
       t->params.optimizer.type == FW_OPTIMIZER_ADAM ? &steps->adam : &steps->published_adagrad;
-  const size_t end = fw_rank_least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
+  const size_t end = fw_ranking_least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
   const float l2 = (float)t->params.optimizer.l2;
   for (size_t i = task * FEATURES_AT_ONCE; i < end; i++) {
     const size_t f = t->touched[i];
@@ -556,7 +524,7 @@ static void run_steps(void *context, size_t task) {
 }
 
 /* Adam's rate has the correction of the mean in it. */
-static void set_rule(fw_rank_trainer *t, double rate) {
+static void set_rule(fw_ranking_trainer *t, double rate) {
   const fw_optimizer *o = &t->params.optimizer;
   const double steps = (double)++t->steps;
   t->rule = (fw_step_rule){.rate = rate, .a = o->a, .b = o->b, .per_row = 1 / (double)t->rows};
@@ -568,7 +536,7 @@ static void set_rule(fw_rank_trainer *t, double rate) {
 /* ---- Batches and epochs ---- */
 
 /* As many groups as have the rows of a batch, but not too few: each update goes over all items, whatever its rows. */
-static void take_batch(fw_rank_trainer *t) {
+static void take_batch(fw_ranking_trainer *t) {
   t->count = t->rows = 0;
   while (t->first + t->count < t->groups && t->count < t->most_groups &&
          (t->rows < t->params.batch || (t->wanted && t->count < GROUPS_MIN))) {
@@ -577,11 +545,11 @@ static void take_batch(fw_rank_trainer *t) {
   }
 }
 
-static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, furrow_error *err) {
+static furrow_status train_batch(fw_ranking_trainer *t, double rate, double *loss, furrow_error *err) {
   fw_spin_pool *pool = t->params.pool;
   choose_items(t);
-  fw_spin_pool_run(pool, fw_rank_tasks(t->batch_items, FW_RANK_ITEMS_AT_ONCE), sum_items, t);
-  fw_spin_pool_run(pool, fw_rank_tasks(t->count, GROUPS_AT_ONCE), run_groups, t);
+  fw_spin_pool_run(pool, fw_ranking_tasks(t->batch_items, FW_RANKING_ITEMS_AT_ONCE), sum_items, t);
+  fw_spin_pool_run(pool, fw_ranking_tasks(t->count, GROUPS_AT_ONCE), run_groups, t);
   double sum = 0;
   for (size_t b = 0; b < t->count; b++) sum += t->losses[b];
   if (!isfinite(sum)) {
@@ -593,15 +561,17 @@ static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, 
   set_rule(t, rate);
   sum_item_gradients(t);
   touch_features(t);
-  fw_spin_pool_run(pool, t->data->shared ? 1 : fw_rank_tasks(t->batch_items, FW_RANK_ITEMS_AT_ONCE), run_items, t);
+  fw_spin_pool_run(pool, t->data->shared ? 1 : fw_ranking_tasks(t->batch_items, FW_RANKING_ITEMS_AT_ONCE), run_items,
+                   t);
   add_sides(t);
-  fw_spin_pool_run(pool, fw_rank_tasks(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
+  fw_spin_pool_run(pool, fw_ranking_tasks(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
   for (size_t i = 0; i < t->batch_items; i++) t->place_of[t->item_at[i]] = FW_NO_NUMBER;
   return FURROW_OK;
 }
 
-furrow_status fw_rank_trainer_epoch(fw_rank_trainer *t, uint32_t epoch, double rate, double *loss, furrow_error *err) {
-  const fw_rank_events *rows = &t->data->train;
+furrow_status fw_ranking_trainer_epoch(fw_ranking_trainer *t, uint32_t epoch, double rate, double *loss,
+                                       furrow_error *err) {
+  const fw_ranking_events *rows = &t->data->train;
   double sum = 0, weight = 0;
   fw_rng rng;
   t->epoch = epoch;

@@ -1,18 +1,16 @@
-/* learn/ranking/ranking_validate.c: how a factorization machine ranks all items for users of whose rows some were held out.
+/* learn/ranking/ranking_validate.c: how a factorization machine ranks all items for users of whose rows some were held
+ * out.
  */
-#include <math.h>
-
 #include "base/error.h"
-#include "base/mem.h"
 #include "kern/math/gemm.h"
 #include "learn/ranking/ranking_machine.h"
-#include "learn/ranking/ranking_math.h"
 
 enum { TOP = 10, USERS_AT_ONCE = 8, ROUND = 64, USERS_MAX = 4096 };
 
 /* Users with rows for validation, and all items. */
 typedef struct validation {
-  fw_rank_trainer *trainer;
+  fw_ranking_trainer *trainer;
+  fw_arena memory; /* of all arrays below */
   size_t users;
   size_t *offset;      /* users + 1 */
   uint32_t *row;       /* rows of each user, in their order */
@@ -23,16 +21,12 @@ typedef struct validation {
   double *loss, *ndcg; /* of users */
 } validation;
 
-static void clear_validation(validation *v) {
-  void *const memory[] = {v->offset, v->row, v->q, v->own, v->p, v->scores, v->loss, v->ndcg};
-  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
-}
-
 /* Users without rows are left out; of very many, some are taken, evenly spread. */
 static void list_users(validation *v, size_t *end) {
-  const fw_rank_data *data = v->trainer->data;
-  const fw_rank_events *rows = &data->valid;
+  const fw_ranking_data *data = v->trainer->data;
+  const fw_ranking_events *rows = &data->valid;
   const size_t each = data->users.count / USERS_MAX + 1;
+  memset(end, 0, (data->users.count + 1) * sizeof *end);
   for (size_t i = 0; i < rows->count; i++) end[rows->user[i] + 1] += rows->user[i] % each == 0;
   for (size_t u = 1; u <= data->users.count; u++) end[u] += end[u - 1];
   for (size_t i = 0; i < rows->count; i++)
@@ -43,31 +37,27 @@ static void list_users(validation *v, size_t *end) {
 }
 
 static furrow_status make_validation(validation *v, furrow_error *err) {
-  const fw_rank_trainer *t = v->trainer;
+  const fw_ranking_trainer *t = v->trainer;
   const size_t rows = t->data->valid.count, items = t->data->items.count, users = t->data->users.count;
   size_t *end = NULL;
-  FW_TRY(fw_alloc_zero((void **)&end, users + 1, sizeof *end, err));
-  furrow_status status = fw_alloc((void **)&v->offset, users + 1, sizeof *v->offset, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&v->row, rows, sizeof *v->row, err);
-  if (status == FURROW_OK) list_users(v, end);
-  fw_free(end);
-  FW_TRY(status);
-  FW_TRY(fw_rank_zeros(&v->q, items, t->factors, err));
-  FW_TRY(fw_rank_zeros(&v->own, items, 1, err));
-  FW_TRY(fw_rank_zeros(&v->p, ROUND, t->factors, err));
-  FW_TRY(fw_rank_zeros(&v->scores, ROUND, items, err));
-  FW_TRY(fw_alloc((void **)&v->loss, v->users, sizeof *v->loss, err));
-  return fw_alloc((void **)&v->ndcg, v->users, sizeof *v->ndcg, err);
+  FW_TRY(FW_ARENA_TAKE(&v->memory, &end, users + 1, err));
+  FW_TRY(FW_ARENA_TAKE(&v->memory, &v->offset, users + 1, err));
+  FW_TRY(FW_ARENA_TAKE(&v->memory, &v->row, rows, err));
+  list_users(v, end);
+  FW_TRY(fw_ranking_zeros(&v->memory, &v->q, items, t->factors, err));
+  FW_TRY(fw_ranking_zeros(&v->memory, &v->own, items, 1, err));
+  FW_TRY(fw_ranking_zeros(&v->memory, &v->p, ROUND, t->factors, err));
+  FW_TRY(fw_ranking_zeros(&v->memory, &v->scores, ROUND, items, err));
+  FW_TRY(FW_ARENA_TAKE(&v->memory, &v->loss, v->users, err));
+  return FW_ARENA_TAKE(&v->memory, &v->ndcg, v->users, err);
 }
 
 static void sum_all_items(void *context, size_t task) {
   validation *v = context;
-  const fw_rank_trainer *t = v->trainer;
-  const size_t end = fw_rank_least(t->data->items.count, (task + 1) * FW_RANK_ITEMS_AT_ONCE), d = t->factors;
-  for (size_t i = task * FW_RANK_ITEMS_AT_ONCE; i < end; i++) {
-    fw_rank_sum_vectors(t, &t->data->item_uses, i, v->q + i * d);
-    v->own[i] = fw_rank_own_score(t, (uint32_t)i, v->q + i * d);
-  }
+  const fw_ranking_trainer *t = v->trainer;
+  const size_t end = fw_ranking_least(t->data->items.count, (task + 1) * FW_RANKING_ITEMS_AT_ONCE), d = t->factors;
+  for (size_t i = task * FW_RANKING_ITEMS_AT_ONCE; i < end; i++)
+    v->own[i] = fw_ranking_score_item(t, (uint32_t)i, v->q + i * d);
 }
 
 /* The items with the highest scores, best first; of the same score the earlier number first. */
@@ -97,7 +87,7 @@ static bool is_held_out(const validation *v, size_t user, size_t end, uint32_t i
 
 /* An item that is held out and in training rows, too, is not ranked. */
 static void judge_user(validation *v, size_t user, float *scores) {
-  const fw_rank_data *data = v->trainer->data;
+  const fw_ranking_data *data = v->trainer->data;
   const size_t items = data->items.count;
   const uint32_t number = data->valid.user[v->row[v->offset[user]]];
   uint32_t top[TOP];
@@ -121,22 +111,22 @@ static void judge_user(validation *v, size_t user, float *scores) {
 
 static void run_users(void *context, size_t task) {
   validation *v = context;
-  const fw_rank_trainer *t = v->trainer;
+  const fw_ranking_trainer *t = v->trainer;
   const size_t begin = task * USERS_AT_ONCE, items = t->data->items.count, d = t->factors;
-  const size_t end = fw_rank_least(v->users - v->first, begin + USERS_AT_ONCE);
+  const size_t end = fw_ranking_least(v->users - v->first, begin + USERS_AT_ONCE);
   for (size_t u = begin; u < end; u++)
-    fw_rank_sum_vectors(t, &t->data->valid.side, v->row[v->offset[v->first + u]], v->p + u * d);
+    fw_ranking_sum_vectors(t, &t->data->valid.side, v->row[v->offset[v->first + u]], v->p + u * d);
   fw_gemm_table()->nt(end - begin, items, d, v->p + begin * d, d, v->q, d, v->scores + begin * items, items, false);
   for (size_t u = begin; u < end; u++) judge_user(v, v->first + u, v->scores + u * items);
 }
 
-static furrow_status validate(validation *v, fw_rank_figures *figures, furrow_error *err) {
+static furrow_status validate(validation *v, fw_ranking_validation *figures, furrow_error *err) {
   fw_spin_pool *pool = v->trainer->params.pool;
   FW_TRY(make_validation(v, err));
-  fw_spin_pool_run(pool, fw_rank_tasks(v->trainer->data->items.count, FW_RANK_ITEMS_AT_ONCE), sum_all_items, v);
+  fw_spin_pool_run(pool, fw_ranking_tasks(v->trainer->data->items.count, FW_RANKING_ITEMS_AT_ONCE), sum_all_items, v);
   for (v->first = 0; v->first < v->users; v->first += ROUND)
-    fw_spin_pool_run(pool, fw_rank_tasks(fw_rank_least(ROUND, v->users - v->first), USERS_AT_ONCE), run_users, v);
-  *figures = (fw_rank_figures){.rows = v->trainer->data->valid.count};
+    fw_spin_pool_run(pool, fw_ranking_tasks(fw_ranking_least(ROUND, v->users - v->first), USERS_AT_ONCE), run_users, v);
+  *figures = (fw_ranking_validation){.rows = v->trainer->data->valid.count};
   for (size_t u = 0; u < v->users; u++) {
     if (isnan(v->ndcg[u])) continue;
     figures->users++;
@@ -148,9 +138,9 @@ static furrow_status validate(validation *v, fw_rank_figures *figures, furrow_er
   return FURROW_OK;
 }
 
-furrow_status fw_rank_trainer_validate(fw_rank_trainer *t, fw_rank_figures *figures, furrow_error *err) {
+furrow_status fw_ranking_trainer_validate(fw_ranking_trainer *t, fw_ranking_validation *figures, furrow_error *err) {
   validation v = {.trainer = t};
   const furrow_status status = validate(&v, figures, err);
-  clear_validation(&v);
+  fw_arena_clear(&v.memory);
   return status;
 }

@@ -1,18 +1,108 @@
-/* learn/score/contributions.c: what each feature of a row contributes to its score.
+/* learn/score/contributions.c: what features add to a score: their weights, and what each feature of a row contributes.
  *
  * Of nets, the graph's output must be a sum of input layers and of products of pairs; of a product each of the two
  * features gets half. */
-#include "learn/score/contributions.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/forest/forest_predictor.h"
-#include "learn/score/additive.h"
 #include "learn/score/scorer.h"
+
+/* ---- Layers that are added up ---- */
+
+furrow_status fw_additive_create(double **times, const fw_graph *graph, furrow_error *err) {
+  double *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, graph->count, err));
+  made[graph->layers[graph->count - 1].inputs[0]] = 1;
+  for (size_t i = graph->count - 1; i-- > 0;) { /* inputs come before consumers */
+    const fw_layer *layer = &graph->layers[i];
+    if (layer->type != FW_LAYER_SUM_POOLING) continue;
+    for (size_t j = 0; j < layer->input_count; j++) made[layer->inputs[j]] += made[i];
+    made[i] = 0;
+  }
+  *times = made;
+  return FURROW_OK;
+}
+
+/* Whether features act on a layer by themselves: an input layer without activation. */
+static bool is_linear(const fw_layer *layer) {
+  return layer->type == FW_LAYER_INPUT && layer->activation == FW_ACTIVATION_IDENTITY;
+}
+
+/* Whether they act in pairs: BiInnerSumCross of an embedding with free slots. */
+static bool is_pairs(const fw_graph *graph, const fw_layer *layer) {
+  return layer->type == FW_LAYER_BI_INNER_SUM && graph->layers[layer->inputs[0]].type == FW_LAYER_EMBEDDING &&
+         graph->layers[layer->inputs[0]].slots == 0;
+}
+
+/* ---- Weights ---- */
+
+static bool is_wide(const furrow_scorer *scorer, size_t layer) {
+  return scorer->additive[layer] > 0 && is_linear(&scorer->plan->graph.layers[layer]);
+}
+
+static furrow_status check_wide(const furrow_scorer *scorer, furrow_error *err) {
+  const fw_plan *plan = scorer->plan;
+  if (scorer->forest) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "a gbdt model has trees, not weights");
+    fw_error_set_hint(err, "the importance of a feature says what its splits gain");
+    return FURROW_E_UNSUPPORTED;
+  }
+  for (size_t i = 0; i < plan->graph.count; i++)
+    if (is_wide(scorer, i)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "%s has no weights that are added to the score",
+                 plan->model.algorithm ? plan->model.algorithm : "this graph");
+}
+
+/* The length of a feature's vector; NaN: there is not one embedding. */
+static double vector_length(const furrow_scorer *scorer, uint64_t feature) {
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_parameters *p = scorer->parameters;
+  size_t embeddings = 0;
+  double squares = 0;
+  for (size_t i = 0; i < graph->count; i++) {
+    if (graph->layers[i].type != FW_LAYER_EMBEDDING) continue;
+    const void *v = fw_parameters_feature(p, fw_parameters_find(p, i, false), feature, 0);
+    for (size_t f = 0; v && f < graph->layers[i].factors; f++)
+      squares += fw_parameters_get(p, v, f) * fw_parameters_get(p, v, f);
+    embeddings++;
+  }
+  return embeddings == 1 ? sqrt(squares) : NAN;
+}
+
+furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_t feature, double *weights,
+                                            double *norm, furrow_error *err) {
+  FW_TRY(check_wide(scorer, err));
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_parameters *p = scorer->parameters;
+  memset(weights, 0, graph->outputs * sizeof *weights);
+  for (size_t i = 0; i < graph->count; i++) {
+    if (!is_wide(scorer, i)) continue;
+    const size_t parameter = fw_parameters_find(p, i, false);
+    for (size_t c = 0; c < graph->outputs; c++)
+      weights[c] += scorer->additive[i] * fw_parameters_get(p, fw_parameters_weights(p, parameter, feature), c);
+  }
+  if (norm) *norm = vector_length(scorer, feature);
+  return FURROW_OK;
+}
+
+furrow_status furrow_scorer_bias(const furrow_scorer *scorer, double *bias, furrow_error *err) {
+  FW_TRY(check_wide(scorer, err));
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_parameters *p = scorer->parameters;
+  memset(bias, 0, graph->outputs * sizeof *bias);
+  for (size_t i = 0; i < graph->count; i++) {
+    if (!is_wide(scorer, i)) continue;
+    const void *numbers = fw_parameters_dense(p, fw_parameters_find(p, i, true), 0);
+    for (size_t c = 0; c < graph->outputs; c++) bias[c] += scorer->additive[i] * fw_parameters_get(p, numbers, c);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Explainers ---- */
 
 /* A feature of a row. */
 typedef struct entry {
@@ -35,9 +125,7 @@ struct fw_explainer {
   size_t value_capacity;
 };
 
-/* ---- Which models have contributions ---- */
-
-static furrow_status refuse(const fw_plan *plan, size_t layer, furrow_error *err) {
+static furrow_status refuse_layer(const fw_plan *plan, size_t layer, furrow_error *err) {
   const fw_graph *graph = &plan->graph;
   const char *name = plan->model.algorithm ? plan->model.algorithm : "this graph";
   if (layer == SIZE_MAX)
@@ -52,42 +140,34 @@ static furrow_status refuse(const fw_plan *plan, size_t layer, furrow_error *err
 
 /* All that is added up must be by feature, and the score must be that sum (cross-entropy's is another). */
 static furrow_status check_graph(const furrow_scorer *scorer, furrow_error *err) {
-  const fw_plan *plan = fw_scorer_plan(scorer);
-  const double *times = fw_scorer_additive(scorer);
+  const fw_plan *plan = scorer->plan;
+  const double *times = scorer->additive;
   for (size_t i = plan->graph.count; i-- > 0;) {
     const fw_layer *layer = &plan->graph.layers[i];
-    if (times[i] > 0 && !fw_layer_is_linear(layer) && !fw_layer_is_pairs(&plan->graph, layer))
-      return refuse(plan, i, err);
+    if (times[i] > 0 && !is_linear(layer) && !is_pairs(&plan->graph, layer)) return refuse_layer(plan, i, err);
   }
-  return plan->graph.loss == FW_LOSS_CROSS_ENTROPY ? refuse(plan, SIZE_MAX, err) : FURROW_OK;
+  return plan->graph.loss == FW_LOSS_CROSS_ENTROPY ? refuse_layer(plan, SIZE_MAX, err) : FURROW_OK;
 }
 
-/* ---- Explainers ---- */
-
 static furrow_status fill_explainer(fw_explainer *e, const furrow_scorer *scorer, furrow_error *err) {
-  const fw_plan *plan = fw_scorer_plan(scorer);
-  const fw_forest *forest = fw_scorer_forest(scorer);
+  const fw_plan *plan = scorer->plan;
+  const fw_forest *forest = scorer->forest;
   e->classes = plan->graph.outputs;
   if (forest) return fw_tree_explainer_create(&e->trees, forest, plan->train.lr, err);
   FW_TRY(check_graph(scorer, err));
-  return fw_alloc((void **)&e->bias, e->classes, sizeof *e->bias, err);
+  return FW_ALLOC(&e->bias, e->classes, err);
 }
 
-static furrow_status find_explainer(fw_explainer **explainer, const furrow_scorer *scorer,
-                                    furrow_scorer_scratch *scratch, furrow_error *err) {
-  fw_explainer **kept = fw_scratch_explainer(scratch);
-  if (!*kept) {
-    fw_explainer *made = NULL;
-    FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-    furrow_status status = fill_explainer(made, scorer, err);
-    if (status != FURROW_OK) {
-      fw_explainer_free(made);
-      return status;
-    }
-    *kept = made;
-  }
-  *explainer = *kept;
-  return FURROW_OK;
+static furrow_status make_explainer(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, furrow_error *err) {
+  fw_explainer *made = NULL;
+  if (scratch->explainer) return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  const furrow_status status = fill_explainer(made, scorer, err);
+  if (status == FURROW_OK)
+    scratch->explainer = made;
+  else
+    fw_explainer_free(made);
+  return status;
 }
 
 void fw_explainer_free(fw_explainer *explainer) {
@@ -101,16 +181,12 @@ void fw_explainer_free(fw_explainer *explainer) {
   fw_free(explainer);
 }
 
-/* Room for so many features of a result. */
+/* Memory for `count` features of a result. */
 static furrow_status reserve(fw_explainer *e, size_t count, furrow_error *err) {
   size_t numbers = 0;
   if (!fw_size_mul(count, e->classes, &numbers)) return fw_fail_memory(err, SIZE_MAX);
-  void *features = e->features, *values = e->values;
-  furrow_status status = fw_grow(&features, &e->feature_capacity, count, sizeof *e->features, err);
-  if (status == FURROW_OK) status = fw_grow(&values, &e->value_capacity, numbers, sizeof *e->values, err);
-  e->features = features;
-  e->values = values;
-  return status;
+  FW_TRY(FW_GROW(&e->features, &e->feature_capacity, count, err));
+  return FW_GROW(&e->values, &e->value_capacity, numbers, err);
 }
 
 /* ---- Nets ---- */
@@ -123,9 +199,7 @@ static int compare_entries(const void *a, const void *b) {
 
 /* Values are floats, as a net takes them. */
 static furrow_status list_entries(fw_explainer *e, const furrow_row *row, furrow_error *err) {
-  void *memory = e->entries;
-  FW_TRY(fw_grow(&memory, &e->entry_capacity, row->length, sizeof *e->entries, err));
-  e->entries = memory;
+  FW_TRY(FW_GROW(&e->entries, &e->entry_capacity, row->length, err));
   bool ascending = true;
   for (size_t i = 0; i < row->length; i++) {
     e->entries[i] = (entry){furrow_row_get_index(row, i), i, (double)(float)furrow_row_get_value(row, i)};
@@ -168,9 +242,9 @@ static void add_pairs(fw_explainer *e, const fw_parameters *p, size_t embedding,
 /* The values of every entry; features that occur twice still stand twice. */
 static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, const furrow_row *row,
                                  furrow_error *err) {
-  const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
-  const fw_parameters *p = fw_scorer_parameters(scorer);
-  const double *times = fw_scorer_additive(scorer);
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_parameters *p = scorer->parameters;
+  const double *times = scorer->additive;
   FW_TRY(list_entries(e, row, err));
   FW_TRY(reserve(e, row->length, err));
   memset(e->bias, 0, e->classes * sizeof *e->bias);
@@ -178,11 +252,9 @@ static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, c
   for (size_t i = 0; i < row->length; i++) e->features[i] = e->entries[i].feature;
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
-    if (times[i] > 0 && fw_layer_is_linear(layer)) add_linear(e, p, i, times[i], row->length);
-    if (!(times[i] > 0 && fw_layer_is_pairs(graph, layer))) continue;
-    void *memory = e->sum;
-    FW_TRY(fw_grow(&memory, &e->sum_capacity, layer->factors, sizeof *e->sum, err));
-    e->sum = memory;
+    if (times[i] > 0 && is_linear(layer)) add_linear(e, p, i, times[i], row->length);
+    if (!(times[i] > 0 && is_pairs(graph, layer))) continue;
+    FW_TRY(FW_GROW(&e->sum, &e->sum_capacity, layer->factors, err));
     add_pairs(e, p, layer->inputs[0], layer->factors, times[i], row->length);
   }
   return FURROW_OK;
@@ -223,11 +295,10 @@ static size_t merge_features(fw_explainer *e, size_t count) {
 furrow_status furrow_scorer_contributions(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                           const furrow_row *row, furrow_contributions *contributions,
                                           furrow_error *err) {
-  fw_explainer *e = NULL;
-  const double *outputs = NULL;
   size_t count = row->length;
-  FW_TRY(find_explainer(&e, scorer, scratch, err));
-  FW_TRY(fw_scorer_outputs(scorer, scratch, row, &outputs, err));
+  FW_TRY(make_explainer(scorer, scratch, err));
+  FW_TRY(fw_scorer_run_row(scorer, scratch, row, err));
+  fw_explainer *e = scratch->explainer;
   FW_TRY(e->trees ? explain_trees(e, row, &count, err) : explain_net(e, scorer, row, err));
   const furrow_contributions full = {.size = sizeof full,
                                      .classes = e->classes,
@@ -235,7 +306,7 @@ furrow_status furrow_scorer_contributions(const furrow_scorer *scorer, furrow_sc
                                      .features = e->features,
                                      .values = e->values,
                                      .bias = e->trees ? fw_tree_explainer_bias(e->trees) : e->bias,
-                                     .outputs = outputs};
+                                     .outputs = scratch->outputs};
   fw_info_write(contributions, &full, sizeof full);
   return FURROW_OK;
 }

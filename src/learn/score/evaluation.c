@@ -29,12 +29,10 @@ struct furrow_evaluation {
 };
 
 furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const furrow_scorer *scorer, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **evaluation, err);
-  if (status != FURROW_OK) return status;
-  furrow_evaluation *made = memory;
+  furrow_evaluation *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->scorer = scorer;
-  status = fw_tally_create(&made->tally, &fw_scorer_plan(scorer)->graph, err);
+  const furrow_status status = fw_tally_create(&made->tally, &scorer->plan->graph, err);
   if (status == FURROW_OK)
     *evaluation = made;
   else
@@ -45,9 +43,10 @@ furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const fur
 void furrow_evaluation_free(furrow_evaluation *evaluation) {
   if (!evaluation) return;
   fw_tally_free(evaluation->tally);
-  void *const arrays[] = {evaluation->ranked.qid, evaluation->ranked.score, evaluation->ranked.label,
-                          evaluation->ranked.weight};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_free(evaluation->ranked.qid);
+  fw_free(evaluation->ranked.score);
+  fw_free(evaluation->ranked.label);
+  fw_free(evaluation->ranked.weight);
   fw_free(evaluation);
 }
 
@@ -55,10 +54,10 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
 
 static furrow_status reserve(ranked_rows *r, size_t more, furrow_error *err) {
   const size_t rows = r->count + more;
-  FW_TRY(fw_grow((void **)&r->qid, &r->capacity[0], rows, sizeof *r->qid, err));
-  FW_TRY(fw_grow((void **)&r->score, &r->capacity[1], rows, sizeof *r->score, err));
-  FW_TRY(fw_grow((void **)&r->label, &r->capacity[2], rows, sizeof *r->label, err));
-  return fw_grow((void **)&r->weight, &r->capacity[3], rows, sizeof *r->weight, err);
+  FW_TRY(FW_GROW(&r->qid, &r->capacity[0], rows, err));
+  FW_TRY(FW_GROW(&r->score, &r->capacity[1], rows, err));
+  FW_TRY(FW_GROW(&r->label, &r->capacity[2], rows, err));
+  return FW_GROW(&r->weight, &r->capacity[3], rows, err);
 }
 
 static void add_ranked(ranked_rows *r, uint64_t qid, double score, double label, double weight) {
@@ -132,16 +131,11 @@ static furrow_status refuse(const taking *t, const fw_data_conf *data, const fur
   return status;
 }
 
-static furrow_status check_labels(const furrow_rowblock *block, furrow_error *err) {
-  if (block->size == 0 || block->label.any) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
-}
-
 furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                           const furrow_rowblock *block, furrow_error *err) {
-  furrow_status status = check_labels(block, err);
-  if (status != FURROW_OK) return status;
-  const fw_plan *plan = fw_scorer_plan(evaluation->scorer);
+  if (block->size > 0 && !block->label.any)
+    return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
+  const fw_plan *plan = evaluation->scorer->plan;
   taking t = {.graph = &plan->graph, .tally = evaluation->tally, .qid = block->qid};
   if (plan->graph.loss == FW_LOSS_LAMBDA) {
     if (block->size > 0 && !block->qid) {
@@ -152,7 +146,7 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
     FW_TRY(reserve(&evaluation->ranked, block->size, err));
     t.ranked = &evaluation->ranked;
   }
-  status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
+  furrow_status status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
   if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, &plan->data, block, evaluation->rows + t.bad_row, err);
   evaluation->rows += block->size;
   return status;
@@ -169,8 +163,7 @@ void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *f
 void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics) {
   furrow_learn_metrics full;
   fw_tally_metrics(evaluation->tally, &full);
-  if (fw_scorer_plan(evaluation->scorer)->graph.loss == FW_LOSS_LAMBDA)
-    fw_metrics_put_ndcg(&full, ndcg_of(&evaluation->ranked));
+  if (evaluation->scorer->plan->graph.loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(&full, ndcg_of(&evaluation->ranked));
   fw_info_write(metrics, &full, sizeof full);
 }
 
@@ -228,7 +221,7 @@ static void add_own_rows(void *user, fw_tally *tally) {
 
 furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                       const furrow_rowblock *rows, const furrow_comm *comm, furrow_error *err) {
-  if (fw_scorer_plan(evaluation->scorer)->graph.loss == FW_LOSS_LAMBDA)
+  if (evaluation->scorer->plan->graph.loss == FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "groups of rows are evaluated by one process");
   rank_rows own = {evaluation, scratch, rows, FURROW_OK, err};
   FW_TRY(fw_tally_add_by_rank(evaluation->tally, comm, add_own_rows, &own, err));

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/score/additive.h"
 #include "learn/score/scorer.h"
 
 #define MOST_FACTORS 4096
@@ -29,8 +28,8 @@ static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *c
 }
 
 static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furrow_error *err) {
-  const fw_plan *plan = fw_scorer_plan(scorer);
-  *m = (machine){.p = fw_scorer_parameters(scorer)};
+  const fw_plan *plan = scorer->plan;
+  *m = (machine){.p = scorer->parameters};
   size_t crosses = 0, inputs = 0;
   for (size_t i = 0; i < plan->graph.count; i++) look_at_layer(m, &plan->graph, i, &crosses, &inputs);
   if (crosses != 1)
@@ -65,42 +64,37 @@ static double sums_of(const machine *m, const furrow_row *row, double *sum) {
 
 furrow_status furrow_scorer_vector_size(const furrow_scorer *scorer, size_t *size, furrow_error *err) {
   machine m;
-  furrow_status status = find_machine(&m, scorer, err);
-  if (status == FURROW_OK) *size = m.factors + 1;
-  return status;
+  FW_TRY(find_machine(&m, scorer, err));
+  *size = m.factors + 1;
+  return FURROW_OK;
 }
 
-/* The sums of a row's u to `vector`; *last: where the number behind them goes; *own: what the row gives alone. */
-static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *row, float *vector, float **last,
-                               double *own, double *bias, furrow_error *err) {
-  machine m;
-  furrow_status status = find_machine(&m, scorer, err);
-  if (status != FURROW_OK) return status;
+/* The sums of a row's u to `vector`; *own: what the row gives alone. */
+static furrow_status vector_of(machine *m, const furrow_scorer *scorer, const furrow_row *row, float *vector,
+                               double *own, furrow_error *err) {
   double sum[MOST_FACTORS];
-  *own = sums_of(&m, row, sum);
-  *bias = fw_parameters_get(m.p, fw_parameters_dense(m.p, m.bias, 0), 0);
-  for (size_t f = 0; f < m.factors; f++) vector[f] = (float)sum[f];
-  *last = vector + m.factors;
+  FW_TRY(find_machine(m, scorer, err));
+  *own = sums_of(m, row, sum);
+  for (size_t f = 0; f < m->factors; f++) vector[f] = (float)sum[f];
   return FURROW_OK;
 }
 
 furrow_status furrow_scorer_item_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                         furrow_error *err) {
-  double own = 0, bias = 0;
-  float *last = NULL;
-  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
-  if (status == FURROW_OK) *last = (float)own;
-  return status;
+  machine m;
+  double own = 0;
+  FW_TRY(vector_of(&m, scorer, row, vector, &own, err));
+  vector[m.factors] = (float)own;
+  return FURROW_OK;
 }
 
 furrow_status furrow_scorer_query_vector(const furrow_scorer *scorer, const furrow_row *row, float *vector,
                                          double *rest, furrow_error *err) {
-  double own = 0, bias = 0;
-  float *last = NULL;
-  furrow_status status = vector_of(scorer, row, vector, &last, &own, &bias, err);
-  if (status != FURROW_OK) return status;
-  *last = 1;
-  if (rest) *rest = own + bias;
+  machine m;
+  double own = 0;
+  FW_TRY(vector_of(&m, scorer, row, vector, &own, err));
+  vector[m.factors] = 1;
+  if (rest) *rest = own + fw_parameters_get(m.p, fw_parameters_dense(m.p, m.bias, 0), 0);
   return FURROW_OK;
 }
 
@@ -108,12 +102,12 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
                                      size_t *count, furrow_error *err) {
   uint64_t *keys = NULL, *found = NULL;
   size_t have = 0, taken = 0;
-  const fw_forest *forest = fw_scorer_forest(scorer);
-  const fw_plan *plan = fw_scorer_plan(scorer);
+  const fw_forest *forest = scorer->forest;
+  const fw_plan *plan = scorer->plan;
   furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
-                                : fw_parameters_keys(fw_scorer_parameters(scorer), &keys, &have, err);
+                                : fw_parameters_keys(scorer->parameters, &keys, &have, err);
   if (!forest && fw_plan_dense(plan)) have = (size_t)plan->data.range;
-  if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&found, have, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {
     const uint64_t key = keys ? keys[i] : i;
     if (key >= first && key < end) found[taken++] = key;

@@ -11,36 +11,10 @@
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/label_map.h"
-#include "learn/data/minibatch.h"
-#include "learn/forest/forest.h"
-#include "learn/forest/forest_predictor.h"
 #include "learn/metrics/loss.h"
 #include "learn/parameters/parameters.h"
-#include "learn/score/additive.h"
-#include "learn/train/trainer.h"
 
 #define ROWS_AT_ONCE 256
-
-struct furrow_scorer {
-  furrow_learn_conf *conf;
-  fw_plan *plan;
-  fw_parameters *parameters; /* NULL: trees */
-  fw_net *net;
-  fw_forest *forest;
-  fw_forest_predictor *predictor;
-  char **names; /* of features; NULL: they have none */
-  size_t name_count;
-  double *additive;        /* of the net's layers: fw_additive_create */
-  furrow_encoder *encoder; /* NULL: a model of rows */
-};
-
-struct furrow_scorer_scratch {
-  fw_batcher *batcher;
-  fw_pass *pass;
-  fw_predict_scratch *predict_scratch;
-  double *outputs; /* nets: of a row; trees: of ROWS_AT_ONCE */
-  fw_explainer *explainer;
-};
 
 /* ---- Opening ---- */
 
@@ -57,13 +31,12 @@ static furrow_status make_predictor(furrow_scorer *scorer, furrow_error *err) {
 static furrow_status load_model(furrow_scorer *scorer, const char *folder, const furrow_scorer_params *params,
                                 furrow_error *err) {
   if (scorer->plan->forest.used) {
-    furrow_status status = fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err);
-    if (status == FURROW_OK && params->absent_is_zero)
+    FW_TRY(fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err));
+    if (params->absent_is_zero)
       memset(scorer->forest->missing_flipped, 0, scorer->forest->trees * scorer->forest->nodes);
-    return status == FURROW_OK ? make_predictor(scorer, err) : status;
+    return make_predictor(scorer, err);
   }
-  furrow_status status = make_net(scorer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(make_net(scorer, err));
   return fw_parameters_load(scorer->parameters, folder, params->fc_order, params->threads, err);
 }
 
@@ -73,7 +46,7 @@ static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
   size_t count = 1;
   if (!list[0]) return FURROW_OK;
   for (const char *at = list; (at = strchr(at, ',')); at++) count++;
-  FW_TRY(fw_alloc((void **)&scorer->names, count, sizeof *scorer->names, err));
+  FW_TRY(FW_ALLOC(&scorer->names, count, err));
   for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
     length = strcspn(list, ",");
     FW_TRY(fw_uri_decode(&scorer->names[scorer->name_count], list, length, err));
@@ -111,7 +84,7 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
   furrow_scorer_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status =
       used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
@@ -119,20 +92,23 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
   return finish(scorer, made, status, err);
 }
 
-static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *trainer, furrow_error *err) {
-  const fw_forest *forest = trainer->forest;
-  furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
-  if (status != FURROW_OK) return status;
-  return forest ? make_predictor(scorer, err) : fw_parameters_copy(scorer->parameters, trainer->parameters, err);
+static furrow_status copy_model(furrow_scorer *scorer, const fw_forest *forest, const fw_parameters *parameters,
+                                furrow_error *err) {
+  if (forest) {
+    FW_TRY(fw_forest_copy(&scorer->forest, forest, err));
+    return make_predictor(scorer, err);
+  }
+  FW_TRY(make_net(scorer, err));
+  return fw_parameters_copy(scorer->parameters, parameters, err);
 }
 
-furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
+furrow_status fw_scorer_create(furrow_scorer **scorer, const furrow_learn_conf *conf, const fw_forest *forest,
+                               const fw_parameters *parameters, furrow_error *err) {
   furrow_scorer *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  status = fw_learn_conf_copy(&made->conf, trainer->conf, err);
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  furrow_status status = fw_learn_conf_copy(&made->conf, conf, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
-  if (status == FURROW_OK) status = copy_model(made, trainer, err);
+  if (status == FURROW_OK) status = copy_model(made, forest, parameters, err);
   return finish(scorer, made, status, err);
 }
 
@@ -155,41 +131,23 @@ const furrow_learn_conf *furrow_scorer_conf(const furrow_scorer *scorer) {
   return scorer->conf;
 }
 
-const fw_plan *fw_scorer_plan(const furrow_scorer *scorer) {
-  return scorer->plan;
-}
-
-const fw_parameters *fw_scorer_parameters(const furrow_scorer *scorer) {
-  return scorer->parameters;
-}
-
-const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {
-  return scorer->forest;
-}
-
-const double *fw_scorer_additive(const furrow_scorer *scorer) {
-  return scorer->additive;
-}
-
 /* ---- A thread's scratch ---- */
 
 static furrow_status make_pass(furrow_scorer_scratch *scratch, const furrow_scorer *scorer, furrow_error *err) {
   fw_batcher_params rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
-  furrow_status status = fw_batcher_create(&scratch->batcher, &rules, err);
-  return status == FURROW_OK ? fw_pass_create(&scratch->pass, scorer->net, err) : status;
+  FW_TRY(fw_batcher_create(&scratch->batcher, &rules, err));
+  return fw_pass_create(&scratch->pass, scorer->net, err);
 }
 
 furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, const furrow_scorer *scorer,
                                            furrow_error *err) {
   furrow_scorer_scratch *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  status = scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
-                          : make_pass(made, scorer, err);
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  furrow_status status = scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
+                                        : make_pass(made, scorer, err);
   const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
-  if (status == FURROW_OK)
-    status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&made->outputs, scorer->plan->graph.outputs * rows, err);
   if (status == FURROW_OK)
     *scratch = made;
   else
@@ -207,33 +165,29 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
   fw_free(scratch);
 }
 
-fw_explainer **fw_scratch_explainer(furrow_scorer_scratch *scratch) {
-  return &scratch->explainer;
-}
-
 /* ---- Scoring ---- */
 
 /* Forward pass over rows that were added to the scratch's batcher. */
-static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, fw_minibatch **batch,
-                         furrow_error *err) {
-  furrow_status status = fw_batcher_finish(scratch->batcher, batch, err);
-  if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, scratch->pass, *batch, err);
-  if (status == FURROW_OK) fw_net_forward(scorer->net, scratch->pass, 0, (*batch)->rows);
-  return status;
+static furrow_status run_batch(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, fw_minibatch **batch,
+                               furrow_error *err) {
+  FW_TRY(fw_batcher_finish(scratch->batcher, batch, err));
+  FW_TRY(fw_net_begin_scoring(scorer->net, scratch->pass, *batch, err));
+  fw_net_forward(scorer->net, scratch->pass, 0, (*batch)->rows);
+  return FURROW_OK;
 }
 
-static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
-                             furrow_error *err) {
+furrow_status fw_scorer_run_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
+                                furrow_error *err) {
   fw_minibatch *batch = NULL;
   if (scorer->forest) {
     fw_forest_predict_row(scorer->predictor, scratch->predict_scratch, row, scratch->outputs);
     return FURROW_OK;
   }
   fw_batcher_start(scratch->batcher);
-  furrow_status status = fw_batcher_add(scratch->batcher, row, err);
-  if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
-  if (status == FURROW_OK) fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
-  return status;
+  FW_TRY(fw_batcher_add(scratch->batcher, row, err));
+  FW_TRY(run_batch(scorer, scratch, &batch, err));
+  fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
+  return FURROW_OK;
 }
 
 /* The predicted class by the label that the data has. */
@@ -243,29 +197,11 @@ static void score_of(const furrow_scorer *scorer, const double *outputs, furrow_
   if (data->label_count > 0) score->label = fw_class_label(data, score->label);
 }
 
-furrow_status fw_scorer_outputs(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
-                                const double **outputs, furrow_error *err) {
-  FW_TRY(run_row(scorer, scratch, row, err));
-  *outputs = scratch->outputs;
-  return FURROW_OK;
-}
-
 furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                       const furrow_row *row, furrow_score *score, furrow_error *err) {
-  furrow_status status = run_row(scorer, scratch, row, err);
-  if (status == FURROW_OK) score_of(scorer, scratch->outputs, score);
-  return status;
-}
-
-static furrow_status add_rows(furrow_scorer_scratch *scratch, const furrow_rowblock *block, size_t begin, size_t end,
-                              furrow_error *err) {
-  fw_batcher_start(scratch->batcher);
-  furrow_status status = FURROW_OK;
-  for (size_t i = begin; status == FURROW_OK && i < end; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    status = fw_batcher_add(scratch->batcher, &row, err);
-  }
-  return status;
+  FW_TRY(fw_scorer_run_row(scorer, scratch, row, err));
+  score_of(scorer, scratch->outputs, score);
+  return FURROW_OK;
 }
 
 static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
@@ -282,25 +218,34 @@ static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *scr
   }
 }
 
+/* Scores rows begin … end - 1 of the block. */
+static furrow_status run_rows(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
+                              size_t begin, size_t end, fw_minibatch **batch, furrow_error *err) {
+  fw_batcher_start(scratch->batcher);
+  for (size_t i = begin; i < end; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    FW_TRY(fw_batcher_add(scratch->batcher, &row, err));
+  }
+  return run_batch(scorer, scratch, batch, err);
+}
+
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) {
-  furrow_status status = FURROW_OK;
   if (scorer->forest) {
     predict_rows(scorer, scratch, block, take, user);
     return FURROW_OK;
   }
-  for (size_t begin = 0; status == FURROW_OK && begin < block->size; begin += ROWS_AT_ONCE) {
+  for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
     fw_minibatch *batch = NULL;
-    status = add_rows(scratch, block, begin, end, err);
-    if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
-    for (size_t i = begin; status == FURROW_OK && i < end; i++) {
+    FW_TRY(run_rows(scorer, scratch, block, begin, end, &batch, err));
+    for (size_t i = begin; i < end; i++) {
       fw_net_outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
       take(user, i, (double)batch->label[i - begin], batch->weight ? (double)batch->weight[i - begin] : 1.0,
            scratch->outputs);
     }
   }
-  return status;
+  return FURROW_OK;
 }
 
 typedef struct score_list {
@@ -344,8 +289,7 @@ size_t furrow_scorer_class_count(const furrow_scorer *scorer) {
 
 furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                                 const furrow_row *row, double *proba, furrow_error *err) {
-  furrow_status status = run_row(scorer, scratch, row, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_scorer_run_row(scorer, scratch, row, err));
   const fw_graph *graph = &scorer->plan->graph;
   furrow_score score;
   fw_loss_score(graph, scratch->outputs, &score);

@@ -1,28 +1,53 @@
-/* learn/score/scorer.h: what evaluation and explanation need of a scorer. */
+/* learn/score/scorer.h: a scorer from the inside, for the files of this folder and for recommendations. */
 #ifndef FW_LEARN_SCORE_SCORER_H
 #define FW_LEARN_SCORE_SCORER_H
 
 #include "comm/collectives.h"
-#include "learn/forest/forest.h"
-#include "learn/parameters/parameters.h"
-#include "learn/score/contributions.h"
+#include "learn/data/minibatch.h"
+#include "learn/forest/forest_predictor.h"
+#include "learn/net/net.h"
 
-const fw_plan *fw_scorer_plan(const furrow_scorer *scorer);
-/* The one that it has; the other is NULL. */
-const fw_parameters *fw_scorer_parameters(const furrow_scorer *scorer);
-const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
-/* A net's, by fw_additive_create. */
-const double *fw_scorer_additive(const furrow_scorer *scorer);
-/* Where a scratch keeps its explainer, which it frees; NULL there: none so far. */
-fw_explainer **fw_scratch_explainer(furrow_scorer_scratch *scratch);
-/* Runs the model over one row; *outputs lives in the scratch. */
-furrow_status fw_scorer_outputs(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
-                                const double **outputs, furrow_error *err) FURROW_MUST_USE;
-/* Runs the model over all rows of a block (at most `most` at a time) and calls take(user, row of the block, its label
- * after the transform, its weight, outputs) for each. */
+struct furrow_scorer {
+  furrow_learn_conf *conf;
+  fw_plan *plan;
+  fw_parameters *parameters; /* NULL: trees */
+  fw_net *net;
+  double *additive;  /* of the net's layers: fw_additive_create */
+  fw_forest *forest; /* NULL: a net */
+  fw_forest_predictor *predictor;
+  char **names; /* of features; NULL: they have none */
+  size_t name_count;
+  furrow_encoder *encoder; /* NULL: a model of rows */
+};
+
+typedef struct fw_explainer fw_explainer;
+
+struct furrow_scorer_scratch {
+  fw_batcher *batcher;
+  fw_pass *pass;
+  fw_predict_scratch *predict_scratch;
+  double *outputs;         /* nets: of a row; trees: of as many rows as are scored at once */
+  fw_explainer *explainer; /* NULL: furrow_scorer_contributions has not been called */
+};
+
+/* A scorer of a forest, or of parameters (forest NULL): it has copies of them and of their configuration. */
+furrow_status fw_scorer_create(furrow_scorer **scorer, const furrow_learn_conf *conf, const fw_forest *forest,
+                               const fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
+/* Runs the model over one row: scratch->outputs. */
+furrow_status fw_scorer_run_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
+                                furrow_error *err) FURROW_MUST_USE;
+/* Runs the model over all rows of a block and calls take(user, row of the block, its label after the transform, its
+ * weight, outputs) for each. */
 typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double weight, const double *outputs);
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) FURROW_MUST_USE;
+
+/* (*times)[i]: how often the output of layer i is added to that of the graph (all layers of lr and fm, the wide part of
+ * deepfm); 0 for layers whose output others change, and for SumPoolings, in whose place their inputs stand. To be freed
+ * with fw_free. */
+furrow_status fw_additive_create(double **times, const fw_graph *graph, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_explainer_free(fw_explainer *explainer);
 
 /* Adds the rows of all ranks, one rank after the other: each has the figures of one process. For the metrics alone. */
 furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,

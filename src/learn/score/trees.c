@@ -1,26 +1,22 @@
 /* learn/score/trees.c: the trees of a scorer: their shape, nodes, importance, descriptions. */
-#include "learn/forest/forest.h"
-
 #include "base/error.h"
 #include "base/params.h"
 #include "learn/score/scorer.h"
 
 void furrow_scorer_get_forest_info(const furrow_scorer *scorer, furrow_forest_info *info) {
-  const fw_forest *forest = fw_scorer_forest(scorer);
   furrow_forest_info full = {0};
-  if (forest) fw_forest_info(forest, &full);
+  if (scorer->forest) fw_forest_info(scorer->forest, &full);
   fw_info_write(info, &full, sizeof full);
 }
 
-static furrow_status find_forest(const furrow_scorer *scorer, const fw_forest **forest, furrow_error *err) {
-  *forest = fw_scorer_forest(scorer);
-  return *forest ? FURROW_OK : fw_fail(err, FURROW_E_STATE, "the model has no trees: it is not of gbdt");
+static furrow_status check_forest(const furrow_scorer *scorer, furrow_error *err) {
+  return scorer->forest ? FURROW_OK : fw_fail(err, FURROW_E_STATE, "the model has no trees: it is not of gbdt");
 }
 
 furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
                                           furrow_tree_node *about, furrow_error *err) {
-  const fw_forest *forest = NULL;
-  FW_TRY(find_forest(scorer, &forest, err));
+  const fw_forest *forest = scorer->forest;
+  FW_TRY(check_forest(scorer, err));
   if (tree >= forest->trees) return fw_fail(err, FURROW_E_RANGE, "there is no tree %zu of %zu", tree, forest->trees);
   if (node >= forest->nodes) return fw_fail(err, FURROW_E_RANGE, "there is no node %zu of %zu", node, forest->nodes);
   furrow_tree_node full;
@@ -31,9 +27,8 @@ furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tr
 
 furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
                                                size_t *count, furrow_error *err) {
-  const fw_forest *forest = NULL;
-  furrow_status status = find_forest(scorer, &forest, err);
-  return status == FURROW_OK ? fw_forest_importance(forest, list, count, err) : status;
+  FW_TRY(check_forest(scorer, err));
+  return fw_forest_importance(scorer->forest, list, count, err);
 }
 
 /* Pictures are of one tree that can be looked at. */
@@ -48,29 +43,27 @@ static furrow_status check_picture(const fw_forest *forest, size_t first, size_t
 
 static furrow_status describe(fw_buffer *out, const fw_forest *forest, furrow_describe_format format, size_t first,
                               size_t end, furrow_error *err) {
-  furrow_status status = FURROW_OK;
   switch (format) {
   case FURROW_DESCRIBE_TEXT: fw_trees_text(out, forest, first, end); break;
   case FURROW_DESCRIBE_JSON: fw_trees_json(out, forest, first, end); break;
   case FURROW_DESCRIBE_DOT: fw_trees_dot(out, forest, first, end); break;
   case FURROW_DESCRIBE_SVG:
-    status = check_picture(forest, first, end, err);
-    if (status == FURROW_OK) fw_tree_svg(out, forest, first);
+    FW_TRY(check_picture(forest, first, end, err));
+    fw_tree_svg(out, forest, first);
     break;
   default: return fw_fail(err, FURROW_E_ARGUMENT, "trees cannot be described in this format");
   }
-  return status == FURROW_OK ? fw_buffer_status(out, err) : status;
+  return fw_buffer_status(out, err);
 }
 
 furrow_status furrow_scorer_describe_trees(const furrow_scorer *scorer, furrow_describe_format format, size_t first,
                                            size_t end, char **text, size_t *size, furrow_error *err) {
-  const fw_forest *forest = NULL;
-  furrow_status status = find_forest(scorer, &forest, err);
-  if (status != FURROW_OK) return status;
+  const fw_forest *forest = scorer->forest;
+  FW_TRY(check_forest(scorer, err));
   if (first >= end || end > forest->trees)
     return fw_fail(err, FURROW_E_RANGE, "there are no trees %zu up to %zu of %zu", first, end, forest->trees);
   fw_buffer out = {0};
-  status = describe(&out, forest, format, first, end, err);
+  furrow_status status = describe(&out, forest, format, first, end, err);
   if (status == FURROW_OK) status = fw_buffer_take(&out, text, size, err);
   fw_buffer_clear(&out);
   return status;

@@ -136,9 +136,9 @@ static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
   }
   if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
   if (fw_loss_ranks(plan->graph.loss) && !groups)
-    return fw_rank_hold_out(
+    return fw_ranking_hold_out(
         &d->holdout, all, &plan->rank,
-        &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
+        &(fw_ranking_share){.ratio = plan->data.valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
   if (!plan->train.recommended && !groups) return FURROW_OK;
   return draw_rows(d, &d->holdout, 1, plan->data.valid_ratio, err);
 }

@@ -133,7 +133,7 @@ static furrow_status begin_factors(fw_fit *f, furrow_error *err) {
 /* progress_fit: the fit whose progress is reported; NULL: none is. */
 static furrow_status solve(factor_fit *p, double l2, int iterations, double least, fw_fit *progress_fit,
                            furrow_error *err) {
-  fw_linear_solver *solver = NULL;
+  fw_lbfgs *solver = NULL;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   const uint64_t rows = progress_fit ? fw_epoch_rows_known_rows(progress_fit->data->train) : 0;
   fw_linear_problem *problem = fw_convex_problem(p->rows);
@@ -141,12 +141,12 @@ static furrow_status solve(factor_fit *p, double l2, int iterations, double leas
   fw_linear_problem_set_l2(problem, l2, p->strength);
   furrow_status status = fw_linear_solver_create(&solver, problem, &params, err);
   for (int i = 0; status == FURROW_OK && i < iterations && state == FW_LBFGS_GOING; i++) {
-    status = fw_linear_solver_step(solver, &state, err);
+    status = fw_lbfgs_step(solver, &state, err);
     if (status == FURROW_OK && progress_fit)
       status = fw_fit_progress(progress_fit, rows * ((uint64_t)i + 1) / (uint64_t)iterations, err);
   }
-  if (status == FURROW_OK) memcpy(p->x, fw_linear_solver_weights(solver), p->size * sizeof *p->x);
-  fw_linear_solver_free(solver);
+  if (status == FURROW_OK) memcpy(p->x, solver->x, p->size * sizeof *p->x);
+  fw_lbfgs_free(solver);
   return status;
 }
 

@@ -17,7 +17,7 @@ struct fw_convex_fit {
   size_t count;           /* of these, of this rank */
   double *label, *weight; /* of all rows of the samples */
   fw_linear_problem *problem;
-  fw_linear_solver *solver;
+  fw_lbfgs *solver;
   size_t rows, outputs;    /* rows that this rank has in the problem */
   double *scores;          /* of these rows */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */
@@ -131,7 +131,7 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, cons
 
 void fw_convex_fit_free(fw_convex_fit *convex) {
   if (!convex) return;
-  fw_linear_solver_free(convex->solver);
+  fw_lbfgs_free(convex->solver);
   fw_linear_problem_free(convex->problem);
   fw_free(convex->use);
   fw_free(convex->label);
@@ -158,7 +158,7 @@ static furrow_status convert_units(fw_convex_fit *c, const fw_fit *f, furrow_err
   if (f->data->linear_scaling.count == 0) return FURROW_OK;
   FW_TRY(FW_ALLOC(&c->in_net_units, size, err));
   double *x = c->in_net_units;
-  memcpy(x, fw_linear_solver_weights(c->solver), size * sizeof *x);
+  memcpy(x, c->solver->x, size * sizeof *x);
   for (size_t i = 0; i < features; i++) {
     double mean;
     const double factor = factor_of(&f->data->linear_scaling, keys[i], &mean),
@@ -174,7 +174,7 @@ static furrow_status convert_units(fw_convex_fit *c, const fw_fit *f, furrow_err
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow_error *err) {
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (uint64_t i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++) {
-    FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+    FW_TRY(fw_lbfgs_step(convex->solver, &state, err));
     FW_TRY(fw_fit_ask(f, i + 1, ITERATIONS, err));
   }
   return convert_units(convex, f, err);
@@ -187,7 +187,7 @@ fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex) {
 fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
   fw_linear_model model = {.outputs = convex->outputs};
   model.keys = fw_linear_problem_keys(convex->problem, &model.features);
-  model.weights = convex->in_net_units ? convex->in_net_units : fw_linear_solver_weights(convex->solver);
+  model.weights = convex->in_net_units ? convex->in_net_units : convex->solver->x;
   return model;
 }
 
@@ -227,14 +227,14 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   fw_convex_fit *convex = f->state;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (uint64_t i = 0; i < EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
-    FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+    FW_TRY(fw_lbfgs_step(convex->solver, &state, err));
     FW_TRY(fw_fit_ask(f, i + 1, EPOCH_ITERATIONS, err));
   }
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(convex, fw_linear_solver_weights(convex->solver), f, err));
+  FW_TRY(fw_convex_fit_tally(convex, convex->solver->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return f->data->valid ? put_linear(f, err) : FURROW_OK;

@@ -15,16 +15,16 @@
 #include "learn/train/fit.h"
 
 typedef struct ranking_fit {
-  fw_rank_data data;
-  fw_rank_trainer *trainer;
+  fw_ranking_data data;
+  fw_ranking_trainer *trainer;
   size_t weight, embedding; /* indices of parameters */
 } ranking_fit;
 
 static void free_ranking(void *state) {
   ranking_fit *ranking = state;
   if (!ranking) return;
-  fw_rank_trainer_free(ranking->trainer);
-  fw_rank_data_clear(&ranking->data);
+  fw_ranking_trainer_free(ranking->trainer);
+  fw_ranking_data_clear(&ranking->data);
   fw_free(ranking);
 }
 
@@ -63,26 +63,26 @@ static void find_parameters(ranking_fit *rank, const fw_parameters *p) {
 
 /* First numbers are drawn by the seed, or those of a model that is trained further. */
 static furrow_status take_parameters(const ranking_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
-  const fw_rank_numbers *features = &rank->data.features;
+  const fw_ranking_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
     FW_TRY(fw_parameters_make(p, features->key[i], err));
     const void *v = fw_parameters_feature(p, rank->embedding, features->key[i], 0);
     const void *w = fw_parameters_feature(p, rank->weight, features->key[i], 0);
-    float *vector = fw_rank_trainer_vector(rank->trainer, i);
+    float *vector = fw_ranking_trainer_vector(rank->trainer, i);
     for (size_t k = 0; k < factors; k++) vector[k] = (float)fw_parameters_get(p, v, k);
-    *fw_rank_trainer_weight(rank->trainer, i) = (float)fw_parameters_get(p, w, 0);
+    *fw_ranking_trainer_weight(rank->trainer, i) = (float)fw_parameters_get(p, w, 0);
   }
   return FURROW_OK;
 }
 
 static void put_parameters(const ranking_fit *rank, const fw_parameters *p, size_t factors) {
-  const fw_rank_numbers *features = &rank->data.features;
+  const fw_ranking_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
     void *v = fw_parameters_feature(p, rank->embedding, features->key[i], 0);
     void *w = fw_parameters_feature(p, rank->weight, features->key[i], 0);
-    const float *vector = fw_rank_trainer_vector(rank->trainer, i);
+    const float *vector = fw_ranking_trainer_vector(rank->trainer, i);
     for (size_t k = 0; k < factors; k++) fw_parameters_put(p, v, k, (double)vector[k]);
-    fw_parameters_put(p, w, 0, (double)*fw_rank_trainer_weight(rank->trainer, i));
+    fw_parameters_put(p, w, 0, (double)*fw_ranking_trainer_weight(rank->trainer, i));
   }
 }
 
@@ -95,23 +95,23 @@ static const fw_layer *embedding_of(const fw_fit *f) {
   return layer;
 }
 
-static furrow_status add_rows(const fw_fit *f, fw_rank_data *data, fw_rank_events *to, const fw_epoch_rows *rows,
+static furrow_status add_rows(const fw_fit *f, fw_ranking_data *data, fw_ranking_events *to, const fw_epoch_rows *rows,
                               furrow_error *err) {
   uint32_t *use = NULL;
   size_t count = 0;
   FW_TRY(fw_epoch_rows_list(rows, &use, &count, err));
-  const furrow_status status = fw_rank_data_add(data, to, fw_samples_block(f->data->samples), use, count, true, err);
+  const furrow_status status = fw_ranking_data_add(data, to, fw_samples_block(f->data->samples), use, count, true, err);
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->samples));
   fw_free(use);
   return status;
 }
 
 /* Validation data of its own brings nothing that training does not know. */
-static furrow_status add_valid(const fw_fit *f, fw_rank_data *data, furrow_error *err) {
+static furrow_status add_valid(const fw_fit *f, fw_ranking_data *data, furrow_error *err) {
   if (!f->data->valid) return FURROW_OK;
   if (!f->data->valid_samples) return add_rows(f, data, &data->valid, f->data->valid, err);
   const furrow_rowblock *rows = fw_samples_block(f->data->valid_samples);
-  const furrow_status status = fw_rank_data_add(data, &data->valid, rows, NULL, 0, false, err);
+  const furrow_status status = fw_ranking_data_add(data, &data->valid, rows, NULL, 0, false, err);
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->valid_samples));
   return status;
 }
@@ -119,16 +119,16 @@ static furrow_status add_valid(const fw_fit *f, fw_rank_data *data, furrow_error
 static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const fw_layer *embedding = embedding_of(f);
-  const fw_rank_params params = {.loss = plan->graph.loss,
-                                 .optimizer = embedding->optimizer,
-                                 .factors = embedding->factors,
-                                 .batch = f->trainer->plan->train.batch,
-                                 .negatives = plan->rank.negatives,
-                                 .popular = plan->rank.popular,
-                                 .seed = plan->train.seed,
-                                 .pool = f->trainer->pool};
-  FW_TRY(fw_rank_data_finish(&rank->data, err));
-  FW_TRY(fw_rank_trainer_create(&rank->trainer, &rank->data, &params, err));
+  const fw_ranking_params params = {.loss = plan->graph.loss,
+                                    .optimizer = embedding->optimizer,
+                                    .factors = embedding->factors,
+                                    .batch = f->trainer->plan->train.batch,
+                                    .negatives = plan->rank.negatives,
+                                    .popular = plan->rank.popular,
+                                    .seed = plan->train.seed,
+                                    .pool = f->trainer->pool};
+  FW_TRY(fw_ranking_data_finish(&rank->data, err));
+  FW_TRY(fw_ranking_trainer_create(&rank->trainer, &rank->data, &params, err));
   find_parameters(rank, f->trainer->parameters);
   return take_parameters(rank, f->trainer->parameters, embedding->factors, err);
 }
@@ -137,9 +137,10 @@ static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_err
 static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
   ranking_fit *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  furrow_status status = fw_rank_data_init(&made->data, &f->trainer->plan->rank, err);
+  furrow_status status = fw_ranking_data_init(&made->data, &f->trainer->plan->rank, err);
   if (status == FURROW_OK && all)
-    status = fw_rank_data_add(&made->data, &made->data.train, fw_samples_block(f->data->samples), NULL, 0, true, err);
+    status =
+        fw_ranking_data_add(&made->data, &made->data.train, fw_samples_block(f->data->samples), NULL, 0, true, err);
   if (status == FURROW_OK && !all) status = add_rows(f, &made->data, &made->data.train, f->data->train, err);
   if (status == FURROW_OK && !all) status = add_valid(f, &made->data, err);
   if (status == FURROW_OK) status = make_trainer(made, f, err);
@@ -152,7 +153,7 @@ static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, fur
 }
 
 static furrow_status note_rows(fw_fit *f, furrow_error *err) {
-  const fw_rank_data *data = &ranking_of(f)->data;
+  const fw_ranking_data *data = &ranking_of(f)->data;
   if (data->other_rows > 0)
     FW_TRY(fw_trainer_note(f->trainer, false, err,
                            "%" PRIu64 " rows are not positives (labels %s): they are not used for training",
@@ -206,7 +207,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   double loss = 0;
   epoch->shown.learning_rate = isnan(embedding->optimizer.lr) ? step.rate : embedding->optimizer.lr * step.scale;
   const furrow_status status =
-      fw_rank_trainer_epoch(ranking_of(f)->trainer, epoch->shown.epoch, epoch->shown.learning_rate, &loss, err);
+      fw_ranking_trainer_epoch(ranking_of(f)->trainer, epoch->shown.epoch, epoch->shown.learning_rate, &loss, err);
   if (status != FURROW_OK) {
     fw_error_set_file(err, fw_samples_name(f->data->samples));
     return status;
@@ -219,9 +220,9 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 static furrow_status validate_ranking(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  fw_rank_figures figures = {0};
+  fw_ranking_validation figures = {0};
   if (ranking_of(f)->data.valid.count == 0) return FURROW_OK;
-  FW_TRY(fw_rank_trainer_validate(ranking_of(f)->trainer, &figures, err));
+  FW_TRY(fw_ranking_trainer_validate(ranking_of(f)->trainer, &figures, err));
   if (figures.users == 0) return FURROW_OK;
   fill_metrics(f, &epoch->valid, figures.rows, figures.loss);
   epoch->valid.ndcg = figures.ndcg;

@@ -466,3 +466,7 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
 void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics) {
   fw_info_write(metrics, &trainer->fold, sizeof trainer->fold);
 }
+
+furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
+  return fw_scorer_create(scorer, trainer->conf, trainer->forest, trainer->parameters, err);
+}

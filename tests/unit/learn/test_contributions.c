@@ -265,9 +265,8 @@ static double worth_of(const furrow_scorer *scorer, furrow_scorer_scratch *scrat
     part.value[part.length++] = s->value[i];
   }
   const furrow_row row = row_of(&part);
-  const double *outputs = NULL;
-  assert_int_equal(fw_scorer_outputs(scorer, scratch, &row, &outputs, &err), FURROW_OK);
-  return outputs[class];
+  assert_int_equal(fw_scorer_run_row(scorer, scratch, &row, &err), FURROW_OK);
+  return scratch->outputs[class];
 }
 
 static furrow_scorer *train_scorer(const char *algorithm, const char *settings) {

@@ -78,14 +78,14 @@ static fw_lbfgs *create(size_t n, const double *start, const fw_lbfgs_params *pa
 }
 
 /* Iterates up to `most` times; returns how often it did. */
-static size_t run(fw_lbfgs *l, fw_value_and_gradient function, void *user, size_t most, fw_lbfgs_state *state) {
+static size_t run(fw_lbfgs *l, size_t most, fw_lbfgs_state *state) {
   size_t i = 0;
   double before = INFINITY;
   *state = FW_LBFGS_GOING;
   for (; i < most && *state == FW_LBFGS_GOING; i++) {
-    assert_int_equal(fw_lbfgs_step(l, function, user, state, NULL), FURROW_OK);
-    assert_true(fw_lbfgs_value(l) <= before + 1e-12 * fabs(before));
-    before = fw_lbfgs_value(l);
+    assert_int_equal(fw_lbfgs_step(l, state, NULL), FURROW_OK);
+    assert_true(l->value <= before + 1e-12 * fabs(before));
+    before = l->value;
   }
   return i;
 }
@@ -98,17 +98,17 @@ static void finds_the_end_of_a_valley(void **unused) {
   double start[SMALL];
   fw_lbfgs_state state;
   for (size_t i = 0; i < n; i++) start[i] = i % 2 ? 1 : -1.2;
-  fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.tolerance = 1e-8});
-  run(l, valley, &n, 500, &state);
+  fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = valley, .user = &n, .tolerance = 1e-8});
+  run(l, 500, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fw_lbfgs_largest_gradient(l) <= 1e-8);
-  for (size_t i = 0; i < n; i++) assert_true(fabs(fw_lbfgs_x(l)[i] - 1) < 1e-7);
-  assert_true(fw_lbfgs_evaluations(l) < 250);
+  assert_true(l->largest <= 1e-8);
+  for (size_t i = 0; i < n; i++) assert_true(fabs(l->x[i] - 1) < 1e-7);
+  assert_true(l->evaluations < 250);
   /* once it has converged nothing moves */
-  const size_t calls = fw_lbfgs_evaluations(l);
-  assert_int_equal(fw_lbfgs_step(l, valley, &n, &state, NULL), FURROW_OK);
+  const size_t calls = l->evaluations;
+  assert_int_equal(fw_lbfgs_step(l, &state, NULL), FURROW_OK);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_int_equal(fw_lbfgs_evaluations(l), calls);
+  assert_int_equal(l->evaluations, calls);
   fw_lbfgs_free(l);
 }
 
@@ -118,12 +118,13 @@ static void a_diagonal_mends_bad_scales(void **unused) {
   double start[SMALL] = {0}, diagonal[SMALL];
   fw_lbfgs_state state;
   for (size_t i = 0; i < n; i++) diagonal[i] = 3 * curvature_of(i, n);
-  fw_lbfgs *with = create(n, start, &(fw_lbfgs_params){.tolerance = 1e-6, .diagonal = diagonal});
-  assert_true(run(with, bowl, &n, 100, &state) <= 3);
+  fw_lbfgs *with =
+      create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-6, .diagonal = diagonal});
+  assert_true(run(with, 100, &state) <= 3);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  for (size_t i = 0; i < n; i++) assert_true(fabs(fw_lbfgs_x(with)[i] - (double)(i % 7)) < 1e-6);
-  fw_lbfgs *without = create(n, start, &(fw_lbfgs_params){.tolerance = 1e-6});
-  assert_true(run(without, bowl, &n, 30, &state) == 30);
+  for (size_t i = 0; i < n; i++) assert_true(fabs(with->x[i] - (double)(i % 7)) < 1e-6);
+  fw_lbfgs *without = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-6});
+  assert_true(run(without, 30, &state) == 30);
   fw_lbfgs_free(with);
   fw_lbfgs_free(without);
 }
@@ -135,16 +136,16 @@ static void threads_change_no_byte(void **unused) {
   const unsigned threads[] = {1, 2, 5};
   fw_lbfgs_state state;
   for (size_t i = 0; i < n; i++) start[i] = sin((double)i);
-  fw_lbfgs *alone = create(n, start, &(fw_lbfgs_params){.tolerance = 1e-9});
-  run(alone, bowl, &n, 25, &state);
-  memcpy(first, fw_lbfgs_x(alone), sizeof first);
+  fw_lbfgs *alone = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-9});
+  run(alone, 25, &state);
+  memcpy(first, alone->x, sizeof first);
   assert_true(memcmp(first, start, sizeof first) != 0);
   for (size_t t = 0; t < 3; t++) {
     fw_spin_pool *pool = NULL;
     assert_int_equal(fw_spin_pool_create(&pool, threads[t], NULL), FURROW_OK);
-    fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.tolerance = 1e-9, .pool = pool});
-    run(l, bowl, &n, 25, &state);
-    assert_memory_equal(fw_lbfgs_x(l), first, sizeof first);
+    fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-9, .pool = pool});
+    run(l, 25, &state);
+    assert_memory_equal(l->x, first, sizeof first);
     fw_lbfgs_free(l);
     fw_spin_pool_free(pool);
   }
@@ -155,16 +156,17 @@ static void values_that_are_not_finite_make_steps_shorter(void **unused) {
   (void)unused;
   double start = 0.01, diagonal = 1e-3; /* the first step would end far below 0 or beyond reach */
   fw_lbfgs_state state;
-  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.tolerance = 1e-9, .diagonal = &diagonal});
-  run(l, barrier, NULL, 100, &state);
+  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = barrier, .tolerance = 1e-9, .diagonal = &diagonal});
+  run(l, 100, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fabs(fw_lbfgs_x(l)[0] - 1) < 1e-8);
+  assert_true(fabs(l->x[0] - 1) < 1e-8);
   fw_lbfgs_free(l);
   start = 3;
-  l = create(1, &start, &(fw_lbfgs_params){.tolerance = 1e-9, .diagonal = &diagonal}); /* towards 3 - 667 */
-  run(l, barrier, NULL, 100, &state);
+  l = create(1, &start,
+             &(fw_lbfgs_params){.function = barrier, .tolerance = 1e-9, .diagonal = &diagonal}); /* towards 3 - 667 */
+  run(l, 100, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fabs(fw_lbfgs_x(l)[0] - 1) < 1e-8);
+  assert_true(fabs(l->x[0] - 1) < 1e-8);
   fw_lbfgs_free(l);
 }
 
@@ -172,8 +174,8 @@ static void starts_that_are_not_finite_are_refused(void **unused) {
   (void)unused;
   double start = -1;
   fw_lbfgs_state state;
-  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.tolerance = 1e-9});
-  assert_int_equal(fw_lbfgs_step(l, barrier, NULL, &state, NULL), FURROW_E_RANGE);
+  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = barrier, .tolerance = 1e-9});
+  assert_int_equal(fw_lbfgs_step(l, &state, NULL), FURROW_E_RANGE);
   fw_lbfgs_free(l);
 }
 
@@ -181,10 +183,10 @@ static void without_descent_it_is_stuck(void **unused) {
   (void)unused;
   double start = 0;
   fw_lbfgs_state state;
-  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.tolerance = 1e-9});
-  run(l, liar, NULL, 10, &state);
+  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = liar, .tolerance = 1e-9});
+  run(l, 10, &state);
   assert_int_equal(state, FW_LBFGS_STUCK);
-  assert_true(fw_lbfgs_x(l)[0] == 0);
+  assert_true(l->x[0] == 0);
   fw_lbfgs_free(l);
 }
 
@@ -193,9 +195,9 @@ static void a_failure_leaves_x_where_it_was(void **unused) {
   double start = 5;
   size_t calls = 0;
   fw_lbfgs_state state;
-  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.tolerance = 1e-9});
-  assert_int_equal(fw_lbfgs_step(l, refuses, &calls, &state, NULL), FURROW_E_IO);
-  assert_true(fw_lbfgs_x(l)[0] == 5);
+  fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = refuses, .user = &calls, .tolerance = 1e-9});
+  assert_int_equal(fw_lbfgs_step(l, &state, NULL), FURROW_E_IO);
+  assert_true(l->x[0] == 5);
   fw_lbfgs_free(l);
 }
 
@@ -205,10 +207,10 @@ static void small_gains_end_it(void **unused) {
   double start[SMALL];
   fw_lbfgs_state state;
   for (size_t i = 0; i < n; i++) start[i] = i % 2 ? 1 : -1.2;
-  fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.value_tolerance = 0.5});
-  run(l, valley, &n, 500, &state);
+  fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = valley, .user = &n, .value_tolerance = 0.5});
+  run(l, 500, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fw_lbfgs_largest_gradient(l) > 1e-3);
+  assert_true(l->largest > 1e-3);
   fw_lbfgs_free(l);
 }
 

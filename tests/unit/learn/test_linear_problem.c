@@ -94,13 +94,18 @@ static double value_at(fw_linear_problem *p, const double *x, double *gradient) 
   return value;
 }
 
+/* The biases are the last parameters. */
+static const double *bias_of(const fw_lbfgs *s, const fw_linear_problem *p, size_t outputs) {
+  return s->x + fw_linear_problem_size(p) - outputs;
+}
+
 /* Iterates until there is nothing left to do; the state it ended with. */
-static fw_linear_solver *solve(fw_linear_problem *p, const fw_linear_solver_params *params, fw_lbfgs_state *state) {
-  fw_linear_solver *s = NULL;
+static fw_lbfgs *solve(fw_linear_problem *p, const fw_linear_solver_params *params, fw_lbfgs_state *state) {
+  fw_lbfgs *s = NULL;
   assert_int_equal(fw_linear_solver_create(&s, p, params, NULL), FURROW_OK);
   *state = FW_LBFGS_GOING;
   for (size_t i = 0; i < 500 && *state == FW_LBFGS_GOING; i++)
-    assert_int_equal(fw_linear_solver_step(s, state, NULL), FURROW_OK);
+    assert_int_equal(fw_lbfgs_step(s, state, NULL), FURROW_OK);
   return s;
 }
 
@@ -238,14 +243,14 @@ static void solutions_are_optimal(void **unused) {
       double *gradient = get(size, sizeof *gradient);
       fw_lbfgs_state state;
       if (kind & 1) assert_true(size > 1 << 14); /* summed by feature */
-      fw_linear_solver *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-5}, &state);
+      fw_lbfgs *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-5}, &state);
       assert_int_equal(state, FW_LBFGS_CONVERGED);
-      const double value = value_at(p, fw_linear_solver_weights(s), gradient);
-      assert_true(value == fw_linear_solver_value(s));
+      const double value = value_at(p, s->x, gradient);
+      assert_true(value == s->value);
       for (size_t k = 0; k < size; k++) assert_true(fabs(gradient[k]) < 1e-4);
-      assert_true(fw_linear_solver_passes(s) < 200);
+      assert_true(s->evaluations < 200);
       free(gradient);
-      fw_linear_solver_free(s);
+      fw_lbfgs_free(s);
       fw_linear_problem_free(p);
       free_rows(&r);
     }
@@ -266,16 +271,16 @@ static void a_small_ridge_is_exact(void **unused) {
   assert_int_equal(features, 2);
   assert_int_equal(keys[0], 4);
   assert_int_equal(keys[1], 9);
-  fw_linear_solver *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-12}, &state);
+  fw_lbfgs *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-12}, &state);
   assert_int_not_equal(state, FW_LBFGS_GOING);
   /* 3w0 + w1 + 2b = 5, w0 + 3w1 + 2b = 6, 2w0 + 2w1 + 3b = 7 */
-  assert_true(fabs(fw_linear_solver_weights(s)[0] - 0.375) < 1e-9);
-  assert_true(fabs(fw_linear_solver_weights(s)[1] - 0.875) < 1e-9);
-  assert_true(fabs(fw_linear_solver_bias(s)[0] - 1.5) < 1e-9);
+  assert_true(fabs(s->x[0] - 0.375) < 1e-9);
+  assert_true(fabs(s->x[1] - 0.875) < 1e-9);
+  assert_true(fabs(bias_of(s, p, 1)[0] - 1.5) < 1e-9);
   double scores[3];
-  fw_linear_problem_scores(p, fw_linear_solver_weights(s), scores);
+  fw_linear_problem_scores(p, s->x, scores);
   assert_true(fabs(scores[2] - 2.75) < 1e-9);
-  fw_linear_solver_free(s);
+  fw_lbfgs_free(s);
   fw_linear_problem_free(p);
 }
 
@@ -286,16 +291,14 @@ static void warm_starts_need_fewer_passes(void **unused) {
   const fw_linear_params params = params_for(&r, FW_LOSS_LOG, 1);
   fw_linear_problem *p = create(&params);
   fw_lbfgs_state state;
-  fw_linear_solver *cold = solve(p, NULL, &state);
-  const fw_linear_solver_params warm_params = {.w = fw_linear_solver_weights(cold),
-                                               .bias = fw_linear_solver_bias(cold)};
-  fw_linear_solver *warm = solve(p, &warm_params, &state);
+  fw_lbfgs *cold = solve(p, NULL, &state);
+  const fw_linear_solver_params warm_params = {.w = cold->x, .bias = bias_of(cold, p, 1)};
+  fw_lbfgs *warm = solve(p, &warm_params, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_int_equal(fw_linear_solver_passes(warm), 1);
-  assert_memory_equal(fw_linear_solver_weights(warm), fw_linear_solver_weights(cold),
-                      fw_linear_problem_size(p) * sizeof(double));
-  fw_linear_solver_free(cold);
-  fw_linear_solver_free(warm);
+  assert_int_equal(warm->evaluations, 1);
+  assert_memory_equal(warm->x, cold->x, fw_linear_problem_size(p) * sizeof(double));
+  fw_lbfgs_free(cold);
+  fw_lbfgs_free(warm);
   fw_linear_problem_free(p);
   free_rows(&r);
 }
@@ -310,12 +313,12 @@ static void missing_classes_end_finite(void **unused) {
     const fw_linear_params params = params_for(&r, cases[c].loss, cases[c].outputs);
     fw_linear_problem *p = create(&params);
     fw_lbfgs_state state;
-    fw_linear_solver *s = solve(p, NULL, &state);
+    fw_lbfgs *s = solve(p, NULL, &state);
     assert_int_equal(state, FW_LBFGS_CONVERGED);
-    for (size_t i = 0; i < fw_linear_problem_size(p); i++) assert_true(fabs(fw_linear_solver_weights(s)[i]) < 50);
-    if (c == 1) assert_true(fw_linear_solver_bias(s)[3] < fw_linear_solver_bias(s)[0] - 5);
-    if (c == 0) assert_true(fw_linear_solver_bias(s)[0] > 5);
-    fw_linear_solver_free(s);
+    for (size_t i = 0; i < fw_linear_problem_size(p); i++) assert_true(fabs(s->x[i]) < 50);
+    if (c == 1) assert_true(bias_of(s, p, cases[c].outputs)[3] < bias_of(s, p, cases[c].outputs)[0] - 5);
+    if (c == 0) assert_true(bias_of(s, p, 1)[0] > 5);
+    fw_lbfgs_free(s);
     fw_linear_problem_free(p);
     free_rows(&r);
   }
@@ -339,11 +342,11 @@ static void rows_without_features_have_a_bias(void **unused) {
     fw_linear_problem *p = create(&(fw_linear_params){
         .rows = &block, .label = expected[i].label, .loss = expected[i].loss, .outputs = k, .l2 = 1});
     assert_int_equal(fw_linear_problem_size(p), k);
-    fw_linear_solver *s = solve(p, NULL, &state);
-    const double *bias = fw_linear_solver_bias(s);
+    fw_lbfgs *s = solve(p, NULL, &state);
+    const double *bias = bias_of(s, p, k);
     assert_int_equal(state, FW_LBFGS_CONVERGED);
     assert_true(fabs((k > 1 ? bias[k - 1] - bias[0] : bias[0]) - expected[i].bias) < 1e-9);
-    fw_linear_solver_free(s);
+    fw_lbfgs_free(s);
     fw_linear_problem_free(p);
   }
 }
@@ -368,18 +371,18 @@ static void threads_change_no_byte(void **unused) {
       for (size_t i = 0; i < size; i++) start[i] = 0.1 * sin((double)i);
       const fw_linear_solver_params from = {.w = start, .value_tolerance = c->factors ? 1e-2 : 0};
       fw_lbfgs_state state;
-      fw_linear_solver *first = solve(alone, &from, &state);
+      fw_lbfgs *first = solve(alone, &from, &state);
       for (size_t t = 0; t < 3; t++) {
         assert_int_equal(fw_spin_pool_create(&params.pool, threads[t], NULL), FURROW_OK);
         fw_linear_problem *p = create(&params);
-        fw_linear_solver *s = solve(p, &from, &state);
-        assert_memory_equal(fw_linear_solver_weights(s), fw_linear_solver_weights(first), size * sizeof(double));
-        fw_linear_solver_free(s);
+        fw_lbfgs *s = solve(p, &from, &state);
+        assert_memory_equal(s->x, first->x, size * sizeof(double));
+        fw_lbfgs_free(s);
         fw_linear_problem_free(p);
         fw_spin_pool_free(params.pool);
       }
       free(start);
-      fw_linear_solver_free(first);
+      fw_lbfgs_free(first);
       fw_linear_problem_free(alone);
       free_rows(&r);
     }
@@ -516,12 +519,12 @@ static void bad_input_is_refused(void **unused) {
 
 static furrow_status solve_once(const fw_linear_params *params) {
   fw_linear_problem *p = NULL;
-  fw_linear_solver *s = NULL;
+  fw_lbfgs *s = NULL;
   furrow_status status = fw_linear_problem_create(&p, params, NULL);
   if (status == FURROW_OK) status = fw_linear_solver_create(&s, p, NULL, NULL);
   fw_lbfgs_state state;
-  if (status == FURROW_OK) status = fw_linear_solver_step(s, &state, NULL);
-  fw_linear_solver_free(s);
+  if (status == FURROW_OK) status = fw_lbfgs_step(s, &state, NULL);
+  fw_lbfgs_free(s);
   fw_linear_problem_free(p);
   return status;
 }

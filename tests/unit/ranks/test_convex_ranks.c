@@ -102,7 +102,7 @@ typedef struct one_rank {
 } one_rank;
 
 static void solve(one_rank *t, fw_linear_problem *p) {
-  fw_linear_solver *s = NULL;
+  fw_lbfgs *s = NULL;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   t->size = fw_linear_problem_size(p);
   double *start = get(t->size, sizeof *start);
@@ -112,17 +112,17 @@ static void solve(one_rank *t, fw_linear_problem *p) {
   const fw_linear_solver_params params = {.w = start};
   t->status = fw_linear_solver_create(&s, p, t->c->factors ? &params : NULL, &t->error);
   for (int i = 0; t->status == FURROW_OK && i < STEPS && state == FW_LBFGS_GOING; i++)
-    t->status = fw_linear_solver_step(s, &state, &t->error);
+    t->status = fw_lbfgs_step(s, &state, &t->error);
   if (t->status == FURROW_OK) {
     const double *label, *weight;
     t->x = get(t->size, sizeof *t->x);
-    memcpy(t->x, fw_linear_solver_weights(s), t->size * sizeof *t->x);
-    t->value = fw_linear_solver_value(s);
+    memcpy(t->x, s->x, t->size * sizeof *t->x);
+    t->value = s->value;
     t->rows = fw_linear_problem_rows(p, &label, &weight);
     t->scores = get(t->rows * t->c->outputs, sizeof *t->scores);
     fw_linear_problem_scores(p, t->x, t->scores);
   }
-  fw_linear_solver_free(s);
+  fw_lbfgs_free(s);
   free(start);
 }
 

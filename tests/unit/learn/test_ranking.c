@@ -1,4 +1,5 @@
-/* tests/unit/learn/test_rank.c: rows of users and items, negatives, and a factorization machine that learns to rank. */
+/* tests/unit/learn/test_ranking.c: rows of users and items, negatives, and a factorization machine that learns to rank.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -56,21 +57,21 @@ static furrow_rowblock block(void) {
 }
 
 static const uint64_t user_fields[] = {0}, item_fields[] = {1, 2};
-static const fw_rank_conf plain = {
+static const fw_ranking_conf plain = {
     .user_fields = user_fields, .user_field_count = 1, .item_fields = item_fields, .item_field_count = 2};
 
-static void take_apart(fw_rank_data *data, const fw_rank_conf *conf) {
+static void take_apart(fw_ranking_data *data, const fw_ranking_conf *conf) {
   const furrow_rowblock rows = block();
-  assert_int_equal(fw_rank_data_init(data, conf, &err), FURROW_OK);
-  assert_int_equal(fw_rank_data_add(data, &data->train, &rows, NULL, 0, true, &err), FURROW_OK);
-  assert_int_equal(fw_rank_data_finish(data, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_init(data, conf, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_add(data, &data->train, &rows, NULL, 0, true, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_finish(data, &err), FURROW_OK);
 }
 
 /* ---- Data ---- */
 
 static void sides_and_sets(void **state) {
   (void)state;
-  fw_rank_data data;
+  fw_ranking_data data;
   start();
   row(1, 5, 7, true);
   row(0, 5, 8, true); /* not a positive: its item is not known */
@@ -85,13 +86,13 @@ static void sides_and_sets(void **state) {
   assert_int_equal(data.users.count, 2);
   assert_int_equal(data.popularity[0], 3);
   assert_int_equal(data.seen_offset[1] - data.seen_offset[0], 2);
-  assert_true(fw_rank_data_has(&data, 0, 0) && fw_rank_data_has(&data, 0, 1) && fw_rank_data_has(&data, 1, 0));
-  assert_false(fw_rank_data_has(&data, 1, 1));
+  assert_true(fw_ranking_data_has(&data, 0, 0) && fw_ranking_data_has(&data, 0, 1) && fw_ranking_data_has(&data, 1, 0));
+  assert_false(fw_ranking_data_has(&data, 1, 1));
   assert_int_equal(data.item_uses.offset[1], 2);  /* id and part */
   assert_int_equal(data.train.side.offset[1], 2); /* user and hour */
   assert_int_equal(data.features.key[data.train.side.feature[1]], HOUR + (5 + 7) % 4);
   assert_false(data.shared); /* parts 1 and 0 */
-  fw_rank_data_clear(&data);
+  fw_ranking_data_clear(&data);
 }
 
 /* A share of each user's positives, drawn by the seed, whatever the others have. */
@@ -106,8 +107,8 @@ static void rows_are_held_out(void **state) {
   for (uint64_t seed = 0; seed < 3; seed++) {
     fw_holdout holdout;
     size_t of[3] = {0};
-    assert_int_equal(fw_rank_hold_out(&holdout, &rows, &plain,
-                                      &(fw_rank_share){.ratio = 0.2, .last = seed == 2, .seed = seed}, &err),
+    assert_int_equal(fw_ranking_hold_out(&holdout, &rows, &plain,
+                                         &(fw_ranking_share){.ratio = 0.2, .last = seed == 2, .seed = seed}, &err),
                      FURROW_OK);
     for (size_t i = 0; i < made.rows; i++) {
       if (holdout.fold_of[i] != 0) continue;
@@ -126,21 +127,21 @@ static void rows_are_held_out(void **state) {
   assert_int_equal(drawn[2], 0xf0000 | 1U << 30);    /* the last ones */
 }
 
-static void refused(furrow_status status, const char *what, const fw_rank_conf *conf) {
+static void refused(furrow_status status, const char *what, const fw_ranking_conf *conf) {
   const furrow_rowblock rows = block();
-  fw_rank_data data;
-  assert_int_equal(fw_rank_data_init(&data, conf, &err), FURROW_OK);
-  furrow_status found = fw_rank_data_add(&data, &data.train, &rows, NULL, 0, true, &err);
-  if (found == FURROW_OK) found = fw_rank_data_finish(&data, &err);
+  fw_ranking_data data;
+  assert_int_equal(fw_ranking_data_init(&data, conf, &err), FURROW_OK);
+  furrow_status found = fw_ranking_data_add(&data, &data.train, &rows, NULL, 0, true, &err);
+  if (found == FURROW_OK) found = fw_ranking_data_finish(&data, &err);
   assert_int_equal(found, status);
   if (!strstr(err.message, what)) fail_msg("%s", err.message);
-  fw_rank_data_clear(&data);
+  fw_ranking_data_clear(&data);
 }
 
 static void rejects(void **state) {
   (void)state;
   const uint64_t absent[] = {9};
-  fw_rank_conf conf = plain;
+  fw_ranking_conf conf = plain;
   start();
   row(0, 1, 1, false);
   row(-1, 1, 2, false);
@@ -166,7 +167,7 @@ static void rejects(void **state) {
 
 static void negatives_are_others(void **state) {
   (void)state;
-  fw_rank_conf conf = plain;
+  fw_ranking_conf conf = plain;
   conf.negatives = 3;
   start();
   for (uint32_t user = 0; user < 20; user++)
@@ -201,7 +202,7 @@ static void negatives_are_others(void **state) {
 
 static void explicit_negatives(void **state) {
   (void)state;
-  fw_rank_conf conf = plain;
+  fw_ranking_conf conf = plain;
   furrow_container *appended = NULL;
   uint64_t without = 0;
   conf.negatives = 1;
@@ -237,13 +238,13 @@ static bool was_taken_at(const furrow_rowblock *rows, uint64_t item, uint64_t ho
 /* Users and items are even, so an hour has only some of the items. */
 static void negatives_are_of_the_hour(void **state) {
   (void)state;
-  const fw_rank_conf conf = {.user_fields = user_fields,
-                             .user_field_count = 1,
-                             .item_fields = item_fields,
-                             .item_field_count = 2,
-                             .negatives = 2,
-                             .same_hour = true,
-                             .hour_field = 3};
+  const fw_ranking_conf conf = {.user_fields = user_fields,
+                                .user_field_count = 1,
+                                .item_fields = item_fields,
+                                .item_field_count = 2,
+                                .negatives = 2,
+                                .same_hour = true,
+                                .hour_field = 3};
   furrow_container *appended = NULL;
   furrow_rowblock all;
   uint64_t without = 9;
@@ -273,7 +274,7 @@ static void negatives_are_of_the_hour(void **state) {
 
 static void negatives_need_hours_that_are_there(void **state) {
   (void)state;
-  fw_rank_conf conf = plain;
+  fw_ranking_conf conf = plain;
   furrow_container *appended = NULL;
   uint64_t without = 9;
   conf.negatives = 1;
@@ -296,7 +297,7 @@ static void negatives_need_hours_that_are_there(void **state) {
 /* Users who have all items get none that they do not have. */
 static void negatives_may_be_missing(void **state) {
   (void)state;
-  fw_rank_conf conf = plain;
+  fw_ranking_conf conf = plain;
   conf.negatives = 2;
   conf.hour_field = 3;
   start();
@@ -315,48 +316,48 @@ static void negatives_may_be_missing(void **state) {
 
 /* ---- Training ---- */
 
-static fw_rank_params params_of(fw_loss_type loss, fw_spin_pool *pool) {
-  return (fw_rank_params){.loss = loss,
-                          .optimizer = {.type = FW_OPTIMIZER_ADAM, .a = 0.9, .b = 0.99},
-                          .factors = 11,
-                          .batch = 1 << 20,
-                          .seed = 3,
-                          .pool = pool};
+static fw_ranking_params params_of(fw_loss_type loss, fw_spin_pool *pool) {
+  return (fw_ranking_params){.loss = loss,
+                             .optimizer = {.type = FW_OPTIMIZER_ADAM, .a = 0.9, .b = 0.99},
+                             .factors = 11,
+                             .batch = 1 << 20,
+                             .seed = 3,
+                             .pool = pool};
 }
 
-static fw_rank_trainer *trainer_of(const fw_rank_data *data, const fw_rank_params *params) {
-  fw_rank_trainer *trainer = NULL;
+static fw_ranking_trainer *trainer_of(const fw_ranking_data *data, const fw_ranking_params *params) {
+  fw_ranking_trainer *trainer = NULL;
   fw_rng rng;
   fw_rng_init(&rng, 8);
-  assert_int_equal(fw_rank_trainer_create(&trainer, data, params, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_trainer_create(&trainer, data, params, &err), FURROW_OK);
   for (size_t i = 0; i < data->features.count; i++) {
     for (size_t k = 0; k < params->factors; k++)
-      fw_rank_trainer_vector(trainer, i)[k] = (float)(0.4 * fw_rng_normal(&rng));
-    *fw_rank_trainer_weight(trainer, i) = (float)(0.4 * fw_rng_normal(&rng));
+      fw_ranking_trainer_vector(trainer, i)[k] = (float)(0.4 * fw_rng_normal(&rng));
+    *fw_ranking_trainer_weight(trainer, i) = (float)(0.4 * fw_rng_normal(&rng));
   }
   return trainer;
 }
 
 /* Mean loss at the weights as they are: a pass that does not move them. */
-static double loss_at(fw_rank_trainer *trainer) {
+static double loss_at(fw_ranking_trainer *trainer) {
   double loss = 0;
-  assert_int_equal(fw_rank_trainer_epoch(trainer, 1, 0, &loss, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_trainer_epoch(trainer, 1, 0, &loss, &err), FURROW_OK);
   return loss;
 }
 
 /* The first step of Adam is as long as the rate, against the sign of the gradient: that is compared with differences of
  * the loss. */
-static void check_gradients(const fw_rank_data *data, const fw_rank_params *params) {
-  fw_rank_trainer *trainer = trainer_of(data, params), *moved = trainer_of(data, params);
+static void check_gradients(const fw_ranking_data *data, const fw_ranking_params *params) {
+  fw_ranking_trainer *trainer = trainer_of(data, params), *moved = trainer_of(data, params);
   const double rate = 1e-3, h = 2e-2;
   double loss;
   size_t compared = 0;
-  assert_int_equal(fw_rank_trainer_epoch(moved, 1, rate, &loss, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_trainer_epoch(moved, 1, rate, &loss, &err), FURROW_OK);
   for (size_t i = 0; i < data->features.count; i++)
     for (size_t k = 0; k <= params->factors; k++) {
       const bool weight = k == params->factors;
-      float *at = weight ? fw_rank_trainer_weight(trainer, i) : fw_rank_trainer_vector(trainer, i) + k;
-      const float *to = weight ? fw_rank_trainer_weight(moved, i) : fw_rank_trainer_vector(moved, i) + k;
+      float *at = weight ? fw_ranking_trainer_weight(trainer, i) : fw_ranking_trainer_vector(trainer, i) + k;
+      const float *to = weight ? fw_ranking_trainer_weight(moved, i) : fw_ranking_trainer_vector(moved, i) + k;
       const float before = *at;
       *at = before + (float)h;
       const double above = loss_at(trainer);
@@ -369,15 +370,15 @@ static void check_gradients(const fw_rank_data *data, const fw_rank_params *para
       compared++;
     }
   assert_true(compared > data->features.count);
-  fw_rank_trainer_free(trainer);
-  fw_rank_trainer_free(moved);
+  fw_ranking_trainer_free(trainer);
+  fw_ranking_trainer_free(moved);
 }
 
 static void gradients(void **state) {
   (void)state;
   const fw_loss_type losses[] = {FW_LOSS_BPR, FW_LOSS_SAMPLED_SOFTMAX};
   for (int parts = 0; parts < 2; parts++) {
-    fw_rank_data data;
+    fw_ranking_data data;
     fw_spin_pool *pool = NULL;
     start();
     for (uint32_t user = 0; user < 4; user++)
@@ -386,16 +387,16 @@ static void gradients(void **state) {
     assert_int_equal(data.shared, parts);
     assert_int_equal(fw_spin_pool_create(&pool, 2, &err), FURROW_OK);
     for (size_t i = 0; i < 2; i++) {
-      const fw_rank_params params = params_of(losses[i], pool);
+      const fw_ranking_params params = params_of(losses[i], pool);
       check_gradients(&data, &params);
     }
     fw_spin_pool_free(pool);
-    fw_rank_data_clear(&data);
+    fw_ranking_data_clear(&data);
   }
 }
 
 /* Users and items of three kinds: users have items of their own kind, and a quarter of them is held out. */
-static void kinds(fw_rank_data *data, fw_rank_conf *conf) {
+static void kinds(fw_ranking_data *data, fw_ranking_conf *conf) {
   furrow_rowblock rows;
   fw_holdout holdout;
   static uint32_t use[2][ROWS_MAX];
@@ -405,13 +406,13 @@ static void kinds(fw_rank_data *data, fw_rank_conf *conf) {
   for (uint32_t user = 0; user < 60; user++)
     for (uint32_t i = 0; i < 12; i++) row(1, user, (user % 3) + 3 * ((user * 7 + i * 2) % 25), user % 2);
   rows = block();
-  assert_int_equal(fw_rank_hold_out(&holdout, &rows, conf, &(fw_rank_share){.ratio = 0.25, .seed = 1}, &err),
+  assert_int_equal(fw_ranking_hold_out(&holdout, &rows, conf, &(fw_ranking_share){.ratio = 0.25, .seed = 1}, &err),
                    FURROW_OK);
   for (size_t i = 0; i < rows.size; i++) use[holdout.fold_of[i]][count[holdout.fold_of[i]]++] = (uint32_t)i;
-  assert_int_equal(fw_rank_data_init(data, conf, &err), FURROW_OK);
-  assert_int_equal(fw_rank_data_add(data, &data->train, &rows, use[1], count[1], true, &err), FURROW_OK);
-  assert_int_equal(fw_rank_data_add(data, &data->valid, &rows, use[0], count[0], true, &err), FURROW_OK);
-  assert_int_equal(fw_rank_data_finish(data, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_init(data, conf, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_add(data, &data->train, &rows, use[1], count[1], true, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_add(data, &data->valid, &rows, use[0], count[0], true, &err), FURROW_OK);
+  assert_int_equal(fw_ranking_data_finish(data, &err), FURROW_OK);
   fw_holdout_clear(&holdout);
 }
 
@@ -426,23 +427,24 @@ static const struct setting {
                 {FW_LOSS_SAMPLED_SOFTMAX, 20, false},
                 {FW_LOSS_SAMPLED_SOFTMAX, 20, true}};
 
-static fw_rank_trainer *learned(const fw_rank_data *data, const struct setting *by, unsigned threads, uint32_t epochs) {
+static fw_ranking_trainer *learned(const fw_ranking_data *data, const struct setting *by, unsigned threads,
+                                   uint32_t epochs) {
   fw_spin_pool *pool = NULL;
   assert_int_equal(fw_spin_pool_create(&pool, threads, &err), FURROW_OK);
-  fw_rank_params params = params_of(by->loss, pool);
+  fw_ranking_params params = params_of(by->loss, pool);
   params.batch = 64;
   params.negatives = by->negatives;
   params.popular = by->popular;
   params.optimizer.l2 = 0.01;
-  fw_rank_trainer *trainer = trainer_of(data, &params);
+  fw_ranking_trainer *trainer = trainer_of(data, &params);
   double loss = 0, first = 0;
   for (uint32_t i = 1; i <= epochs; i++) {
-    assert_int_equal(fw_rank_trainer_epoch(trainer, i, 0.02, &loss, &err), FURROW_OK);
+    assert_int_equal(fw_ranking_trainer_epoch(trainer, i, 0.02, &loss, &err), FURROW_OK);
     if (i == 1) first = loss;
   }
   assert_true(loss < first);
-  fw_rank_figures figures = {0};
-  assert_int_equal(fw_rank_trainer_validate(trainer, &figures, &err), FURROW_OK);
+  fw_ranking_validation figures = {0};
+  assert_int_equal(fw_ranking_trainer_validate(trainer, &figures, &err), FURROW_OK);
   assert_int_equal(figures.users, 60);
   if (epochs > 20 && !(figures.ndcg > 0.3)) fail_msg("%s: NDCG %g", fw_loss_name(by->loss), figures.ndcg);
   fw_spin_pool_free(pool);
@@ -452,32 +454,33 @@ static fw_rank_trainer *learned(const fw_rank_data *data, const struct setting *
 /* 3 of 66 items that a user does not have are held out: at random NDCG is about 0.06, by kind about 0.3 to 0.4. */
 static void kinds_are_learned(void **state) {
   (void)state;
-  fw_rank_data data;
-  fw_rank_conf conf;
+  fw_ranking_data data;
+  fw_ranking_conf conf;
   kinds(&data, &conf);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-    fw_rank_trainer_free(learned(&data, &settings[i], 1, 40));
-  fw_rank_data_clear(&data);
+    fw_ranking_trainer_free(learned(&data, &settings[i], 1, 40));
+  fw_ranking_data_clear(&data);
 }
 
 static void threads_give_the_same(void **state) {
   (void)state;
-  fw_rank_data data;
-  fw_rank_conf conf;
+  fw_ranking_data data;
+  fw_ranking_conf conf;
   kinds(&data, &conf);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    fw_rank_trainer *one = learned(&data, &settings[i], 1, 3);
+    fw_ranking_trainer *one = learned(&data, &settings[i], 1, 3);
     for (unsigned threads = 2; threads <= 3; threads++) {
-      fw_rank_trainer *more = learned(&data, &settings[i], threads, 3);
+      fw_ranking_trainer *more = learned(&data, &settings[i], threads, 3);
       const size_t features = data.features.count;
-      assert_memory_equal(fw_rank_trainer_vector(one, 0), fw_rank_trainer_vector(more, 0),
+      assert_memory_equal(fw_ranking_trainer_vector(one, 0), fw_ranking_trainer_vector(more, 0),
                           features * 11 * sizeof(float));
-      assert_memory_equal(fw_rank_trainer_weight(one, 0), fw_rank_trainer_weight(more, 0), features * sizeof(float));
-      fw_rank_trainer_free(more);
+      assert_memory_equal(fw_ranking_trainer_weight(one, 0), fw_ranking_trainer_weight(more, 0),
+                          features * sizeof(float));
+      fw_ranking_trainer_free(more);
     }
-    fw_rank_trainer_free(one);
+    fw_ranking_trainer_free(one);
   }
-  fw_rank_data_clear(&data);
+  fw_ranking_data_clear(&data);
 }
 
 int main(void) {
