@@ -19,9 +19,9 @@ static furrow_json_text trimmed(furrow_json_text text) {
 }
 
 furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_error *err) {
-  furrow_status status = furrow_json_string(json, text, err);
-  if (status == FURROW_OK) *text = trimmed(*text);
-  return status;
+  FW_TRY(furrow_json_string(json, text, err));
+  *text = trimmed(*text);
+  return FURROW_OK;
 }
 
 /* The beginning of a member's name, with a 0 behind it. Returns whether it is all of the name. */
@@ -177,10 +177,9 @@ typedef struct typed_object {
 static furrow_status read_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
   furrow_error spec = {0};
   furrow_json_text text;
-  furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &spec) != FURROW_OK)
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
-  return status;
+  FW_TRY(fw_json_trimmed(json, &text, err));
+  if (fw_name_find(names, text.bytes, text.size, which, &spec) == FURROW_OK) return FURROW_OK;
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
 }
 
 static furrow_status read_type(furrow_json *json, typed_object *object, furrow_error *err) {
@@ -253,20 +252,19 @@ static furrow_status take_numbers(const furrow_json *json, const typed_object *o
   static const fw_key common[] = {FW_KEY_LR, FW_KEY_L1, FW_KEY_L2};
   double *const to[] = {&spec->lr, &spec->l1, &spec->l2, &spec->a, &spec->b};
   const fw_optimizer_param *params = fw_optimizer_params(spec->type);
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && object->members[i]; i++) {
+  for (size_t i = 0; object->members[i]; i++) {
     size_t place = i < 3 ? i : 5;
     for (size_t k = 0; i >= 3 && k < 2; k++)
       if (params[k].member && strcmp(params[k].member, object->members[i]) == 0) place = 3 + k;
     if (place < 5) {
-      status = check_number(json, object, i, place < 3 ? common[i] : params[place - 3].key, err);
+      FW_TRY(check_number(json, object, i, place < 3 ? common[i] : params[place - 3].key, err));
       *to[place] = object->numbers[i];
     } else if (!isnan(object->numbers[i])) {
-      status = furrow_json_fail(json, object->offsets[i], object->members[i], err, "is not of %s",
-                                fw_optimizer_name(spec->type));
+      return furrow_json_fail(json, object->offsets[i], object->members[i], err, "is not of %s",
+                              fw_optimizer_name(spec->type));
     }
   }
-  return status;
+  return FURROW_OK;
 }
 
 furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) {
@@ -280,9 +278,9 @@ furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furr
     return furrow_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
                             FW_ADAGRAD_VARIANT);
   if (object.published) made.type = FW_OPTIMIZER_PUBLISHED_ADAGRAD;
-  furrow_status status = take_numbers(json, &object, &made, err);
-  if (status == FURROW_OK) *spec = made;
-  return status;
+  FW_TRY(take_numbers(json, &object, &made, err));
+  *spec = made;
+  return FURROW_OK;
 }
 
 /* ---- Activations and losses ---- */
@@ -291,9 +289,8 @@ furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, fu
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
                          .text = "actiontype"}; /* train or predict: we know which it is */
-  furrow_status status = read_object(json, &object, err);
-  if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_DROPOUT, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_object(json, &object, err));
+  FW_TRY(check_number(json, &object, 0, FW_KEY_DROPOUT, err));
   const fw_activation type = (fw_activation)object.type;
   if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
     return furrow_json_fail(json, object.offsets[0], "proba", err, "is not of %s", fw_activation_name(type));
@@ -304,9 +301,8 @@ furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, fu
 
 furrow_status fw_json_loss(furrow_json *json, fw_loss_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_loss_names, .members = {"delta"}};
-  furrow_status status = read_object(json, &object, err);
-  if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_object(json, &object, err));
+  FW_TRY(check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err));
   const fw_loss_type type = (fw_loss_type)object.type;
   if (type != FW_LOSS_HUBER && !isnan(object.numbers[0]))
     return furrow_json_fail(json, object.offsets[0], "delta", err, "is not of %s", fw_loss_name(type));

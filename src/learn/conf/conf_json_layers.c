@@ -53,9 +53,8 @@ static furrow_status check_name(const furrow_json *json, uint64_t place, furrow_
 
 static furrow_status read_name(furrow_json *json, reading *r, furrow_error *err) {
   furrow_json_text text;
-  furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK) status = check_name(json, furrow_json_offset(json), text, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_json_trimmed(json, &text, err));
+  FW_TRY(check_name(json, furrow_json_offset(json), text, err));
   if (r->layer.name) { /* the key that the layer stands under */
     if (furrow_json_is(text, r->layer.name)) return FURROW_OK;
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not the key of the layer");
@@ -83,18 +82,17 @@ static furrow_status read_type(furrow_json *json, reading *r, furrow_error *err)
 }
 
 static furrow_status read_width(furrow_json *json, int64_t *width, furrow_error *err) {
-  furrow_status status = furrow_json_i64(json, width, err);
-  if (status == FURROW_OK && *width > FW_WIDTH_MAX)
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is more than %d", FW_WIDTH_MAX);
-  return status;
+  FW_TRY(furrow_json_i64(json, width, err));
+  if (*width <= FW_WIDTH_MAX) return FURROW_OK;
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is more than %d", FW_WIDTH_MAX);
 }
 
 static furrow_status read_input(furrow_json *json, reading *r, const char **name, furrow_error *err) {
   furrow_json_text text;
-  furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK && memchr(text.bytes, 0, text.size))
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a byte 0 in it");
-  return status == FURROW_OK ? fw_arena_text(&r->graph->arena, name, text.bytes, text.size, err) : status;
+  FW_TRY(fw_json_trimmed(json, &text, err));
+  if (memchr(text.bytes, 0, text.size))
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a byte 0 in it");
+  return fw_arena_text(&r->graph->arena, name, text.bytes, text.size, err);
 }
 
 /* outputdims, transfuncs or inputlayers. */
@@ -112,9 +110,9 @@ static furrow_status read_list(furrow_json *json, reading *r, size_t member, siz
 }
 
 static furrow_status keep_inputs(reading *r, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&r->graph->arena, &memory, r->inputs, sizeof *r->input_list, err));
-  r->layer.inputs = memcpy(memory, r->input_list, r->inputs * sizeof *r->input_list);
+  const char **inputs = NULL;
+  FW_TRY(FW_ARENA_TAKE(&r->graph->arena, &inputs, r->inputs, err));
+  r->layer.inputs = memcpy(inputs, r->input_list, r->inputs * sizeof *inputs);
   r->layer.input_count = r->inputs;
   return FURROW_OK;
 }
@@ -190,18 +188,17 @@ static furrow_status check_stack(const furrow_json *json, const reading *r, uint
 
 /* An fc layer has lists, also where the file has one width and one activation. */
 static furrow_status keep_stack(const furrow_json *json, reading *r, uint64_t begin, furrow_error *err) {
-  void *widths = NULL, *activations = NULL;
+  int64_t *widths = NULL;
+  fw_activation_spec *activations = NULL;
   FW_TRY(check_stack(json, r, begin, err));
   if (r->seen & BIT(WIDTH)) r->width_list[r->widths++] = r->layer.width;
   if (r->layer.activation.spec) r->activation_list[r->activations++] = r->layer.activation;
-  furrow_status status = fw_arena_take(&r->graph->arena, &widths, r->widths, sizeof r->width_list[0], err);
-  if (status == FURROW_OK && r->activations)
-    status = fw_arena_take(&r->graph->arena, &activations, r->activations, sizeof r->activation_list[0], err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&r->graph->arena, &widths, r->widths, err));
+  if (r->activations) FW_TRY(FW_ARENA_TAKE(&r->graph->arena, &activations, r->activations, err));
   r->layer.fc_count = r->widths;
-  r->layer.fc_widths = memcpy(widths, r->width_list, r->widths * sizeof r->width_list[0]);
+  r->layer.fc_widths = memcpy(widths, r->width_list, r->widths * sizeof *widths);
   if (activations)
-    r->layer.fc_activations = memcpy(activations, r->activation_list, r->activations * sizeof r->activation_list[0]);
+    r->layer.fc_activations = memcpy(activations, r->activation_list, r->activations * sizeof *activations);
   return FURROW_OK;
 }
 
@@ -209,9 +206,7 @@ static furrow_status keep_stack(const furrow_json *json, reading *r, uint64_t be
 
 static furrow_status add_layer(reading *r, furrow_error *err) {
   fw_graph_spec *graph = r->graph;
-  void *layers = graph->layers;
-  FW_TRY(fw_grow(&layers, &r->capacity, graph->count + 1, sizeof *graph->layers, err));
-  graph->layers = layers;
+  FW_TRY(FW_GROW(&graph->layers, &r->capacity, graph->count + 1, err));
   graph->layers[graph->count++] = r->layer;
   return FURROW_OK;
 }
@@ -270,11 +265,9 @@ static furrow_status read_by_name(furrow_json *json, reading *r, furrow_error *e
 }
 
 furrow_status fw_json_layers(furrow_json *json, fw_graph_spec **graph, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(reading), err); /* too large for the stack */
-  if (status != FURROW_OK) return status;
-  reading *r = memory;
-  status = fw_graph_spec_create(&r->graph, err);
+  reading *r = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&r, 1, err)); /* too large for the stack */
+  furrow_status status = fw_graph_spec_create(&r->graph, err);
   if (status == FURROW_OK)
     status = furrow_json_peek(json) == FURROW_JSON_OBJECT ? read_by_name(json, r, err) : read_array(json, r, err);
   if (status == FURROW_OK)

@@ -50,11 +50,8 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
 static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
-  void *layers = b->graph->layers;
-  if (b->status == FURROW_OK)
-    b->status = fw_grow(&layers, &b->capacity, b->graph->count + 1, sizeof *b->graph->layers, b->err);
+  if (b->status == FURROW_OK) b->status = FW_GROW(&b->graph->layers, &b->capacity, b->graph->count + 1, b->err);
   if (b->status != FURROW_OK) return NULL;
-  b->graph->layers = layers;
   const char **kept = take(b, 3, sizeof *kept);
   if (!kept) return NULL;
   memcpy(kept, inputs, sizeof inputs);

@@ -278,7 +278,7 @@ static furrow_status add_class(fw_samples *samples, value_pass pass, const void 
 static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, void **came, size_t *bytes,
                              furrow_error *err) {
   size_t *sizes = NULL;
-  furrow_status status = fw_alloc_zero((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
+  furrow_status status = FW_ALLOC_ZERO_ROWS(&sizes, comm->ranks, 2, err);
   status = fw_comm_all_ok(comm, status, err);
   if (status == FURROW_OK) {
     size_t *received = sizes + comm->ranks;

@@ -161,7 +161,7 @@ furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **row
   const size_t all = fw_samples_block(epoch_rows->samples)->size;
   const uint64_t first = fw_samples_first_row(epoch_rows->samples);
   if (all > UINT32_MAX) return too_many_rows(all, err);
-  FW_TRY(fw_alloc((void **)rows, all + 1, sizeof **rows, err));
+  FW_TRY(FW_ALLOC(rows, all + 1, err));
   *count = 0;
   for (size_t i = 0; i < all; i++)
     if (is_in_subset(epoch_rows, first + i)) (*rows)[(*count)++] = (uint32_t)i;
@@ -184,7 +184,7 @@ static uint64_t epoch_seed(const fw_epoch_rows *epoch_rows, uint64_t use) {
 
 static furrow_status reserve_order(fw_epoch_rows *epoch_rows, uint64_t rows, furrow_error *err) {
   if (rows > UINT32_MAX) return too_many_rows(rows, err);
-  return fw_grow((void **)&epoch_rows->order, &epoch_rows->order_capacity, rows, sizeof *epoch_rows->order, err);
+  return FW_GROW(&epoch_rows->order, &epoch_rows->order_capacity, rows, err);
 }
 
 static void shuffle_order(fw_epoch_rows *epoch_rows, uint64_t first_row) {
@@ -224,7 +224,7 @@ static size_t bits_size(uint64_t rows) {
 
 static furrow_status mark_chosen(const fw_epoch_rows *epoch_rows, unsigned char **marks, furrow_error *err) {
   const uint64_t rows = epoch_rows->block.size;
-  FW_TRY(fw_alloc_zero((void **)marks, bits_size(rows), 1, err));
+  FW_TRY(FW_ALLOC_ZERO(marks, bits_size(rows), err));
   memcpy(*marks, &rows, sizeof rows);
   for (size_t i = 0; i < rows; i++)
     if (is_chosen(epoch_rows, i)) (*marks)[sizeof rows + i / 8] |= (unsigned char)(1 << i % 8);
@@ -402,7 +402,7 @@ furrow_status fw_epoch_rows_add(void *source, size_t first, size_t count, fw_bat
 
 furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
                                  const fw_epoch_rows_params *params, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)epoch_rows, 1, sizeof **epoch_rows, err));
+  FW_TRY(FW_ALLOC(epoch_rows, 1, err));
   **epoch_rows = (fw_epoch_rows){.samples = samples, .data = data, .params = *params};
   return FURROW_OK;
 }

@@ -25,16 +25,12 @@ struct packed_weights {
 };
 
 static furrow_status take(real_net *net, real **numbers, size_t rows, size_t cols, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&net->arena, &memory, fw_gemm_table()->packed_size(rows, cols), sizeof(real), err));
-  *numbers = memory;
-  return FURROW_OK;
+  return FW_ARENA_TAKE(&net->arena, numbers, fw_gemm_table()->packed_size(rows, cols), err);
 }
 
 static furrow_status build_weights(real_net *net, node *self, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&net->arena, &memory, 1, sizeof(packed_weights), err));
-  packed_weights *made = memory;
+  packed_weights *made = NULL;
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &made, 1, err));
   FW_TRY(take(net, &made->forward, self->in_width, self->width, err));
   for (size_t k = 0; k < self->part_count; k++)
     FW_TRY(take(net, &made->backward[k], self->width, net->nodes[self->parts[k]].width, err));

@@ -128,14 +128,14 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
   assert(graph->count > 1 && graph->layers[graph->count - 1].type == FW_LAYER_LOSS);
   net->count = graph->count - 1;
   net->last = graph->layers[net->count].inputs[0];
-  FW_TRY(fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err));
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &net->nodes, net->count, err));
   for (size_t i = 0; i < net->count; i++) build_node(net, i);
   FW_TRY(build_parts(net, err));
   choose_setters(net);
   find_field_crosses(net);
   if (!net->features) return FURROW_OK;
   const size_t numbers = net->parameters->record_numbers;
-  FW_TRY(fw_arena_take(&net->arena, (void **)&net->nothing, numbers, sizeof(real), err));
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &net->nothing, numbers, err));
   memset(net->nothing, 0, numbers * sizeof(real));
   return FURROW_OK;
 }
@@ -144,7 +144,7 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
 
 furrow_status REAL_NAME(fw_net_build)(void **net, const fw_parameters *parameters, furrow_error *err) {
   real_net *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->parameters = parameters;
   made->plan = parameters->plan;
   made->features = parameters->features;

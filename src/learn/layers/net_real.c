@@ -69,7 +69,7 @@ static void pass_free(void *pass) {
 static furrow_status pass_create(void **pass, const void *net, furrow_error *err) {
   const real_net *of = net;
   pass_memory *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
   status = fw_alloc_zero((void **)&made->pass.tensors, of->count, sizeof(tensor), err);
   if (status == FURROW_OK)
@@ -126,7 +126,7 @@ static furrow_status ensure_capacity(const real_net *net, pass_memory *self, con
     status = fw_grow(&self->numbers, &self->number_capacity, count, sizeof(real), err);
   }
   if (status == FURROW_OK && net->features)
-    status = fw_grow((void **)&self->pass.record, &self->record_capacity, batch->features, sizeof(real *), err);
+    status = FW_GROW(&self->pass.record, &self->record_capacity, batch->features, err);
   return status;
 }
 

@@ -64,18 +64,15 @@ static bool has_confusion(const fw_tally *t) {
 
 static furrow_status make_parts(fw_tally *t, furrow_error *err) {
   const size_t squares = has_confusion(t) ? t->classes * t->classes : 0;
-  void *numbers = NULL;
   if (t->classes > (SIZE_MAX - squares) / CLASS_SUMS) return fw_fail_memory(err, SIZE_MAX);
   t->class_numbers = CLASS_SUMS * t->classes + squares;
-  FW_TRY(fw_alloc_zero(&numbers, t->class_numbers, sizeof *t->class_sums, err));
-  t->class_sums = numbers;
+  FW_TRY(FW_ALLOC_ZERO(&t->class_sums, t->class_numbers, err));
   return fw_loss_has_two_classes(t->loss) ? fw_ranking_create(&t->ranking, t->loss, err) : FURROW_OK;
 }
 
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) {
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **tally, err));
-  fw_tally *made = memory;
+  fw_tally *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN};
   const furrow_status status = make_parts(made, err);
   if (status == FURROW_OK)
@@ -372,8 +369,8 @@ furrow_status fw_tally_add_scored(fw_tally *t, const fw_scored_rows *rows, size_
   job.first = (size_t)((every - rows->first % every) % every);
   job.count = job.first < rows->count ? (rows->count - job.first - 1) / every + 1 : 0;
   const size_t most = (size_t)TERM_TASKS * TERM_ROWS, kept = comm->ranks == 1 && most < job.count ? most : job.count;
-  furrow_status status = fw_alloc((void **)&job.found, kept, sizeof *job.found, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&job.out, t->graph->outputs, TERM_TASKS * sizeof *job.out, err);
+  furrow_status status = FW_ALLOC(&job.found, kept, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&job.out, t->graph->outputs, TERM_TASKS, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK) status = add_scored(t, &job, comm, err);
   fw_free(job.found);

@@ -88,17 +88,16 @@ static double bin_input(fw_loss_type loss, double out) {
 /* ---- Gathering ------------------------------------------------------------------------------------------ */
 
 furrow_status fw_ranking_create(fw_ranking **ranking, fw_loss_type loss, furrow_error *err) {
-  void *memory, *count = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **ranking, err));
-  const furrow_status status = fw_alloc_zero(&count, 2 * BINS, sizeof(double), err);
-  if (status != FURROW_OK) {
-    fw_free(memory);
-    return status;
-  }
-  *ranking = memory;
-  **ranking = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .count = count, .begin = BINS};
-  pthread_mutex_init(&(*ranking)->settling, NULL);
-  return FURROW_OK;
+  fw_ranking *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  *made = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .begin = BINS};
+  pthread_mutex_init(&made->settling, NULL);
+  const furrow_status status = FW_ALLOC_ZERO(&made->count, 2 * BINS, err);
+  if (status == FURROW_OK)
+    *ranking = made;
+  else
+    fw_ranking_free(made);
+  return status;
 }
 
 void fw_ranking_free(fw_ranking *r) {
@@ -412,23 +411,25 @@ static furrow_status sum_ranges(fw_ranking *r, const furrow_comm *comm, furrow_e
 }
 
 /* Sorts the own rows, and makes the memory to send them. */
-static furrow_status prepare_ranges(fw_ranking *r, unsigned ranks, void **numbers, void **rows, furrow_error *err) {
-  FW_TRY(fw_alloc(numbers, ranks, 3 * sizeof(uint64_t), err));
-  FW_TRY(fw_alloc(rows, r->list.count, sizeof(sent_row), err));
+static furrow_status prepare_ranges(fw_ranking *r, unsigned ranks, uint64_t **numbers, sent_row **rows,
+                                    furrow_error *err) {
+  FW_TRY(FW_ALLOC_ROWS(numbers, ranks, 3, err));
+  FW_TRY(FW_ALLOC(rows, r->list.count, err));
   return fw_score_list_sort(&r->list, err);
 }
 
 furrow_status fw_ranking_sum_ranks(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count;
-  void *numbers = NULL, *memory = NULL;
+  uint64_t *numbers = NULL;
+  sent_row *sent = NULL;
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_sum_f64(comm, &rows, 1, err));
   if (rows > (double)r->exact_rows) return fw_ranking_reduce(r, comm, err);
-  furrow_status status = fw_comm_all_ok(comm, prepare_ranges(r, comm->ranks, &numbers, &memory, err), err);
-  if (status == FURROW_OK) status = exchange_ranges(r, comm, numbers, memory, err);
+  furrow_status status = fw_comm_all_ok(comm, prepare_ranges(r, comm->ranks, &numbers, &sent, err), err);
+  if (status == FURROW_OK) status = exchange_ranges(r, comm, numbers, sent, err);
   if (status == FURROW_OK) status = sum_ranges(r, comm, err);
   fw_free(numbers);
-  fw_free(memory);
+  fw_free(sent);
   return status;
 }
 

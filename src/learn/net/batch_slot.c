@@ -43,19 +43,13 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
-  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms, *parts = slot->unsummed;
-  furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
-  slot->number = number;
-  if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
-  slot->out = out;
-  if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
-  slot->terms = terms;
-  if (status == FURROW_OK) status = fw_realloc(&loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), sizeof *slot->loss, err);
-  slot->loss = loss;
-  if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
-  slot->unsummed = parts;
-  if (status == FURROW_OK) slot->row_capacity = rows;
-  return status;
+  FW_TRY(FW_REALLOC(&slot->number, rows, err));
+  FW_TRY(FW_REALLOC(&slot->out, outputs, err));
+  FW_TRY(FW_REALLOC(&slot->terms, rows, err));
+  FW_TRY(FW_REALLOC(&slot->loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), err));
+  FW_TRY(FW_REALLOC(&slot->unsummed, rows / FW_SUM_ROWS + 1, err));
+  slot->row_capacity = rows;
+  return FURROW_OK;
 }
 
 furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count, furrow_error *err) {

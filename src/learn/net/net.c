@@ -18,7 +18,7 @@ struct fw_pass {
 
 furrow_status fw_net_create(fw_net **net, fw_parameters *parameters, furrow_error *err) {
   fw_net *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->ops = parameters->element == sizeof(double) ? &fw_net_ops_f64 : &fw_net_ops_f32;
   made->parameters = parameters;
   const furrow_status status = made->ops->create(&made->real, parameters, err);
@@ -41,7 +41,7 @@ fw_parameters *fw_net_parameters(const fw_net *net) {
 
 furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) {
   fw_pass *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
   made->ops = net->ops;
   status = net->ops->pass_create(&made->real, net->real, err);

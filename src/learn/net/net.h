@@ -64,5 +64,4 @@ void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
 size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task);
 
-
 #endif

@@ -2,8 +2,8 @@
 #ifndef FW_LEARN_NET_NET_OPS_H
 #define FW_LEARN_NET_NET_OPS_H
 
-#include "learn/net/net.h"
 #include "learn/data/features.h"
+#include "learn/net/net.h"
 
 /* What one number, row or use of a net takes where its features are divided among ranks: bytes. */
 typedef struct fw_net_sizes {

@@ -26,9 +26,8 @@ static furrow_status create_slots(fw_net_solver *s, fw_parameters *parameters, u
 
 furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
                                    fw_train_steps *steps, uint64_t max_features, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **solver, err));
-  fw_net_solver *made = memory;
+  fw_net_solver *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->plan = parameters->plan;
   made->pool = pool;
   made->steps = steps;

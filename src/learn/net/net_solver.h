@@ -1,8 +1,8 @@
 /* learn/net/net_solver.h: trains and scores parameters with a net, batch by batch.
  *
  * One process prepares batches while others are trained (net_pipeline.c); several ranks exchange what they have of each
- * batch (net_ranks_run.c). What a batch does to the parameters depends on the batches before it alone, not on the number
- * of threads. */
+ * batch (net_ranks_run.c). What a batch does to the parameters depends on the batches before it alone, not on the
+ * number of threads. */
 #ifndef FW_LEARN_NET_NET_SOLVER_H
 #define FW_LEARN_NET_NET_SOLVER_H
 

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/net/net_ops.h"
 #include "learn/data/features.h"
+#include "learn/net/net_ops.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
@@ -87,12 +87,12 @@ void fw_rank_batch_free(fw_rank_batch *b) {
 
 static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   const unsigned ranks = b->comm->ranks;
-  FW_TRY(fw_alloc_zero((void **)&b->sent, ranks, sizeof *b->sent, err));
-  FW_TRY(fw_alloc_zero((void **)&b->received, ranks, sizeof *b->received, err));
-  FW_TRY(fw_alloc_zero((void **)&b->parts, ranks, sizeof *b->parts, err));
-  FW_TRY(fw_alloc_zero((void **)&b->writers, ranks, sizeof *b->writers, err));
-  FW_TRY(fw_alloc_zero((void **)&b->send_size, ranks, sizeof *b->send_size, err));
-  FW_TRY(fw_alloc_zero((void **)&b->receive_size, ranks, sizeof *b->receive_size, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->sent, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->received, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->parts, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->writers, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->send_size, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->receive_size, ranks, err));
   return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_parameters(b->net)->element, err);
 }
 
@@ -107,7 +107,7 @@ static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
 
 furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t max_features, furrow_error *err) {
   fw_rank_batch *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->net = net;
   made->comm = fw_net_parameters(net)->comm;
   made->ops = fw_net_ranks(net);
@@ -130,11 +130,8 @@ fw_batch_slot *fw_rank_batch_whole(fw_rank_batch *b) {
 
 static furrow_status list_by_owner(fw_rank_batch *b, const fw_minibatch *batch, furrow_error *err) {
   const size_t listed = b->sizes.use ? batch->uses : 0;
-  void *memory = b->order;
-  furrow_status status = fw_grow(&memory, &b->order_capacity, 3 * batch->features + listed, sizeof *b->order, err);
-  b->order = memory;
-  if (status != FURROW_OK) return status;
-  b->home = memory;
+  FW_TRY(FW_GROW(&b->order, &b->order_capacity, 3 * batch->features + listed, err));
+  b->home = (home *)b->order;
   b->features = b->order + 2 * batch->features;
   b->uses = b->features + batch->features;
   for (size_t f = 0; f < batch->features; f++) {
