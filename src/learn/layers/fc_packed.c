@@ -87,19 +87,20 @@ void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t be
                                 size_t end_col) {
   int now = FW_COPIES_BEING_MADE;
   pack_weights(net, self, begin, end, begin_col, end_col);
-  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_STALE);
+  atomic_compare_exchange_strong(net->base.parameters->copies, &now, FW_COPIES_STALE);
 }
 
 static bool is_fresh(const real_net *net) {
-  return atomic_load_explicit(net->parameters->copies, memory_order_acquire) == FW_COPIES_FRESH;
+  return atomic_load_explicit(net->base.parameters->copies, memory_order_acquire) == FW_COPIES_FRESH;
 }
 
 void REAL_NAME(fw_pack_stale)(const real_net *net) {
   int stale = FW_COPIES_STALE, now = FW_COPIES_BEING_MADE;
-  if (is_fresh(net) || !atomic_compare_exchange_strong(net->parameters->copies, &stale, FW_COPIES_BEING_MADE)) return;
+  if (is_fresh(net) || !atomic_compare_exchange_strong(net->base.parameters->copies, &stale, FW_COPIES_BEING_MADE))
+    return;
   for (size_t i = 0; i < net->count; i++)
     pack_weights(net, &net->nodes[i], 0, net->nodes[i].in_width, 0, net->nodes[i].width);
-  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_FRESH);
+  atomic_compare_exchange_strong(net->base.parameters->copies, &now, FW_COPIES_FRESH);
 }
 
 /* ---- Rows ---- */

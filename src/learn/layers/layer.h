@@ -58,7 +58,7 @@ typedef struct tensor {
 } tensor;
 
 typedef struct real_net {
-  const fw_parameters *parameters;
+  fw_net base;
   const fw_plan *plan;
   node *nodes;
   size_t count; /* without the loss layer: the loss takes the output of its input */
@@ -91,13 +91,22 @@ typedef struct real_pass {
   real *dense;
 } real_pass;
 
-/* A pass with the memory behind it. */
+/* A pass with its memory. */
 typedef struct pass_memory {
+  fw_pass base;
   real_pass pass;
   void *numbers; /* of all tensors, and of x where it is copied */
   size_t number_capacity;
   size_t record_capacity;
 } pass_memory;
+
+static inline const real_net *real_net_of(const fw_net *net) {
+  return (const real_net *)net;
+}
+
+static inline real_pass *real_pass_of(const fw_pass *pass) {
+  return &((pass_memory *)pass)->pass;
+}
 
 /* Whether the gradients of an embedding are those of uses, not of rows. */
 static inline bool has_slots(const node *self) {
@@ -105,7 +114,7 @@ static inline bool has_slots(const node *self) {
 }
 
 /* Lays out the tensors of a pass for a batch. */
-furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass, const fw_minibatch *batch,
+furrow_status REAL_NAME(fw_pass_lay_out)(const fw_net *net, fw_pass *pass, const fw_minibatch *batch,
                                          furrow_error *err) FURROW_MUST_USE;
 
 struct layer_ops {
@@ -212,9 +221,9 @@ void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const 
 /* The same from pass->sums, one number for each feature. */
 void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
-/* The net itself (net_build.c). */
-furrow_status REAL_NAME(fw_net_build)(void **net, const fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
-void REAL_NAME(fw_net_clear)(void *net);
+/* Operations of a net (net_real.c), and of ranks (net_ranks.c). */
+extern const fw_net_ops REAL_NAME(fw_net_ops);
+extern const fw_net_rank_ops REAL_NAME(fw_net_rank_ops);
 
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
     REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),

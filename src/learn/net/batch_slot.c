@@ -11,17 +11,17 @@
 #include "learn/net/rank_batch.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
-  const fw_plan *plan = fw_net_parameters(net)->plan;
+  const fw_plan *plan = net->parameters->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net) || fw_net_parameters(net)->comm->ranks > 1; /* then it has the list */
+  rules.unlisted = net->ops->sums_by_row(net) || net->parameters->comm->ranks > 1; /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }
 
 furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) {
-  FW_TRY(fw_pass_create(&slot->own_pass, slot->net, err));
+  FW_TRY(slot->net->ops->create_pass(&slot->own_pass, slot->net, err));
   slot->pass = slot->own_pass;
   return FURROW_OK;
 }
@@ -83,7 +83,7 @@ furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_sourc
 }
 
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) {
-  return slot->batch ? fw_net_begin(slot->net, slot->pass, slot->batch, grow, err) : FURROW_OK;
+  return slot->batch ? slot->net->ops->begin(slot->net, slot->pass, slot->batch, grow, err) : FURROW_OK;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -121,10 +121,11 @@ static size_t tasks_of_part(const fw_batch_slot *slot) {
 /* loss: NULL, or for the sum of the rows' losses. */
 static void pass_rows(fw_batch_slot *slot, const fw_step *step, size_t begin, size_t end, double *loss) {
   if (step)
-    fw_net_train(slot->net, slot->pass, step, begin, end, loss);
+    slot->net->ops->train(slot->net, slot->pass, step, begin, end, loss);
   else
-    fw_net_forward(slot->net, slot->pass, begin, end);
-  for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+    slot->net->ops->forward(slot->net, slot->pass, begin, end);
+  for (size_t i = begin; i < end; i++)
+    slot->net->ops->outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
 }
 
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
@@ -138,7 +139,7 @@ static double weight_of(const fw_minibatch *batch, size_t row) {
 }
 
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
-  const size_t tasks = fw_batch_slot_tasks(slot), parts = fw_net_sum_tasks(slot->net, slot->pass);
+  const size_t tasks = fw_batch_slot_tasks(slot), parts = slot->net->ops->sum_tasks(slot->pass);
   atomic_store(&slot->unsound, false);
   slot->has_terms = terms;
   for (size_t i = 0; i < parts; i++) {
@@ -164,8 +165,8 @@ void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
   slot->loss[task] = loss;
   const bool sound = (isfinite(loss) || !step) && is_finite(slot->out + begin * n, (end - begin) * n);
   if (!sound) atomic_store(&slot->unsound, true);
-  const bool summed = step && fw_net_sum_tasks(slot->net, slot->pass) > 0;
-  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) fw_net_sum(slot->net, slot->pass, part);
+  const bool summed = step && slot->net->ops->sum_tasks(slot->pass) > 0;
+  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) slot->net->ops->sum(slot->net, slot->pass, part);
 }
 
 static bool is_sound(const fw_batch_slot *slot, size_t row) {

@@ -34,13 +34,13 @@ static void run_dense(void *context, size_t i) {
 
 static void run_sums(void *context, size_t i) {
   flight *f = context;
-  fw_net_sum(f->solver->net, fw_rank_batch_whole(f->batch)->pass, i);
+  f->solver->net->ops->sum(f->solver->net, fw_rank_batch_whole(f->batch)->pass, i);
 }
 
 static void run_parameters(void *context, size_t i) {
   flight *f = context;
   if (i > 0)
-    fw_net_update(f->solver->net, fw_rank_batch_whole(f->batch)->pass, f->step, i - 1);
+    f->solver->net->ops->update(f->solver->net, fw_rank_batch_whole(f->batch)->pass, f->step, i - 1);
   else if (f->tally)
     fw_batch_slot_tally(fw_rank_batch_whole(f->batch), f->tally);
 }
@@ -75,8 +75,8 @@ static furrow_status update_parameters(flight *f, furrow_error *err) {
   const fw_pass *pass = fw_rank_batch_whole(f->batch)->pass;
   fw_spin_pool_run(t->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
   FW_TRY(fw_rank_batch_add_dense(f->batch, err));
-  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, pass), run_sums, f);
-  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, pass), run_parameters, f);
+  fw_spin_pool_run(t->pool, t->net->ops->sum_tasks(pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + t->net->ops->update_tasks(t->net, pass), run_parameters, f);
   t->steps->count++;
   return FURROW_OK;
 }

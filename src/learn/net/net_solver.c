@@ -62,7 +62,7 @@ static void run_rows(void *context, size_t i) {
 
 static void run_parameters(void *context, size_t i) {
   single_step *s = context;
-  fw_net_update(s->slot->net, s->slot->pass, &s->step, i);
+  s->slot->net->ops->update(s->slot->net, s->slot->pass, &s->step, i);
 }
 
 static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
@@ -76,7 +76,7 @@ static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from
   const furrow_status status = fw_batch_slot_loss(s.slot, loss, err);
   if (status != FURROW_OK) solver->steps->diverged = true;
   if (status != FURROW_OK) return status;
-  fw_spin_pool_run(solver->pool, fw_net_update_tasks(solver->net, s.slot->pass), run_parameters, &s);
+  fw_spin_pool_run(solver->pool, solver->net->ops->update_tasks(solver->net, s.slot->pass), run_parameters, &s);
   solver->steps->count++;
   return FURROW_OK;
 }

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/features.h"
-#include "learn/net/net_ops.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
@@ -93,13 +92,13 @@ static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   FW_TRY(FW_ALLOC_ZERO(&b->writers, ranks, err));
   FW_TRY(FW_ALLOC_ZERO(&b->send_size, ranks, err));
   FW_TRY(FW_ALLOC_ZERO(&b->receive_size, ranks, err));
-  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_parameters(b->net)->element, err);
+  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, b->net->parameters->element, err);
 }
 
 static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
-  const fw_plan *plan = fw_net_parameters(b->net)->plan;
+  const fw_plan *plan = b->net->parameters->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
-  rules.unlisted = fw_net_sums_by_row(b->net);
+  rules.unlisted = b->net->ops->sums_by_row(b->net);
   b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   FW_TRY(fw_batcher_create(&b->batcher, &rules, err));
   return fw_batch_slot_init_pass(&b->whole, err);
@@ -109,9 +108,9 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   fw_rank_batch *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->net = net;
-  made->comm = fw_net_parameters(net)->comm;
-  made->ops = fw_net_ranks(net);
-  made->sizes = made->ops->sizes(fw_net_real(net));
+  made->comm = net->parameters->comm;
+  made->ops = net->ops->ranks;
+  made->sizes = made->ops->sizes(net);
   made->max_features = max_features;
   furrow_status status = create_lists(made, err);
   if (status == FURROW_OK) status = create_batcher(made, err);
@@ -331,7 +330,7 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
   fw_batch_slot *whole = &b->whole;
   take_parts(b);
   FW_TRY(fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err));
-  return b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
+  return b->ops->begin_features(b->net, whole->pass, whole->batch, grow, b->dense, err);
 }
 
 /* ---- Step 2: weights ---- */
@@ -347,7 +346,7 @@ static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_st
   }
   if (status != FURROW_OK) return status;
   if (own.failed) return fw_fail(err, FURROW_E_STATE, "another process failed");
-  if (b->max_features && fw_parameters_are_open(fw_net_parameters(b->net)) && own.features > b->max_features)
+  if (b->max_features && fw_parameters_are_open(b->net->parameters) && own.features > b->max_features)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", b->max_features);
   return FURROW_OK;
 }
@@ -362,9 +361,7 @@ static void put_weights(fw_rank_batch *b, const notice *said) {
     b->receive_size[r] = other ? sizeof *said + b->sent[r].keys * b->sizes.weights : 0;
     if (!other) continue;
     memcpy(to, said, sizeof *said);
-    if (!said->failed)
-      b->ops->put_weights(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->feature, part->keys,
-                          to + sizeof *said);
+    if (!said->failed) b->ops->put_weights(b->net, b->whole.pass, part->feature, part->keys, to + sizeof *said);
     to += b->send_size[r];
   }
 }
@@ -376,10 +373,9 @@ static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
   char *from = b->weights.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
     if (r == b->comm->rank)
-      b->ops->share_records(fw_pass_real(b->whole.pass), mine->feature, mine->keys, fw_pass_real(own->pass), features);
+      b->ops->share_records(b->whole.pass, mine->feature, mine->keys, own->pass, features);
     else
-      b->ops->take_weights(fw_net_real(b->net), fw_pass_real(own->pass), features, b->sent[r].keys,
-                           from + sizeof(notice));
+      b->ops->take_weights(b->net, own->pass, features, b->sent[r].keys, from + sizeof(notice));
     features += b->sent[r].keys;
     from += b->receive_size[r];
   }
@@ -388,8 +384,7 @@ static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
 /* `status`: how the parts were joined. */
 static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own, furrow_status status,
                                       furrow_error *err) {
-  const notice mine = {.failed = status != FURROW_OK,
-                       .features = fw_parameters_feature_count(fw_net_parameters(b->net))};
+  const notice mine = {.failed = status != FURROW_OK, .features = fw_parameters_feature_count(b->net->parameters)};
   furrow_error lost;
   put_weights(b, &mine);
   const furrow_status exchanged = b->comm->exchange(b->comm, b->send.at, b->send_size, b->weights.at, b->receive_size,
@@ -414,7 +409,7 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   mine.rows = own->batch->rows; /* every rank gets all of them */
   status = reserve_buffers(b, &mine, &all, err);
   if (status == FURROW_OK) status = fw_batch_slot_reserve(&b->whole, all.rows, err);
-  if (status == FURROW_OK) status = b->ops->begin_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->batch, err);
+  if (status == FURROW_OK) status = b->ops->begin_rows(b->net, own->pass, own->batch, err);
   FW_TRY(fw_comm_share_status(b->comm, status, err));
   put_parts(b, own->batch);
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
@@ -431,8 +426,7 @@ static void put_gathered(const fw_rank_batch *b, const fw_batch_slot *own, bool 
   for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *loss += own->loss[i];
   if (outputs) memcpy(out, own->out, outputs * sizeof *out);
   if (rows && own->has_terms) memcpy(terms, own->terms, rows * sizeof *terms);
-  if (gradients && b->sizes.row)
-    b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->has_terms ? terms + rows : terms);
+  if (gradients && b->sizes.row) b->ops->put_rows(b->net, own->pass, own->has_terms ? terms + rows : terms);
 }
 
 static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool gradients, const char *from) {
@@ -443,8 +437,7 @@ static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool grad
     for (size_t k = 0; k < outputs; k++) b->whole.out[part->row[i] * outputs + k] = *numbers++;
   const fw_row_terms *terms = (const fw_row_terms *)(const void *)numbers;
   for (size_t i = 0; b->whole.has_terms && i < part->rows; i++) b->whole.terms[part->row[i]] = *terms++;
-  if (gradients && b->sizes.row)
-    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, terms);
+  if (gradients && b->sizes.row) b->ops->take_rows(b->net, b->whole.pass, part->row, part->rows, terms);
 }
 
 /* Gradients of uses go to the owners of their features, in the order in which the uses themselves went. */
@@ -453,7 +446,7 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
   const uint32_t *uses = b->uses;
   char *to = b->send.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
-    b->ops->put_uses(fw_net_real(b->net), fw_pass_real(own->pass), uses, b->sent[r].uses, to);
+    b->ops->put_uses(b->net, own->pass, uses, b->sent[r].uses, to);
     b->send_size[r] = b->sent[r].uses * size;
     b->receive_size[r] = b->parts[r].uses * size;
     to += b->send_size[r];
@@ -462,7 +455,7 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
   const char *from = b->receive.at;
   for (unsigned r = 0; r < b->comm->ranks; from += b->receive_size[r++])
-    b->ops->take_uses(fw_net_real(b->net), fw_pass_real(b->whole.pass), b->parts[r].use, b->parts[r].uses, from);
+    b->ops->take_uses(b->net, b->whole.pass, b->parts[r].use, b->parts[r].uses, from);
   return FURROW_OK;
 }
 
@@ -499,15 +492,15 @@ furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, f
 /* ---- Dense arrays ---- */
 
 size_t fw_rank_batch_dense_tasks(const fw_rank_batch *b) {
-  return b->ops->dense_tasks(fw_net_real(b->net));
+  return b->ops->dense_tasks(b->net);
 }
 
 void fw_rank_batch_sum_dense(fw_rank_batch *b, const fw_batch_slot *own, size_t task) {
-  b->ops->sum_dense(fw_net_real(b->net), fw_pass_real(own->pass), b->dense, task);
+  b->ops->sum_dense(b->net, own->pass, b->dense, task);
 }
 
 furrow_status fw_rank_batch_add_dense(fw_rank_batch *b, furrow_error *err) {
   const size_t count = b->sizes.dense;
-  if (fw_net_parameters(b->net)->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
+  if (b->net->parameters->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
   return fw_comm_sum_f64(b->comm, b->dense, count, err);
 }

@@ -177,7 +177,7 @@ static furrow_status make_pass(furrow_scorer_scratch *scratch, const furrow_scor
   fw_batcher_params rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
   furrow_status status = fw_batcher_create(&scratch->batcher, &rules, err);
-  return status == FURROW_OK ? fw_pass_create(&scratch->pass, scorer->net, err) : status;
+  return status == FURROW_OK ? scorer->net->ops->create_pass(&scratch->pass, scorer->net, err) : status;
 }
 
 furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, const furrow_scorer *scorer,
@@ -217,8 +217,8 @@ fw_explainer **fw_scratch_explainer(furrow_scorer_scratch *scratch) {
 static furrow_status run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, fw_minibatch **batch,
                          furrow_error *err) {
   furrow_status status = fw_batcher_finish(scratch->batcher, batch, err);
-  if (status == FURROW_OK) status = fw_net_begin_scoring(scorer->net, scratch->pass, *batch, err);
-  if (status == FURROW_OK) fw_net_forward(scorer->net, scratch->pass, 0, (*batch)->rows);
+  if (status == FURROW_OK) status = scorer->net->ops->begin(scorer->net, scratch->pass, *batch, false, err);
+  if (status == FURROW_OK) scorer->net->ops->forward(scorer->net, scratch->pass, 0, (*batch)->rows);
   return status;
 }
 
@@ -232,7 +232,7 @@ static furrow_status run_row(const furrow_scorer *scorer, furrow_scorer_scratch 
   fw_batcher_start(scratch->batcher);
   furrow_status status = fw_batcher_add(scratch->batcher, row, err);
   if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
-  if (status == FURROW_OK) fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
+  if (status == FURROW_OK) scorer->net->ops->outputs(scorer->net, scratch->pass, 0, scratch->outputs);
   return status;
 }
 
@@ -295,7 +295,7 @@ furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *
     status = add_rows(scratch, block, begin, end, err);
     if (status == FURROW_OK) status = run(scorer, scratch, &batch, err);
     for (size_t i = begin; status == FURROW_OK && i < end; i++) {
-      fw_net_outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
+      scorer->net->ops->outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
       take(user, i, (double)batch->label[i - begin], batch->weight ? (double)batch->weight[i - begin] : 1.0,
            scratch->outputs);
     }
