@@ -7,12 +7,15 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/data/key_hash.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -35,6 +38,24 @@ struct fw_features {
   size_t chunk_count, chunk_capacity;
   int chunk_shift; /* records of a chunk, as a power of two */
 };
+
+/* ---- The seed of hashes ---- */
+
+static uint64_t draw_hash_seed(void) {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed | 1;
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)&now) | 1;
+}
+
+uint64_t fw_key_hash_seed(void) {
+  static _Atomic uint64_t seed; /* 0: not drawn yet */
+  uint64_t mine = atomic_load(&seed), drawn;
+  if (mine != 0) return mine;
+  drawn = draw_hash_seed();
+  return atomic_compare_exchange_strong(&seed, &mine, drawn) ? drawn : mine;
+}
 
 /* ---- Create, free ---- */
 

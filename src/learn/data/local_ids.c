@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/key_hash.h"
+#include "learn/data/features.h"
 
 /* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
 typedef struct fw_local_id_entry {

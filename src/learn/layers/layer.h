@@ -1,14 +1,28 @@
 /* learn/layers/layer.h: what a net is made of, for the layers (layer_<family>.c).
  *
- * Compiled for float and for double; see real.h. Each layer defines its layer_ops; net_real.c calls them. */
+ * Every source of this folder is compiled twice, with FW_REAL_BITS 32 and 64. A name that crosses files is written
+ * REAL_NAME(fw_thing) and becomes fw_thing_f32 or fw_thing_f64. Each layer defines its layer_ops; net_real.c calls
+ * them.
+ */
 #ifndef FW_LEARN_LAYERS_LAYER_H
 #define FW_LEARN_LAYERS_LAYER_H
 
 #include "base/arena.h"
 #include "kern/math/gather.h"
 #include "kern/math/steps.h"
-#include "learn/layers/real.h"
 #include "learn/net/net.h"
+
+#ifndef FW_REAL_BITS
+#define FW_REAL_BITS 32 /* for tools that look at one file */
+#endif
+
+#if FW_REAL_BITS == 64
+typedef double real;
+#define REAL_NAME(name) name##_f64
+#else
+typedef float real;
+#define REAL_NAME(name) name##_f32
+#endif
 
 typedef struct layer_ops layer_ops;
 typedef struct packed_weights packed_weights; /* fc_packed.c */
@@ -189,15 +203,14 @@ bool REAL_NAME(fw_packed_gradient)(const node *self, const real_pass *pass, cons
 /* Rows of a concatenation, for a layer that reads through it, and does without them where it can (layer_pooling.c). */
 void REAL_NAME(fw_concat_rows)(const real_net *net, const node *self, const real_pass *pass, size_t begin, size_t end);
 
-/* An optimizer at a step: what is the same for all weights (optimizer.c). */
+/* An optimizer at a step: what is the same for all weights (optimizer.c). kernel->array makes a step on n weights from
+ * the sum of their gradients over the batch, state as in node. */
 typedef struct optimizer_step {
   fw_step_rule rule;
   const fw_step_kernel *kernel;
 } optimizer_step;
 
 void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const real_pass *pass);
-/* One step on n weights from the sum of their gradients over the batch, state as in node. */
-void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
 /* The step of biases from the gradients of the layer's output: by the layer's optimizer without regularisation where
  * the node says so, else plain descent with the training's rate. */
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
@@ -217,9 +230,6 @@ void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, con
 
 /* What a use of a feature adds to the gradient of its vectors: record_width numbers (layer_field_aware.c). */
 void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const real_pass *pass, size_t use, real *sum);
-
-/* The same from pass->sums, one number for each feature. */
-void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
 /* Operations of a net (net_real.c), and of ranks (net_ranks.c). */
 extern const fw_net_ops REAL_NAME(fw_net_ops);

@@ -51,7 +51,8 @@ static void update_wide(const optimizer_step *o, const fw_gather_uses *gather, s
     }
 }
 
-void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end) {
+/* From pass->sums, one number for each feature. */
+static void update_summed(const node *self, const real_pass *pass, size_t begin, size_t end) {
   const size_t features = pass->batch->features;
   optimizer_step o;
   real sums[SUMS];
@@ -121,7 +122,7 @@ static void sparse_sum_rows(const node *self, const real_pass *pass, size_t begi
 static void sparse_update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   if (pass->sums) {
-    REAL_NAME(fw_update_summed)(self, pass, begin, end);
+    update_summed(self, pass, begin, end);
     return;
   }
   const fw_gather_uses gather = {

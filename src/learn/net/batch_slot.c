@@ -6,9 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/minibatch.h"
 #include "learn/metrics/loss.h"
-#include "learn/net/rank_batch.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
   const fw_plan *plan = net->parameters->plan;
@@ -221,7 +219,7 @@ void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
     slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
 }
 
-void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally) {
+void fw_tally_batch(void *tally, const fw_batch_slot *slot) {
   enum { AHEAD = 8 };
   const fw_minibatch *batch = slot->batch;
   const size_t n = slot->graph->outputs;

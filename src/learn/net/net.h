@@ -5,7 +5,7 @@
  * No sum depends on which thread did what, so the result is the same for any number of threads. Tasks of one phase may
  * run at once; between the phases all threads wait.
  *
- * The files of learn/layers are compiled twice (learn/layers/real.h), for float and for double.
+ * The files of learn/layers are compiled twice (learn/layers/layer.h), for float and for double.
  * The rest of the module includes this header alone. */
 #ifndef FW_LEARN_NET_NET_H
 #define FW_LEARN_NET_NET_H

@@ -91,10 +91,6 @@ furrow_status fw_net_solver_step(fw_net_solver *solver, const fw_row_source *fro
 
 /* ---- All batches of a source ---- */
 
-void fw_tally_batch(void *user, const fw_batch_slot *slot) {
-  fw_batch_slot_tally(slot, user);
-}
-
 furrow_status fw_net_solver_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) {
   double loss;
   return solver->ranks ? fw_net_run_ranks(solver, job, &loss, err) : fw_pipeline_run(solver, job, err);

@@ -1,9 +1,18 @@
-/* learn/net/rank_batch.c: a batch of several ranks: who has what of it, and what they send to each other.
+/* learn/net/rank_batch.c: updates and scores of a net whose rows and features are divided among ranks.
+ *
+ * Every rank has some of a batch's rows, and every rank has some of the features (fw_feature_owner). For each batch
+ *
+ *   1. ranks tell each other what of the batch they have: labels of rows, and for each rank the uses of its features;
+ *   2. the owners of features send their weights to the other ranks whose rows have them, behind a notice whether they
+ *      have failed;
+ *   3. forward and backward pass of a rank's own rows, with these copies and the records of its own features;
+ *   4. outputs, terms of the tally and gradients of rows go to all ranks, gradients of uses to the owners of their
+ *      features, gradients of dense arrays are added up;
+ *   5. owners update their features, over the rows of all ranks in the order that one process would have; dense arrays
+ *      are updated by all ranks alike.
  *
  * A header of fixed size goes to every rank first; all sizes follow from it. There is one buffer for what is sent and
  * one for what is received. */
-#include "learn/net/rank_batch.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,6 +20,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/features.h"
+#include "learn/net/net_solver.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
@@ -55,8 +65,10 @@ struct fw_rank_batch {
   fw_net_sizes sizes;
   uint64_t max_features;
   fw_batcher *batcher; /* joins the parts of all ranks */
-  fw_batch_slot whole; /* the result: of its members number, out and loss are allocated */
-  void *dense;         /* gradients of dense arrays */
+  /* The rows of all ranks in their order, with outputs and losses when they have been gathered; its batch is NULL at
+   * the end of the data. Its pass is the one of the rank's own features. */
+  fw_batch_slot whole;
+  void *dense; /* gradients of dense arrays */
   /* for each rank */
   header *sent, *received;
   fw_batch_part *parts;
@@ -119,10 +131,6 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   else
     fw_rank_batch_free(made);
   return status;
-}
-
-fw_batch_slot *fw_rank_batch_whole(fw_rank_batch *b) {
-  return &b->whole;
 }
 
 /* ---- What a rank has ---- */
@@ -395,8 +403,10 @@ static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own
   return FURROW_OK;
 }
 
-furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_status filled, bool grow,
-                                  furrow_error *err) {
+/* Steps 1 and 2: `own` has been filled, with status `filled`; it may be empty. With `grow` new features get their
+ * records. A failure of any rank is one of all. */
+static furrow_status begin_rank_batch(fw_rank_batch *b, fw_batch_slot *own, furrow_status filled, bool grow,
+                                      furrow_error *err) {
   b->whole.batch = NULL;
   furrow_status status = describe_own(b, own, filled, err);
   furrow_error lost;
@@ -459,7 +469,8 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
   return FURROW_OK;
 }
 
-furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
+/* The outputs of all rows, and with `gradients` the gradients of rows and uses. */
+static furrow_status gather_outputs(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
   b->whole.has_terms = own->has_terms;
   const size_t mine = gathered_size(b, own->batch->rows, gradients);
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = gathered_size(b, b->parts[r].rows, gradients);
@@ -472,14 +483,16 @@ furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, b
   return gradients && b->sizes.use ? exchange_uses(b, own, err) : FURROW_OK;
 }
 
-bool fw_rank_batch_is_sound(const fw_rank_batch *b) {
+/* Whether all outputs and the sum of the losses are numbers: the same for all ranks. */
+static bool is_sound(const fw_rank_batch *b) {
   const fw_batch_slot *whole = &b->whole;
   bool sound = isfinite(whole->loss[0]) != 0;
   for (size_t i = 0; i < whole->batch->rows * whole->graph->outputs; i++) sound &= isfinite(whole->out[i]) != 0;
   return sound;
 }
 
-furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, furrow_error *err) {
+/* The numbers of all rows, for messages. */
+static furrow_status gather_numbers(fw_rank_batch *b, const fw_batch_slot *own, furrow_error *err) {
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = b->parts[r].rows * sizeof(uint64_t);
   FW_TRY(
       b->comm->gather(b->comm, own->number, own->batch->rows * sizeof(uint64_t), b->receive.at, b->receive_size, err));
@@ -491,16 +504,120 @@ furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, f
 
 /* ---- Dense arrays ---- */
 
-size_t fw_rank_batch_dense_tasks(const fw_rank_batch *b) {
-  return b->ops->dense_tasks(b->net);
-}
-
-void fw_rank_batch_sum_dense(fw_rank_batch *b, const fw_batch_slot *own, size_t task) {
-  b->ops->sum_dense(b->net, own->pass, b->dense, task);
-}
-
-furrow_status fw_rank_batch_add_dense(fw_rank_batch *b, furrow_error *err) {
+static furrow_status add_dense(fw_rank_batch *b, furrow_error *err) {
   const size_t count = b->sizes.dense;
   if (b->net->parameters->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
   return fw_comm_sum_f64(b->comm, b->dense, count, err);
+}
+
+/* ---- Batches one after the other ---- */
+
+/* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
+ * of the last are the count of the scores, if it is wanted, then parameters. */
+typedef struct flight {
+  fw_net_solver *solver;
+  fw_rank_batch *batch;
+  fw_batch_slot *own, *next; /* of this rank */
+  const fw_row_source *from;
+  const fw_step *step; /* NULL: scoring */
+  fw_tally *tally;
+  bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
+  furrow_status filled; /* how `next` was filled, or `own` before it is begun */
+  furrow_error error;
+} flight;
+
+static void run_rows(void *context, size_t i) {
+  flight *f = context;
+  if (i == 0)
+    f->filled = fw_batch_slot_fill(f->next, f->from, &f->error);
+  else
+    fw_batch_slot_rows(f->own, f->step, i - 1);
+  if (i > 0 && f->counts) fw_batch_slot_find_terms(f->own, i - 1);
+}
+
+static void run_dense(void *context, size_t i) {
+  const flight *f = context;
+  f->batch->ops->sum_dense(f->solver->net, f->own->pass, f->batch->dense, i);
+}
+
+static void run_sums(void *context, size_t i) {
+  flight *f = context;
+  f->solver->net->ops->sum(f->solver->net, f->batch->whole.pass, i);
+}
+
+static void run_parameters(void *context, size_t i) {
+  flight *f = context;
+  if (i > 0)
+    f->solver->net->ops->update(f->solver->net, f->batch->whole.pass, f->step, i - 1);
+  else if (f->tally)
+    fw_tally_batch(f->tally, &f->batch->whole);
+}
+
+/* What `own` was filled with becomes a batch of all ranks. */
+static furrow_status begin(flight *f, bool grow, furrow_error *err) {
+  if (f->filled != FURROW_OK && err) *err = f->error;
+  return begin_rank_batch(f->batch, f->own, f->filled, grow, err);
+}
+
+static void swap_slots(flight *f) {
+  fw_batch_slot *done = f->own;
+  f->own = f->next;
+  f->next = done;
+}
+
+/* Forward pass, and with a step the backward pass; outputs and gradients go to all ranks. */
+static furrow_status pass_rows(flight *f, furrow_error *err) {
+  f->own->has_terms = f->counts;
+  fw_spin_pool_run(f->solver->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
+  FW_TRY(gather_outputs(f->batch, f->own, f->step != NULL, err));
+  if (is_sound(f->batch)) return FURROW_OK;
+  f->solver->steps->diverged = true;
+  FW_TRY(gather_numbers(f->batch, f->own, err));
+  double loss;
+  const fw_batch_slot *whole = &f->batch->whole;
+  return f->step ? fw_batch_slot_loss(whole, &loss, err) : fw_batch_slot_check(whole, err);
+}
+
+static furrow_status update_parameters(flight *f, furrow_error *err) {
+  fw_net_solver *t = f->solver;
+  const fw_pass *pass = f->batch->whole.pass;
+  fw_spin_pool_run(t->pool, f->batch->ops->dense_tasks(t->net), run_dense, f);
+  FW_TRY(add_dense(f->batch, err));
+  fw_spin_pool_run(t->pool, t->net->ops->sum_tasks(pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + t->net->ops->update_tasks(t->net, pass), run_parameters, f);
+  t->steps->count++;
+  return FURROW_OK;
+}
+
+static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_error *err) {
+  const fw_step step = fw_train_steps_next(f->solver->steps, &f->solver->plan->train, epoch);
+  f->step = &step;
+  furrow_status status = pass_rows(f, err);
+  if (status == FURROW_OK) status = update_parameters(f, err);
+  if (status == FURROW_OK) status = fw_batch_slot_loss(&f->batch->whole, loss, err);
+  f->step = NULL;
+  return status;
+}
+
+furrow_status fw_net_run_ranks(fw_net_solver *solver, const fw_net_job *job, double *loss, furrow_error *err) {
+  flight f = {.solver = solver,
+              .batch = solver->ranks,
+              .own = &solver->slots[0],
+              .next = &solver->slots[1],
+              .from = job->from,
+              .tally = job->train ? job->user : NULL,
+              .counts = job->take == fw_tally_batch};
+  const fw_batch_slot *whole = &f.batch->whole;
+  uint64_t rows = 0;
+  f.filled = fw_batch_slot_fill(f.own, f.from, &f.error);
+  furrow_status status = begin(&f, job->train, err);
+  while (status == FURROW_OK && whole->batch) {
+    FW_TRY(job->train ? update(&f, job->epoch, loss, err) : pass_rows(&f, err));
+    if (!job->train) job->take(job->user, whole);
+    rows += whole->batch->rows;
+    if (job->done && f.filled == FURROW_OK) f.filled = job->done(job->done_user, rows, &f.error);
+    swap_slots(&f);
+    status = begin(&f, job->train, err);
+  }
+  return status;
 }
