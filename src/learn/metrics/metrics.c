@@ -459,31 +459,33 @@ static void find_errors(const fw_tally *t, furrow_learn_metrics *m) {
   m->constant_rmse = sqrt(t->label_spread / m->weight);
 }
 
+/* All figures but the sums: rows, weight, binned. */
+static const size_t figure_offsets[] = {
+#define FIGURE(name) offsetof(furrow_learn_metrics, name)
+    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
+    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
+    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
+    FIGURE(constant_rmse), FIGURE(ndcg)
+#undef FIGURE
+};
+enum { FIGURES = sizeof figure_offsets / sizeof *figure_offsets };
+
+static double *figure(furrow_learn_metrics *metrics, size_t offset) {
+  return (double *)((char *)metrics + offset);
+}
+
 void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
   const bool two = fw_loss_has_two_classes(t->loss), regression = fw_loss_is_regression(t->loss);
   const double *sums = t->sums, weight = sums[SUM_WEIGHT];
-  *m = (furrow_learn_metrics){.size = sizeof *m,
-                              .rows = (uint64_t)sums[SUM_ROWS],
-                              .weight = weight,
-                              .loss = sums[SUM_LOSS] / weight,
-                              .auc = NAN,
-                              .accuracy = NAN,
-                              .logloss = NAN,
-                              .rmse = NAN,
-                              .mae = NAN,
-                              .mean_label = two || regression ? sums[SUM_LABEL] / weight : NAN,
-                              .mean_prediction = two || regression ? sums[SUM_SCORE] / weight : NAN,
-                              .pr_auc = NAN,
-                              .precision = NAN,
-                              .recall = NAN,
-                              .f1 = NAN,
-                              .r2 = NAN,
-                              .constant_logloss = NAN,
-                              .constant_accuracy = NAN,
-                              .constant_rmse = NAN,
-                              .ndcg = NAN};
+  *m = (furrow_learn_metrics){.size = sizeof *m, .rows = (uint64_t)sums[SUM_ROWS], .weight = weight};
+  for (size_t i = 0; i < FIGURES; i++) *figure(m, figure_offsets[i]) = NAN;
+  m->loss = sums[SUM_LOSS] / weight;
   if (t->loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(m, t->ndcg);
   if (fw_loss_ranks(t->loss)) return;
+  if (two || regression) {
+    m->mean_label = sums[SUM_LABEL] / weight;
+    m->mean_prediction = sums[SUM_SCORE] / weight;
+  }
   if (regression) {
     find_errors(t, m);
   } else {
@@ -495,26 +497,12 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
 
 /* ---- Several sets of rows ------------------------------------------------------------------------------- */
 
-/* All figures but the sums: rows, weight, binned. */
-static const size_t figure_offsets[] = {
-#define FIGURE(name) offsetof(furrow_learn_metrics, name)
-    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
-    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
-    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
-    FIGURE(constant_rmse), FIGURE(ndcg)
-#undef FIGURE
-};
-
 /* Set i of an array of structs that may be smaller than ours. */
 static furrow_learn_metrics set_at(const furrow_learn_metrics *sets, size_t i) {
   furrow_learn_metrics set = {0};
   const size_t size = sets->size;
   memcpy(&set, (const char *)sets + i * size, size < sizeof set ? size : sizeof set);
   return set;
-}
-
-static double *figure(furrow_learn_metrics *metrics, size_t offset) {
-  return (double *)((char *)metrics + offset);
 }
 
 static void summarize(const furrow_learn_metrics *sets, size_t count, size_t offset, double *mean, double *deviation) {
@@ -543,7 +531,7 @@ void furrow_learn_metrics_summarize(const furrow_learn_metrics *sets, size_t cou
     means.binned += set.binned;
   }
   deviations = means;
-  for (size_t i = 0; i < sizeof figure_offsets / sizeof *figure_offsets; i++)
+  for (size_t i = 0; i < FIGURES; i++)
     summarize(sets, count, figure_offsets[i], figure(&means, figure_offsets[i]),
               figure(&deviations, figure_offsets[i]));
   fw_info_write(mean, &means, sizeof means);

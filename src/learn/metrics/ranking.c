@@ -130,11 +130,14 @@ static void add_to_bin(fw_ranking *r, double out, bool positive, double weight) 
   widen(r, bin, bin + 1);
 }
 
-/* From here on rows are counted in bins, also those of the list. */
-static void switch_to_bins(fw_ranking *r) {
-  const fw_score_list *list = &r->list;
+static void add_list_to_bins(fw_ranking *r, const fw_score_list *list) {
   for (size_t i = 0; i < list->count; i++)
-    add_to_bin(r, fw_key_score(list->key[i]), fw_score_list_is_positive(list, i), fabs((double)list->weight[i]));
+    add_to_bin(r, fw_key_score(list->key[i]), !signbit(list->weight[i]), fabs((double)list->weight[i]));
+}
+
+/* From here on rows are counted in bins, also the rows of the list. */
+static void switch_to_bins(fw_ranking *r) {
+  add_list_to_bins(r, &r->list);
   fw_score_list_clear(&r->list);
   r->binned = true;
   r->summed = false;
@@ -175,9 +178,7 @@ static void merge_lists(fw_ranking *into, const fw_score_list *from) {
 }
 
 static void merge_bins(fw_ranking *into, const fw_ranking *from) {
-  for (size_t i = 0; i < from->list.count; i++)
-    add_to_bin(into, fw_key_score(from->list.key[i]), fw_score_list_is_positive(&from->list, i),
-               fabs((double)from->list.weight[i]));
+  add_list_to_bins(into, &from->list);
   for (size_t i = 2 * from->begin; i < 2 * from->end; i++) into->count[i] += from->count[i];
   widen(into, from->begin, from->end);
 }
