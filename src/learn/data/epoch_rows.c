@@ -199,12 +199,23 @@ static bool is_chosen(const fw_epoch_rows *epoch_rows, size_t i) {
   return is_in_subset(epoch_rows, row) && is_used(epoch_rows, &epoch_rows->block, i, row);
 }
 
+/* All rows, one after the other, unless they are shuffled or some are left out. */
+static void start_order(fw_epoch_rows *epoch_rows, uint64_t rows) {
+  epoch_rows->at = 0;
+  epoch_rows->count = rows;
+  epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
+}
+
+/* The next row in this order. */
+static size_t take_next(fw_epoch_rows *epoch_rows) {
+  const size_t at = epoch_rows->at++;
+  return epoch_rows->ordered ? epoch_rows->order[at] : at;
+}
+
 /* Chooses the rows to be taken from the block and their order. */
 static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   const furrow_rowblock *block = &epoch_rows->block;
-  epoch_rows->at = 0;
-  epoch_rows->count = block->size;
-  epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
+  start_order(epoch_rows, block->size);
   if (!epoch_rows->ordered) return FURROW_OK;
   FW_TRY(reserve_order(epoch_rows, block->size, err));
   epoch_rows->count = 0;
@@ -248,9 +259,7 @@ static furrow_status choose_together(fw_epoch_rows *epoch_rows, furrow_error *er
   unsigned char *marks = NULL;
   void *gathered = NULL;
   size_t total;
-  epoch_rows->at = 0;
-  epoch_rows->count = all;
-  epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
+  start_order(epoch_rows, all);
   if (!epoch_rows->ordered) return FURROW_OK;
   furrow_status status = reserve_order(epoch_rows, all, err);
   if (status == FURROW_OK) status = mark_chosen(epoch_rows, &marks, err);
@@ -338,8 +347,7 @@ static furrow_status fill_own(fw_epoch_rows *epoch_rows, fw_batcher *batcher, si
   const uint64_t first = epoch_rows->first_row, size = epoch_rows->block.size;
   size_t n = 0;
   for (size_t position = 0; position < rows && epoch_rows->at < epoch_rows->count; position++) {
-    const uint64_t row = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
-    epoch_rows->at++;
+    const uint64_t row = take_next(epoch_rows);
     if (row < first || row - first >= size) continue;
     FW_TRY(add_row(epoch_rows, batcher, (size_t)(row - first), position, &number[n], err));
     n++;
@@ -358,9 +366,7 @@ furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows,
     if (epoch_rows->at == epoch_rows->count) {
       status = next_block(epoch_rows, err);
     } else {
-      const size_t i = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
-      epoch_rows->at++;
-      status = add_row(epoch_rows, batcher, i, 0, &number[n], err);
+      status = add_row(epoch_rows, batcher, take_next(epoch_rows), 0, &number[n], err);
       n++;
     }
   }

@@ -60,11 +60,11 @@ static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *e
 
 static furrow_status make_array(fw_local_ids *n, furrow_error *err) {
   const size_t range = (size_t)n->range;
-  furrow_status status = FW_ALLOC_ZERO(&n->own, 1, err);
-  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&n->own->latest, range, err);
-  if (status == FURROW_OK) fw_prefer_large_pages(n->own->latest, range * sizeof *n->own->latest);
+  FW_TRY(FW_ALLOC_ZERO(&n->own, 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&n->own->latest, range, err));
+  fw_prefer_large_pages(n->own->latest, range * sizeof *n->own->latest);
   n->array = n->own;
-  return status;
+  return FURROW_OK;
 }
 
 furrow_status fw_local_ids_init(fw_local_ids *n, uint64_t range, const fw_local_ids *beside, furrow_error *err) {

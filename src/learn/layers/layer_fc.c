@@ -191,10 +191,9 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
   for (size_t k = 0; k < self->part_count; k++) {
     const size_t from = self->parts[k], cols = net->nodes[from].width;
     const bool add = adds_gradient(net, self, k);
-    if (!REAL_NAME(fw_packed_backward)(net, self, pass, k, begin, end, add))
-      PRODUCT(nt)
-      (end - begin, cols, width, own->grad + begin * width, width, self->weight + first * width, width,
-       pass->tensors[from].grad + begin * cols, cols, add);
+    if (!REAL_NAME(fw_packed_backward)(net, self, pass, k, begin, end, add)) PRODUCT(nt)
+    (end - begin, cols, width, own->grad + begin * width, width, self->weight + first * width, width,
+     pass->tensors[from].grad + begin * cols, cols, add);
     first += cols;
   }
 }

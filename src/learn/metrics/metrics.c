@@ -142,8 +142,8 @@ static void add_classes(fw_tally *t, double label, double weight, fw_row_terms t
   add_class(t, (size_t)label, (size_t)terms.score, weight);
 }
 
-/* `two`: there are two classes. */
-static inline fw_row_terms find_terms(const fw_graph *graph, bool two, const double *out, double label) {
+fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
+  const bool two = fw_loss_has_two_classes(graph->loss);
   const double loss = fw_loss_value(graph, out, label);
   furrow_score score;
   if (!two && graph->loss != FW_LOSS_SOFTMAX) return (fw_row_terms){.loss = loss};
@@ -151,6 +151,7 @@ static inline fw_row_terms find_terms(const fw_graph *graph, bool two, const dou
   return (fw_row_terms){loss, two ? copysign(score.proba, score.label) : score.label};
 }
 
+/* `two`: there are two classes. */
 static inline void add_terms(fw_tally *t, bool two, const double *out, double label, double weight,
                              fw_row_terms terms) {
   t->sums[SUM_ROWS] += 1;
@@ -167,17 +168,12 @@ static inline void add_terms(fw_tally *t, bool two, const double *out, double la
   }
 }
 
-fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
-  return find_terms(graph, fw_loss_has_two_classes(graph->loss), out, label);
-}
-
 void fw_tally_add_terms(fw_tally *t, const double *out, double label, double weight, fw_row_terms terms) {
   add_terms(t, fw_loss_has_two_classes(t->loss), out, label, weight, terms);
 }
 
 void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  const bool two = fw_loss_has_two_classes(t->loss);
-  add_terms(t, two, out, label, weight, find_terms(t->graph, two, out, label));
+  fw_tally_add_terms(t, out, label, weight, fw_row_terms_of(t->graph, out, label));
 }
 
 /* Sums of two classes stay in registers, and nothing branches on a class: what is added to the other one is 0. */
