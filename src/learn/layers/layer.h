@@ -158,13 +158,10 @@ static inline bool sets_gradient(const real_net *net, const node *self, size_t k
   return net->nodes[inputs[k]].set_by == self->index;
 }
 
-/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The
- * backward pass: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed,
- * layer, step, row, unit). */
-void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
-                            size_t end, real *out);
-void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
-                                 size_t begin, size_t end, const real *out, real *grad);
+/* Applies the layer's activation to rows begin … end-1 of its output, in place (activation.c). The backward pass: its
+ * gradient becomes the one before the activation, from the outputs. Dropout draws by (seed, layer, step, row, unit). */
+void REAL_NAME(fw_activate)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
 
 /* Some columns of a dense layer's input; x points at row 0. */
 typedef struct dense_part {

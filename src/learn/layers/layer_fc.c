@@ -161,20 +161,16 @@ void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const rea
 
 /* ---- The layer ---- */
 
-static const tensor *input_of(const node *self, const real_pass *pass) {
-  return &pass->tensors[self->layer->inputs[0]];
-}
-
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  real *out = pass->tensors[self->index].out;
   if (REAL_NAME(fw_packed_forward)(net, self, pass, begin, end)) {
     if (self->layer->activation == FW_ACTIVATION_RELU) return;
   } else {
     if (self->reads_through != NO_LAYER)
       REAL_NAME(fw_concat_rows)(net, &net->nodes[self->reads_through], pass, begin, end);
-    REAL_NAME(fw_dense_forward)(self, input_of(self, pass)->out, begin, end, out);
+    REAL_NAME(fw_dense_forward)
+    (self, pass->tensors[self->layer->inputs[0]].out, begin, end, pass->tensors[self->index].out);
   }
-  REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, out);
+  REAL_NAME(fw_activate)(net, self, pass, begin, end);
 }
 
 /* Whether the k-th layer that this one reads has a gradient to add to. */
@@ -186,7 +182,7 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
   const tensor *own = &pass->tensors[self->index];
   const size_t width = self->width;
   size_t first = 0;
-  REAL_NAME(fw_activate_back)(net, self, pass, width, begin, end, own->out, own->grad);
+  REAL_NAME(fw_activate_back)(net, self, pass, begin, end);
   REAL_NAME(fw_pack_gradient)(self, pass, begin, end);
   for (size_t k = 0; k < self->part_count; k++) {
     const size_t from = self->parts[k], cols = net->nodes[from].width;

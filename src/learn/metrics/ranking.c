@@ -1,5 +1,5 @@
 /* learn/metrics/ranking.c: rows of two classes in the order of their scores. */
-#include "learn/metrics/ranking.h"
+#include "learn/metrics/metrics.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -523,18 +523,14 @@ static bool is_shown(size_t n, size_t all, size_t capacity) {
   return all <= capacity || n * capacity / all != (n - 1) * capacity / all;
 }
 
-static furrow_curve_point roc_point(totals above, totals all) {
-  return (furrow_curve_point){.x = above.negatives / all.negatives, .y = above.positives / all.positives};
-}
-
-static furrow_curve_point pr_point(totals above, totals all) {
-  return (furrow_curve_point){.x = above.positives / all.positives,
-                              .y = above.positives / (above.positives + above.negatives)};
+static furrow_curve_point curve_point(bool precision, totals above, totals all) {
+  const double recall = above.positives / all.positives;
+  if (precision) return (furrow_curve_point){.x = recall, .y = above.positives / (above.positives + above.negatives)};
+  return (furrow_curve_point){.x = above.negatives / all.negatives, .y = recall};
 }
 
 /* One point for each threshold at which rows become positive, from the highest on. */
-static size_t draw_curve(const fw_ranking *r, furrow_curve_point (*point)(totals above, totals all),
-                         furrow_curve_point *points, size_t capacity) {
+size_t fw_ranking_curve(const fw_ranking *r, bool precision, furrow_curve_point *points, size_t capacity) {
   const totals all = count_all(r);
   if (capacity == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
   totals above = {0};
@@ -543,16 +539,8 @@ static size_t draw_curve(const fw_ranking *r, furrow_curve_point (*point)(totals
   for (descent d = start_descent(r); next_tie(&d, &t);) {
     add_tie(&above, t);
     if (!is_shown(above.ties, all.ties, capacity)) continue;
-    points[n] = point(above, all);
+    points[n] = curve_point(precision, above, all);
     points[n++].threshold = probability(r, t.score);
   }
   return n;
-}
-
-size_t fw_ranking_roc(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
-  return draw_curve(ranking, roc_point, points, capacity);
-}
-
-size_t fw_ranking_pr(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
-  return draw_curve(ranking, pr_point, points, capacity);
 }
