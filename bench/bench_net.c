@@ -133,16 +133,16 @@ static void one_batch(fw_net *net, fw_pass *pass, fw_batcher *batcher, const uin
   }
   check(fw_batcher_finish(batcher, &batch, &err), &err);
   all->batch += lap(&at);
-  check(fw_net_begin(net, pass, batch, true, &err), &err);
+  check(net->ops->begin(net, pass, batch, true, &err), &err);
   all->begin += lap(&at);
   for (size_t row = 0; row < rows; row += ROWS_OF_A_TASK) {
     double part = 0;
-    fw_net_train(net, pass, &step, row, rows - row < ROWS_OF_A_TASK ? rows : row + ROWS_OF_A_TASK, &part);
+    net->ops->train(net, pass, &step, row, rows - row < ROWS_OF_A_TASK ? rows : row + ROWS_OF_A_TASK, &part);
     *loss += part;
   }
   all->rows += lap(&at);
-  const size_t tasks = fw_net_update_tasks(net, pass);
-  for (size_t task = 0; task < tasks; task++) fw_net_update(net, pass, &step, task);
+  const size_t tasks = net->ops->update_tasks(net, pass);
+  for (size_t task = 0; task < tasks; task++) net->ops->update(net, pass, &step, task);
   all->update += lap(&at);
 }
 
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
   check(fw_parameters_create(&parameters, &g.plan, &params, &err), &err);
   check(fw_net_create(&net, parameters, &err), &err);
   const double created = thread_seconds() - start;
-  check(fw_pass_create(&pass, net, &err), &err);
+  check(net->ops->create_pass(&pass, net, &err), &err);
   const bool fixed = strcmp(algorithm, "deepfm") == 0 || strcmp(algorithm, "pnn") == 0;
   const fw_batcher_params rules = {.range = FEATURES, .slots = fixed ? FIELDS : 0, .data = &g.plan.data};
   check(fw_batcher_create(&batcher, &rules, &err), &err);

@@ -139,9 +139,9 @@ static furrow_status ensure_capacity(evaluation *e, size_t count, furrow_error *
   const size_t users = count < USERS_AT_ONCE ? count : USERS_AT_ONCE;
   size_t results = 0;
   if (!fw_size_mul(users, e->params->k, &results)) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_alloc((void **)&e->results, results, sizeof *e->results, err));
-  FW_TRY(fw_alloc((void **)&e->hits, e->params->k, sizeof *e->hits, err));
-  return fw_alloc_zero((void **)&e->shown, e->r->items.count, sizeof *e->shown, err);
+  FW_TRY(FW_ALLOC(&e->results, results, err));
+  FW_TRY(FW_ALLOC(&e->hits, e->params->k, err));
+  return FW_ALLOC_ZERO(&e->shown, e->r->items.count, err);
 }
 
 furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender, const furrow_events *truth,

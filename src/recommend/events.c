@@ -94,8 +94,8 @@ static furrow_status scan(const reading *of, fw_table_source *source, void *cons
   void **pointers = NULL;
   furrow_parser_stats stats;
   furrow_parser_stats_init(&stats);
-  furrow_status status = fw_alloc_zero((void **)&readers, threads, sizeof *readers, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&pointers, threads, sizeof *pointers, err);
+  furrow_status status = FW_ALLOC_ZERO(&readers, threads, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&pointers, threads, err);
   for (uint32_t i = 0; status == FURROW_OK && i < threads; i++) {
     readers[i] = (log_reader){.of = of, .user = users[i]};
     pointers[i] = &readers[i];
@@ -164,7 +164,7 @@ typedef struct reader {
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
 static furrow_status add(uint64_t **list, size_t *count, size_t *capacity, uint64_t pair, furrow_error *err) {
-  FW_TRY(fw_grow((void **)list, capacity, *count + 1, sizeof **list, err));
+  FW_TRY(FW_GROW(list, capacity, *count + 1, err));
   (*list)[(*count)++] = pair;
   return FURROW_OK;
 }
@@ -201,10 +201,8 @@ static size_t drop_repeats(uint64_t *pairs, size_t count) {
 static furrow_status merge(gathered *all, reader *readers, uint32_t threads, furrow_error *err) {
   for (uint32_t t = 0; t < threads; t++) {
     const gathered *from = &readers[t].got;
-    FW_TRY(fw_grow((void **)&all->known, &all->known_capacity, all->known_count + from->known_count, sizeof *all->known,
-                   err));
-    FW_TRY(fw_grow((void **)&all->unknown, &all->unknown_capacity, all->unknown_count + from->unknown_count,
-                   sizeof *all->unknown, err));
+    FW_TRY(FW_GROW(&all->known, &all->known_capacity, all->known_count + from->known_count, err));
+    FW_TRY(FW_GROW(&all->unknown, &all->unknown_capacity, all->unknown_count + from->unknown_count, err));
     if (from->known_count > 0)
       memcpy(all->known + all->known_count, from->known, from->known_count * sizeof *from->known);
     if (from->unknown_count > 0)
@@ -222,9 +220,9 @@ static furrow_status merge(gathered *all, reader *readers, uint32_t threads, fur
 
 static furrow_status fill(furrow_events *events, const gathered *all, furrow_error *err) {
   const uint64_t users = events->user_count;
-  FW_TRY(fw_alloc_zero((void **)&events->offsets, users + 1, sizeof *events->offsets, err));
-  FW_TRY(fw_alloc_zero((void **)&events->unknown, users, sizeof *events->unknown, err));
-  FW_TRY(fw_alloc((void **)&events->items, all->known_count, sizeof *events->items, err));
+  FW_TRY(FW_ALLOC_ZERO(&events->offsets, users + 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&events->unknown, users, err));
+  FW_TRY(FW_ALLOC(&events->items, all->known_count, err));
   for (size_t i = 0; i < all->known_count; i++) {
     events->offsets[(all->known[i] >> 32) + 1]++;
     events->items[i] = (uint32_t)all->known[i];
@@ -246,7 +244,7 @@ static void clear_gathered(gathered *g) {
 static furrow_status read_log(const fw_event_log *log, reader *readers, furrow_events_info *info, furrow_error *err) {
   const uint32_t threads = log->params->threads;
   void **users = NULL;
-  FW_TRY(fw_alloc((void **)&users, threads, sizeof *users, err));
+  FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) {
     readers[i].r = log->r;
     users[i] = &readers[i];
@@ -260,7 +258,7 @@ static furrow_status read_all(furrow_events *events, const fw_event_log *log, fu
   const uint32_t threads = log->params->threads;
   reader *readers = NULL;
   gathered all = {0};
-  furrow_status status = fw_alloc_zero((void **)&readers, threads, sizeof *readers, err);
+  furrow_status status = FW_ALLOC_ZERO(&readers, threads, err);
   if (status == FURROW_OK) status = read_log(log, readers, &all.info, err);
   if (status == FURROW_OK) status = merge(&all, readers, threads, err);
   if (status == FURROW_OK) status = fill(events, &all, err);
@@ -279,7 +277,7 @@ furrow_status furrow_events_load(furrow_events **events, const furrow_recommende
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_events_params, err));
   used.threads = fw_event_log_threads(used.threads);
   if (recommender->users.count > UINT32_MAX) return fw_fail(err, FURROW_E_UNSUPPORTED, "the model has too many users");
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->user_count = recommender->users.count;
   const furrow_status status = read_all(made, &log, err);
   if (status == FURROW_OK)
@@ -313,7 +311,7 @@ uint64_t fw_events_unknown(const furrow_events *events, uint64_t user) {
 
 furrow_status fw_events_users(const furrow_events *events, uint64_t **users, size_t *count, furrow_error *err) {
   size_t n = 0;
-  FW_TRY(fw_alloc((void **)users, events->info.users, sizeof **users, err));
+  FW_TRY(FW_ALLOC(users, events->info.users, err));
   for (uint64_t u = 0; u < events->user_count; u++)
     if (fw_events_of(events, u).count > 0 || events->unknown[u] > 0) (*users)[n++] = u;
   *count = n;

@@ -31,7 +31,7 @@ void fw_item_index_clear(fw_item_index *index) {
 /* ---- Building ------------------------------------------------------------------------------------------- */
 
 static furrow_status pad(const fw_item_index *x, const float *vectors, size_t n, float **padded, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)padded, n, x->padded * sizeof **padded, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(padded, n, x->padded, err));
   for (size_t i = 0; i < n; i++) memcpy(*padded + i * x->padded, vectors + i * x->d, x->d * sizeof **padded);
   return FURROW_OK;
 }
@@ -74,7 +74,7 @@ static uint64_t digest_of(const fw_item_index *x) {
 
 static furrow_status path_of(char **path, const char *folder, const char *name, furrow_error *err) {
   const size_t size = strlen(folder) + NAME_BYTES;
-  FW_TRY(fw_alloc((void **)path, size, 1, err));
+  FW_TRY(FW_ALLOC(path, size, err));
   snprintf(*path, size, "%s/%s", folder, name);
   return FURROW_OK;
 }
@@ -255,8 +255,8 @@ furrow_status fw_item_index_tune(fw_item_index *index, const float *queries, siz
   trial t = {.n = k * MOST_FETCH};
   index->nprobe = 0;
   furrow_status status = pad(index, queries, count, &t.padded, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, count, t.n * sizeof *t.distances, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, count, t.n * sizeof *t.ids, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.distances, count, t.n, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.ids, count, t.n, err);
   for (uint64_t nprobe = LEAST_PROBES; status == FURROW_OK; nprobe += nprobe / 2) {
     const bool last = nprobe >= index->nlist;
     if (last) nprobe = index->nlist;
@@ -301,9 +301,9 @@ static furrow_status search_group(const fw_item_index *x, const fw_item_query *q
   furrow_search_params_init(&params);
   params.nprobe = x->nprobe;
   params.threads = 1;
-  furrow_status status = fw_alloc_zero((void **)&t.padded, count, x->padded * sizeof *t.padded, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, count, n * sizeof *t.distances, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, count, n * sizeof *t.ids, err);
+  furrow_status status = FW_ALLOC_ZERO_ROWS(&t.padded, count, x->padded, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.distances, count, n, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.ids, count, n, err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
     memcpy(t.padded + i * x->padded, query->queries + users[i] * x->d, x->d * sizeof *t.padded);
   if (status == FURROW_OK)

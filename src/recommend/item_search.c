@@ -90,7 +90,7 @@ static double length_of(const float *x, size_t d) {
 /* By what an item can score at most for a user of that length. */
 static furrow_status put_in_order(fw_item_search *s, double scale, furrow_error *err) {
   fw_scored *most = NULL;
-  FW_TRY(fw_alloc((void **)&most, s->n, sizeof *most, err));
+  FW_TRY(FW_ALLOC(&most, s->n, err));
   for (size_t i = 0; i < s->n; i++) {
     const float *x = s->vectors + i * s->d;
     most[i] = (fw_scored){.score = length_of(x, s->d - 1) * scale + x[s->d - 1], .item = (uint32_t)i};
@@ -121,9 +121,9 @@ static furrow_status make_block(fw_item_search *s, size_t b, float *gathered, fu
 static furrow_status fill(fw_item_search *s, double scale, furrow_error *err) {
   float *gathered = NULL;
   s->blocks = (s->n + BLOCK - 1) / BLOCK;
-  furrow_status status = fw_alloc((void **)&s->order, s->n, sizeof *s->order, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&s->block, s->blocks, sizeof *s->block, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&gathered, BLOCK, s->d * sizeof *gathered, err);
+  furrow_status status = FW_ALLOC(&s->order, s->n, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&s->block, s->blocks, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&gathered, BLOCK, s->d, err);
   if (status == FURROW_OK) status = put_in_order(s, scale, err);
   for (size_t b = 0; status == FURROW_OK && b < s->blocks; b++) status = make_block(s, b, gathered, err);
   fw_free(gathered);
@@ -134,7 +134,7 @@ furrow_status fw_item_search_create(fw_item_search **search, const float *vector
                                     furrow_error *err) {
   fw_item_search *made = NULL;
   if (n >= FW_NO_ITEM) return fw_fail(err, FURROW_E_RANGE, "%zu items are too many", n);
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->vectors = vectors;
   made->n = n;
   made->d = d;
@@ -238,7 +238,7 @@ furrow_status fw_item_search_run(const fw_item_search *search, const fw_item_que
                                  uint64_t *compared, furrow_error *err) {
   user_state users[FW_SEARCH_USERS];
   float *gathered = NULL;
-  FW_TRY(fw_alloc((void **)&gathered, FW_SEARCH_USERS, search->d * sizeof *gathered, err));
+  FW_TRY(FW_ALLOC_ROWS(&gathered, FW_SEARCH_USERS, search->d, err));
   for (size_t i = 0; i < query->count; i++) {
     const float *q = query->queries + i * search->d;
     users[i] = (user_state){.query = q,

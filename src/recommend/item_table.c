@@ -53,8 +53,8 @@ static furrow_status open_table(fw_table **table, const fw_table_source *source,
                                 const char *const *columns, size_t count, const char *uri, furrow_error *err) {
   const char **names = NULL;
   bool *absent = NULL;
-  furrow_status status = fw_alloc((void **)&names, count + 1, sizeof *names, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&absent, count + 1, sizeof *absent, err);
+  furrow_status status = FW_ALLOC(&names, count + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&absent, count + 1, err);
   if (status == FURROW_OK) {
     names[0] = r->items.column;
     for (size_t i = 0; i < count; i++) names[i + 1] = columns[i];
@@ -91,7 +91,7 @@ static furrow_status read_all(furrow_item_table *to, const furrow_recommender *r
 static furrow_status make(furrow_item_table *made, const furrow_recommender *r, furrow_error *err) {
   size_t cells = 0;
   if (!fw_size_mul(r->items.count, made->columns, &cells)) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_alloc((void **)&made->cells, cells, sizeof *made->cells, err));
+  FW_TRY(FW_ALLOC(&made->cells, cells, err));
   for (size_t i = 0; i < cells; i++) made->cells[i] = NO_CELL;
   return FURROW_OK;
 }
@@ -100,7 +100,7 @@ furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_rec
                                      const char *const *columns, size_t count, furrow_error *err) {
   furrow_item_table *made = NULL;
   if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "no column of the table of items is wanted");
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->columns = count;
   made->items = recommender->items.count;
   furrow_status status = make(made, recommender, err);

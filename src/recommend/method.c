@@ -42,8 +42,8 @@ static furrow_status take_sample(const furrow_recommender *r, sample *s, size_t 
   uint64_t compared = 0;
   s->count = r->users.count < SAMPLE ? r->users.count : SAMPLE;
   s->k = k < r->items.count ? k : r->items.count;
-  FW_TRY(fw_alloc((void **)&s->queries, s->count, r->d * sizeof *s->queries, err));
-  FW_TRY(fw_alloc((void **)&s->truth, s->count, s->k * sizeof *s->truth, err));
+  FW_TRY(FW_ALLOC_ROWS(&s->queries, s->count, r->d, err));
+  FW_TRY(FW_ALLOC_ROWS(&s->truth, s->count, s->k, err));
   FW_TRY(sample_queries(r, s, err));
   for (size_t first = 0; first < s->count; first += FW_SEARCH_USERS) {
     const fw_item_query query = {.queries = s->queries + first * r->d,

@@ -86,7 +86,7 @@ static furrow_status add_users(const furrow_recommender *r, prior *p, size_t cou
   furrow_rowblock block;
   float *query = NULL;
   furrow_status status = fw_recommender_make_rows(r, &rows, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&query, r->d, sizeof *query, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&query, r->d, err);
   for (uint64_t i = 0; status == FURROW_OK && i < count; i++)
     status = fw_recommender_push_user(r, i * (r->users.count / count), rows, err);
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
@@ -110,9 +110,9 @@ static void find_centre(const furrow_recommender *r, prior *p) {
 static furrow_status make_prior(const furrow_recommender *r, prior *p, furrow_error *err) {
   const size_t count = r->users.count < PRIOR_USERS ? r->users.count : PRIOR_USERS;
   *p = (prior){.loss = loss_of(r), .size = r->d};
-  FW_TRY(fw_alloc_zero((void **)&p->mean, p->size, sizeof *p->mean, err));
-  FW_TRY(fw_alloc_zero((void **)&p->precision, p->size, sizeof *p->precision, err));
-  FW_TRY(fw_alloc_zero((void **)&p->centre, p->size, sizeof *p->centre, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->mean, p->size, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->precision, p->size, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->centre, p->size, err));
   FW_TRY(furrow_scorer_bias(r->scorer, &p->bias, err));
   FW_TRY(add_users(r, p, count, p->precision, err));
   for (size_t j = 0; j < p->size; j++) {
@@ -217,7 +217,7 @@ static furrow_status fold_user(const furrow_recommender *r, const prior *p, cons
                                float *query, double *level, furrow_error *err) {
   const size_t n = p->size;
   double *memory = NULL;
-  FW_TRY(fw_alloc((void **)&memory, n * n + 3 * n, sizeof *memory, err));
+  FW_TRY(FW_ALLOC(&memory, n * n + 3 * n, err));
   const fold f = {.r = r,
                   .p = p,
                   .events = events,
@@ -275,7 +275,7 @@ static furrow_status take_event(void *user, const fw_table_cell *who, const fw_t
     return FURROW_OK;
   }
   const fw_data_conf *data = &of->r->scorer->plan->data;
-  FW_TRY(fw_grow((void **)&to->events, &to->event_capacity, to->event_count + 1, sizeof *to->events, err));
+  FW_TRY(FW_GROW(&to->events, &to->event_capacity, to->event_count + 1, err));
   to->events[to->event_count] = (event){.name = to->names.size,
                                         .order = to->event_count,
                                         .item = (uint32_t)number,
@@ -308,7 +308,7 @@ static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
     const event *e = &to->events[i], *before = kept ? &to->events[kept - 1] : NULL;
     const bool same = before && strcmp(to->names.bytes + before->name, to->names.bytes + e->name) == 0;
     if (!same) {
-      FW_TRY(fw_grow((void **)&to->users, &to->capacity, to->count + 1, sizeof *to->users, err));
+      FW_TRY(FW_GROW(&to->users, &to->capacity, to->count + 1, err));
       to->users[to->count++] = (newcomer){.first = kept, .order = e->order};
     }
     newcomer *user = &to->users[to->count - 1];
@@ -326,9 +326,9 @@ static furrow_status fold_all(const furrow_recommender *r, furrow_new_users *to,
   prior p = {0};
   fw_pool *pool = NULL;
   folding f = {.r = r, .p = &p, .users = to};
-  furrow_status status = fw_alloc((void **)&to->queries, to->count, r->d * sizeof *to->queries, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&to->levels, to->count, sizeof *to->levels, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&to->items, to->event_count, sizeof *to->items, err);
+  furrow_status status = FW_ALLOC_ROWS(&to->queries, to->count, r->d, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&to->levels, to->count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&to->items, to->event_count, err);
   for (size_t i = 0; status == FURROW_OK && i < to->event_count; i++) to->items[i] = to->events[i].item;
   if (status == FURROW_OK) status = make_prior(r, &p, err);
   if (status == FURROW_OK) status = fw_parallel_start(&pool, threads, err);
@@ -363,7 +363,7 @@ furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recom
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_events_params, err));
   if (recommender->kind != FW_VECTORS_ALL || recommender->d < 2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "new users by their events need a factorization machine (fm)");
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   const furrow_status status = load(made, recommender, uri, &used, err);
   if (status == FURROW_OK)
     *users = made;
@@ -419,7 +419,7 @@ static furrow_status search_part(void *context, size_t first, size_t count, furr
   fw_item_set seen[FW_SEARCH_USERS];
   fw_scored *found = NULL;
   uint64_t compared = 0;
-  FW_TRY(fw_alloc((void **)&found, count, k * sizeof *found, err));
+  FW_TRY(FW_ALLOC_ROWS(&found, count, k, err));
   for (size_t i = 0; i < count; i++) {
     const newcomer *user = &s->users->users[first + i];
     seen[i] = (fw_item_set){.items = s->users->items + user->first, .count = user->count};

@@ -27,9 +27,9 @@ typedef struct row_joiner {
 
 static furrow_status ensure_capacity(row_joiner *joiner, size_t count, furrow_error *err) {
   if (count <= joiner->capacity) return FURROW_OK;
-  FW_TRY(fw_realloc((void **)&joiner->fields, count, sizeof *joiner->fields, err));
-  FW_TRY(fw_realloc((void **)&joiner->indices, count, sizeof *joiner->indices, err));
-  FW_TRY(fw_realloc((void **)&joiner->values, count, sizeof *joiner->values, err));
+  FW_TRY(FW_REALLOC(&joiner->fields, count, err));
+  FW_TRY(FW_REALLOC(&joiner->indices, count, err));
+  FW_TRY(FW_REALLOC(&joiner->values, count, err));
   joiner->capacity = count;
   return FURROW_OK;
 }
@@ -185,11 +185,11 @@ static furrow_status fill_worker(worker *w, const job *j, furrow_error *err) {
   FW_TRY(furrow_scorer_scratch_create(&w->scratch, j->r->scorer, err));
   FW_TRY(fw_recommender_make_rows(j->r, &w->users, err));
   FW_TRY(fw_recommender_make_rows(j->r, &w->rows, err));
-  FW_TRY(fw_alloc((void **)&w->queries, FW_SEARCH_USERS, (j->r->d + 1) * sizeof *w->queries, err));
-  FW_TRY(fw_alloc_zero((void **)&w->seen, FW_SEARCH_USERS, sizeof *w->seen, err));
-  FW_TRY(fw_alloc((void **)&w->found, FW_SEARCH_USERS, j->wanted * sizeof *w->found, err));
-  FW_TRY(fw_alloc((void **)&w->scores, ROWS_AT_ONCE, sizeof *w->scores, err));
-  return fw_alloc((void **)&w->items, ROWS_AT_ONCE, sizeof *w->items, err);
+  FW_TRY(FW_ALLOC_ROWS(&w->queries, FW_SEARCH_USERS, j->r->d + 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&w->seen, FW_SEARCH_USERS, err));
+  FW_TRY(FW_ALLOC_ROWS(&w->found, FW_SEARCH_USERS, j->wanted, err));
+  FW_TRY(FW_ALLOC(&w->scores, ROWS_AT_ONCE, err));
+  return FW_ALLOC(&w->items, ROWS_AT_ONCE, err);
 }
 
 static furrow_status take_worker(job *j, worker **taken, furrow_error *err) {
@@ -199,7 +199,7 @@ static furrow_status take_worker(job *j, worker **taken, furrow_error *err) {
   pthread_mutex_unlock(&j->lock);
   furrow_status status = FURROW_OK;
   if (!w) {
-    status = fw_alloc_zero((void **)&w, 1, sizeof *w, err);
+    status = FW_ALLOC_ZERO(&w, 1, err);
     if (status == FURROW_OK) status = fill_worker(w, j, err);
   }
   if (status == FURROW_OK)
@@ -340,7 +340,7 @@ static furrow_status run_part(void *context, size_t first, size_t count, furrow_
   fw_scored *heap = NULL;
   furrow_status status = take_worker(j, &w, err);
   if (status != FURROW_OK) return status;
-  status = fw_alloc((void **)&heap, j->params->k, sizeof *heap, err);
+  status = FW_ALLOC(&heap, j->params->k, err);
   if (status == FURROW_OK) status = run_users(j, w, first, count, heap, err);
   fw_free(heap);
   if (status == FURROW_OK)
@@ -459,7 +459,7 @@ furrow_status furrow_recommender_similar(const furrow_recommender *recommender, 
     return fw_fail(err, FURROW_E_UNSUPPORTED, "the vector of the item %s is 0: nothing is similar to it",
                    furrow_recommender_item_name(recommender, item));
   best.k = used.k;
-  FW_TRY(fw_alloc((void **)&best.heap, used.k, sizeof *best.heap, err));
+  FW_TRY(FW_ALLOC(&best.heap, used.k, err));
   offer_similar(recommender, item, used.allowed, &best);
   write_results(&best, results);
   fw_free(best.heap);

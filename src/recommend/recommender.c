@@ -23,8 +23,8 @@ static furrow_status copy_names(fw_entries *names, const furrow_encoder *encoder
     FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
     bytes += feature.length + 1;
   }
-  FW_TRY(fw_alloc((void **)&names->text, bytes, 1, err));
-  FW_TRY(fw_alloc((void **)&names->offsets, names->count, sizeof *names->offsets, err));
+  FW_TRY(FW_ALLOC(&names->text, bytes, err));
+  FW_TRY(FW_ALLOC(&names->offsets, names->count, err));
   for (uint64_t i = 0; i < names->count; i++) {
     FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
     names->offsets[i] = at;
@@ -227,7 +227,7 @@ static furrow_status find_scale(const furrow_recommender *r, double *scale, furr
   const uint64_t count = r->users.count < SCALE_USERS ? r->users.count : SCALE_USERS;
   double sum = 0;
   furrow_status status = fw_recommender_make_rows(r, &rows, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&vector, r->d, sizeof *vector, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&vector, r->d, err);
   for (uint64_t i = 0; status == FURROW_OK && i < count; i++)
     status = fw_recommender_push_user(r, i * (r->users.count / count), rows, err);
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
@@ -249,7 +249,7 @@ static furrow_status make_vectors(furrow_recommender *r, furrow_error *err) {
   find_kind(r);
   r->method = r->kind == FW_VECTORS_NONE ? FURROW_RECOMMEND_EXACT : FURROW_RECOMMEND_VECTORS;
   if (r->kind == FW_VECTORS_NONE) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&r->vectors, n, r->d * sizeof *r->vectors, err));
+  FW_TRY(FW_ALLOC_ROWS(&r->vectors, n, r->d, err));
   for (size_t i = 0; i < n; i++) {
     const furrow_row row = furrow_rowblock_row(&r->block, i);
     FW_TRY(item_vector(r, &row, r->vectors + i * r->d, err));
@@ -310,7 +310,7 @@ furrow_status furrow_recommender_open(furrow_recommender **recommender, const ch
   furrow_recommender *made = NULL;
   furrow_recommender_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   const furrow_status status = load(made, model, &used, err);
   if (status == FURROW_OK)
     *recommender = made;

@@ -237,7 +237,7 @@ static inline furrow_status net_create(fw_net **net, const fw_plan *plan, const 
 }
 
 static inline void net_free(fw_net *net) {
-  fw_parameters *parameters = net ? fw_net_parameters(net) : NULL;
+  fw_parameters *parameters = net ? net->parameters : NULL;
   fw_net_free(net);
   fw_parameters_free(parameters);
 }
@@ -252,7 +252,7 @@ static inline fw_net *net_make(const made_plan *made, uint64_t seed) {
 
 static inline fw_pass *pass_make(const fw_net *net) {
   fw_pass *pass = NULL;
-  assert_int_equal(fw_pass_create(&pass, net, NULL), FURROW_OK);
+  assert_int_equal(net->ops->create_pass(&pass, net, NULL), FURROW_OK);
   return pass;
 }
 
@@ -262,7 +262,7 @@ static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_minibat
   double sum = 0;
   for (size_t row = 0; row < batch->rows; row += piece) {
     double part = 0;
-    fw_net_train(net, pass, step, row, batch->rows - row < piece ? batch->rows : row + piece, &part);
+    net->ops->train(net, pass, step, row, batch->rows - row < piece ? batch->rows : row + piece, &part);
     sum += part;
   }
   return sum / (double)batch->rows;
@@ -271,12 +271,12 @@ static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_minibat
 /* One update; returns the mean loss before it. */
 static inline double net_step(fw_net *net, fw_pass *pass, const fw_minibatch *batch, const fw_step *step) {
   furrow_error error = {0};
-  assert_int_equal(fw_net_begin(net, pass, batch, true, &error), FURROW_OK);
+  assert_int_equal(net->ops->begin(net, pass, batch, true, &error), FURROW_OK);
   const double loss = net_rows(net, pass, batch, step, batch->rows);
-  const size_t sums = fw_net_sum_tasks(net, pass);
-  for (size_t task = sums; task-- > 0;) fw_net_sum(net, pass, task);
-  const size_t tasks = fw_net_update_tasks(net, pass);
-  for (size_t task = 0; task < tasks; task++) fw_net_update(net, pass, step, task);
+  const size_t sums = net->ops->sum_tasks(pass);
+  for (size_t task = sums; task-- > 0;) net->ops->sum(net, pass, task);
+  const size_t tasks = net->ops->update_tasks(net, pass);
+  for (size_t task = 0; task < tasks; task++) net->ops->update(net, pass, step, task);
   return loss;
 }
 

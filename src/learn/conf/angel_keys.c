@@ -118,11 +118,9 @@ static const char *find_in(const char *list, const char *name) {
 }
 
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model, furrow_error *err) {
-  void *memory = conf->ignored;
   for (size_t i = 0; i < conf->ignored_count; i++)
     if (strcmp(conf->ignored[i].key, key) == 0) return FURROW_OK;
-  FW_TRY(fw_grow(&memory, &conf->ignored_capacity, conf->ignored_count + 1, sizeof *conf->ignored, err));
-  conf->ignored = memory;
+  FW_TRY(FW_GROW(&conf->ignored, &conf->ignored_capacity, conf->ignored_count + 1, err));
   conf->ignored[conf->ignored_count++] = (fw_ignored_key){key, changes_model};
   return FURROW_OK;
 }

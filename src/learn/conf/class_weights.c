@@ -42,12 +42,10 @@ static const char *read_factors(const char *text, double *factors, size_t count)
 furrow_status fw_class_weights_parse(fw_class_weights *weights, const char *text, furrow_error *err) {
   fw_class_weights made = {.balanced = strcmp(text, "balanced") == 0};
   if (!made.balanced && strcmp(text, "none") != 0) {
-    void *factors;
     made.count = 1;
     for (const char *s = text; *s; s++) made.count += *s == ',';
     if (made.count < 2) return refuse(text, "not none, balanced or a list", err);
-    FW_TRY(fw_alloc(&factors, made.count, sizeof *made.factors, err));
-    made.factors = factors;
+    FW_TRY(FW_ALLOC(&made.factors, made.count, err));
     const char *wrong = read_factors(text, made.factors, made.count);
     if (wrong) {
       fw_class_weights_clear(&made);

@@ -10,10 +10,7 @@
 /* ---- Life ---- */
 
 furrow_status furrow_learn_conf_create(furrow_learn_conf **conf, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_learn_conf), err));
-  *conf = memory;
-  return FURROW_OK;
+  return FW_ALLOC_ZERO(conf, 1, err);
 }
 
 static void free_values(fw_value values[FW_KEYS]) {
@@ -186,9 +183,7 @@ const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key
 /* ---- Graphs before they are resolved ---- */
 
 furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err));
-  *graph = memory;
+  FW_TRY(FW_ALLOC_ZERO(graph, 1, err));
   (*graph)->users = 1;
   return FURROW_OK;
 }
@@ -201,11 +196,11 @@ void fw_graph_spec_release(fw_graph_spec *graph) {
 }
 
 furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(arena, &memory, n + 1, 1, err));
-  memcpy(memory, text, n);
-  ((char *)memory)[n] = 0;
-  *copy = memory;
+  char *made = NULL;
+  FW_TRY(FW_ARENA_TAKE(arena, &made, n + 1, err));
+  memcpy(made, text, n);
+  made[n] = 0;
+  *copy = made;
   return FURROW_OK;
 }
 

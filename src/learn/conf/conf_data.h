@@ -373,17 +373,6 @@ typedef struct fw_conf_json {
 furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_conf_json_clear(fw_conf_json *spec);
-/* An array of layers, or an object of them by name (conf_json_layers.c). */
-furrow_status fw_json_layers(furrow_json *json, fw_graph_spec **graph, furrow_error *err) FURROW_MUST_USE;
-/* Each is a name, or an object with the name as `type`. */
-furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_json_loss(furrow_json *json, fw_loss_spec *spec, furrow_error *err) FURROW_MUST_USE;
-/* A string without blanks around it, as Angel takes them. */
-furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_error *err) FURROW_MUST_USE;
-/* E_FORMAT: `whose` keys (Angel's or Furrow's) do not include the member that has just begun. */
-furrow_status fw_json_refuse(furrow_json *json, furrow_json_text member, const char *whose, const char *const *known,
-                             size_t count, furrow_error *err) FURROW_MUST_USE;
 
 /* One of Angel's keys that was set and means nothing here. */
 typedef struct fw_ignored_key {

@@ -207,12 +207,10 @@ static furrow_status parse_list(fw_value_kind kind, const char *text, size_t siz
 furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,
                                 size_t *count, furrow_error *err) {
   const char *at = fw_conf_value(conf, key).text, *end = at + strlen(at);
-  void *taken = NULL;
   size_t n = 1;
   if (at == end) return FURROW_OK;
   for (const char *comma = at; (comma = strchr(comma, ',')); comma++) n++;
-  FW_TRY(fw_arena_take(arena, &taken, n, sizeof **elements, err));
-  *elements = taken;
+  FW_TRY(FW_ARENA_TAKE(arena, elements, n, err));
   *count = n;
   for (size_t i = 0; i < n; i++) at = read_element(fw_key_kind(key), at, end, &(*elements)[i]) + 1;
   return FURROW_OK;
@@ -222,9 +220,9 @@ furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_ar
 
 static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
                                 furrow_error *err) {
-  furrow_status status = fw_name_find(names, text, size, &value->integer, err);
-  if (status == FURROW_OK) value->text = names->names[value->integer];
-  return status;
+  FW_TRY(fw_name_find(names, text, size, &value->integer, err));
+  value->text = names->names[value->integer];
+  return FURROW_OK;
 }
 
 /* angel-adagrad keeps its own text: AdaGrad may mean the published one (fw_train_conf). */

@@ -531,9 +531,8 @@ static furrow_status resolve(plan_memory *memory, const furrow_learn_conf *conf,
 }
 
 furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) {
-  void *taken = NULL;
-  FW_TRY(fw_alloc_zero(&taken, 1, sizeof(plan_memory), err));
-  plan_memory *memory = taken;
+  plan_memory *memory = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&memory, 1, err));
   memory->plan.memory = memory;
   furrow_status status = resolve(memory, conf, err);
   if (status == FURROW_OK)

@@ -73,13 +73,6 @@ static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_lay
   return add_layer(r, spec, layer);
 }
 
-static furrow_status take_numbers(const resolver *r, size_t count, size_t **numbers) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(r->arena, &memory, count, sizeof **numbers, r->err));
-  *numbers = memory;
-  return FURROW_OK;
-}
-
 /* ---- Optimizers, activations, losses ---- */
 
 /* A number: the key that was set, else what the file says, else the default. */
@@ -244,7 +237,7 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
       return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
     if (k > 0) {
-      FW_TRY(take_numbers(r, 1, &previous));
+      FW_TRY(FW_ARENA_TAKE(r->arena, &previous, 1, r->err));
       *previous = r->graph->count - 1;
       layer->inputs = previous;
     }
@@ -339,7 +332,7 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
 
 static furrow_status build(resolver *r, const fw_layer_spec *spec) {
   size_t *inputs = NULL;
-  FW_TRY(take_numbers(r, spec->input_count, &inputs));
+  FW_TRY(FW_ARENA_TAKE(r->arena, &inputs, spec->input_count, r->err));
   for (size_t k = 0; k < spec->input_count; k++) inputs[k] = r->built[find_layer(r->spec, spec->inputs[k])];
   fw_layer layer = {
       .name = spec->name, .type = spec->type, .input_count = spec->input_count, .inputs = inputs, .stack_size = 1};
@@ -406,13 +399,11 @@ static furrow_status check_all_used(const resolver *r) {
 }
 
 static furrow_status start(resolver *r) {
-  void *layers = NULL;
   size_t most = 0;
   for (size_t i = 0; i < r->spec->count; i++) most += r->spec->layers[i].fc_count ? r->spec->layers[i].fc_count : 1;
   if (most > FW_LAYERS_MAX) most = FW_LAYERS_MAX;
-  FW_TRY(fw_arena_take(r->arena, &layers, most, sizeof *r->graph->layers, r->err));
-  FW_TRY(take_numbers(r, r->spec->count, &r->built));
-  r->graph->layers = layers;
+  FW_TRY(FW_ARENA_TAKE(r->arena, &r->graph->layers, most, r->err));
+  FW_TRY(FW_ARENA_TAKE(r->arena, &r->built, r->spec->count, r->err));
   r->graph->count = 0;
   for (size_t i = 0; i < r->spec->count; i++) r->built[i] = NOT_YET;
   return FURROW_OK;

@@ -50,11 +50,8 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
 static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
-  void *layers = b->graph->layers;
-  if (b->status == FURROW_OK)
-    b->status = fw_grow(&layers, &b->capacity, b->graph->count + 1, sizeof *b->graph->layers, b->err);
+  if (b->status == FURROW_OK) b->status = FW_GROW(&b->graph->layers, &b->capacity, b->graph->count + 1, b->err);
   if (b->status != FURROW_OK) return NULL;
-  b->graph->layers = layers;
   const char **kept = take(b, 3, sizeof *kept);
   if (!kept) return NULL;
   memcpy(kept, inputs, sizeof inputs);
@@ -207,9 +204,9 @@ static void build_softmax(builder *b) {
 
 static void build_mlr(builder *b) {
   const fw_layer_spec *json = from_json_without(b, FW_LAYER_INPUT, FW_KEY_MLR_RANK);
-  const int64_t rank = json ? json->width : integer(b, FW_KEY_MLR_RANK);
-  add_input(b, "sigmoid_layer", rank, FW_ACTIVATION_SIGMOID);
-  add_input(b, "softmax_layer", rank, FW_ACTIVATION_SOFTMAX);
+  const int64_t regions = json ? json->width : integer(b, FW_KEY_MLR_RANK);
+  add_input(b, "sigmoid_layer", regions, FW_ACTIVATION_SIGMOID);
+  add_input(b, "softmax_layer", regions, FW_ACTIVATION_SOFTMAX);
   add(b, FW_LAYER_DOT_POOLING, "dotpooling_layer", "sigmoid_layer", "softmax_layer", NULL);
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
@@ -229,10 +226,10 @@ static void build_fm(builder *b) {
   finish_sum(b, "innerSumPooling", NULL);
 }
 
-/* Each feature has a vector of `rank` numbers for each field. Angel has no such class, but its formats hold the
+/* Each feature has a vector of `factors` numbers for each field. Angel has no such class, but its formats hold the
  * matrices. */
 static void build_ffm(builder *b) {
-  const int64_t given = integer(b, FW_KEY_FIELDS), rank = integer(b, FW_KEY_RANK);
+  const int64_t given = integer(b, FW_KEY_FIELDS), factors = integer(b, FW_KEY_RANK);
   const int64_t fields = given < 1 && fw_conf_recommends(b->conf) ? 2 : given; /* until the data has been seen */
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   fw_layer_spec *embedding = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
@@ -241,13 +238,13 @@ static void build_ffm(builder *b) {
     b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "ffm needs the number of fields: set fields (data/numfield)");
     return;
   }
-  if (rank > FW_WIDTH_MAX / fields / fields) {
+  if (factors > FW_WIDTH_MAX / fields / fields) {
     b->status =
         fw_fail(b->err, FURROW_E_ARGUMENT, "%lld fields with %lld vectors of %lld numbers each are more than %d",
-                (long long)fields, (long long)fields, (long long)rank, FW_WIDTH_MAX);
+                (long long)fields, (long long)fields, (long long)factors, FW_WIDTH_MAX);
     return;
   }
-  embedding->factors = fields * rank;
+  embedding->factors = fields * factors;
   embedding->has_width = true;
   embedding->width = fields * embedding->factors;
   add(b, FW_LAYER_FIELD_AWARE, "fieldAwareCross", "embedding", NULL, NULL);

@@ -7,19 +7,14 @@
 #include "base/error.h"
 #include "learn/conf/conf_data.h"
 
-#define FURROW_X(name, text, family) text,
+#define FIRST(text, ...) text
+#define FURROW_X(name, ...) FIRST(__VA_ARGS__, ),
 static const char *const layer_types[] = {FW_LAYER_TYPES(FURROW_X)};
-#undef FURROW_X
-#define FURROW_X(name, text) text,
 static const char *const activations[] = {FW_ACTIVATIONS(FURROW_X)};
 static const char *const losses[] = {FW_LOSSES(FURROW_X)};
 static const char *const decays[] = {FW_DECAYS(FURROW_X)};
 static const char *const labels[] = {FW_LABEL_TRANSFORMS(FURROW_X)};
-#undef FURROW_X
-#define FURROW_X(name, text, loss) text,
 static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
-#undef FURROW_X
-#define FURROW_X(name, text, state) text,
 static const char *const optimizers[] = {FW_OPTIMIZERS(FURROW_X)};
 #undef FURROW_X
 

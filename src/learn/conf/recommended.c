@@ -21,14 +21,12 @@ static const recommendation of_graphs[] = {
     {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}, {FW_KEYS, NULL}};
 
 /* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
-static const recommendation of_linear[] = {{FW_KEY_SOLVER, "lbfgs"},
-                                           {FW_KEY_OPTIMIZER, "FTRL"},
-                                           {FW_KEY_INPUT_OPTIMIZER, "FTRL"},
-                                           {FW_KEY_L2, "auto"},
-                                           {FW_KEYS, NULL}};
-
-static const recommendation of_svm[] = {
+static const recommendation of_linear[] = {
     {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
+
+/* Losses that are smooth as well. Of fm: where numbers are predicted; it learns two classes by steps unless the key is
+ * set. */
+static const recommendation of_smooth[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
 static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_PATIENCE, "4"},
@@ -46,9 +44,6 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
 
 /* Products of small vectors are too small for its fc layers to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}, {FW_KEYS, NULL}};
-
-/* Where numbers are predicted; two classes are learned by steps unless it is set. */
-static const recommendation of_fm[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
 /* Regions that begin alike would stay so. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}, {FW_KEYS, NULL}};
@@ -108,11 +103,10 @@ static const char *of_graph(const char *algorithm, fw_key key) {
   static const struct {
     const char *algorithm;              /* NULL: all others */
     const recommendation *own, *others; /* the second where the first has none */
-  } algorithms[] = {{"lr", of_linear, of_graphs},     {"linear", of_linear, of_graphs},
-                    {"robust", of_linear, of_graphs}, {"softmax", of_linear, of_graphs},
-                    {"svm", of_svm, of_graphs},       {"nfm", of_nfm, of_nets},
-                    {"fm", of_fm, of_nets},           {"mlr", of_mlr, of_nets},
-                    {NULL, of_nets, of_graphs}};
+  } algorithms[] = {
+      {"lr", of_smooth, of_linear},      {"linear", of_smooth, of_linear}, {"robust", of_smooth, of_linear},
+      {"softmax", of_smooth, of_linear}, {"svm", of_linear, of_graphs},    {"nfm", of_nfm, of_nets},
+      {"fm", of_smooth, of_nets},        {"mlr", of_mlr, of_nets},         {NULL, of_nets, of_graphs}};
   size_t i = 0;
   while (algorithms[i].algorithm && strcmp(algorithms[i].algorithm, algorithm) != 0) i++;
   const char *text = find(algorithms[i].own, key);

@@ -29,10 +29,14 @@ static void clear_record(const void *context, uint64_t key, void *record) {
   memset(record, 0, sizeof(feature_facts));
 }
 
+static furrow_status create_records(fw_features **features, furrow_error *err) {
+  return fw_features_create(features, &(fw_features_params){.bytes = sizeof(feature_facts), .first = clear_record},
+                            err);
+}
+
 furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) {
   *facts = (fw_data_facts){.whole_labels = true, .shortest = SIZE_MAX};
-  const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
-  return values ? fw_features_create(&facts->features, &params, err) : FURROW_OK;
+  return values ? create_records(&facts->features, err) : FURROW_OK;
 }
 
 void fw_data_facts_clear(fw_data_facts *facts) {
@@ -168,7 +172,8 @@ static void add_rows(fw_data_facts *facts, const furrow_rowblock *block, bool in
   }
 }
 
-furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
+furrow_status fw_data_facts_add(void *data_facts, const furrow_rowblock *block, furrow_error *err) {
+  fw_data_facts *facts = data_facts;
   value_pass values = {.features = facts->features, .row = facts->rows, .parts = 1};
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -179,13 +184,7 @@ furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *blo
   return FURROW_OK;
 }
 
-/* ---- Samples, of one process ---- */
-
-static furrow_status take_facts(void *user, const furrow_rowblock *block, furrow_error *err) {
-  return fw_data_facts_add(user, block, err);
-}
-
-/* ---- Samples, of many ----
+/* ---- Samples of several ranks ----
  *
  * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and gives the facts
  * to the next. What does not depend on it, of rows in memory, all find at the same time. Facts of features, of which
@@ -265,8 +264,7 @@ static furrow_status get_features(const fw_features *features, fw_buffer *to, fu
 /* Adds this rank's rows to the facts of a class that came from the rank before. */
 static furrow_status add_class(fw_samples *samples, value_pass pass, const void *came, size_t bytes, fw_buffer *to,
                                furrow_error *err) {
-  const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
-  furrow_status status = fw_features_create(&pass.features, &params, err);
+  furrow_status status = create_records(&pass.features, err);
   if (status == FURROW_OK) status = put_features(pass.features, came, bytes, err);
   if (status == FURROW_OK) status = fw_samples_visit(samples, take_values, &pass, err);
   if (status == FURROW_OK) status = get_features(pass.features, to, err);
@@ -278,7 +276,7 @@ static furrow_status add_class(fw_samples *samples, value_pass pass, const void 
 static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, void **came, size_t *bytes,
                              furrow_error *err) {
   size_t *sizes = NULL;
-  furrow_status status = fw_alloc_zero((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
+  furrow_status status = FW_ALLOC_ZERO_ROWS(&sizes, comm->ranks, 2, err);
   status = fw_comm_all_ok(comm, status, err);
   if (status == FURROW_OK) {
     size_t *received = sizes + comm->ranks;
@@ -332,7 +330,7 @@ furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool
   uint64_t some = values && (!all || fw_block_has_values(all));
   FW_TRY(fw_comm_max_u64(comm, &some, 1, err));
   FW_TRY(fw_comm_all_ok(comm, fw_data_facts_init(facts, some, err), err));
-  if (comm->ranks == 1) return fw_samples_visit(samples, take_facts, facts, err);
+  if (comm->ranks == 1) return fw_samples_visit(samples, fw_data_facts_add, facts, err);
   FW_TRY(add_by_rank(facts, samples, err));
   return facts->features ? add_values(facts, samples, err) : FURROW_OK;
 }

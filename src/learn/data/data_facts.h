@@ -5,9 +5,9 @@
 
 #include "furrow/rows.h"
 #include "learn/data/epoch_rows.h"
+#include "learn/data/features.h"
 #include "learn/data/samples.h"
 #include "learn/data/scaling.h"
-#include "learn/data/features.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 
@@ -33,8 +33,8 @@ bool fw_block_has_values(const furrow_rowblock *block);
 /* `values`: whether the values of features are of interest. To be cleared after a failure, too. */
 furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) FURROW_MUST_USE;
 void fw_data_facts_clear(fw_data_facts *facts);
-/* Counts the rows of a block. */
-furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
+/* Counts the rows of a block; fits fw_samples_visit, whose `user` is the fw_data_facts. */
+furrow_status fw_data_facts_add(void *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 
 /* The facts of samples, those of the rows of all ranks, as one process has them to the last bit. `values`: as above,
  * where some value is not 1. To be cleared after a failure, too. */

@@ -7,12 +7,15 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/data/key_hash.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -36,6 +39,24 @@ struct fw_features {
   int chunk_shift; /* records of a chunk, as a power of two */
 };
 
+/* ---- The seed of hashes ---- */
+
+static uint64_t draw_hash_seed(void) {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed | 1;
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)&now) | 1;
+}
+
+uint64_t fw_key_hash_seed(void) {
+  static _Atomic uint64_t seed; /* 0: not drawn yet */
+  uint64_t mine = atomic_load(&seed), drawn;
+  if (mine != 0) return mine;
+  drawn = draw_hash_seed();
+  return atomic_compare_exchange_strong(&seed, &mine, drawn) ? drawn : mine;
+}
+
 /* ---- Create, free ---- */
 
 /* The i-th of its own keys. */
@@ -52,11 +73,8 @@ static furrow_status create_array(fw_features *features, furrow_error *err) {
   const fw_features_params *params = &features->params;
   const uint64_t count = count_own(params);
   if (count >= SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
-  void *array = NULL;
-  furrow_status status = fw_alloc(&array, (size_t)(count ? count : 1), params->bytes, err);
-  if (status != FURROW_OK) return status;
-  fw_prefer_large_pages(array, (size_t)count * params->bytes);
-  features->array = array;
+  FW_TRY(fw_alloc((void **)&features->array, (size_t)(count ? count : 1), params->bytes, err));
+  fw_prefer_large_pages(features->array, (size_t)count * params->bytes);
   features->count = count;
   for (uint64_t i = 0; i < count; i++)
     params->first(params->context, own_key(features, i), features->array + i * params->bytes);
@@ -69,8 +87,7 @@ static int log2_of(size_t power) {
 
 static furrow_status create_table(fw_features *features, furrow_error *err) {
   while (features->params.bytes << (features->chunk_shift + 1) <= CHUNK_BYTES) features->chunk_shift++;
-  furrow_status status = fw_alloc_zero((void **)&features->slots, FIRST_SLOTS, sizeof(slot), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&features->slots, FIRST_SLOTS, err));
   features->slot_count = FIRST_SLOTS;
   features->hash_shift = 64 - log2_of(FIRST_SLOTS);
   features->seed = fw_key_hash_seed();
@@ -80,11 +97,10 @@ static furrow_status create_table(fw_features *features, furrow_error *err) {
 furrow_status fw_features_create(fw_features **features, const fw_features_params *params, furrow_error *err) {
   assert(params->bytes > 0);
   fw_features *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->params = *params;
   if (params->ranks == 0) made->params.ranks = 1;
-  status = params->range ? create_array(made, err) : create_table(made, err);
+  const furrow_status status = params->range ? create_array(made, err) : create_table(made, err);
   if (status != FURROW_OK)
     fw_features_free(made);
   else
@@ -186,8 +202,7 @@ static furrow_status double_slots(fw_features *features, furrow_error *err) {
   const size_t before = features->slot_count;
   slot *old = features->slots, *more = NULL;
   if (before > SIZE_MAX / 2) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc_zero((void **)&more, 2 * before, sizeof(slot), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&more, 2 * before, err));
   fw_prefer_large_pages(more, 2 * before * sizeof(slot));
   features->slots = more;
   features->slot_count = 2 * before;
@@ -199,29 +214,22 @@ static furrow_status double_slots(fw_features *features, furrow_error *err) {
 }
 
 static furrow_status add_chunk(fw_features *features, furrow_error *err) {
-  furrow_status status =
-      fw_grow((void **)&features->chunks, &features->chunk_capacity, features->chunk_count + 1, sizeof(void *), err);
-  if (status != FURROW_OK) return status;
-  status = fw_alloc((void **)&features->chunks[features->chunk_count], chunk_bytes(features), 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&features->chunks, &features->chunk_capacity, features->chunk_count + 1, err));
+  FW_TRY(FW_ALLOC(&features->chunks[features->chunk_count], chunk_bytes(features), err));
   fw_prefer_large_pages(features->chunks[features->chunk_count++], chunk_bytes(features));
   return FURROW_OK;
 }
 
 /* Capacity for one more slot and one more record. */
 static furrow_status ensure_capacity(fw_features *features, furrow_error *err) {
-  furrow_status status = FURROW_OK;
   if (features->params.most && features->count >= features->params.most)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", features->params.most);
-  if ((features->count + 1) * 3 > (uint64_t)features->slot_count * 2) status = double_slots(features, err);
-  if (status == FURROW_OK && features->count >> features->chunk_shift == features->chunk_count)
-    status = add_chunk(features, err);
-  return status;
+  if ((features->count + 1) * 3 > (uint64_t)features->slot_count * 2) FW_TRY(double_slots(features, err));
+  return features->count >> features->chunk_shift == features->chunk_count ? add_chunk(features, err) : FURROW_OK;
 }
 
 static furrow_status add(fw_features *features, uint64_t key, void **record, furrow_error *err) {
-  furrow_status status = ensure_capacity(features, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(ensure_capacity(features, err));
   *slot_of(features, key) = (slot){.key = key, .record = features->count + 1};
   *record = record_at(features, features->count++);
   features->params.first(features->params.context, key, *record);
@@ -266,7 +274,7 @@ furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, siz
   uint64_t *list = NULL;
   const bool part = features->params.ranks > 1;
   if (features->slots || part) {
-    furrow_status status = fw_alloc((void **)&list, (size_t)features->count + part, sizeof *list, err);
+    furrow_status status = FW_ALLOC(&list, (size_t)features->count + part, err);
     if (status != FURROW_OK) return status;
   }
   if (features->slots)

@@ -72,7 +72,7 @@ static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock 
   uint64_t *own = NULL;
   void *by = NULL;
   size_t size = 0;
-  furrow_status status = fw_alloc((void **)&own, rows->size, sizeof *own, err);
+  furrow_status status = FW_ALLOC(&own, rows->size, err);
   for (size_t i = 0; status == FURROW_OK && i < rows->size; i++) {
     const double label = classes ? label_of(rows, i) : 0;
     if (groups)
@@ -83,7 +83,7 @@ static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock 
   status = fw_comm_all_ok(comm, status, err);
   if (status == FURROW_OK) status = fw_comm_gather_all(comm, own, rows->size * sizeof *own, &by, &size, NULL, err);
   *all = size / sizeof *own;
-  if (status == FURROW_OK) status = fw_comm_all_ok(comm, fw_alloc((void **)draws, *all, sizeof **draws, err), err);
+  if (status == FURROW_OK) status = fw_comm_all_ok(comm, FW_ALLOC(draws, *all, err), err);
   for (size_t i = 0; status == FURROW_OK && i < *all; i++) {
     (*draws)[i] = (draw){.number = fw_rng_hash(of_this, groups ? ((uint64_t *)by)[i] : i), .row = i};
     if (!groups) memcpy(&(*draws)[i].label, (uint64_t *)by + i, sizeof(double));
@@ -111,7 +111,7 @@ furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, 
   bool groups;
   *holdout = (fw_holdout){0};
   FW_TRY(finds_groups(&groups, rows, params, err));
-  const furrow_status status = fw_alloc((void **)&holdout->fold_of, own ? own : 1, 1, err);
+  const furrow_status status = FW_ALLOC(&holdout->fold_of, own ? own : 1, err);
   FW_TRY(params->comm ? fw_comm_all_ok(params->comm, status, err) : status);
   FW_TRY(draw_rows(&draws, &n, rows, params, groups, err));
   const dealing d = {holdout, (size_t)params->first_row, own};

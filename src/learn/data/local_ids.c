@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/key_hash.h"
+#include "learn/data/features.h"
 
 /* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
 typedef struct fw_local_id_entry {
@@ -46,7 +46,7 @@ static inline place *find_place(place *table, uint64_t seed, unsigned shift, uin
 /* A larger table with the same numbers. */
 static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *err) {
   place *table = NULL;
-  FW_TRY(fw_alloc_zero((void **)&table, (size_t)1 << (64 - shift), sizeof *table, err));
+  FW_TRY(FW_ALLOC_ZERO(&table, (size_t)1 << (64 - shift), err));
   fw_free(n->table);
   n->table = table;
   n->shift = shift;
@@ -60,11 +60,11 @@ static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *e
 
 static furrow_status make_array(fw_local_ids *n, furrow_error *err) {
   const size_t range = (size_t)n->range;
-  furrow_status status = fw_alloc_zero((void **)&n->own, 1, sizeof *n->own, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&n->own->latest, range, sizeof *n->own->latest, err);
-  if (status == FURROW_OK) fw_prefer_large_pages(n->own->latest, range * sizeof *n->own->latest);
+  FW_TRY(FW_ALLOC_ZERO(&n->own, 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&n->own->latest, range, err));
+  fw_prefer_large_pages(n->own->latest, range * sizeof *n->own->latest);
   n->array = n->own;
-  return status;
+  return FURROW_OK;
 }
 
 furrow_status fw_local_ids_init(fw_local_ids *n, uint64_t range, const fw_local_ids *beside, furrow_error *err) {
@@ -96,7 +96,7 @@ void fw_local_ids_start(fw_local_ids *n) {
 
 /* Capacity for so many keys and one more, which is written but does not count. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
-  return fw_grow((void **)&n->key, &n->capacity, count + 1, sizeof *n->key, err);
+  return FW_GROW(&n->key, &n->capacity, count + 1, err);
 }
 
 /* At most a quarter of the table is used. */

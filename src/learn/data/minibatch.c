@@ -53,11 +53,11 @@ static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
   if (rows < b->row_capacity) return FURROW_OK; /* <: there is an offset more than there are rows */
   size_t capacity = grown_capacity(b->row_capacity, rows + 64), dense = 0;
   if (b->rules.dense && !fw_size_mul(capacity, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_realloc((void **)&b->label, capacity, sizeof *b->label, err));
-  FW_TRY(fw_realloc((void **)&b->weight, capacity, sizeof *b->weight, err));
-  FW_TRY(fw_realloc((void **)&b->offset, capacity, sizeof *b->offset, err));
-  if (takes_groups(b)) FW_TRY(fw_realloc((void **)&b->qid, capacity, sizeof *b->qid, err));
-  if (dense) FW_TRY(fw_realloc((void **)&b->x, dense, sizeof *b->x, err));
+  FW_TRY(FW_REALLOC(&b->label, capacity, err));
+  FW_TRY(FW_REALLOC(&b->weight, capacity, err));
+  FW_TRY(FW_REALLOC(&b->offset, capacity, err));
+  if (takes_groups(b)) FW_TRY(FW_REALLOC(&b->qid, capacity, err));
+  if (dense) FW_TRY(FW_REALLOC(&b->x, dense, err));
   b->row_capacity = capacity;
   return FURROW_OK;
 }
@@ -67,9 +67,8 @@ static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
   if (uses >= UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "a batch has more than %u features", UINT32_MAX - 1);
   const size_t capacity = grown_capacity(b->use_capacity, uses);
   uint32_t **const numbers[] = {&b->feature, &b->place, &b->use_row, &b->use_place, &b->use};
-  FW_TRY(fw_realloc((void **)&b->value, capacity, sizeof *b->value, err));
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    FW_TRY(fw_realloc((void **)numbers[i], capacity, sizeof **numbers[i], err));
+  FW_TRY(FW_REALLOC(&b->value, capacity, err));
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) FW_TRY(FW_REALLOC(numbers[i], capacity, err));
   b->use_capacity = capacity;
   return FURROW_OK;
 }
@@ -290,7 +289,7 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *r
   }
   fw_batcher *b = NULL;
   furrow_status status = FURROW_OK;
-  FW_TRY(fw_alloc_zero((void **)&b, 1, sizeof *b, err));
+  FW_TRY(FW_ALLOC_ZERO(&b, 1, err));
   b->rules = *rules;
   if (!rules->dense && !rules->plain)
     status = fw_local_ids_init(&b->local_ids, rules->range, rules->beside ? &rules->beside->local_ids : NULL, err);
@@ -318,7 +317,7 @@ void fw_batcher_start(fw_batcher *b) {
 }
 
 furrow_status fw_batcher_add_at(fw_batcher *b, const furrow_row *row, uint32_t position, furrow_error *err) {
-  FW_TRY(fw_grow((void **)&b->position, &b->position_capacity, b->rows + 1, sizeof *b->position, err));
+  FW_TRY(FW_GROW(&b->position, &b->position_capacity, b->rows + 1, err));
   b->position[b->rows] = position;
   b->has_position = true;
   return fw_batcher_add(b, row, err);
@@ -351,7 +350,7 @@ static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
  * all are placed it is where they end. */
 static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   const size_t features = b->local_ids.count;
-  FW_TRY(fw_grow((void **)&b->use_offset, &b->offset_capacity, features + 2, sizeof *b->use_offset, err));
+  FW_TRY(FW_GROW(&b->use_offset, &b->offset_capacity, features + 2, err));
   uint32_t *const at = b->use_offset;
   memset(at, 0, (features + 2) * sizeof *at);
   for (size_t i = 0; i < b->uses; i++) at[b->feature[i] + 2]++;
@@ -415,7 +414,7 @@ static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t coun
     keys += parts[p].keys;
   }
   fw_batcher_start(b);
-  FW_TRY(fw_grow((void **)&b->joined, &b->joined_capacity, 2 * rows + uses + keys, sizeof *b->joined, err));
+  FW_TRY(FW_GROW(&b->joined, &b->joined_capacity, 2 * rows + uses + keys, err));
   FW_TRY(grow_rows(b, rows, err));
   if (!b->rules.dense) FW_TRY(ensure_capacity(b, uses, err));
   uint32_t *at = b->joined;

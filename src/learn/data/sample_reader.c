@@ -27,7 +27,7 @@ static furrow_status check_base(const furrow_sample_reader *samples, furrow_erro
 furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
                                         const furrow_parser_params *params, furrow_error *err) {
   furrow_sample_reader *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status = fw_plan_of_conf(&made->plan, conf, err);
   if (status == FURROW_OK) made->plan->data.label_optional = true;
   if (status == FURROW_OK)
@@ -141,7 +141,7 @@ static furrow_status check_format(const fw_data_conf *data, furrow_error *err) {
 
 furrow_status furrow_line_reader_create(furrow_line_reader **reader, const furrow_learn_conf *conf, furrow_error *err) {
   furrow_line_reader *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status = fw_plan_of_conf(&made->plan, conf, err);
   const fw_data_conf *data = status == FURROW_OK ? &made->plan->data : NULL;
   if (status == FURROW_OK) status = check_format(data, err);

@@ -185,7 +185,7 @@ static int compare_names(const void *a, const void *b) {
 /* A name that two columns have, which cannot be found again. */
 static furrow_status find_twice(fw_samples *s, size_t count, furrow_error *err) {
   const char **names = NULL, *twice = NULL;
-  FW_TRY(fw_alloc((void **)&names, count + 1, sizeof *names, err));
+  FW_TRY(FW_ALLOC(&names, count + 1, err));
   for (size_t i = 0; i < count; i++) names[i] = column_name(s->parser, i);
   qsort(names, count, sizeof *names, compare_names);
   for (size_t i = 1; !twice && i < count; i++)
@@ -372,7 +372,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
                               const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) {
   fw_samples *s = NULL;
-  furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
+  furrow_status status = FW_ALLOC_ZERO(&s, 1, err);
   status = fw_comm_share_status(comm, status, err);
   if (status != FURROW_OK) {
     fw_free(s);
@@ -524,7 +524,7 @@ void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats)
 
 furrow_status fw_sample_pass_open(fw_sample_pass **pass, fw_samples *samples, furrow_error *err) {
   fw_sample_pass *p = NULL;
-  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
+  FW_TRY(FW_ALLOC_ZERO(&p, 1, err));
   furrow_status status = FURROW_OK;
   p->samples = samples;
   p->parser = samples->parser;

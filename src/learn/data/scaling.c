@@ -8,10 +8,10 @@
 #include "base/sort.h"
 
 static furrow_status take_arrays(fw_scaling *s, size_t count, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)&s->key, count, sizeof *s->key, err));
-  FW_TRY(fw_alloc_zero((void **)&s->mean, count, sizeof *s->mean, err));
-  FW_TRY(fw_alloc((void **)&s->factor, count, sizeof *s->factor, err));
-  return fw_alloc((void **)&s->slot, count, sizeof *s->slot, err);
+  FW_TRY(FW_ALLOC_ZERO(&s->key, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&s->mean, count, err));
+  FW_TRY(FW_ALLOC(&s->factor, count, err));
+  return FW_ALLOC(&s->slot, count, err);
 }
 
 furrow_status fw_scaling_init(fw_scaling *scaling, size_t count, furrow_error *err) {
@@ -53,7 +53,7 @@ furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *s, furrow
 /* ---- Values and labels ---- */
 
 static furrow_status grow_floats(float **array, size_t *capacity, size_t count, furrow_error *err) {
-  return fw_grow((void **)array, capacity, count ? count : 1, sizeof **array, err);
+  return FW_GROW(array, capacity, count ? count : 1, err);
 }
 
 /* Whether a feature is listed: at *at then. Features of a row ascend, so the next one often is the next of the list. */
@@ -147,11 +147,11 @@ static furrow_status add_missing(fw_scaled_block *s, const fw_scaling *scaling, 
                                  size_t missing, furrow_error *err) {
   const size_t total = (size_t)(block->offset[block->size] - block->offset[0]) + missing;
   const size_t key = sizeof(uint64_t); /* of any type */
-  void *expanded = NULL;
-  FW_TRY(fw_grow((void **)&s->offset, &s->offset_capacity, block->size + 1, sizeof *s->offset, err));
+  float *expanded = NULL;
+  FW_TRY(FW_GROW(&s->offset, &s->offset_capacity, block->size + 1, err));
   FW_TRY(fw_grow(&s->index, &s->index_capacity, total, key, err));
   if (block->field.any) FW_TRY(fw_grow(&s->field, &s->field_capacity, total, key, err));
-  FW_TRY(fw_alloc(&expanded, total, sizeof *s->value, err));
+  FW_TRY(FW_ALLOC(&expanded, total, err));
   size_t at = 0;
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);

@@ -39,8 +39,9 @@ static void softmax(real *x, size_t width, size_t rows) {
  */
 
 /* Numbers of rows begin … end-1 that are dropped become 0. */
-static void drop(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin, size_t end,
-                 real *x) {
+static void drop_units(const real_net *net, const node *self, const real_pass *pass, size_t begin, size_t end,
+                       real *x) {
+  const size_t width = self->width;
   const uint64_t key = fw_rng_hash(net->seed ^ (self->index + 1), pass->step->number);
   const double limit = self->layer->dropout * 0x1p64;
   const uint32_t *position = pass->batch->position;
@@ -53,11 +54,10 @@ static void drop(const real_net *net, const node *self, const real_pass *pass, s
 
 /* ---- Both ways ---- */
 
-void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
-                            size_t end, real *out) {
+void REAL_NAME(fw_activate)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const fw_activation activation = self->layer->activation;
-  real *x = out + begin * width;
-  const size_t n = (end - begin) * width;
+  const size_t width = self->width, n = (end - begin) * width;
+  real *out = pass->tensors[self->index].out, *x = out + begin * width;
   switch (activation) {
   case FW_ACTIVATION_RELU: relu(x, n); break;
   case FW_ACTIVATION_SIGMOID:
@@ -70,7 +70,7 @@ void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pa
   }
   if (!fw_activation_drops(activation)) return;
   if (pass->step) {
-    drop(net, self, pass, width, begin, end, out);
+    drop_units(net, self, pass, begin, end, out);
     return;
   }
   const real kept = (real)(1.0 - self->layer->dropout);
@@ -85,13 +85,12 @@ static void softmax_back(const real *y, real *g, size_t width, size_t rows) {
   }
 }
 
-void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
-                                 size_t begin, size_t end, const real *out, real *grad) {
+void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const fw_activation activation = self->layer->activation;
-  const real *y = out + begin * width;
-  real *g = grad + begin * width;
-  const size_t n = (end - begin) * width;
-  if (fw_activation_drops(activation)) drop(net, self, pass, width, begin, end, grad);
+  const size_t width = self->width, n = (end - begin) * width;
+  const real *y = pass->tensors[self->index].out + begin * width;
+  real *grad = pass->tensors[self->index].grad, *g = grad + begin * width;
+  if (fw_activation_drops(activation)) drop_units(net, self, pass, begin, end, grad);
   switch (activation) {
   case FW_ACTIVATION_RELU:
     for (size_t i = 0; i < n; i++) g[i] = y[i] > 0 ? g[i] : 0;

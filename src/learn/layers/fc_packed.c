@@ -25,16 +25,12 @@ struct packed_weights {
 };
 
 static furrow_status take(real_net *net, real **numbers, size_t rows, size_t cols, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&net->arena, &memory, fw_gemm_table()->packed_size(rows, cols), sizeof(real), err));
-  *numbers = memory;
-  return FURROW_OK;
+  return FW_ARENA_TAKE(&net->arena, numbers, fw_gemm_table()->packed_size(rows, cols), err);
 }
 
 static furrow_status build_weights(real_net *net, node *self, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&net->arena, &memory, 1, sizeof(packed_weights), err));
-  packed_weights *made = memory;
+  packed_weights *made = NULL;
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &made, 1, err));
   FW_TRY(take(net, &made->forward, self->in_width, self->width, err));
   for (size_t k = 0; k < self->part_count; k++)
     FW_TRY(take(net, &made->backward[k], self->width, net->nodes[self->parts[k]].width, err));
@@ -91,19 +87,20 @@ void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t be
                                 size_t end_col) {
   int now = FW_COPIES_BEING_MADE;
   pack_weights(net, self, begin, end, begin_col, end_col);
-  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_STALE);
+  atomic_compare_exchange_strong(net->base.parameters->copies, &now, FW_COPIES_STALE);
 }
 
 static bool is_fresh(const real_net *net) {
-  return atomic_load_explicit(net->parameters->copies, memory_order_acquire) == FW_COPIES_FRESH;
+  return atomic_load_explicit(net->base.parameters->copies, memory_order_acquire) == FW_COPIES_FRESH;
 }
 
 void REAL_NAME(fw_pack_stale)(const real_net *net) {
   int stale = FW_COPIES_STALE, now = FW_COPIES_BEING_MADE;
-  if (is_fresh(net) || !atomic_compare_exchange_strong(net->parameters->copies, &stale, FW_COPIES_BEING_MADE)) return;
+  if (is_fresh(net) || !atomic_compare_exchange_strong(net->base.parameters->copies, &stale, FW_COPIES_BEING_MADE))
+    return;
   for (size_t i = 0; i < net->count; i++)
     pack_weights(net, &net->nodes[i], 0, net->nodes[i].in_width, 0, net->nodes[i].width);
-  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_FRESH);
+  atomic_compare_exchange_strong(net->base.parameters->copies, &now, FW_COPIES_FRESH);
 }
 
 /* ---- Rows ---- */

@@ -1,14 +1,28 @@
 /* learn/layers/layer.h: what a net is made of, for the layers (layer_<family>.c).
  *
- * Compiled for float and for double; see real.h. Each layer defines its layer_ops; net_real.c calls them. */
+ * Every source of this folder is compiled twice, with FW_REAL_BITS 32 and 64. A name that crosses files is written
+ * REAL_NAME(fw_thing) and becomes fw_thing_f32 or fw_thing_f64. Each layer defines its layer_ops; net_real.c calls
+ * them.
+ */
 #ifndef FW_LEARN_LAYERS_LAYER_H
 #define FW_LEARN_LAYERS_LAYER_H
 
 #include "base/arena.h"
 #include "kern/math/gather.h"
 #include "kern/math/steps.h"
-#include "learn/layers/real.h"
 #include "learn/net/net.h"
+
+#ifndef FW_REAL_BITS
+#define FW_REAL_BITS 32 /* for tools that look at one file */
+#endif
+
+#if FW_REAL_BITS == 64
+typedef double real;
+#define REAL_NAME(name) name##_f64
+#else
+typedef float real;
+#define REAL_NAME(name) name##_f32
+#endif
 
 typedef struct layer_ops layer_ops;
 typedef struct packed_weights packed_weights; /* fc_packed.c */
@@ -58,7 +72,7 @@ typedef struct tensor {
 } tensor;
 
 typedef struct real_net {
-  const fw_parameters *parameters;
+  fw_net base;
   const fw_plan *plan;
   node *nodes;
   size_t count; /* without the loss layer: the loss takes the output of its input */
@@ -91,13 +105,22 @@ typedef struct real_pass {
   real *dense;
 } real_pass;
 
-/* A pass with the memory behind it. */
+/* A pass with its memory. */
 typedef struct pass_memory {
+  fw_pass base;
   real_pass pass;
   void *numbers; /* of all tensors, and of x where it is copied */
   size_t number_capacity;
   size_t record_capacity;
 } pass_memory;
+
+static inline const real_net *real_net_of(const fw_net *net) {
+  return (const real_net *)net;
+}
+
+static inline real_pass *real_pass_of(const fw_pass *pass) {
+  return &((pass_memory *)pass)->pass;
+}
 
 /* Whether the gradients of an embedding are those of uses, not of rows. */
 static inline bool has_slots(const node *self) {
@@ -105,7 +128,7 @@ static inline bool has_slots(const node *self) {
 }
 
 /* Lays out the tensors of a pass for a batch. */
-furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass, const fw_minibatch *batch,
+furrow_status REAL_NAME(fw_pass_lay_out)(const fw_net *net, fw_pass *pass, const fw_minibatch *batch,
                                          furrow_error *err) FURROW_MUST_USE;
 
 struct layer_ops {
@@ -135,13 +158,10 @@ static inline bool sets_gradient(const real_net *net, const node *self, size_t k
   return net->nodes[inputs[k]].set_by == self->index;
 }
 
-/* Applies an activation to rows begin … end-1 of `width` numbers in place; `out` and `grad` point at row 0. The
- * backward pass: grad becomes that before the activation, from the outputs (activation.c). Dropout draws by (seed,
- * layer, step, row, unit). */
-void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pass *pass, size_t width, size_t begin,
-                            size_t end, real *out);
-void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
-                                 size_t begin, size_t end, const real *out, real *grad);
+/* Applies the layer's activation to rows begin … end-1 of its output, in place (activation.c). The backward pass: its
+ * gradient becomes the one before the activation, from the outputs. Dropout draws by (seed, layer, step, row, unit). */
+void REAL_NAME(fw_activate)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
+void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end);
 
 /* Some columns of a dense layer's input; x points at row 0. */
 typedef struct dense_part {
@@ -180,15 +200,14 @@ bool REAL_NAME(fw_packed_gradient)(const node *self, const real_pass *pass, cons
 /* Rows of a concatenation, for a layer that reads through it, and does without them where it can (layer_pooling.c). */
 void REAL_NAME(fw_concat_rows)(const real_net *net, const node *self, const real_pass *pass, size_t begin, size_t end);
 
-/* An optimizer at a step: what is the same for all weights (optimizer.c). */
+/* An optimizer at a step: what is the same for all weights (optimizer.c). kernel->array makes a step on n weights from
+ * the sum of their gradients over the batch, state as in node. */
 typedef struct optimizer_step {
   fw_step_rule rule;
   const fw_step_kernel *kernel;
 } optimizer_step;
 
 void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const real_pass *pass);
-/* One step on n weights from the sum of their gradients over the batch, state as in node. */
-void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum);
 /* The step of biases from the gradients of the layer's output: by the layer's optimizer without regularisation where
  * the node says so, else plain descent with the training's rate. */
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass);
@@ -209,12 +228,9 @@ void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, con
 /* What a use of a feature adds to the gradient of its vectors: record_width numbers (layer_field_aware.c). */
 void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const real_pass *pass, size_t use, real *sum);
 
-/* The same from pass->sums, one number for each feature. */
-void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
-
-/* The net itself (net_build.c). */
-furrow_status REAL_NAME(fw_net_build)(void **net, const fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
-void REAL_NAME(fw_net_clear)(void *net);
+/* Operations of a net (net_real.c), and of ranks (net_ranks.c). */
+extern const fw_net_ops REAL_NAME(fw_net_ops);
+extern const fw_net_rank_ops REAL_NAME(fw_net_rank_ops);
 
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
     REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),

@@ -1,8 +1,8 @@
 /* learn/layers/layer_fc.c: a fully connected layer: out = activation(x * W + b), W is in x out. */
 #include <string.h>
 
+#include "kern/math/gemm.h"
 #include "learn/layers/layer.h"
-#include "learn/layers/real.h"
 
 /* Weights of one task of the update, at most: their gradient lies on the stack. */
 #define TASK_WEIGHTS 3072
@@ -11,13 +11,59 @@
 #define COLUMN_STEP 16
 #define ROW_STEP 8
 
+/* ---- Matrix products, row-major ----
+ *
+ * c (m x n) = a * b, or += with `add`; ld: numbers from one row to the next. nn: a is m x k, b is k x n; nt: b is n x k
+ * and its transpose is taken; tn: a is k x m and its transpose is taken. Floats: kern/math/gemm.h; doubles: plain
+ * loops. */
+
+#if FW_REAL_BITS == 64
+
+/* c = or += a * b where element (i, l) of a is a[i * by_row + l * by_k]: a row of b at a time. */
+static void multiply(size_t m, size_t n, size_t k, const real *a, size_t by_row, size_t by_k, const real *b, size_t ldb,
+                     real *restrict c, size_t ldc, bool add) {
+  for (size_t i = 0; i < m; i++) {
+    real *restrict row = c + i * ldc;
+    if (!add) memset(row, 0, n * sizeof *row);
+    for (size_t l = 0; l < k; l++) {
+      const real x = a[i * by_row + l * by_k];
+      for (size_t j = 0; j < n; j++) row[j] += x * b[l * ldb + j];
+    }
+  }
+}
+
+static void product_nn(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
+                       size_t ldc, bool add) {
+  multiply(m, n, k, a, lda, 1, b, ldb, c, ldc, add);
+}
+
+static void product_nt(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
+                       size_t ldc, bool add) {
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) {
+      real sum = 0;
+      for (size_t l = 0; l < k; l++) sum += a[i * lda + l] * b[j * ldb + l];
+      c[i * ldc + j] = add ? c[i * ldc + j] + sum : sum;
+    }
+  }
+}
+
+static void product_tn(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
+                       size_t ldc, bool add) {
+  multiply(m, n, k, a, 1, lda, b, ldb, c, ldc, add);
+}
+
+#define PRODUCT(kind) product_##kind
+#else
+#define PRODUCT(kind) fw_gemm_table()->kind
+#endif
+
 /* ---- What fc layers and input layers of dense data share ---- */
 
 void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, size_t end, real *out) {
   const size_t in = self->in_width, width = self->width;
   for (size_t i = begin; i < end; i++) memcpy(out + i * width, self->bias, width * sizeof *out);
-  REAL_NAME(fw_product_nn)
-  (end - begin, width, in, x + begin * in, in, self->weight, width, out + begin * width, width, true);
+  PRODUCT(nn)(end - begin, width, in, x + begin * in, in, self->weight, width, out + begin * width, width, true);
 }
 
 typedef struct task_shape {
@@ -61,7 +107,7 @@ static void sum_products(const node *self, const real_pass *pass, const real *x,
   const size_t rows = pass->batch->rows, end = part->col + part->across;
   const real *grad = pass->tensors[self->index].grad + part->col;
   if (REAL_NAME(fw_packed_gradient)(self, pass, x, x_width, down, part->col, end, g, ld)) return;
-  REAL_NAME(fw_product_tn)(down, part->across, rows, x, x_width, grad, self->width, g, ld, false);
+  PRODUCT(tn)(down, part->across, rows, x, x_width, grad, self->width, g, ld, false);
 }
 
 /* g: down x across. */
@@ -85,9 +131,8 @@ static void sum_gradients(const node *self, const real_pass *pass, const dense_p
 static void step_weights(const node *self, const real_pass *pass, size_t at, size_t n, const real *g) {
   optimizer_step step;
   REAL_NAME(fw_optimizer_step)(&step, self, pass);
-  REAL_NAME(fw_optimize)
-  (&step, n, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
-   self->state[1] ? self->state[1] + at : NULL, g);
+  step.kernel->array(&step.rule, n, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
+                     self->state[1] ? self->state[1] + at : NULL, g);
 }
 
 static void update_weights(const real_net *net, const node *self, const real_pass *pass, const dense_part *parts,
@@ -116,20 +161,16 @@ void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const rea
 
 /* ---- The layer ---- */
 
-static const tensor *input_of(const node *self, const real_pass *pass) {
-  return &pass->tensors[self->layer->inputs[0]];
-}
-
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  real *out = pass->tensors[self->index].out;
   if (REAL_NAME(fw_packed_forward)(net, self, pass, begin, end)) {
     if (self->layer->activation == FW_ACTIVATION_RELU) return;
   } else {
     if (self->reads_through != NO_LAYER)
       REAL_NAME(fw_concat_rows)(net, &net->nodes[self->reads_through], pass, begin, end);
-    REAL_NAME(fw_dense_forward)(self, input_of(self, pass)->out, begin, end, out);
+    REAL_NAME(fw_dense_forward)
+    (self, pass->tensors[self->layer->inputs[0]].out, begin, end, pass->tensors[self->index].out);
   }
-  REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, out);
+  REAL_NAME(fw_activate)(net, self, pass, begin, end);
 }
 
 /* Whether the k-th layer that this one reads has a gradient to add to. */
@@ -141,12 +182,12 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
   const tensor *own = &pass->tensors[self->index];
   const size_t width = self->width;
   size_t first = 0;
-  REAL_NAME(fw_activate_back)(net, self, pass, width, begin, end, own->out, own->grad);
+  REAL_NAME(fw_activate_back)(net, self, pass, begin, end);
   REAL_NAME(fw_pack_gradient)(self, pass, begin, end);
   for (size_t k = 0; k < self->part_count; k++) {
     const size_t from = self->parts[k], cols = net->nodes[from].width;
     const bool add = adds_gradient(net, self, k);
-    if (!REAL_NAME(fw_packed_backward)(net, self, pass, k, begin, end, add)) REAL_NAME(fw_product_nt)
+    if (!REAL_NAME(fw_packed_backward)(net, self, pass, k, begin, end, add)) PRODUCT(nt)
     (end - begin, cols, width, own->grad + begin * width, width, self->weight + first * width, width,
      pass->tensors[from].grad + begin * cols, cols, add);
     first += cols;

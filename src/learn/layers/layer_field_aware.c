@@ -13,7 +13,7 @@
 typedef struct pair_view {
   const node *embedding;
   const tensor *sums;
-  size_t fields, rank;
+  size_t fields, factors;
 } pair_view;
 
 static pair_view view_of(const real_net *net, const node *self, const real_pass *pass) {
@@ -23,7 +23,7 @@ static pair_view view_of(const real_net *net, const node *self, const real_pass 
 
 /* Where S_fg of a row begins. */
 INLINE size_t at_pair(const pair_view *v, size_t row, size_t f, size_t g) {
-  return row * v->embedding->width + (f * v->fields + g) * v->rank;
+  return row * v->embedding->width + (f * v->fields + g) * v->factors;
 }
 
 /* A feature in a row: its place in the embedding (row * fields + field) and its value. */
@@ -44,7 +44,7 @@ static real across_fields(const pair_view *v, size_t row) {
   for (size_t f = 0; f < v->fields; f++)
     for (size_t g = f + 1; g < v->fields; g++) {
       const real *a = sums + at_pair(v, row, f, g), *b = sums + at_pair(v, row, g, f);
-      for (size_t t = 0; t < v->rank; t++) total += a[t] * b[t];
+      for (size_t t = 0; t < v->factors; t++) total += a[t] * b[t];
     }
   return total;
 }
@@ -54,9 +54,9 @@ static real within_fields(const pair_view *v, const real_pass *pass, size_t row)
   real total = 0;
   for (uint32_t use = batch->offset[row]; use < batch->offset[row + 1]; use++) {
     const occurrence o = occurrence_at(batch, v->fields, use, batch->place ? batch->place[use] : use);
-    const real *own = pass->record[batch->feature[use]] + v->embedding->record_at + o.field * v->rank;
+    const real *own = pass->record[batch->feature[use]] + v->embedding->record_at + o.field * v->factors;
     const real *sum = v->sums->out + at_pair(v, row, o.field, o.field);
-    for (size_t t = 0; t < v->rank; t++) total += o.x * own[t] * (sum[t] - o.x * own[t]);
+    for (size_t t = 0; t < v->factors; t++) total += o.x * own[t] * (sum[t] - o.x * own[t]);
   }
   return total / 2;
 }
@@ -77,7 +77,7 @@ static void backward(const real_net *net, const node *self, real_pass *pass, siz
       for (size_t g = 0; g < v.fields; g++) {
         const real *other = v.sums->out + at_pair(&v, row, g, f);
         real *grad = v.sums->grad + at_pair(&v, row, f, g);
-        for (size_t t = 0; f != g && t < v.rank; t++) grad[t] += slope[row] * other[t];
+        for (size_t t = 0; f != g && t < v.factors; t++) grad[t] += slope[row] * other[t];
       }
 }
 
@@ -92,7 +92,7 @@ const layer_ops REAL_NAME(fw_field_aware_ops) = {.forward = forward, .backward =
  * vector `field` that are among them. */
 static void add_within(const pair_view *v, real slope, const occurrence *o, const real *w, size_t at, size_t n,
                        real *sum) {
-  const size_t first = o->field * v->rank, last = first + v->rank;
+  const size_t first = o->field * v->factors, last = first + v->factors;
   const size_t begin = first > at ? first : at, end = last < at + n ? last : at + n;
   const real *total = v->sums->out + o->place * v->embedding->record_width;
   for (size_t t = begin; t < end; t++) sum[t - at] += slope * o->x * (total[t] - o->x * w[t]);

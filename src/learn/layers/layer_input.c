@@ -51,7 +51,8 @@ static void update_wide(const optimizer_step *o, const fw_gather_uses *gather, s
     }
 }
 
-void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end) {
+/* From pass->sums, one number for each feature. */
+static void update_summed(const node *self, const real_pass *pass, size_t begin, size_t end) {
   const size_t features = pass->batch->features;
   optimizer_step o;
   real sums[SUMS];
@@ -87,14 +88,7 @@ void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size
 
 static void sparse_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   REAL_NAME(fw_sum_features)(self, pass, begin, end, (fw_gather_rows){.start = self->bias});
-  if (self->layer->activation != FW_ACTIVATION_IDENTITY)
-    REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, pass->tensors[self->index].out);
-}
-
-static void input_backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  const tensor *mine = &pass->tensors[self->index];
-  if (self->layer->activation != FW_ACTIVATION_IDENTITY)
-    REAL_NAME(fw_activate_back)(net, self, pass, self->width, begin, end, mine->out, mine->grad);
+  REAL_NAME(fw_activate)(net, self, pass, begin, end);
 }
 
 static size_t sparse_tasks(const node *self) {
@@ -121,7 +115,7 @@ static void sparse_sum_rows(const node *self, const real_pass *pass, size_t begi
 static void sparse_update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   if (pass->sums) {
-    REAL_NAME(fw_update_summed)(self, pass, begin, end);
+    update_summed(self, pass, begin, end);
     return;
   }
   const fw_gather_uses gather = {
@@ -130,7 +124,7 @@ static void sparse_update_features(const real_net *net, const node *self, real_p
 }
 
 const layer_ops REAL_NAME(fw_input_sparse_ops) = {.forward = sparse_forward,
-                                                  .backward = input_backward,
+                                                  .backward = REAL_NAME(fw_activate_back),
                                                   .tasks = sparse_tasks,
                                                   .update = sparse_update,
                                                   .update_features = sparse_update_features,
@@ -139,10 +133,8 @@ const layer_ops REAL_NAME(fw_input_sparse_ops) = {.forward = sparse_forward,
 /* ---- Dense data: activation(x * weight + bias) ------------------------------------------------------------------ */
 
 static void dense_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  real *out = pass->tensors[self->index].out;
-  REAL_NAME(fw_dense_forward)(self, pass->x, begin, end, out);
-  if (self->layer->activation != FW_ACTIVATION_IDENTITY)
-    REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, out);
+  REAL_NAME(fw_dense_forward)(self, pass->x, begin, end, pass->tensors[self->index].out);
+  REAL_NAME(fw_activate)(net, self, pass, begin, end);
 }
 
 static void dense_update(const real_net *net, const node *self, real_pass *pass, size_t task) {
@@ -150,5 +142,7 @@ static void dense_update(const real_net *net, const node *self, real_pass *pass,
   REAL_NAME(fw_dense_update)(net, self, pass, &part, task);
 }
 
-const layer_ops REAL_NAME(fw_input_dense_ops) = {
-    .forward = dense_forward, .backward = input_backward, .tasks = REAL_NAME(fw_dense_tasks), .update = dense_update};
+const layer_ops REAL_NAME(fw_input_dense_ops) = {.forward = dense_forward,
+                                                 .backward = REAL_NAME(fw_activate_back),
+                                                 .tasks = REAL_NAME(fw_dense_tasks),
+                                                 .update = dense_update};

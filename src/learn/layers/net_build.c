@@ -28,7 +28,7 @@ static const layer_ops *ops_of(fw_layer_type type, bool dense) {
 
 /* The arrays and columns of a layer, where it has some. */
 static void borrow_parameters(real_net *net, node *self) {
-  const fw_parameters *p = net->parameters;
+  const fw_parameters *p = net->base.parameters;
   const size_t at = fw_parameters_find(p, self->index, false), bias_at = fw_parameters_find(p, self->index, true);
   if (at == SIZE_MAX) return;
   const fw_parameter *weight = &p->list[at];
@@ -128,39 +128,32 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
   assert(graph->count > 1 && graph->layers[graph->count - 1].type == FW_LAYER_LOSS);
   net->count = graph->count - 1;
   net->last = graph->layers[net->count].inputs[0];
-  FW_TRY(fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err));
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &net->nodes, net->count, err));
   for (size_t i = 0; i < net->count; i++) build_node(net, i);
   FW_TRY(build_parts(net, err));
   choose_setters(net);
   find_field_crosses(net);
   if (!net->features) return FURROW_OK;
-  const size_t numbers = net->parameters->record_numbers;
-  FW_TRY(fw_arena_take(&net->arena, (void **)&net->nothing, numbers, sizeof(real), err));
+  const size_t numbers = net->base.parameters->record_numbers;
+  FW_TRY(FW_ARENA_TAKE(&net->arena, &net->nothing, numbers, err));
   memset(net->nothing, 0, numbers * sizeof(real));
   return FURROW_OK;
 }
 
 /* ---- The net ---- */
 
-furrow_status REAL_NAME(fw_net_build)(void **net, const fw_parameters *parameters, furrow_error *err) {
+furrow_status REAL_NAME(fw_net_create)(fw_net **net, fw_parameters *parameters, furrow_error *err) {
   real_net *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  made->parameters = parameters;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  made->base = (fw_net){&REAL_NAME(fw_net_ops), parameters};
   made->plan = parameters->plan;
   made->features = parameters->features;
   made->training = parameters->training;
   made->seed = parameters->seed;
   const furrow_status status = build_nodes(made, err);
   if (status == FURROW_OK)
-    *net = made;
+    *net = &made->base;
   else
-    REAL_NAME(fw_net_clear)(made);
+    fw_net_free(&made->base);
   return status;
-}
-
-void REAL_NAME(fw_net_clear)(void *net) {
-  real_net *self = net;
-  if (!self) return;
-  fw_arena_clear(&self->arena);
-  fw_free(self);
 }

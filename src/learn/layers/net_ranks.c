@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/layers/layer.h"
-#include "learn/net/net_ops.h"
 
 /* Weights travel as a record begins, up to its last weights: the state of other layers than the last goes along, but
  * the receiver can use what it gets as records. */
@@ -13,8 +12,8 @@ static size_t weights_end(const node *self) {
   return self->record_at + self->record_width;
 }
 
-static fw_net_sizes sizes(const void *net) {
-  const real_net *of = net;
+static fw_net_sizes sizes(const fw_net *net) {
+  const real_net *of = real_net_of(net);
   fw_net_sizes made = {.dense = of->dense_sums};
   for (size_t i = 0; i < of->count; i++) {
     const node *self = &of->nodes[i];
@@ -29,26 +28,24 @@ static fw_net_sizes sizes(const void *net) {
 
 /* ---- Passes ---- */
 
-static furrow_status begin_rows(const void *net, void *pass, const fw_minibatch *batch, furrow_error *err) {
-  pass_memory *self = pass;
-  self->pass.kind = PASS_OWN_ROWS;
-  return REAL_NAME(fw_pass_lay_out)(net, self, batch, err);
+static furrow_status begin_rows(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, furrow_error *err) {
+  real_pass_of(pass)->kind = PASS_OWN_ROWS;
+  return REAL_NAME(fw_pass_lay_out)(net, pass, batch, err);
 }
 
-static furrow_status begin_features(const void *net, void *pass, const fw_minibatch *batch, bool grow, void *dense,
+static furrow_status begin_features(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow, void *dense,
                                     furrow_error *err) {
-  pass_memory *self = pass;
-  self->pass.kind = PASS_OWN_FEATURES;
-  self->pass.dense = dense;
-  return REAL_NAME(fw_net_ops).begin(net, pass, batch, grow, err);
+  real_pass_of(pass)->kind = PASS_OWN_FEATURES;
+  real_pass_of(pass)->dense = dense;
+  return net->ops->begin(net, pass, batch, grow, err);
 }
 
 /* ---- Weights ---- */
 
-static void put_weights(const void *net, const void *pass, const uint32_t *features, size_t count, void *bytes) {
+static void put_weights(const fw_net *net, const fw_pass *pass, const uint32_t *features, size_t count, void *bytes) {
   enum { AHEAD = 16, CACHE_LINE = 64 };
   const size_t size = sizes(net).weights;
-  real *const *record = ((const pass_memory *)pass)->pass.record;
+  real *const *record = real_pass_of(pass)->record;
   char *to = bytes;
   for (size_t f = 0; f < count; f++, to += size) {
     const char *later = (const char *)record[features[f + AHEAD < count ? f + AHEAD : f]];
@@ -58,25 +55,25 @@ static void put_weights(const void *net, const void *pass, const uint32_t *featu
   }
 }
 
-static void take_weights(const void *net, void *pass, const uint32_t *features, size_t count, void *bytes) {
+static void take_weights(const fw_net *net, fw_pass *pass, const uint32_t *features, size_t count, void *bytes) {
   const size_t size = sizes(net).weights;
-  real **record = ((pass_memory *)pass)->pass.record;
+  real **record = real_pass_of(pass)->record;
   char *at = bytes;
   for (size_t f = 0; f < count; f++, at += size) record[features[f]] = (real *)(void *)at;
 }
 
-static void share_records(const void *from, const uint32_t *theirs, size_t count, void *pass,
+static void share_records(const fw_pass *from, const uint32_t *theirs, size_t count, fw_pass *pass,
                           const uint32_t *features) {
-  real *const *record = ((const pass_memory *)from)->pass.record;
-  for (size_t f = 0; f < count; f++) ((pass_memory *)pass)->pass.record[features[f]] = record[theirs[f]];
+  real *const *record = real_pass_of(from)->record;
+  for (size_t f = 0; f < count; f++) real_pass_of(pass)->record[features[f]] = record[theirs[f]];
 }
 
 /* ---- Gradients ---- */
 
 /* Layer by layer: the gradients of all rows. */
-static void put_rows(const void *net, const void *pass, void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
+static void put_rows(const fw_net *net, const fw_pass *pass, void *bytes) {
+  const real_net *of = real_net_of(net);
+  const real_pass *self = real_pass_of(pass);
   real *to = bytes;
   for (size_t i = 0; i < of->count; i++) {
     const node *layer = &of->nodes[i];
@@ -87,9 +84,9 @@ static void put_rows(const void *net, const void *pass, void *bytes) {
   }
 }
 
-static void take_rows(const void *net, void *pass, const uint32_t *rows, size_t count, const void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
+static void take_rows(const fw_net *net, fw_pass *pass, const uint32_t *rows, size_t count, const void *bytes) {
+  const real_net *of = real_net_of(net);
+  const real_pass *self = real_pass_of(pass);
   const real *from = bytes;
   for (size_t i = 0; i < of->count; i++) {
     const node *layer = &of->nodes[i];
@@ -105,9 +102,9 @@ static void take_rows(const void *net, void *pass, const uint32_t *rows, size_t 
   }
 }
 
-static void put_uses(const void *net, const void *pass, const uint32_t *uses, size_t count, void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
+static void put_uses(const fw_net *net, const fw_pass *pass, const uint32_t *uses, size_t count, void *bytes) {
+  const real_net *of = real_net_of(net);
+  const real_pass *self = real_pass_of(pass);
   const uint32_t *place = self->batch->place;
   real *to = bytes;
   for (size_t i = 0; i < of->count; i++) {
@@ -123,9 +120,9 @@ static void put_uses(const void *net, const void *pass, const uint32_t *uses, si
   }
 }
 
-static void take_uses(const void *net, void *pass, const uint32_t *uses, size_t count, const void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
+static void take_uses(const fw_net *net, fw_pass *pass, const uint32_t *uses, size_t count, const void *bytes) {
+  const real_net *of = real_net_of(net);
+  const real_pass *self = real_pass_of(pass);
   const real *from = bytes;
   for (size_t i = 0; i < of->count; i++) {
     const node *layer = &of->nodes[i];
@@ -142,16 +139,16 @@ static size_t tasks_of(const node *self) {
   return self->weights ? self->ops->tasks(self) : 0;
 }
 
-static size_t dense_tasks(const void *net) {
-  const real_net *of = net;
+static size_t dense_tasks(const fw_net *net) {
+  const real_net *of = real_net_of(net);
   size_t count = 0;
   for (size_t i = 0; i < of->count; i++) count += tasks_of(&of->nodes[i]);
   return count;
 }
 
-static void sum_dense(const void *net, const void *pass, void *dense, size_t task) {
-  const real_net *of = net;
-  real_pass self = ((const pass_memory *)pass)->pass;
+static void sum_dense(const fw_net *net, const fw_pass *pass, void *dense, size_t task) {
+  const real_net *of = real_net_of(net);
+  real_pass self = *real_pass_of(pass);
   size_t i = 0;
   for (; task >= tasks_of(&of->nodes[i]); i++) task -= tasks_of(&of->nodes[i]);
   assert(i < of->count);

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "learn/layers/layer.h"
 #include "learn/metrics/loss.h"
-#include "learn/net/net_ops.h"
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64
@@ -57,25 +56,23 @@ static double loss_of_rows(const fw_graph *graph, const fw_minibatch *batch, con
 
 /* ---- Passes ---- */
 
-static void pass_free(void *pass) {
-  pass_memory *self = pass;
-  if (!self) return;
+static void free_pass(fw_pass *pass) {
+  pass_memory *self = (pass_memory *)pass;
   fw_free(self->numbers);
   fw_free(self->pass.record);
   fw_free(self->pass.tensors);
   fw_free(self);
 }
 
-static furrow_status pass_create(void **pass, const void *net, furrow_error *err) {
-  const real_net *of = net;
+static furrow_status create_pass(fw_pass **pass, const fw_net *net, furrow_error *err) {
   pass_memory *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  status = fw_alloc_zero((void **)&made->pass.tensors, of->count, sizeof(tensor), err);
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  made->base.ops = net->ops;
+  const furrow_status status = FW_ALLOC_ZERO(&made->pass.tensors, real_net_of(net)->count, err);
   if (status == FURROW_OK)
-    *pass = made;
+    *pass = &made->base;
   else
-    pass_free(made);
+    free_pass(&made->base);
   return status;
 }
 
@@ -126,7 +123,7 @@ static furrow_status ensure_capacity(const real_net *net, pass_memory *self, con
     status = fw_grow(&self->numbers, &self->number_capacity, count, sizeof(real), err);
   }
   if (status == FURROW_OK && net->features)
-    status = fw_grow((void **)&self->pass.record, &self->record_capacity, batch->features, sizeof(real *), err);
+    status = FW_GROW(&self->pass.record, &self->record_capacity, batch->features, err);
   return status;
 }
 
@@ -148,22 +145,23 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *
   self->pass.x = at;
 }
 
-furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass, const fw_minibatch *batch,
+furrow_status REAL_NAME(fw_pass_lay_out)(const fw_net *net, fw_pass *pass, const fw_minibatch *batch,
                                          furrow_error *err) {
-  FW_TRY(ensure_capacity(net, pass, batch, err));
-  lay_out(net, pass, batch);
-  REAL_NAME(fw_pack_stale)(net);
-  pass->pass.batch = batch;
-  pass->pass.step = NULL;
+  pass_memory *self = (pass_memory *)pass;
+  FW_TRY(ensure_capacity(real_net_of(net), self, batch, err));
+  lay_out(real_net_of(net), self, batch);
+  REAL_NAME(fw_pack_stale)(real_net_of(net));
+  self->pass.batch = batch;
+  self->pass.step = NULL;
   return FURROW_OK;
 }
 
-static furrow_status begin_batch(const void *net, void *pass, const fw_minibatch *batch, bool grow, furrow_error *err) {
-  const real_net *of = net;
-  pass_memory *self = pass;
-  FW_TRY(REAL_NAME(fw_pass_lay_out)(of, self, batch, err));
+static furrow_status begin_batch(const fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow,
+                                 furrow_error *err) {
+  const real_net *of = real_net_of(net);
+  FW_TRY(REAL_NAME(fw_pass_lay_out)(net, pass, batch, err));
   if (!of->features) return FURROW_OK;
-  void **records = (void **)self->pass.record;
+  void **records = (void **)real_pass_of(pass)->record;
   if (grow) return fw_features_make_all(of->features, batch->key, batch->features, records, err);
   fw_features_find_all(of->features, batch->key, batch->features, of->nothing, records);
   return FURROW_OK;
@@ -201,26 +199,28 @@ static size_t rows_at_once(const real_net *net, size_t rows) {
   return rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
 }
 
-static void forward(const void *net, void *pass, size_t begin, size_t end) {
-  real_pass *self = &((pass_memory *)pass)->pass;
-  const size_t step = rows_at_once(net, end - begin);
-  for (size_t row = begin; row < end; row += step) forward_rows(net, self, row, end - row < step ? end : row + step);
+static void forward_net(const fw_net *net, fw_pass *pass, size_t begin, size_t end) {
+  const real_net *of = real_net_of(net);
+  const size_t step = rows_at_once(of, end - begin);
+  for (size_t row = begin; row < end; row += step)
+    forward_rows(of, real_pass_of(pass), row, end - row < step ? end : row + step);
 }
 
-static void train(const void *net, void *pass, const fw_step *step, size_t begin, size_t end, double *loss) {
-  real_pass self = ((pass_memory *)pass)->pass; /* a copy: tasks that run at once must not write the step */
-  const size_t rows = rows_at_once(net, end - begin);
+static void train_net(const fw_net *net, fw_pass *pass, const fw_step *step, size_t begin, size_t end, double *loss) {
+  const real_net *of = real_net_of(net);
+  real_pass self = *real_pass_of(pass); /* a copy: tasks that run at once must not write the step */
+  const size_t rows = rows_at_once(of, end - begin);
   self.step = step;
   double sum = 0;
   for (size_t row = begin; row < end; row += rows)
-    sum += train_rows(net, &self, row, end - row < rows ? end : row + rows, loss != NULL);
+    sum += train_rows(of, &self, row, end - row < rows ? end : row + rows, loss != NULL);
   if (loss) *loss = sum;
 }
 
-static void outputs(const void *net, const void *pass, size_t row, double *out) {
-  const real_net *of = net;
+static void copy_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *out) {
+  const real_net *of = real_net_of(net);
   const size_t width = of->nodes[of->last].width;
-  const real *from = ((const pass_memory *)pass)->pass.tensors[of->last].out + row * width;
+  const real *from = real_pass_of(pass)->tensors[of->last].out + row * width;
   for (size_t j = 0; j < width; j++) out[j] = (double)from[j];
 }
 
@@ -238,18 +238,17 @@ static const node *only_weights(const real_net *net) {
   return found;
 }
 
-static bool sums_by_row(const void *net) {
-  return only_weights(net) != NULL;
+static bool sums_by_row(const fw_net *net) {
+  return only_weights(real_net_of(net)) != NULL;
 }
 
-static size_t sum_tasks(const void *net, const void *pass) {
-  (void)net;
-  return ((const pass_memory *)pass)->pass.sum_parts;
+static size_t sum_tasks(const fw_pass *pass) {
+  return real_pass_of(pass)->sum_parts;
 }
 
-static void sum(const void *net, void *pass, size_t task) {
-  const real_pass *self = &((pass_memory *)pass)->pass;
-  const node *weights = only_weights(net);
+static void sum_gradients(const fw_net *net, fw_pass *pass, size_t task) {
+  const real_pass *self = real_pass_of(pass);
+  const node *weights = only_weights(real_net_of(net));
   const size_t features = self->batch->features, begin = task * FW_SUM_ROWS, rows = self->batch->rows;
   real *to = self->sums + task * features;
   assert(weights);
@@ -284,7 +283,7 @@ static size_t first_feature(const fw_minibatch *batch, size_t task) {
 /* Inlined by force: a call that does nothing else is dropped. */
 static inline __attribute__((always_inline)) void ask_for_records(const real_net *net, const real_pass *pass,
                                                                   size_t begin, size_t end) {
-  const size_t bytes = net->parameters->record_numbers * sizeof(real);
+  const size_t bytes = net->base.parameters->record_numbers * sizeof(real);
   for (size_t feature = begin; feature < end; feature++) {
     const char *record = (const char *)pass->record[feature];
     for (size_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(record + at, 1);
@@ -308,17 +307,17 @@ static size_t node_tasks(const node *self) {
   return self->ops->tasks ? self->ops->tasks(self) : 0;
 }
 
-static size_t update_tasks(const void *net, const void *pass) {
-  const real_net *of = net;
-  size_t count = feature_tasks(of, ((const pass_memory *)pass)->pass.batch);
+static size_t update_tasks(const fw_net *net, const fw_pass *pass) {
+  const real_net *of = real_net_of(net);
+  size_t count = feature_tasks(of, real_pass_of(pass)->batch);
   for (size_t i = 0; i < of->count; i++) count += node_tasks(&of->nodes[i]);
   return count;
 }
 
 /* Dense arrays come first: their tasks take longest. */
-static void update(const void *net, void *pass, const fw_step *step, size_t task) {
-  const real_net *of = net;
-  real_pass self = ((pass_memory *)pass)->pass;
+static void update_net(fw_net *net, fw_pass *pass, const fw_step *step, size_t task) {
+  const real_net *of = real_net_of(net);
+  real_pass self = *real_pass_of(pass);
   self.step = step;
   size_t i = 0;
   for (; i < of->count && task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
@@ -328,21 +327,23 @@ static void update(const void *net, void *pass, const fw_step *step, size_t task
     update_features(of, &self, task);
 }
 
-/* ---- The table of functions for net.c ---- */
+static void free_net(fw_net *net) {
+  fw_arena_clear(&((real_net *)net)->arena);
+  fw_free(net);
+}
 
 const fw_net_ops REAL_NAME(fw_net_ops) = {
-    .create = REAL_NAME(fw_net_build),
-    .free = REAL_NAME(fw_net_clear),
-    .pass_create = pass_create,
-    .pass_free = pass_free,
+    .free = free_net,
+    .create_pass = create_pass,
+    .free_pass = free_pass,
     .begin = begin_batch,
-    .forward = forward,
-    .train = train,
-    .outputs = outputs,
+    .forward = forward_net,
+    .train = train_net,
+    .outputs = copy_outputs,
     .sums_by_row = sums_by_row,
     .sum_tasks = sum_tasks,
-    .sum = sum,
+    .sum = sum_gradients,
     .update_tasks = update_tasks,
-    .update = update,
+    .update = update_net,
     .ranks = &REAL_NAME(fw_net_rank_ops),
 };

@@ -34,10 +34,6 @@ void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const 
   *made = (optimizer_step){rule, kernel_of(optimizer->type)};
 }
 
-void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *state0, real *state1, const real *sum) {
-  o->kernel->array(&o->rule, n, w, state0, state1, sum);
-}
-
 /* Columns whose sums stay in registers. */
 #define AT_ONCE 16
 
@@ -63,8 +59,8 @@ static void step_bias(const node *self, const real_pass *pass, size_t at, size_t
   }
   REAL_NAME(fw_optimizer_step)(&step, self, pass);
   step.rule.l1 = step.rule.l2 = 0;
-  REAL_NAME(fw_optimize)
-  (&step, n, self->bias + at, state[0] ? state[0] + at : NULL, state[1] ? state[1] + at : NULL, sum);
+  step.kernel->array(&step.rule, n, self->bias + at, state[0] ? state[0] + at : NULL, state[1] ? state[1] + at : NULL,
+                     sum);
 }
 
 void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {

@@ -35,13 +35,8 @@ double fw_loss_of(const fw_graph *graph, double z, double y) {
   case FW_LOSS_L2: return 0.5 * (z - y) * (z - y);
   case FW_LOSS_HUBER: return huber(z - y, graph->layers[graph->count - 1].delta);
   case FW_LOSS_CROSS_ENTROPY: return z != z ? z : -log(given(z, y));
-  case FW_LOSS_SOFTMAX:
-  case FW_LOSS_BPR:
-  case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX:
-  case FW_LOSS_LAMBDA: break;
+  default: return NAN; /* softmax, and losses of an order */
   }
-  return NAN;
 }
 
 double fw_loss_slope(const fw_graph *graph, double z, double y) {
@@ -54,13 +49,8 @@ double fw_loss_slope(const fw_graph *graph, double z, double y) {
     return fmax(-delta, fmin(delta, z - y));
   }
   case FW_LOSS_CROSS_ENTROPY: return (y > 0 ? -1.0 : 1.0) / given(z, y);
-  case FW_LOSS_SOFTMAX:
-  case FW_LOSS_BPR:
-  case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX:
-  case FW_LOSS_LAMBDA: break;
+  default: return NAN;
   }
-  return NAN;
 }
 
 /* ---- Softmax ---- */
@@ -124,17 +114,12 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
   switch (graph->loss) {
   case FW_LOSS_LOG: *score = (furrow_score){z, logistic(z), sign}; return;
   case FW_LOSS_HINGE: *score = (furrow_score){z, logistic(2 * z), sign}; return;
-  case FW_LOSS_L2:
-  case FW_LOSS_HUBER:
-  case FW_LOSS_BPR:
-  case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX:
-  case FW_LOSS_LAMBDA: *score = (furrow_score){z, 0, 0}; return;
   case FW_LOSS_CROSS_ENTROPY: *score = (furrow_score){log_odds(z), z, z > 0.5 ? 1.0 : -1.0}; return;
   case FW_LOSS_SOFTMAX: {
     const size_t best = largest(out, graph->outputs);
     *score = (furrow_score){out[best], exp(out[best] - log_sum(out, graph->outputs)), (double)best};
     return;
   }
+  default: *score = (furrow_score){z, 0, 0}; /* a quantity, or a place in an order */
   }
 }

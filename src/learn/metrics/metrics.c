@@ -64,18 +64,15 @@ static bool has_confusion(const fw_tally *t) {
 
 static furrow_status make_parts(fw_tally *t, furrow_error *err) {
   const size_t squares = has_confusion(t) ? t->classes * t->classes : 0;
-  void *numbers = NULL;
   if (t->classes > (SIZE_MAX - squares) / CLASS_SUMS) return fw_fail_memory(err, SIZE_MAX);
   t->class_numbers = CLASS_SUMS * t->classes + squares;
-  FW_TRY(fw_alloc_zero(&numbers, t->class_numbers, sizeof *t->class_sums, err));
-  t->class_sums = numbers;
+  FW_TRY(FW_ALLOC_ZERO(&t->class_sums, t->class_numbers, err));
   return fw_loss_has_two_classes(t->loss) ? fw_ranking_create(&t->ranking, t->loss, err) : FURROW_OK;
 }
 
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) {
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **tally, err));
-  fw_tally *made = memory;
+  fw_tally *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN};
   const furrow_status status = make_parts(made, err);
   if (status == FURROW_OK)
@@ -145,8 +142,8 @@ static void add_classes(fw_tally *t, double label, double weight, fw_row_terms t
   add_class(t, (size_t)label, (size_t)terms.score, weight);
 }
 
-/* `two`: there are two classes. */
-static inline fw_row_terms find_terms(const fw_graph *graph, bool two, const double *out, double label) {
+fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
+  const bool two = fw_loss_has_two_classes(graph->loss);
   const double loss = fw_loss_value(graph, out, label);
   furrow_score score;
   if (!two && graph->loss != FW_LOSS_SOFTMAX) return (fw_row_terms){.loss = loss};
@@ -154,6 +151,7 @@ static inline fw_row_terms find_terms(const fw_graph *graph, bool two, const dou
   return (fw_row_terms){loss, two ? copysign(score.proba, score.label) : score.label};
 }
 
+/* `two`: there are two classes. */
 static inline void add_terms(fw_tally *t, bool two, const double *out, double label, double weight,
                              fw_row_terms terms) {
   t->sums[SUM_ROWS] += 1;
@@ -170,17 +168,12 @@ static inline void add_terms(fw_tally *t, bool two, const double *out, double la
   }
 }
 
-fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
-  return find_terms(graph, fw_loss_has_two_classes(graph->loss), out, label);
-}
-
 void fw_tally_add_terms(fw_tally *t, const double *out, double label, double weight, fw_row_terms terms) {
   add_terms(t, fw_loss_has_two_classes(t->loss), out, label, weight, terms);
 }
 
 void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  const bool two = fw_loss_has_two_classes(t->loss);
-  add_terms(t, two, out, label, weight, find_terms(t->graph, two, out, label));
+  fw_tally_add_terms(t, out, label, weight, fw_row_terms_of(t->graph, out, label));
 }
 
 /* Sums of two classes stay in registers, and nothing branches on a class: what is added to the other one is 0. */
@@ -372,8 +365,8 @@ furrow_status fw_tally_add_scored(fw_tally *t, const fw_scored_rows *rows, size_
   job.first = (size_t)((every - rows->first % every) % every);
   job.count = job.first < rows->count ? (rows->count - job.first - 1) / every + 1 : 0;
   const size_t most = (size_t)TERM_TASKS * TERM_ROWS, kept = comm->ranks == 1 && most < job.count ? most : job.count;
-  furrow_status status = fw_alloc((void **)&job.found, kept, sizeof *job.found, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&job.out, t->graph->outputs, TERM_TASKS * sizeof *job.out, err);
+  furrow_status status = FW_ALLOC(&job.found, kept, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&job.out, t->graph->outputs, TERM_TASKS, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK) status = add_scored(t, &job, comm, err);
   fw_free(job.found);
@@ -462,31 +455,33 @@ static void find_errors(const fw_tally *t, furrow_learn_metrics *m) {
   m->constant_rmse = sqrt(t->label_spread / m->weight);
 }
 
+/* All figures but the sums: rows, weight, binned. */
+static const size_t figure_offsets[] = {
+#define FIGURE(name) offsetof(furrow_learn_metrics, name)
+    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
+    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
+    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
+    FIGURE(constant_rmse), FIGURE(ndcg)
+#undef FIGURE
+};
+enum { FIGURES = sizeof figure_offsets / sizeof *figure_offsets };
+
+static double *figure(furrow_learn_metrics *metrics, size_t offset) {
+  return (double *)((char *)metrics + offset);
+}
+
 void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
   const bool two = fw_loss_has_two_classes(t->loss), regression = fw_loss_is_regression(t->loss);
   const double *sums = t->sums, weight = sums[SUM_WEIGHT];
-  *m = (furrow_learn_metrics){.size = sizeof *m,
-                              .rows = (uint64_t)sums[SUM_ROWS],
-                              .weight = weight,
-                              .loss = sums[SUM_LOSS] / weight,
-                              .auc = NAN,
-                              .accuracy = NAN,
-                              .logloss = NAN,
-                              .rmse = NAN,
-                              .mae = NAN,
-                              .mean_label = two || regression ? sums[SUM_LABEL] / weight : NAN,
-                              .mean_prediction = two || regression ? sums[SUM_SCORE] / weight : NAN,
-                              .pr_auc = NAN,
-                              .precision = NAN,
-                              .recall = NAN,
-                              .f1 = NAN,
-                              .r2 = NAN,
-                              .constant_logloss = NAN,
-                              .constant_accuracy = NAN,
-                              .constant_rmse = NAN,
-                              .ndcg = NAN};
+  *m = (furrow_learn_metrics){.size = sizeof *m, .rows = (uint64_t)sums[SUM_ROWS], .weight = weight};
+  for (size_t i = 0; i < FIGURES; i++) *figure(m, figure_offsets[i]) = NAN;
+  m->loss = sums[SUM_LOSS] / weight;
   if (t->loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(m, t->ndcg);
   if (fw_loss_ranks(t->loss)) return;
+  if (two || regression) {
+    m->mean_label = sums[SUM_LABEL] / weight;
+    m->mean_prediction = sums[SUM_SCORE] / weight;
+  }
   if (regression) {
     find_errors(t, m);
   } else {
@@ -498,26 +493,12 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
 
 /* ---- Several sets of rows ------------------------------------------------------------------------------- */
 
-/* All figures but the sums: rows, weight, binned. */
-static const size_t figure_offsets[] = {
-#define FIGURE(name) offsetof(furrow_learn_metrics, name)
-    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
-    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
-    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
-    FIGURE(constant_rmse), FIGURE(ndcg)
-#undef FIGURE
-};
-
 /* Set i of an array of structs that may be smaller than ours. */
 static furrow_learn_metrics set_at(const furrow_learn_metrics *sets, size_t i) {
   furrow_learn_metrics set = {0};
   const size_t size = sets->size;
   memcpy(&set, (const char *)sets + i * size, size < sizeof set ? size : sizeof set);
   return set;
-}
-
-static double *figure(furrow_learn_metrics *metrics, size_t offset) {
-  return (double *)((char *)metrics + offset);
 }
 
 static void summarize(const furrow_learn_metrics *sets, size_t count, size_t offset, double *mean, double *deviation) {
@@ -546,7 +527,7 @@ void furrow_learn_metrics_summarize(const furrow_learn_metrics *sets, size_t cou
     means.binned += set.binned;
   }
   deviations = means;
-  for (size_t i = 0; i < sizeof figure_offsets / sizeof *figure_offsets; i++)
+  for (size_t i = 0; i < FIGURES; i++)
     summarize(sets, count, figure_offsets[i], figure(&means, figure_offsets[i]),
               figure(&deviations, figure_offsets[i]));
   fw_info_write(mean, &means, sizeof means);

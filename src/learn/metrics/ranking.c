@@ -1,5 +1,5 @@
 /* learn/metrics/ranking.c: rows of two classes in the order of their scores. */
-#include "learn/metrics/ranking.h"
+#include "learn/metrics/metrics.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -88,17 +88,16 @@ static double bin_input(fw_loss_type loss, double out) {
 /* ---- Gathering ------------------------------------------------------------------------------------------ */
 
 furrow_status fw_ranking_create(fw_ranking **ranking, fw_loss_type loss, furrow_error *err) {
-  void *memory, *count = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **ranking, err));
-  const furrow_status status = fw_alloc_zero(&count, 2 * BINS, sizeof(double), err);
-  if (status != FURROW_OK) {
-    fw_free(memory);
-    return status;
-  }
-  *ranking = memory;
-  **ranking = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .count = count, .begin = BINS};
-  pthread_mutex_init(&(*ranking)->settling, NULL);
-  return FURROW_OK;
+  fw_ranking *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  *made = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .begin = BINS};
+  pthread_mutex_init(&made->settling, NULL);
+  const furrow_status status = FW_ALLOC_ZERO(&made->count, 2 * BINS, err);
+  if (status == FURROW_OK)
+    *ranking = made;
+  else
+    fw_ranking_free(made);
+  return status;
 }
 
 void fw_ranking_free(fw_ranking *r) {
@@ -131,11 +130,14 @@ static void add_to_bin(fw_ranking *r, double out, bool positive, double weight) 
   widen(r, bin, bin + 1);
 }
 
-/* From here on rows are counted in bins, also those of the list. */
-static void switch_to_bins(fw_ranking *r) {
-  const fw_score_list *list = &r->list;
+static void add_list_to_bins(fw_ranking *r, const fw_score_list *list) {
   for (size_t i = 0; i < list->count; i++)
-    add_to_bin(r, fw_key_score(list->key[i]), fw_score_list_is_positive(list, i), fabs((double)list->weight[i]));
+    add_to_bin(r, fw_key_score(list->key[i]), !signbit(list->weight[i]), fabs((double)list->weight[i]));
+}
+
+/* From here on rows are counted in bins, also the rows of the list. */
+static void switch_to_bins(fw_ranking *r) {
+  add_list_to_bins(r, &r->list);
   fw_score_list_clear(&r->list);
   r->binned = true;
   r->summed = false;
@@ -176,9 +178,7 @@ static void merge_lists(fw_ranking *into, const fw_score_list *from) {
 }
 
 static void merge_bins(fw_ranking *into, const fw_ranking *from) {
-  for (size_t i = 0; i < from->list.count; i++)
-    add_to_bin(into, fw_key_score(from->list.key[i]), fw_score_list_is_positive(&from->list, i),
-               fabs((double)from->list.weight[i]));
+  add_list_to_bins(into, &from->list);
   for (size_t i = 2 * from->begin; i < 2 * from->end; i++) into->count[i] += from->count[i];
   widen(into, from->begin, from->end);
 }
@@ -412,23 +412,25 @@ static furrow_status sum_ranges(fw_ranking *r, const furrow_comm *comm, furrow_e
 }
 
 /* Sorts the own rows, and makes the memory to send them. */
-static furrow_status prepare_ranges(fw_ranking *r, unsigned ranks, void **numbers, void **rows, furrow_error *err) {
-  FW_TRY(fw_alloc(numbers, ranks, 3 * sizeof(uint64_t), err));
-  FW_TRY(fw_alloc(rows, r->list.count, sizeof(sent_row), err));
+static furrow_status prepare_ranges(fw_ranking *r, unsigned ranks, uint64_t **numbers, sent_row **rows,
+                                    furrow_error *err) {
+  FW_TRY(FW_ALLOC_ROWS(numbers, ranks, 3, err));
+  FW_TRY(FW_ALLOC(rows, r->list.count, err));
   return fw_score_list_sort(&r->list, err);
 }
 
 furrow_status fw_ranking_sum_ranks(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count;
-  void *numbers = NULL, *memory = NULL;
+  uint64_t *numbers = NULL;
+  sent_row *sent = NULL;
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_sum_f64(comm, &rows, 1, err));
   if (rows > (double)r->exact_rows) return fw_ranking_reduce(r, comm, err);
-  furrow_status status = fw_comm_all_ok(comm, prepare_ranges(r, comm->ranks, &numbers, &memory, err), err);
-  if (status == FURROW_OK) status = exchange_ranges(r, comm, numbers, memory, err);
+  furrow_status status = fw_comm_all_ok(comm, prepare_ranges(r, comm->ranks, &numbers, &sent, err), err);
+  if (status == FURROW_OK) status = exchange_ranges(r, comm, numbers, sent, err);
   if (status == FURROW_OK) status = sum_ranges(r, comm, err);
   fw_free(numbers);
-  fw_free(memory);
+  fw_free(sent);
   return status;
 }
 
@@ -521,18 +523,14 @@ static bool is_shown(size_t n, size_t all, size_t capacity) {
   return all <= capacity || n * capacity / all != (n - 1) * capacity / all;
 }
 
-static furrow_curve_point roc_point(totals above, totals all) {
-  return (furrow_curve_point){.x = above.negatives / all.negatives, .y = above.positives / all.positives};
-}
-
-static furrow_curve_point pr_point(totals above, totals all) {
-  return (furrow_curve_point){.x = above.positives / all.positives,
-                              .y = above.positives / (above.positives + above.negatives)};
+static furrow_curve_point curve_point(bool precision, totals above, totals all) {
+  const double recall = above.positives / all.positives;
+  if (precision) return (furrow_curve_point){.x = recall, .y = above.positives / (above.positives + above.negatives)};
+  return (furrow_curve_point){.x = above.negatives / all.negatives, .y = recall};
 }
 
 /* One point for each threshold at which rows become positive, from the highest on. */
-static size_t draw_curve(const fw_ranking *r, furrow_curve_point (*point)(totals above, totals all),
-                         furrow_curve_point *points, size_t capacity) {
+size_t fw_ranking_curve(const fw_ranking *r, bool precision, furrow_curve_point *points, size_t capacity) {
   const totals all = count_all(r);
   if (capacity == 0 || !(all.negatives > 0) || !(all.positives > 0)) return 0;
   totals above = {0};
@@ -541,16 +539,8 @@ static size_t draw_curve(const fw_ranking *r, furrow_curve_point (*point)(totals
   for (descent d = start_descent(r); next_tie(&d, &t);) {
     add_tie(&above, t);
     if (!is_shown(above.ties, all.ties, capacity)) continue;
-    points[n] = point(above, all);
+    points[n] = curve_point(precision, above, all);
     points[n++].threshold = probability(r, t.score);
   }
   return n;
-}
-
-size_t fw_ranking_roc(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
-  return draw_curve(ranking, roc_point, points, capacity);
-}
-
-size_t fw_ranking_pr(const fw_ranking *ranking, furrow_curve_point *points, size_t capacity) {
-  return draw_curve(ranking, pr_point, points, capacity);
 }

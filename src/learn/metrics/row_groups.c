@@ -34,9 +34,9 @@ furrow_status fw_row_groups_init(fw_row_groups *groups, const uint64_t *qid, siz
   member *members = NULL;
   bool sorted = true;
   if (rows > UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "%zu rows in groups, %u at most", rows, UINT32_MAX);
-  furrow_status status = fw_alloc((void **)&members, rows, sizeof *members, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&groups->row, rows, sizeof *groups->row, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&groups->begin, rows + 1, sizeof *groups->begin, err);
+  furrow_status status = FW_ALLOC(&members, rows, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&groups->row, rows, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&groups->begin, rows + 1, err);
   for (size_t i = 0; status == FURROW_OK && i < rows; i++) {
     members[i] = (member){qid[i], (uint32_t)i};
     sorted &= i == 0 || qid[i - 1] <= qid[i];
@@ -173,8 +173,8 @@ static furrow_status fail_divided(uint64_t qid, furrow_error *err) {
 static furrow_status order_groups(fw_group_order *order, const uint64_t *qid, furrow_error *err) {
   member *groups = NULL;
   furrow_status status = FURROW_OK;
-  FW_TRY(fw_alloc((void **)&order->group, order->count, sizeof *order->group, err));
-  FW_TRY(fw_alloc((void **)&groups, order->count, sizeof *groups, err));
+  FW_TRY(FW_ALLOC(&order->group, order->count, err));
+  FW_TRY(FW_ALLOC(&groups, order->count, err));
   for (size_t i = 0; i < order->count; i++) groups[i] = (member){qid[i], (uint32_t)i};
   qsort(groups, order->count, sizeof *groups, compare_members);
   for (size_t i = 0; i < order->count; i++) {
@@ -187,17 +187,16 @@ static furrow_status order_groups(fw_group_order *order, const uint64_t *qid, fu
 
 furrow_status fw_group_order_init(fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
                                   const uint64_t *qid, furrow_error *err) {
-  void *memory = NULL, *gathered = NULL;
+  uint64_t *mine = NULL;
+  void *gathered = NULL;
   size_t bytes = 0;
   *order = (fw_group_order){.count = own->count};
   if (comm->ranks == 1) return FURROW_OK;
-  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof *qid, err), err);
-  if (status == FURROW_OK) {
-    uint64_t *mine = memory;
-    for (size_t g = 0; g < own->count; g++) mine[g] = qid[own->row[own->begin[g]]];
+  furrow_status status = fw_comm_share_status(comm, FW_ALLOC(&mine, own->count, err), err);
+  for (size_t g = 0; status == FURROW_OK && g < own->count; g++) mine[g] = qid[own->row[own->begin[g]]];
+  if (status == FURROW_OK)
     status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
-  }
-  fw_free(memory);
+  fw_free(mine);
   if (status != FURROW_OK) return status;
   order->count = bytes / sizeof *qid;
   status = fw_comm_share_status(comm, order_groups(order, gathered, err), err);
@@ -217,22 +216,21 @@ typedef struct group_figure {
 furrow_status fw_group_order_ndcg(const fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
                                   const double *score, const float *label, const float *weight, double *ndcg,
                                   furrow_error *err) {
-  void *memory = NULL, *gathered = NULL;
+  group_figure *mine = NULL;
+  void *gathered = NULL;
   size_t bytes = 0;
   double sum = 0, weights = 0;
   if (comm->ranks == 1) {
     *ndcg = fw_row_groups_ndcg(own, score, label, weight);
     return FURROW_OK;
   }
-  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof(group_figure), err), err);
-  if (status == FURROW_OK) {
-    group_figure *mine = memory;
-    for (size_t g = 0; g < own->count; g++)
-      if (!fw_row_group_ndcg(own, g, score, label, weight, &mine[g].ndcg, &mine[g].weight))
-        mine[g] = (group_figure){0, -1};
+  furrow_status status = fw_comm_share_status(comm, FW_ALLOC(&mine, own->count, err), err);
+  for (size_t g = 0; status == FURROW_OK && g < own->count; g++)
+    if (!fw_row_group_ndcg(own, g, score, label, weight, &mine[g].ndcg, &mine[g].weight))
+      mine[g] = (group_figure){0, -1};
+  if (status == FURROW_OK)
     status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
-  }
-  fw_free(memory);
+  fw_free(mine);
   if (status != FURROW_OK) return status;
   const group_figure *figure = gathered;
   for (size_t i = 0; i < order->count; i++) {

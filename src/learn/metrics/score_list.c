@@ -12,12 +12,8 @@ void fw_score_list_clear(fw_score_list *list) {
 }
 
 furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_error *err) {
-  void *key = list->key, *weight = list->weight;
-  furrow_status status = fw_grow(&key, &list->key_capacity, count, sizeof *list->key, err);
-  list->key = key;
-  if (status == FURROW_OK) status = fw_grow(&weight, &list->weight_capacity, count, sizeof *list->weight, err);
-  list->weight = weight;
-  return status;
+  FW_TRY(FW_GROW(&list->key, &list->key_capacity, count, err));
+  return FW_GROW(&list->weight, &list->weight_capacity, count, err);
 }
 
 /* ---- Radix sort, from the lowest digit ------------------------------------------------------------------ */
@@ -93,9 +89,9 @@ static void move_numbers(const uint64_t *from, uint64_t *to, size_t count, unsig
 }
 
 static furrow_status sort_floats(fw_score_list *list, const differences *differ, furrow_error *err) {
-  void *memory;
-  FW_TRY(fw_alloc(&memory, list->count, sizeof *list->key, err));
-  uint64_t *from = list->key, *to = memory;
+  uint64_t *other = NULL;
+  FW_TRY(FW_ALLOC(&other, list->count, err));
+  uint64_t *from = list->key, *to = other;
   for (size_t i = 0; i < list->count; i++) from[i] = pack(from[i], list->weight[i]);
   for (unsigned shift = differ->weight ? 0 : 32; shift < 64; shift += DIGIT_BITS) {
     move_numbers(from, to, list->count, shift);
@@ -104,7 +100,7 @@ static furrow_status sort_floats(fw_score_list *list, const differences *differ,
     from = moved;
   }
   for (size_t i = 0; i < list->count; i++) unpack(from[i], &list->key[i], &list->weight[i]);
-  fw_free(memory);
+  fw_free(other);
   return FURROW_OK;
 }
 

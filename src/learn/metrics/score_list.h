@@ -32,10 +32,6 @@ static inline double fw_key_score(uint64_t key) {
   return score;
 }
 
-static inline bool fw_score_list_is_positive(const fw_score_list *list, size_t i) {
-  return !signbit(list->weight[i]);
-}
-
 void fw_score_list_clear(fw_score_list *list);
 /* Has memory for so many rows afterwards. */
 furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_error *err) FURROW_MUST_USE;

@@ -6,22 +6,20 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/minibatch.h"
 #include "learn/metrics/loss.h"
-#include "learn/net/rank_batch.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
-  const fw_plan *plan = fw_net_parameters(net)->plan;
+  const fw_plan *plan = net->parameters->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net) || fw_net_parameters(net)->comm->ranks > 1; /* then it has the list */
+  rules.unlisted = net->ops->sums_by_row(net) || net->parameters->comm->ranks > 1; /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }
 
 furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) {
-  FW_TRY(fw_pass_create(&slot->own_pass, slot->net, err));
+  FW_TRY(slot->net->ops->create_pass(&slot->own_pass, slot->net, err));
   slot->pass = slot->own_pass;
   return FURROW_OK;
 }
@@ -43,19 +41,13 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
-  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms, *parts = slot->unsummed;
-  furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
-  slot->number = number;
-  if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
-  slot->out = out;
-  if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
-  slot->terms = terms;
-  if (status == FURROW_OK) status = fw_realloc(&loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), sizeof *slot->loss, err);
-  slot->loss = loss;
-  if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
-  slot->unsummed = parts;
-  if (status == FURROW_OK) slot->row_capacity = rows;
-  return status;
+  FW_TRY(FW_REALLOC(&slot->number, rows, err));
+  FW_TRY(FW_REALLOC(&slot->out, outputs, err));
+  FW_TRY(FW_REALLOC(&slot->terms, rows, err));
+  FW_TRY(FW_REALLOC(&slot->loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), err));
+  FW_TRY(FW_REALLOC(&slot->unsummed, rows / FW_SUM_ROWS + 1, err));
+  slot->row_capacity = rows;
+  return FURROW_OK;
 }
 
 furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count, furrow_error *err) {
@@ -89,7 +81,7 @@ furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_sourc
 }
 
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) {
-  return slot->batch ? fw_net_begin(slot->net, slot->pass, slot->batch, grow, err) : FURROW_OK;
+  return slot->batch ? slot->net->ops->begin(slot->net, slot->pass, slot->batch, grow, err) : FURROW_OK;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -127,10 +119,11 @@ static size_t tasks_of_part(const fw_batch_slot *slot) {
 /* loss: NULL, or for the sum of the rows' losses. */
 static void pass_rows(fw_batch_slot *slot, const fw_step *step, size_t begin, size_t end, double *loss) {
   if (step)
-    fw_net_train(slot->net, slot->pass, step, begin, end, loss);
+    slot->net->ops->train(slot->net, slot->pass, step, begin, end, loss);
   else
-    fw_net_forward(slot->net, slot->pass, begin, end);
-  for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+    slot->net->ops->forward(slot->net, slot->pass, begin, end);
+  for (size_t i = begin; i < end; i++)
+    slot->net->ops->outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
 }
 
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
@@ -144,7 +137,7 @@ static double weight_of(const fw_minibatch *batch, size_t row) {
 }
 
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
-  const size_t tasks = fw_batch_slot_tasks(slot), parts = fw_net_sum_tasks(slot->net, slot->pass);
+  const size_t tasks = fw_batch_slot_tasks(slot), parts = slot->net->ops->sum_tasks(slot->pass);
   atomic_store(&slot->unsound, false);
   slot->has_terms = terms;
   for (size_t i = 0; i < parts; i++) {
@@ -170,8 +163,8 @@ void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
   slot->loss[task] = loss;
   const bool sound = (isfinite(loss) || !step) && is_finite(slot->out + begin * n, (end - begin) * n);
   if (!sound) atomic_store(&slot->unsound, true);
-  const bool summed = step && fw_net_sum_tasks(slot->net, slot->pass) > 0;
-  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) fw_net_sum(slot->net, slot->pass, part);
+  const bool summed = step && slot->net->ops->sum_tasks(slot->pass) > 0;
+  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) slot->net->ops->sum(slot->net, slot->pass, part);
 }
 
 static bool is_sound(const fw_batch_slot *slot, size_t row) {
@@ -226,7 +219,7 @@ void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
     slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
 }
 
-void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally) {
+void fw_tally_batch(void *tally, const fw_batch_slot *slot) {
   enum { AHEAD = 8 };
   const fw_minibatch *batch = slot->batch;
   const size_t n = slot->graph->outputs;

@@ -79,7 +79,7 @@ furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow
 furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 /* Finds the terms of a task's rows, which must have labels. */
 void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task);
-/* Counts the batch's scores. */
-void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally);
+/* Counts the batch's scores in a fw_tally. */
+void fw_tally_batch(void *tally, const fw_batch_slot *slot);
 
 #endif

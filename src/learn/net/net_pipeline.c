@@ -261,7 +261,7 @@ static void cut_rows(const fw_pipeline *p, fw_batch_slot *slot) {
   const unsigned threads = fw_spin_pool_threads(p->solver->pool);
   slot->task_rows = rows_of_task(p, slot->batch->rows);
   const bool short_task = p->row_ns * (double)(slot->task_rows / 2) < LEAST_TASK_NS;
-  slot->halved = threads == 1 || short_task || fw_net_sum_tasks(slot->net, slot->pass) > 0 ? 0 : threads;
+  slot->halved = threads == 1 || short_task || slot->net->ops->sum_tasks(slot->pass) > 0 ? 0 : threads;
 }
 
 static size_t start_rows(fw_pipeline *p) {
@@ -281,7 +281,7 @@ static size_t next_stage(void *context) {
     if (check_rows(p) != FURROW_OK) return FW_STAGE_END;
     end_rows(p);
     p->updating = p->job->train;
-    if (p->updating) return fw_net_update_tasks(p->solver->net, p->now->slot.pass);
+    if (p->updating) return p->solver->net->ops->update_tasks(p->solver->net, p->now->slot.pass);
   }
   if (p->now) end_batch(p);
   return start_rows(p);
@@ -298,7 +298,7 @@ static void run_rows(fw_pipeline *p, size_t i) {
 static void run_task(void *context, size_t i) {
   fw_pipeline *p = context;
   if (p->updating)
-    fw_net_update(p->solver->net, p->now->slot.pass, &p->step, i);
+    p->solver->net->ops->update(p->solver->net, p->now->slot.pass, &p->step, i);
   else
     run_rows(p, i);
 }
@@ -338,7 +338,7 @@ static furrow_status ensure_slots(fw_pipeline *p, size_t count, furrow_error *er
     if (status != FURROW_OK) return status;
   }
   for (; p->pass_count < passes; p->pass_count++)
-    FW_TRY(fw_pass_create(&p->passes[p->pass_count], p->solver->net, err));
+    FW_TRY(p->solver->net->ops->create_pass(&p->passes[p->pass_count], p->solver->net, err));
   return FURROW_OK;
 }
 

@@ -26,9 +26,8 @@ static furrow_status create_slots(fw_net_solver *s, fw_parameters *parameters, u
 
 furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
                                    fw_train_steps *steps, uint64_t max_features, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **solver, err));
-  fw_net_solver *made = memory;
+  fw_net_solver *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->plan = parameters->plan;
   made->pool = pool;
   made->steps = steps;
@@ -63,7 +62,7 @@ static void run_rows(void *context, size_t i) {
 
 static void run_parameters(void *context, size_t i) {
   single_step *s = context;
-  fw_net_update(s->slot->net, s->slot->pass, &s->step, i);
+  s->slot->net->ops->update(s->slot->net, s->slot->pass, &s->step, i);
 }
 
 static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
@@ -77,7 +76,7 @@ static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from
   const furrow_status status = fw_batch_slot_loss(s.slot, loss, err);
   if (status != FURROW_OK) solver->steps->diverged = true;
   if (status != FURROW_OK) return status;
-  fw_spin_pool_run(solver->pool, fw_net_update_tasks(solver->net, s.slot->pass), run_parameters, &s);
+  fw_spin_pool_run(solver->pool, solver->net->ops->update_tasks(solver->net, s.slot->pass), run_parameters, &s);
   solver->steps->count++;
   return FURROW_OK;
 }
@@ -91,10 +90,6 @@ furrow_status fw_net_solver_step(fw_net_solver *solver, const fw_row_source *fro
 }
 
 /* ---- All batches of a source ---- */
-
-void fw_tally_batch(void *user, const fw_batch_slot *slot) {
-  fw_batch_slot_tally(slot, user);
-}
 
 furrow_status fw_net_solver_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) {
   double loss;

@@ -1,14 +1,13 @@
 /* learn/net/net_solver.h: trains and scores parameters with a net, batch by batch.
  *
  * One process prepares batches while others are trained (net_pipeline.c); several ranks exchange what they have of each
- * batch (net_ranks_run.c). What a batch does to the parameters depends on the batches before it alone, not on the number
- * of threads. */
+ * batch (rank_batch.c). What a batch does to the parameters depends on the batches before it alone, not on the
+ * number of threads. */
 #ifndef FW_LEARN_NET_NET_SOLVER_H
 #define FW_LEARN_NET_NET_SOLVER_H
 
 #include "base/pool.h"
 #include "learn/net/batch_slot.h"
-#include "learn/net/rank_batch.h"
 
 /* How far a training is. */
 typedef struct fw_train_steps {
@@ -21,6 +20,7 @@ typedef struct fw_train_steps {
 fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch);
 
 typedef struct fw_pipeline fw_pipeline;
+typedef struct fw_rank_batch fw_rank_batch;
 
 typedef struct fw_net_solver {
   fw_net *net;
@@ -59,15 +59,18 @@ furrow_status fw_net_solver_run(fw_net_solver *solver, const fw_net_job *job, fu
 /* One update, from all rows of `from`; *loss is their mean loss. E_ARGUMENT: there are none. */
 furrow_status fw_net_solver_step(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
                                  furrow_error *err) FURROW_MUST_USE;
-/* A fw_scored_batch that counts the scores; `user` is the fw_tally. */
-void fw_tally_batch(void *user, const fw_batch_slot *slot);
 
 /* ---- Ways to run, for fw_net_solver_run ---- */
 
 furrow_status fw_pipeline_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_pipeline_free(fw_pipeline *pipeline);
-/* *loss: the mean loss of the last batch that was trained. */
+/* max_features: of all ranks together; 0: no limit. */
+furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t max_features,
+                                   furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_rank_batch_free(fw_rank_batch *batch);
+/* Collective. *loss: the mean loss of the last batch that was trained. */
 furrow_status fw_net_run_ranks(fw_net_solver *solver, const fw_net_job *job, double *loss,
                                furrow_error *err) FURROW_MUST_USE;
 

@@ -1,17 +1,26 @@
-/* learn/net/rank_batch.c: a batch of several ranks: who has what of it, and what they send to each other.
+/* learn/net/rank_batch.c: updates and scores of a net whose rows and features are divided among ranks.
+ *
+ * Every rank has some of a batch's rows, and every rank has some of the features (fw_feature_owner). For each batch
+ *
+ *   1. ranks tell each other what of the batch they have: labels of rows, and for each rank the uses of its features;
+ *   2. the owners of features send their weights to the other ranks whose rows have them, behind a notice whether they
+ *      have failed;
+ *   3. forward and backward pass of a rank's own rows, with these copies and the records of its own features;
+ *   4. outputs, terms of the tally and gradients of rows go to all ranks, gradients of uses to the owners of their
+ *      features, gradients of dense arrays are added up;
+ *   5. owners update their features, over the rows of all ranks in the order that one process would have; dense arrays
+ *      are updated by all ranks alike.
  *
  * A header of fixed size goes to every rank first; all sizes follow from it. There is one buffer for what is sent and
  * one for what is received. */
-#include "learn/net/rank_batch.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/net/net_ops.h"
 #include "learn/data/features.h"
+#include "learn/net/net_solver.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
@@ -56,8 +65,10 @@ struct fw_rank_batch {
   fw_net_sizes sizes;
   uint64_t max_features;
   fw_batcher *batcher; /* joins the parts of all ranks */
-  fw_batch_slot whole; /* the result: of its members number, out and loss are allocated */
-  void *dense;         /* gradients of dense arrays */
+  /* The rows of all ranks in their order, with outputs and losses when they have been gathered; its batch is NULL at
+   * the end of the data. Its pass is the one of the rank's own features. */
+  fw_batch_slot whole;
+  void *dense; /* gradients of dense arrays */
   /* for each rank */
   header *sent, *received;
   fw_batch_part *parts;
@@ -87,19 +98,19 @@ void fw_rank_batch_free(fw_rank_batch *b) {
 
 static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   const unsigned ranks = b->comm->ranks;
-  FW_TRY(fw_alloc_zero((void **)&b->sent, ranks, sizeof *b->sent, err));
-  FW_TRY(fw_alloc_zero((void **)&b->received, ranks, sizeof *b->received, err));
-  FW_TRY(fw_alloc_zero((void **)&b->parts, ranks, sizeof *b->parts, err));
-  FW_TRY(fw_alloc_zero((void **)&b->writers, ranks, sizeof *b->writers, err));
-  FW_TRY(fw_alloc_zero((void **)&b->send_size, ranks, sizeof *b->send_size, err));
-  FW_TRY(fw_alloc_zero((void **)&b->receive_size, ranks, sizeof *b->receive_size, err));
-  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_parameters(b->net)->element, err);
+  FW_TRY(FW_ALLOC_ZERO(&b->sent, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->received, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->parts, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->writers, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->send_size, ranks, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->receive_size, ranks, err));
+  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, b->net->parameters->element, err);
 }
 
 static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
-  const fw_plan *plan = fw_net_parameters(b->net)->plan;
+  const fw_plan *plan = b->net->parameters->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
-  rules.unlisted = fw_net_sums_by_row(b->net);
+  rules.unlisted = b->net->ops->sums_by_row(b->net);
   b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   FW_TRY(fw_batcher_create(&b->batcher, &rules, err));
   return fw_batch_slot_init_pass(&b->whole, err);
@@ -107,11 +118,11 @@ static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
 
 furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t max_features, furrow_error *err) {
   fw_rank_batch *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->net = net;
-  made->comm = fw_net_parameters(net)->comm;
-  made->ops = fw_net_ranks(net);
-  made->sizes = made->ops->sizes(fw_net_real(net));
+  made->comm = net->parameters->comm;
+  made->ops = net->ops->ranks;
+  made->sizes = made->ops->sizes(net);
   made->max_features = max_features;
   furrow_status status = create_lists(made, err);
   if (status == FURROW_OK) status = create_batcher(made, err);
@@ -122,19 +133,12 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   return status;
 }
 
-fw_batch_slot *fw_rank_batch_whole(fw_rank_batch *b) {
-  return &b->whole;
-}
-
 /* ---- What a rank has ---- */
 
 static furrow_status list_by_owner(fw_rank_batch *b, const fw_minibatch *batch, furrow_error *err) {
   const size_t listed = b->sizes.use ? batch->uses : 0;
-  void *memory = b->order;
-  furrow_status status = fw_grow(&memory, &b->order_capacity, 3 * batch->features + listed, sizeof *b->order, err);
-  b->order = memory;
-  if (status != FURROW_OK) return status;
-  b->home = memory;
+  FW_TRY(FW_GROW(&b->order, &b->order_capacity, 3 * batch->features + listed, err));
+  b->home = (home *)b->order;
   b->features = b->order + 2 * batch->features;
   b->uses = b->features + batch->features;
   for (size_t f = 0; f < batch->features; f++) {
@@ -334,7 +338,7 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
   fw_batch_slot *whole = &b->whole;
   take_parts(b);
   FW_TRY(fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err));
-  return b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
+  return b->ops->begin_features(b->net, whole->pass, whole->batch, grow, b->dense, err);
 }
 
 /* ---- Step 2: weights ---- */
@@ -350,7 +354,7 @@ static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_st
   }
   if (status != FURROW_OK) return status;
   if (own.failed) return fw_fail(err, FURROW_E_STATE, "another process failed");
-  if (b->max_features && fw_parameters_are_open(fw_net_parameters(b->net)) && own.features > b->max_features)
+  if (b->max_features && fw_parameters_are_open(b->net->parameters) && own.features > b->max_features)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", b->max_features);
   return FURROW_OK;
 }
@@ -365,9 +369,7 @@ static void put_weights(fw_rank_batch *b, const notice *said) {
     b->receive_size[r] = other ? sizeof *said + b->sent[r].keys * b->sizes.weights : 0;
     if (!other) continue;
     memcpy(to, said, sizeof *said);
-    if (!said->failed)
-      b->ops->put_weights(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->feature, part->keys,
-                          to + sizeof *said);
+    if (!said->failed) b->ops->put_weights(b->net, b->whole.pass, part->feature, part->keys, to + sizeof *said);
     to += b->send_size[r];
   }
 }
@@ -379,10 +381,9 @@ static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
   char *from = b->weights.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
     if (r == b->comm->rank)
-      b->ops->share_records(fw_pass_real(b->whole.pass), mine->feature, mine->keys, fw_pass_real(own->pass), features);
+      b->ops->share_records(b->whole.pass, mine->feature, mine->keys, own->pass, features);
     else
-      b->ops->take_weights(fw_net_real(b->net), fw_pass_real(own->pass), features, b->sent[r].keys,
-                           from + sizeof(notice));
+      b->ops->take_weights(b->net, own->pass, features, b->sent[r].keys, from + sizeof(notice));
     features += b->sent[r].keys;
     from += b->receive_size[r];
   }
@@ -391,8 +392,7 @@ static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
 /* `status`: how the parts were joined. */
 static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own, furrow_status status,
                                       furrow_error *err) {
-  const notice mine = {.failed = status != FURROW_OK,
-                       .features = fw_parameters_feature_count(fw_net_parameters(b->net))};
+  const notice mine = {.failed = status != FURROW_OK, .features = fw_parameters_feature_count(b->net->parameters)};
   furrow_error lost;
   put_weights(b, &mine);
   const furrow_status exchanged = b->comm->exchange(b->comm, b->send.at, b->send_size, b->weights.at, b->receive_size,
@@ -403,8 +403,10 @@ static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own
   return FURROW_OK;
 }
 
-furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_status filled, bool grow,
-                                  furrow_error *err) {
+/* Steps 1 and 2: `own` has been filled, with status `filled`; it may be empty. With `grow` new features get their
+ * records. A failure of any rank is one of all. */
+static furrow_status begin_rank_batch(fw_rank_batch *b, fw_batch_slot *own, furrow_status filled, bool grow,
+                                      furrow_error *err) {
   b->whole.batch = NULL;
   furrow_status status = describe_own(b, own, filled, err);
   furrow_error lost;
@@ -417,7 +419,7 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   mine.rows = own->batch->rows; /* every rank gets all of them */
   status = reserve_buffers(b, &mine, &all, err);
   if (status == FURROW_OK) status = fw_batch_slot_reserve(&b->whole, all.rows, err);
-  if (status == FURROW_OK) status = b->ops->begin_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->batch, err);
+  if (status == FURROW_OK) status = b->ops->begin_rows(b->net, own->pass, own->batch, err);
   FW_TRY(fw_comm_share_status(b->comm, status, err));
   put_parts(b, own->batch);
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
@@ -434,8 +436,7 @@ static void put_gathered(const fw_rank_batch *b, const fw_batch_slot *own, bool 
   for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *loss += own->loss[i];
   if (outputs) memcpy(out, own->out, outputs * sizeof *out);
   if (rows && own->has_terms) memcpy(terms, own->terms, rows * sizeof *terms);
-  if (gradients && b->sizes.row)
-    b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->has_terms ? terms + rows : terms);
+  if (gradients && b->sizes.row) b->ops->put_rows(b->net, own->pass, own->has_terms ? terms + rows : terms);
 }
 
 static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool gradients, const char *from) {
@@ -446,8 +447,7 @@ static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool grad
     for (size_t k = 0; k < outputs; k++) b->whole.out[part->row[i] * outputs + k] = *numbers++;
   const fw_row_terms *terms = (const fw_row_terms *)(const void *)numbers;
   for (size_t i = 0; b->whole.has_terms && i < part->rows; i++) b->whole.terms[part->row[i]] = *terms++;
-  if (gradients && b->sizes.row)
-    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, terms);
+  if (gradients && b->sizes.row) b->ops->take_rows(b->net, b->whole.pass, part->row, part->rows, terms);
 }
 
 /* Gradients of uses go to the owners of their features, in the order in which the uses themselves went. */
@@ -456,7 +456,7 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
   const uint32_t *uses = b->uses;
   char *to = b->send.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
-    b->ops->put_uses(fw_net_real(b->net), fw_pass_real(own->pass), uses, b->sent[r].uses, to);
+    b->ops->put_uses(b->net, own->pass, uses, b->sent[r].uses, to);
     b->send_size[r] = b->sent[r].uses * size;
     b->receive_size[r] = b->parts[r].uses * size;
     to += b->send_size[r];
@@ -465,11 +465,12 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
   const char *from = b->receive.at;
   for (unsigned r = 0; r < b->comm->ranks; from += b->receive_size[r++])
-    b->ops->take_uses(fw_net_real(b->net), fw_pass_real(b->whole.pass), b->parts[r].use, b->parts[r].uses, from);
+    b->ops->take_uses(b->net, b->whole.pass, b->parts[r].use, b->parts[r].uses, from);
   return FURROW_OK;
 }
 
-furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
+/* The outputs of all rows, and with `gradients` the gradients of rows and uses. */
+static furrow_status gather_outputs(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
   b->whole.has_terms = own->has_terms;
   const size_t mine = gathered_size(b, own->batch->rows, gradients);
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = gathered_size(b, b->parts[r].rows, gradients);
@@ -482,14 +483,16 @@ furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, b
   return gradients && b->sizes.use ? exchange_uses(b, own, err) : FURROW_OK;
 }
 
-bool fw_rank_batch_is_sound(const fw_rank_batch *b) {
+/* Whether all outputs and the sum of the losses are numbers: the same for all ranks. */
+static bool is_sound(const fw_rank_batch *b) {
   const fw_batch_slot *whole = &b->whole;
   bool sound = isfinite(whole->loss[0]) != 0;
   for (size_t i = 0; i < whole->batch->rows * whole->graph->outputs; i++) sound &= isfinite(whole->out[i]) != 0;
   return sound;
 }
 
-furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, furrow_error *err) {
+/* The numbers of all rows, for messages. */
+static furrow_status gather_numbers(fw_rank_batch *b, const fw_batch_slot *own, furrow_error *err) {
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = b->parts[r].rows * sizeof(uint64_t);
   FW_TRY(
       b->comm->gather(b->comm, own->number, own->batch->rows * sizeof(uint64_t), b->receive.at, b->receive_size, err));
@@ -501,16 +504,120 @@ furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, f
 
 /* ---- Dense arrays ---- */
 
-size_t fw_rank_batch_dense_tasks(const fw_rank_batch *b) {
-  return b->ops->dense_tasks(fw_net_real(b->net));
-}
-
-void fw_rank_batch_sum_dense(fw_rank_batch *b, const fw_batch_slot *own, size_t task) {
-  b->ops->sum_dense(fw_net_real(b->net), fw_pass_real(own->pass), b->dense, task);
-}
-
-furrow_status fw_rank_batch_add_dense(fw_rank_batch *b, furrow_error *err) {
+static furrow_status add_dense(fw_rank_batch *b, furrow_error *err) {
   const size_t count = b->sizes.dense;
-  if (fw_net_parameters(b->net)->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
+  if (b->net->parameters->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
   return fw_comm_sum_f64(b->comm, b->dense, count, err);
+}
+
+/* ---- Batches one after the other ---- */
+
+/* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
+ * of the last are the count of the scores, if it is wanted, then parameters. */
+typedef struct flight {
+  fw_net_solver *solver;
+  fw_rank_batch *batch;
+  fw_batch_slot *own, *next; /* of this rank */
+  const fw_row_source *from;
+  const fw_step *step; /* NULL: scoring */
+  fw_tally *tally;
+  bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
+  furrow_status filled; /* how `next` was filled, or `own` before it is begun */
+  furrow_error error;
+} flight;
+
+static void run_rows(void *context, size_t i) {
+  flight *f = context;
+  if (i == 0)
+    f->filled = fw_batch_slot_fill(f->next, f->from, &f->error);
+  else
+    fw_batch_slot_rows(f->own, f->step, i - 1);
+  if (i > 0 && f->counts) fw_batch_slot_find_terms(f->own, i - 1);
+}
+
+static void run_dense(void *context, size_t i) {
+  const flight *f = context;
+  f->batch->ops->sum_dense(f->solver->net, f->own->pass, f->batch->dense, i);
+}
+
+static void run_sums(void *context, size_t i) {
+  flight *f = context;
+  f->solver->net->ops->sum(f->solver->net, f->batch->whole.pass, i);
+}
+
+static void run_parameters(void *context, size_t i) {
+  flight *f = context;
+  if (i > 0)
+    f->solver->net->ops->update(f->solver->net, f->batch->whole.pass, f->step, i - 1);
+  else if (f->tally)
+    fw_tally_batch(f->tally, &f->batch->whole);
+}
+
+/* What `own` was filled with becomes a batch of all ranks. */
+static furrow_status begin(flight *f, bool grow, furrow_error *err) {
+  if (f->filled != FURROW_OK && err) *err = f->error;
+  return begin_rank_batch(f->batch, f->own, f->filled, grow, err);
+}
+
+static void swap_slots(flight *f) {
+  fw_batch_slot *done = f->own;
+  f->own = f->next;
+  f->next = done;
+}
+
+/* Forward pass, and with a step the backward pass; outputs and gradients go to all ranks. */
+static furrow_status pass_rows(flight *f, furrow_error *err) {
+  f->own->has_terms = f->counts;
+  fw_spin_pool_run(f->solver->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
+  FW_TRY(gather_outputs(f->batch, f->own, f->step != NULL, err));
+  if (is_sound(f->batch)) return FURROW_OK;
+  f->solver->steps->diverged = true;
+  FW_TRY(gather_numbers(f->batch, f->own, err));
+  double loss;
+  const fw_batch_slot *whole = &f->batch->whole;
+  return f->step ? fw_batch_slot_loss(whole, &loss, err) : fw_batch_slot_check(whole, err);
+}
+
+static furrow_status update_parameters(flight *f, furrow_error *err) {
+  fw_net_solver *t = f->solver;
+  const fw_pass *pass = f->batch->whole.pass;
+  fw_spin_pool_run(t->pool, f->batch->ops->dense_tasks(t->net), run_dense, f);
+  FW_TRY(add_dense(f->batch, err));
+  fw_spin_pool_run(t->pool, t->net->ops->sum_tasks(pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + t->net->ops->update_tasks(t->net, pass), run_parameters, f);
+  t->steps->count++;
+  return FURROW_OK;
+}
+
+static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_error *err) {
+  const fw_step step = fw_train_steps_next(f->solver->steps, &f->solver->plan->train, epoch);
+  f->step = &step;
+  furrow_status status = pass_rows(f, err);
+  if (status == FURROW_OK) status = update_parameters(f, err);
+  if (status == FURROW_OK) status = fw_batch_slot_loss(&f->batch->whole, loss, err);
+  f->step = NULL;
+  return status;
+}
+
+furrow_status fw_net_run_ranks(fw_net_solver *solver, const fw_net_job *job, double *loss, furrow_error *err) {
+  flight f = {.solver = solver,
+              .batch = solver->ranks,
+              .own = &solver->slots[0],
+              .next = &solver->slots[1],
+              .from = job->from,
+              .tally = job->train ? job->user : NULL,
+              .counts = job->take == fw_tally_batch};
+  const fw_batch_slot *whole = &f.batch->whole;
+  uint64_t rows = 0;
+  f.filled = fw_batch_slot_fill(f.own, f.from, &f.error);
+  furrow_status status = begin(&f, job->train, err);
+  while (status == FURROW_OK && whole->batch) {
+    FW_TRY(job->train ? update(&f, job->epoch, loss, err) : pass_rows(&f, err));
+    if (!job->train) job->take(job->user, whole);
+    rows += whole->batch->rows;
+    if (job->done && f.filled == FURROW_OK) f.filled = job->done(job->done_user, rows, &f.error);
+    swap_slots(&f);
+    status = begin(&f, job->train, err);
+  }
+  return status;
 }

@@ -193,12 +193,12 @@ void furrow_evaluation_get_calibration_bin(const furrow_evaluation *evaluation, 
 
 size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
   const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
-  return ranking ? fw_ranking_roc(ranking, points, capacity) : 0;
+  return ranking ? fw_ranking_curve(ranking, false, points, capacity) : 0;
 }
 
 size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_curve_point *points, size_t capacity) {
   const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
-  return ranking ? fw_ranking_pr(ranking, points, capacity) : 0;
+  return ranking ? fw_ranking_curve(ranking, true, points, capacity) : 0;
 }
 
 /* ---- Ranks ---- */

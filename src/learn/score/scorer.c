@@ -137,7 +137,7 @@ static furrow_status make_pass(furrow_scorer_scratch *scratch, const furrow_scor
   fw_batcher_params rules = fw_plan_rules(scorer->plan);
   rules.plain = true;
   FW_TRY(fw_batcher_create(&scratch->batcher, &rules, err));
-  return fw_pass_create(&scratch->pass, scorer->net, err);
+  return scorer->net->ops->create_pass(&scratch->pass, scorer->net, err);
 }
 
 furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, const furrow_scorer *scorer,
@@ -171,8 +171,8 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
 static furrow_status run_batch(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, fw_minibatch **batch,
                                furrow_error *err) {
   FW_TRY(fw_batcher_finish(scratch->batcher, batch, err));
-  FW_TRY(fw_net_begin_scoring(scorer->net, scratch->pass, *batch, err));
-  fw_net_forward(scorer->net, scratch->pass, 0, (*batch)->rows);
+  FW_TRY(scorer->net->ops->begin(scorer->net, scratch->pass, *batch, false, err));
+  scorer->net->ops->forward(scorer->net, scratch->pass, 0, (*batch)->rows);
   return FURROW_OK;
 }
 
@@ -186,7 +186,7 @@ furrow_status fw_scorer_run_row(const furrow_scorer *scorer, furrow_scorer_scrat
   fw_batcher_start(scratch->batcher);
   FW_TRY(fw_batcher_add(scratch->batcher, row, err));
   FW_TRY(run_batch(scorer, scratch, &batch, err));
-  fw_net_outputs(scorer->net, scratch->pass, 0, scratch->outputs);
+  scorer->net->ops->outputs(scorer->net, scratch->pass, 0, scratch->outputs);
   return FURROW_OK;
 }
 
@@ -240,7 +240,7 @@ furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *
     fw_minibatch *batch = NULL;
     FW_TRY(run_rows(scorer, scratch, block, begin, end, &batch, err));
     for (size_t i = begin; i < end; i++) {
-      fw_net_outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
+      scorer->net->ops->outputs(scorer->net, scratch->pass, i - begin, scratch->outputs);
       take(user, i, (double)batch->label[i - begin], batch->weight ? (double)batch->weight[i - begin] : 1.0,
            scratch->outputs);
     }

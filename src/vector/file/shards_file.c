@@ -240,7 +240,7 @@ bool furrow_is_shards(const char *path) {
 furrow_status fw_shards_path(char **path, const char *manifest, const char *file, furrow_error *err) {
   const char *slash = strrchr(manifest, '/');
   const size_t folder = slash ? (size_t)(slash + 1 - manifest) : 0, size = folder + strlen(file) + 1;
-  FW_TRY(fw_alloc((void **)path, size, 1, err));
+  FW_TRY(FW_ALLOC(path, size, err));
   memcpy(*path, manifest, folder);
   memcpy(*path + folder, file, size - folder);
   return FURROW_OK;

@@ -254,9 +254,9 @@ static furrow_status rounds(work *w, furrow_error *err) {
 
 static furrow_status ensure_capacity(work *w, furrow_error *err) {
   const size_t n = w->local.n, k = w->params->k;
-  furrow_status status = fw_alloc((void **)&w->nearest, n, sizeof *w->nearest, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->before, n, sizeof *w->before, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->sums, k + 1, (w->params->d + 1) * sizeof *w->sums, err);
+  furrow_status status = FW_ALLOC(&w->nearest, n, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->before, n, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&w->sums, k + 1, w->params->d + 1, err);
   return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
 }
 

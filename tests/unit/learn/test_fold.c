@@ -226,26 +226,26 @@ static void make_batch(fw_minibatch *batch, const made_case *c, const made_plan 
 /* ---- Nets ---- */
 
 static void put(const fw_net *net, void *numbers, size_t i, double number) {
-  if (fw_net_parameters(net)->element == 8)
+  if (net->parameters->element == 8)
     ((double *)numbers)[i] = number;
   else
     ((float *)numbers)[i] = (float)number;
 }
 
 static double number_at(const fw_net *net, const void *numbers, size_t i) {
-  return fw_net_parameters(net)->element == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+  return net->parameters->element == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
 }
 
 /* A net with weights and biases of any size, that has seen the batch. */
 static fw_net *make_net(const made_plan *made, const fw_minibatch *batch) {
   fw_net *net = net_make(made, 7);
   fw_pass *pass = pass_make(net);
-  assert_int_equal(fw_net_begin(net, pass, batch, true, NULL), FURROW_OK);
-  for (size_t p = 0; p < fw_net_parameters(net)->count; p++) {
-    const fw_parameter *about = &fw_net_parameters(net)->list[p];
+  assert_int_equal(net->ops->begin(net, pass, batch, true, NULL), FURROW_OK);
+  for (size_t p = 0; p < net->parameters->count; p++) {
+    const fw_parameter *about = &net->parameters->list[p];
     if (!about->bias) continue;
     for (size_t i = 0; i < about->cols; i++)
-      put(net, fw_parameters_dense(fw_net_parameters(net), p, 0), i, cos((double)(3 * i + p)));
+      put(net, fw_parameters_dense(net->parameters, p, 0), i, cos((double)(3 * i + p)));
   }
   fw_pass_free(pass);
   return net;
@@ -253,9 +253,10 @@ static fw_net *make_net(const made_plan *made, const fw_minibatch *batch) {
 
 static size_t outputs_of(fw_net *net, const made_plan *made, const fw_minibatch *batch, double *out) {
   fw_pass *pass = pass_make(net);
-  assert_int_equal(fw_net_begin_scoring(net, pass, batch, NULL), FURROW_OK);
-  fw_net_forward(net, pass, 0, batch->rows);
-  for (size_t row = 0; row < batch->rows; row++) fw_net_outputs(net, pass, row, out + row * made->plan.graph.outputs);
+  assert_int_equal(net->ops->begin(net, pass, batch, false, NULL), FURROW_OK);
+  net->ops->forward(net, pass, 0, batch->rows);
+  for (size_t row = 0; row < batch->rows; row++)
+    net->ops->outputs(net, pass, row, out + row * made->plan.graph.outputs);
   fw_pass_free(pass);
   return batch->rows * made->plan.graph.outputs;
 }
@@ -264,13 +265,13 @@ static size_t outputs_of(fw_net *net, const made_plan *made, const fw_minibatch 
 static size_t parameters_of(const fw_net *net, double *numbers, size_t capacity) {
   uint64_t *keys = NULL;
   size_t count, n = 0;
-  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
-  for (size_t p = 0; p < fw_net_parameters(net)->count; p++) {
-    const fw_parameter *about = &fw_net_parameters(net)->list[p];
+  assert_int_equal(fw_parameters_keys(net->parameters, &keys, &count, NULL), FURROW_OK);
+  for (size_t p = 0; p < net->parameters->count; p++) {
+    const fw_parameter *about = &net->parameters->list[p];
     const size_t pieces = about->by_feature ? count : 1, size = about->by_feature ? about->rows : (size_t)about->cols;
     for (size_t k = 0; k < pieces; k++) {
-      const void *from = about->by_feature ? fw_parameters_feature(fw_net_parameters(net), p, keys ? keys[k] : k, 0)
-                                           : fw_parameters_dense(fw_net_parameters(net), p, 0);
+      const void *from = about->by_feature ? fw_parameters_feature(net->parameters, p, keys ? keys[k] : k, 0)
+                                           : fw_parameters_dense(net->parameters, p, 0);
       for (size_t i = 0; i < size; i++) {
         assert_true(n < capacity);
         numbers[n++] = number_at(net, from, i);
@@ -306,11 +307,11 @@ static void check_case(const made_case *c, int32_t row_type, int64_t range, doub
   for (size_t i = 0; i < n; i++) difference = fmax(difference, fabs(out[i] - expected[i]));
   assert_true(difference > 0.01);
   for (size_t i = 0; c->labels && i < n; i++) expected[i] = expected[i] / s.label_factor + s.label_mean;
-  assert_int_equal(fw_parameters_fold(fw_net_parameters(net), &s, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_fold(net->parameters, &s, NULL), FURROW_OK);
   outputs_of(net, &made, &on_x, out);
   assert_near(out, expected, n, tolerance);
   assert_int_equal(fw_scaling_invert(&inverse, &s, NULL), FURROW_OK);
-  assert_int_equal(fw_parameters_fold(fw_net_parameters(net), &inverse, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_fold(net->parameters, &inverse, NULL), FURROW_OK);
   assert_int_equal(parameters_of(net, last, MOST_NUMBERS), numbers);
   assert_near(last, first, numbers, tolerance);
   fw_scaling_clear(&s);
@@ -343,7 +344,7 @@ static void labels_without_factor_stay(void **state) {
   make_batch(&batch, &c, &made, NULL);
   fw_net *net = make_net(&made, &batch);
   const size_t n = parameters_of(net, first, MOST_NUMBERS);
-  assert_int_equal(fw_parameters_fold(fw_net_parameters(net), &none, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_fold(net->parameters, &none, NULL), FURROW_OK);
   parameters_of(net, last, MOST_NUMBERS);
   assert_memory_equal(first, last, n * sizeof *first);
   net_free(net);
@@ -395,7 +396,7 @@ static void check_refused(const made_case *graph, const made_case *scaling, spoi
   make_batch(&batch, graph, &made, NULL);
   fw_net *net = make_net(&made, &batch);
   const size_t n = parameters_of(net, first, MOST_NUMBERS);
-  assert_int_equal(fw_parameters_fold(fw_net_parameters(net), &s, &err), expected);
+  assert_int_equal(fw_parameters_fold(net->parameters, &s, &err), expected);
   assert_true(err.message[0] != 0);
   parameters_of(net, last, MOST_NUMBERS);
   assert_memory_equal(first, last, n * sizeof *first);
@@ -453,7 +454,7 @@ static void memory_runs_out(void **state) {
     fw_scaling inverse = {0};
     alloc_fail_at(n);
     furrow_status status = fw_scaling_invert(&inverse, &s, NULL);
-    if (status == FURROW_OK) status = fw_parameters_fold(fw_net_parameters(net), &s, NULL);
+    if (status == FURROW_OK) status = fw_parameters_fold(net->parameters, &s, NULL);
     failed = atomic_load(&alloc_failed) && status != FURROW_OK; /* sorting does without memory that it cannot get */
     alloc_fail_at(0);
     fw_scaling_clear(&inverse);

@@ -15,9 +15,9 @@ static void graph_ffm(made_plan *made, int32_t row_type, size_t rank) {
 }
 
 static double number_of(const fw_net *net, size_t parameter, uint64_t key, size_t i) {
-  const void *numbers = key == UINT64_MAX ? fw_parameters_dense(fw_net_parameters(net), parameter, 0)
-                                          : fw_parameters_feature(fw_net_parameters(net), parameter, key, 0);
-  return fw_net_parameters(net)->element == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+  const void *numbers = key == UINT64_MAX ? fw_parameters_dense(net->parameters, parameter, 0)
+                                          : fw_parameters_feature(net->parameters, parameter, key, 0);
+  return net->parameters->element == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
 }
 
 static double value_of(const fw_minibatch *batch, uint32_t use) {
@@ -62,14 +62,14 @@ static void test_formula(void **state) {
     batch_make(&batch, &rules);
     fw_net *net = net_make(&made, 3);
     fw_pass *pass = pass_make(net);
-    const double most = fw_net_parameters(net)->element == 8 ? 1e-11 : 1e-4;
-    assert_int_equal(fw_net_begin(net, pass, &batch, true, NULL), FURROW_OK);
-    fw_net_forward(net, pass, 0, 7);
-    fw_net_forward(net, pass, 7, batch.rows);
+    const double most = net->parameters->element == 8 ? 1e-11 : 1e-4;
+    assert_int_equal(net->ops->begin(net, pass, &batch, true, NULL), FURROW_OK);
+    net->ops->forward(net, pass, 0, 7);
+    net->ops->forward(net, pass, 7, batch.rows);
     for (size_t row = 0; row < batch.rows; row++) {
       double found = 0;
       const double z = formula(net, &batch, row, rank);
-      fw_net_outputs(net, pass, row, &found);
+      net->ops->outputs(net, pass, row, &found);
       if (fabs(found - z) > most * (1 + fabs(z))) fail_msg("row %zu, rank %zu: %.12g, not %.12g", row, rank, found, z);
     }
     batch_free(&batch);

@@ -21,14 +21,14 @@ static void plan_nfm(made_plan *made, int32_t row_type, int64_t range) {
 /* Every number of the features of a batch, and of the dense arrays, with the optimizer's. */
 static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *numbers, size_t capacity) {
   size_t n = 0;
-  for (size_t i = 0; i < fw_net_parameters(net)->count; i++) {
-    const fw_parameter *p = &fw_net_parameters(net)->list[i];
+  for (size_t i = 0; i < net->parameters->count; i++) {
+    const fw_parameter *p = &net->parameters->list[i];
     for (size_t array = 0; array <= p->state; array++) {
       const size_t pieces = p->by_feature ? batch->features : 1, size = p->by_feature ? p->rows : (size_t)p->cols;
       for (size_t k = 0; k < pieces; k++, n += size) {
         assert_true(n + size <= capacity);
-        const void *from = p->by_feature ? fw_parameters_feature(fw_net_parameters(net), i, batch->key[k], array)
-                                         : fw_parameters_dense(fw_net_parameters(net), i, array);
+        const void *from = p->by_feature ? fw_parameters_feature(net->parameters, i, batch->key[k], array)
+                                         : fw_parameters_dense(net->parameters, i, array);
         memcpy(numbers + n, from, size * sizeof(float));
       }
     }
@@ -45,11 +45,11 @@ static size_t train_split(const made_plan *made, const fw_minibatch *batch, size
   fw_pass *pass = pass_make(net);
   for (uint64_t t = 1; t <= 2; t++) {
     const fw_step step = {.number = t, .rate = 0.1, .scale = 1};
-    assert_int_equal(fw_net_begin(net, pass, batch, true, NULL), FURROW_OK);
+    assert_int_equal(net->ops->begin(net, pass, batch, true, NULL), FURROW_OK);
     net_rows(net, pass, batch, &step, piece);
-    const size_t tasks = fw_net_update_tasks(net, pass);
+    const size_t tasks = net->ops->update_tasks(net, pass);
     assert_true(tasks > 6); /* two of features, three of biases, two of fc weights */
-    for (size_t i = 0; i < tasks; i++) fw_net_update(net, pass, &step, backward ? tasks - 1 - i : i);
+    for (size_t i = 0; i < tasks; i++) net->ops->update(net, pass, &step, backward ? tasks - 1 - i : i);
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
@@ -114,12 +114,11 @@ static size_t train_packed(const made_plan *made, const fw_minibatch *batch, boo
   fw_pass *pass = pass_make(net);
   for (uint64_t t = 1; t <= 3; t++) {
     const fw_step step = {.number = t, .rate = 0.1, .scale = 1};
-    assert_int_equal(fw_net_begin(net, pass, batch, true, NULL), FURROW_OK);
-    for (size_t i = 0; touched && i < fw_net_parameters(net)->count; i++)
-      if (!fw_net_parameters(net)->list[i].by_feature)
-        assert_non_null(fw_parameters_dense(fw_net_parameters(net), i, 0));
+    assert_int_equal(net->ops->begin(net, pass, batch, true, NULL), FURROW_OK);
+    for (size_t i = 0; touched && i < net->parameters->count; i++)
+      if (!net->parameters->list[i].by_feature) assert_non_null(fw_parameters_dense(net->parameters, i, 0));
     net_rows(net, pass, batch, &step, piece);
-    for (size_t task = fw_net_update_tasks(net, pass); task-- > 0;) fw_net_update(net, pass, &step, task);
+    for (size_t task = net->ops->update_tasks(net, pass); task-- > 0;) net->ops->update(net, pass, &step, task);
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
@@ -159,11 +158,11 @@ static void test_written_weights(void **state) {
   fw_pass *pass = pass_make(net);
   double loss = 0;
   net_step(net, pass, &batch, &(fw_step){.number = 1, .rate = 0.1, .scale = 1});
-  for (size_t i = 0; i < fw_net_parameters(net)->count; i++) {
-    const fw_parameter *p = &fw_net_parameters(net)->list[i];
-    if (!p->by_feature) memset(fw_parameters_dense(fw_net_parameters(net), i, 0), 0, (size_t)p->cols * sizeof(float));
+  for (size_t i = 0; i < net->parameters->count; i++) {
+    const fw_parameter *p = &net->parameters->list[i];
+    if (!p->by_feature) memset(fw_parameters_dense(net->parameters, i, 0), 0, (size_t)p->cols * sizeof(float));
     for (size_t k = 0; p->by_feature && k < batch.features; k++)
-      memset(fw_parameters_feature(fw_net_parameters(net), i, batch.key[k], 0), 0, p->rows * sizeof(float));
+      memset(fw_parameters_feature(net->parameters, i, batch.key[k], 0), 0, p->rows * sizeof(float));
   }
   loss = net_step(net, pass, &batch, &(fw_step){.number = 2, .rate = 0.1, .scale = 1});
   assert_true(fabs(loss - log(2)) < 1e-6);
@@ -185,11 +184,11 @@ static size_t train_linear(const made_plan *made, const fw_minibatch *batch, siz
                            size_t capacity) {
   fw_net *net = net_make(made, 11);
   fw_pass *pass = pass_make(net);
-  assert_true(fw_net_sums_by_row(net));
+  assert_true(net->ops->sums_by_row(net));
   for (uint64_t t = 1; t <= 3; t++) {
     const fw_step step = {.number = t, .rate = 0.1, .scale = 1};
     net_step(net, pass, batch, &step);
-    assert_int_equal(fw_net_sum_tasks(net, pass), sums);
+    assert_int_equal(net->ops->sum_tasks(pass), sums);
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
@@ -229,7 +228,7 @@ static void test_not_summed_by_row(void **state) {
   made_plan made;
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   fw_net *net = net_make(&made, 11);
-  assert_false(fw_net_sums_by_row(net));
+  assert_false(net->ops->sums_by_row(net));
   net_free(net);
 }
 
@@ -244,18 +243,18 @@ static void test_first_weights(void **state) {
   fw_net *net = net_make(&made, 1), *same = net_make(&made, 1), *other = net_make(&made, 2);
   double sum = 0, squares = 0, differ = 0;
   for (uint64_t key = 0; key < 5000; key++) {
-    assert_true(*(const float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0) == 0);
-    const float *v = fw_parameters_feature(fw_net_parameters(net), 2, key, 0);
-    assert_memory_equal(v, fw_parameters_feature(fw_net_parameters(same), 2, key, 0), 8 * sizeof *v);
-    differ += memcmp(v, fw_parameters_feature(fw_net_parameters(other), 2, key, 0), 8 * sizeof *v) != 0;
+    assert_true(*(const float *)fw_parameters_feature(net->parameters, 0, key, 0) == 0);
+    const float *v = fw_parameters_feature(net->parameters, 2, key, 0);
+    assert_memory_equal(v, fw_parameters_feature(same->parameters, 2, key, 0), 8 * sizeof *v);
+    differ += memcmp(v, fw_parameters_feature(other->parameters, 2, key, 0), 8 * sizeof *v) != 0;
     for (size_t j = 0; j < 8; j++) {
       sum += (double)v[j] / 40000;
       squares += (double)v[j] * (double)v[j] / 40000;
-      assert_true(((const float *)fw_parameters_feature(fw_net_parameters(net), 2, key, 1))[j] == 0);
+      assert_true(((const float *)fw_parameters_feature(net->parameters, 2, key, 1))[j] == 0);
     }
   }
   assert_true(fabs(sum) < 3e-4 && fabs(sqrt(squares) - 0.01) < 2e-4 && differ == 5000);
-  const float *fc = fw_parameters_dense(fw_net_parameters(net), 3, 0);
+  const float *fc = fw_parameters_dense(net->parameters, 3, 0);
   const double limit = sqrt(6.0 / (8 + 40));
   double largest = 0;
   for (size_t i = 0; i < 320; i++) largest = fmax(largest, fabs((double)fc[i]));
@@ -279,8 +278,7 @@ static void test_hidden_input_starts(void **state) {
     double largest = 0;
     for (uint64_t key = 0; key < 50; key++)
       for (size_t j = 0; j < 20; j++)
-        largest =
-            fmax(largest, fabs((double)((const float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0))[j]));
+        largest = fmax(largest, fabs((double)((const float *)fw_parameters_feature(net->parameters, 0, key, 0))[j]));
     assert_true(i == 0 ? largest > 0.2 && largest <= sqrt(6.0 / 70) : largest == 0);
     net_free(net);
   }
@@ -290,7 +288,7 @@ static void test_hidden_input_starts(void **state) {
 
 static void check_parameter(const fw_net *net, size_t i, const char *name, bool by_feature, size_t rows, uint64_t cols,
                             size_t states) {
-  const fw_parameter *p = &fw_net_parameters(net)->list[i];
+  const fw_parameter *p = &net->parameters->list[i];
   assert_string_equal(p->name, name);
   assert_int_equal(p->by_feature, by_feature);
   assert_int_equal(p->rows, rows);
@@ -304,7 +302,7 @@ static void test_parameters(void **state) {
   made_plan made;
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   fw_net *net = net_make(&made, 1);
-  assert_int_equal(fw_net_parameters(net)->count, 7);
+  assert_int_equal(net->parameters->count, 7);
   check_parameter(net, 0, "input_weight", true, 1, 900, 2);
   check_parameter(net, 1, "input_bias", false, 1, 1, 0);
   check_parameter(net, 2, "embedding_embedding", true, 8, 900, 2);
@@ -312,14 +310,14 @@ static void test_parameters(void **state) {
   check_parameter(net, 4, "fc_0_bias", false, 1, 40, 0);
   check_parameter(net, 5, "fc_weight", false, 1, 40, 2);
   check_parameter(net, 6, "fc_bias", false, 1, 1, 0);
-  assert_true(fw_parameters_memory(fw_net_parameters(net)) >= (900 * 27 + 3 * 360 + 42) * sizeof(float));
+  assert_true(fw_parameters_memory(net->parameters) >= (900 * 27 + 3 * 360 + 42) * sizeof(float));
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
-  assert_true(keys == NULL && count == 900 && !fw_parameters_are_open(fw_net_parameters(net)));
-  assert_null(fw_parameters_feature(fw_net_parameters(net), 0, 900, 0));
+  assert_int_equal(fw_parameters_keys(net->parameters, &keys, &count, NULL), FURROW_OK);
+  assert_true(keys == NULL && count == 900 && !fw_parameters_are_open(net->parameters));
+  assert_null(fw_parameters_feature(net->parameters, 0, 900, 0));
   furrow_error err = {0};
-  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 900, &err), FURROW_E_RANGE);
+  assert_int_equal(fw_parameters_make(net->parameters, 900, &err), FURROW_E_RANGE);
   net_free(net);
 }
 
@@ -331,7 +329,7 @@ static void test_dense_data_parameters(void **state) {
   plan_loss(&made, plan_input(&made, "input", 3, FW_ACTIVATION_IDENTITY), FW_LOSS_SOFTMAX);
   fw_net *net = net_make(&made, 1);
   check_parameter(net, 0, "input_weight", false, 1, 36, 0);
-  assert_non_null(fw_parameters_dense(fw_net_parameters(net), 0, 0));
+  assert_non_null(fw_parameters_dense(net->parameters, 0, 0));
   net_free(net);
   plan_start(&made, T_FLOAT_DENSE, 12);
   made.plan.data.format = "dense";
@@ -349,23 +347,22 @@ static void test_many_features(void **state) {
   made_plan made;
   plan_nfm(&made, T_FLOAT_SPARSE, -1);
   fw_net *net = net_make(&made, 1);
-  assert_true(fw_parameters_are_open(fw_net_parameters(net)));
+  assert_true(fw_parameters_are_open(net->parameters));
   const void *early = NULL;
   for (uint64_t i = 0; i < MANY; i++) {
     const uint64_t key = fw_rng_hash(9, i);
-    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key, NULL), FURROW_OK);
-    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key, NULL), FURROW_OK);
-    if (i == 0) early = fw_parameters_feature(fw_net_parameters(net), 2, key, 0);
+    assert_int_equal(fw_parameters_make(net->parameters, key, NULL), FURROW_OK);
+    assert_int_equal(fw_parameters_make(net->parameters, key, NULL), FURROW_OK);
+    if (i == 0) early = fw_parameters_feature(net->parameters, 2, key, 0);
   }
-  assert_ptr_equal(early, fw_parameters_feature(fw_net_parameters(net), 2, fw_rng_hash(9, 0), 0));
-  assert_null(fw_parameters_feature(fw_net_parameters(net), 0, 12345, 0));
+  assert_ptr_equal(early, fw_parameters_feature(net->parameters, 2, fw_rng_hash(9, 0), 0));
+  assert_null(fw_parameters_feature(net->parameters, 0, 12345, 0));
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_keys(net->parameters, &keys, &count, NULL), FURROW_OK);
   assert_int_equal(count, MANY);
   for (size_t i = 1; i < count; i++) assert_true(keys[i - 1] < keys[i]);
-  for (uint64_t i = 0; i < MANY; i += 1000)
-    assert_non_null(fw_parameters_feature(fw_net_parameters(net), 0, keys[i], 0));
+  for (uint64_t i = 0; i < MANY; i += 1000) assert_non_null(fw_parameters_feature(net->parameters, 0, keys[i], 0));
   free(keys);
   net_free(net);
 }
@@ -379,9 +376,9 @@ static void test_most_features(void **state) {
   const fw_parameters_params params = {.training = true, .max_features = 3};
   assert_int_equal(net_create(&net, &made.plan, &params, &err), FURROW_OK);
   for (uint64_t key = 0; key < 3; key++)
-    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key * 7, &err), FURROW_OK);
-  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 7, &err), FURROW_OK);
-  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 8, &err), FURROW_E_RANGE);
+    assert_int_equal(fw_parameters_make(net->parameters, key * 7, &err), FURROW_OK);
+  assert_int_equal(fw_parameters_make(net->parameters, 7, &err), FURROW_OK);
+  assert_int_equal(fw_parameters_make(net->parameters, 8, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "3"));
   net_free(net);
 }
@@ -399,26 +396,25 @@ static void test_missing_features(void **state) {
   fw_net *net = net_make(&made, 1);
   fw_pass *pass = pass_make(net);
   double missing = 0, nothing = 0;
-  assert_int_equal(fw_net_begin_scoring(net, pass, &batch, NULL), FURROW_OK);
-  fw_net_forward(net, pass, 0, batch.rows);
-  fw_net_outputs(net, pass, batch.rows - 1, &missing);
-  assert_int_equal(fw_net_begin_scoring(net, pass, &empty, NULL), FURROW_OK);
-  fw_net_forward(net, pass, 0, empty.rows);
-  fw_net_outputs(net, pass, empty.rows - 1, &nothing);
+  assert_int_equal(net->ops->begin(net, pass, &batch, false, NULL), FURROW_OK);
+  net->ops->forward(net, pass, 0, batch.rows);
+  net->ops->outputs(net, pass, batch.rows - 1, &missing);
+  assert_int_equal(net->ops->begin(net, pass, &empty, false, NULL), FURROW_OK);
+  net->ops->forward(net, pass, 0, empty.rows);
+  net->ops->outputs(net, pass, empty.rows - 1, &nothing);
   assert_true(missing == nothing);
   uint64_t *keys = NULL;
   size_t count = 1;
-  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_keys(net->parameters, &keys, &count, NULL), FURROW_OK);
   assert_int_equal(count, 0);
   free(keys);
   fw_pass_free(pass);
   net_free(net);
   const fw_parameters_params params = {.training = false, .seed = 1};
   assert_int_equal(net_create(&net, &made.plan, &params, NULL), FURROW_OK);
-  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 5, NULL), FURROW_OK);
-  for (size_t j = 0; j < 8; j++)
-    assert_true(((const float *)fw_parameters_feature(fw_net_parameters(net), 2, 5, 0))[j] == 0);
-  assert_int_equal(fw_net_parameters(net)->list[2].state, 0);
+  assert_int_equal(fw_parameters_make(net->parameters, 5, NULL), FURROW_OK);
+  for (size_t j = 0; j < 8; j++) assert_true(((const float *)fw_parameters_feature(net->parameters, 2, 5, 0))[j] == 0);
+  assert_int_equal(net->parameters->list[2].state, 0);
   net_free(net);
   batch_free(&batch);
   batch_free(&empty);
@@ -458,9 +454,9 @@ static bool run_all(const made_plan *made, const fw_minibatch *batch) {
   furrow_error err = {0};
   const fw_parameters_params params = {.training = true, .seed = 1};
   furrow_status status = net_create(&net, &made->plan, &params, &err);
-  if (status == FURROW_OK) status = fw_pass_create(&pass, net, &err);
-  if (status == FURROW_OK) status = fw_net_begin(net, pass, batch, true, &err);
-  if (status == FURROW_OK) status = fw_parameters_keys(fw_net_parameters(net), &keys, &count, &err);
+  if (status == FURROW_OK) status = net->ops->create_pass(&pass, net, &err);
+  if (status == FURROW_OK) status = net->ops->begin(net, pass, batch, true, &err);
+  if (status == FURROW_OK) status = fw_parameters_keys(net->parameters, &keys, &count, &err);
   assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
   free(keys);
   fw_pass_free(pass);

@@ -26,14 +26,14 @@ static void put(const check *c, void *numbers, size_t i, double number) {
 /* All weights in one row: dense arrays, then the numbers of the features of the batch. */
 static size_t weights_of(const check *c, void **where, size_t *at, size_t capacity) {
   size_t n = 0;
-  for (size_t i = 0; i < fw_net_parameters(c->net)->count; i++) {
-    const fw_parameter *parameter = &fw_net_parameters(c->net)->list[i];
+  for (size_t i = 0; i < c->net->parameters->count; i++) {
+    const fw_parameter *parameter = &c->net->parameters->list[i];
     const size_t columns = parameter->by_feature ? c->batch->features : (size_t)parameter->cols;
     for (size_t col = 0; col < columns; col++)
       for (size_t row = 0; row < parameter->rows; row++, n++) {
         assert_true(n < capacity);
-        where[n] = parameter->by_feature ? fw_parameters_feature(fw_net_parameters(c->net), i, c->batch->key[col], 0)
-                                         : fw_parameters_dense(fw_net_parameters(c->net), i, 0);
+        where[n] = parameter->by_feature ? fw_parameters_feature(c->net->parameters, i, c->batch->key[col], 0)
+                                         : fw_parameters_dense(c->net->parameters, i, 0);
         at[n] = parameter->by_feature ? row : col;
         assert_non_null(where[n]);
       }
@@ -67,7 +67,7 @@ static void check_gradients(const made_plan *made, const fw_minibatch *batch) {
   fw_net *net = net_make(made, 7);
   check c = {.net = net, .pass = pass_make(net), .batch = batch};
   c.wide = made->plan.model.row_type < T_FLOAT_DENSE;
-  assert_int_equal(fw_net_begin(net, c.pass, batch, true, NULL), FURROW_OK);
+  assert_int_equal(net->ops->begin(net, c.pass, batch, true, NULL), FURROW_OK);
   const size_t n = weights_of(&c, where, at, CAPACITY);
   for (size_t i = 0; i < n; i++) before[i] = get(&c, where[i], at[i]);
   net_step(net, c.pass, batch, &one_step);

@@ -141,23 +141,22 @@ static void compare_number(const beside *b, const void *number, const plain *p, 
 }
 
 static void compare(const beside *b, const fw_net *net) {
-  const size_t states = fw_net_parameters(net)->list[0].state;
+  const size_t states = net->parameters->list[0].state;
   for (uint64_t key = 0; key < RANGE; key++)
     for (size_t array = 0; array <= states; array++)
-      compare_number(b, fw_parameters_feature(fw_net_parameters(net), 0, key, array), &b->weights[key], array,
-                     (int)key);
-  assert_int_equal(fw_net_parameters(net)->list[1].state, b->made.plan.train.bias_optimizer ? states : 0);
-  for (size_t array = 0; array <= fw_net_parameters(net)->list[1].state; array++)
-    compare_number(b, fw_parameters_dense(fw_net_parameters(net), 1, array), &b->bias, array, -1);
+      compare_number(b, fw_parameters_feature(net->parameters, 0, key, array), &b->weights[key], array, (int)key);
+  assert_int_equal(net->parameters->list[1].state, b->made.plan.train.bias_optimizer ? states : 0);
+  for (size_t array = 0; array <= net->parameters->list[1].state; array++)
+    compare_number(b, fw_parameters_dense(net->parameters, 1, array), &b->bias, array, -1);
 }
 
 /* The bias starts at 1.5: as a model that was loaded has one. */
 static void set_bias(beside *b, fw_net *net) {
   b->bias.w = 1.5;
   if (b->wide)
-    *(double *)fw_parameters_dense(fw_net_parameters(net), 1, 0) = 1.5;
+    *(double *)fw_parameters_dense(net->parameters, 1, 0) = 1.5;
   else
-    *(float *)fw_parameters_dense(fw_net_parameters(net), 1, 0) = 1.5F;
+    *(float *)fw_parameters_dense(net->parameters, 1, 0) = 1.5F;
 }
 
 /* `own`: what Furrow does and Angel does not: biases by the optimizer, FTRL that keeps first weights. */
@@ -170,7 +169,7 @@ static void run_beside(const fw_optimizer *optimizer, int32_t row_type, bool own
   fw_net *net = net_make(&b.made, 5);
   fw_pass *pass = pass_make(net);
   for (uint64_t key = 0; key < RANGE; key++)
-    b.weights[key].w = number_at(fw_parameters_feature(fw_net_parameters(net), 0, key, 0), b.wide);
+    b.weights[key].w = number_at(fw_parameters_feature(net->parameters, 0, key, 0), b.wide);
   set_bias(&b, net);
   bool kept[RANGE] = {false};
   fw_rng rng;
@@ -250,10 +249,10 @@ static updated update_copies(const fw_optimizer *optimizer, size_t copies, float
   batch_number(&batch, keys);
   for (uint64_t t = 1; t < 4; t++) net_step(net, pass, &batch, &(fw_step){.number = t, .rate = 0.05, .scale = 1});
   updated after = {.count = 0};
-  for (size_t i = 0; i < fw_net_parameters(net)->count; i++) {
-    const fw_parameter *about = &fw_net_parameters(net)->list[i];
-    const double *from = about->by_feature ? fw_parameters_feature(fw_net_parameters(net), i, 4, 0)
-                                           : fw_parameters_dense(fw_net_parameters(net), i, 0);
+  for (size_t i = 0; i < net->parameters->count; i++) {
+    const fw_parameter *about = &net->parameters->list[i];
+    const double *from = about->by_feature ? fw_parameters_feature(net->parameters, i, 4, 0)
+                                           : fw_parameters_dense(net->parameters, i, 0);
     for (size_t k = 0; k < (about->by_feature ? about->rows : about->cols); k++) after.numbers[after.count++] = from[k];
   }
   batch_free(&batch);
@@ -310,15 +309,14 @@ static fw_buffer bytes_of_steps(bool bias_optimizer, bool halfway) {
     net_step(net, pass, &batch, &(fw_step){.number = t, .rate = 0.05, .scale = 1});
     fw_pass_free(pass);
     if (!halfway || t != 2) continue;
-    assert_int_equal(fw_parameters_snapshot_write(fw_net_parameters(net), keep_bytes, &bytes, NULL), FURROW_OK);
+    assert_int_equal(fw_parameters_snapshot_write(net->parameters, keep_bytes, &bytes, NULL), FURROW_OK);
     net_free(net);
     net = net_make(&made, 6);
-    assert_int_equal(
-        fw_parameters_snapshot_read(fw_net_parameters(net), (const unsigned char *)bytes.bytes, bytes.size, NULL),
-        FURROW_OK);
+    assert_int_equal(fw_parameters_snapshot_read(net->parameters, (const unsigned char *)bytes.bytes, bytes.size, NULL),
+                     FURROW_OK);
     fw_buffer_clear(&bytes);
   }
-  assert_int_equal(fw_parameters_snapshot_write(fw_net_parameters(net), keep_bytes, &bytes, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_snapshot_write(net->parameters, keep_bytes, &bytes, NULL), FURROW_OK);
   batch_free(&batch);
   net_free(net);
   return bytes;
@@ -370,10 +368,10 @@ static void test_ftrl_keeps(void **state) {
     for (size_t use = 0; use < batch.uses; use++) batch.value[use] = 0;
     double before[RANGE];
     for (uint64_t key = 0; key < RANGE; key++)
-      before[key] = *(double *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0);
+      before[key] = *(double *)fw_parameters_feature(net->parameters, 0, key, 0);
     for (uint64_t t = 1; t < 4; t++) net_step(net, pass, &batch, &(fw_step){.number = t, .rate = 0.5, .scale = 1});
     for (uint64_t key = 0; key < RANGE; key++)
-      assert_true(fabs(*(double *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0) - before[key]) < 1e-12 &&
+      assert_true(fabs(*(double *)fw_parameters_feature(net->parameters, 0, key, 0) - before[key]) < 1e-12 &&
                   before[key] != 0);
     batch_free(&batch);
     fw_pass_free(pass);
@@ -402,10 +400,10 @@ static void test_no_gradient(void **state) {
     for (size_t use = 0; use < batch.uses; use++) batch.value[use] = 0;
     float before[RANGE];
     for (uint64_t key = 0; key < RANGE; key++)
-      before[key] = *(float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0);
+      before[key] = *(float *)fw_parameters_feature(net->parameters, 0, key, 0);
     for (uint64_t t = 1; t < 4; t++) net_step(net, pass, &batch, &(fw_step){.number = t, .rate = 0.5, .scale = 1});
     for (uint64_t key = 0; key < RANGE; key++)
-      assert_true(*(float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0) == before[key]);
+      assert_true(*(float *)fw_parameters_feature(net->parameters, 0, key, 0) == before[key]);
     batch_free(&batch);
     fw_pass_free(pass);
     net_free(net);

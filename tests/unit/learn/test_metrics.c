@@ -599,7 +599,7 @@ static void curves(void **state) {
   const double scores[] = {3, 2, 1, 0.5}, labels[] = {1, -1, 1, -1};
   for (int i = 0; i < 4; i++) fw_tally_add(tally, &scores[i], labels[i], 1);
   furrow_curve_point p[8];
-  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 8), 4);
+  assert_int_equal(fw_ranking_curve(fw_tally_ranking(tally), false, p, 8), 4);
   static const double roc[4][2] = {{0, 0.5}, {0.5, 0.5}, {0.5, 1}, {1, 1}},
                       pr[4][2] = {{0.5, 1}, {0.5, 0.5}, {1, 2.0 / 3}, {1, 0.5}};
   for (int i = 0; i < 4; i++) {
@@ -607,14 +607,14 @@ static void curves(void **state) {
     assert_float_equal(p[i].y, roc[i][1], 1e-12);
     assert_float_equal(p[i].threshold, 1 / (1 + exp(-scores[i])), 1e-12);
   }
-  assert_int_equal(fw_ranking_pr(fw_tally_ranking(tally), p, 8), 4);
+  assert_int_equal(fw_ranking_curve(fw_tally_ranking(tally), true, p, 8), 4);
   for (int i = 0; i < 4; i++) {
     assert_float_equal(p[i].x, pr[i][0], 1e-12);
     assert_float_equal(p[i].y, pr[i][1], 1e-12);
   }
-  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 2), 2); /* the end is always there */
+  assert_int_equal(fw_ranking_curve(fw_tally_ranking(tally), false, p, 2), 2); /* the end is always there */
   assert_float_equal(p[1].x, 1, 1e-12);
-  assert_int_equal(fw_ranking_roc(fw_tally_ranking(tally), p, 0), 0);
+  assert_int_equal(fw_ranking_curve(fw_tally_ranking(tally), false, p, 0), 0);
   fw_tally_free(tally);
 }
 

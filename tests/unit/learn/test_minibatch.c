@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "learn/conf/conf.h"
-#include "learn/data/key_hash.h"
+#include "learn/data/features.h"
 #include "learn/data/minibatch.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
