@@ -1,9 +1,8 @@
 /* base/bignum.h: natural numbers of a few thousand bits, for the rare decisions that 128 bits cannot make.
  *
  * The capacity is fixed and suffices for reading and writing doubles: the largest number has 770 digits, or is a
- * number
- * of 54 bits times 5^1110, times a few bits. Limbs are little-endian, the highest limb is not zero, and zero has no
- * limbs. */
+ * number of 54 bits times 5^1110, times a few bits. Limbs are little-endian, the highest limb is not zero, and zero
+ * has no limbs. */
 #ifndef FW_BASE_BIGNUM_H
 #define FW_BASE_BIGNUM_H
 

@@ -1,15 +1,11 @@
 /* base/java_number_out.c: numbers with the same bytes as Java (JDK 8 … 18) prints them.
  *
  * Until JDK 19, Float.toString and Double.toString did not print the shortest digits. They follow Steele and White,
- * "How
- * to print floating-point numbers accurately", 1990: digit after digit until the remainder is less than half the
- * distance
- * to the neighbours. Java estimates the exponent and uses 32-bit or 64-bit integers where the numbers seem to fit,
- * big
- * integers otherwise. The small integers overflow in ways that show in the digits, and the big-integer code draws a
- * bound
- * differently, so all three are reproduced here step by step: 2e23 is 1.9999999999999998E23, the float 2^83 is
- * 9.6714065E24. */
+ * "How to print floating-point numbers accurately", 1990: digit after digit until the remainder is less than half
+ * the distance to the neighbours. Java estimates the exponent and uses 32-bit or 64-bit integers where the numbers
+ * seem to fit, big integers otherwise. The small integers overflow in ways that show in the digits, and the
+ * big-integer code draws a bound differently, so all three are reproduced here step by step: 2e23 is
+ * 1.9999999999999998E23, the float 2^83 is 9.6714065E24. */
 #include "base/java_number.h"
 
 #include <assert.h>
@@ -311,21 +307,14 @@ static char *put_decimal(char *out, const decimal *d) {
 
 /* Below 2^p Java's digits are the shortest digits and, among these, the nearest to x, with the same rule for ties:
  * - Java takes digits until the remainder is less than m, half the distance to the neighbours, from either side.
- * Only the
- *   bounds (x - m and x + m themselves) are treated differently, and no shortest digits lie on them: x has one
- *   binary
- *   place after the point fewer than they have, so it has one decimal fewer.
+ *   Only the bounds (x - m and x + m themselves) are treated differently, and no shortest digits lie on them: x has
+ *   one binary place after the point fewer than they have, so it has one decimal fewer.
  * - With both neighbours at the same distance (x is not a power of two), b, s and m depend on the exponents alone,
- * not
- *   on how many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p - e)
- *   and
- *   m = 1 from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s. For every
- *   e
- *   and decExp that occur, either b + m fits the integer type, or m does not fit and becomes negative; Java then
- *   takes
- *   low and high as true, which is correct. The one exception (floats in [0.09, 0.125), where m wraps to more than
- *   half
- *   of 10 s) does not change what is rounded up.
+ *   not on how many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p -
+ *   e) and m = 1 from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s.
+ *   For every e and decExp that occur, either b + m fits the integer type, or m does not fit and becomes negative;
+ *   Java then takes low and high as true, which is correct. The one exception (floats in [0.09, 0.125), where m
+ *   wraps to more than half of 10 s) does not change what is rounded up.
  * The minimum of two digits before an exponent does not matter: the second digit is 0 if one suffices. */
 static FW_ALWAYS_INLINE bool has_shortest_digits(fw_binary x, int p) {
   return x.exponent <= 0 && x.significand > UINT64_C(1) << (p - 1); /* normal, not a power of two, below 2^p */

@@ -1,10 +1,8 @@
 /* base/number_in.c: exact conversion of text to numbers.
  *
  * A decimal number is nearly always w * 10^q with w of at most 19 digits: one product with a table of powers gives
- * the
- * nearest float (base/powers.h). More digits are cut to 19; if w and w + 1 then give the same float, so does every
- * value
- * between them; if not, big integers decide. Digits are read eight at a time from one 64-bit word.
+ * the nearest float (base/powers.h). More digits are cut to 19; if w and w + 1 then give the same float, so does
+ * every value between them; if not, big integers decide. Digits are read eight at a time from one 64-bit word.
  *
  * Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021), and the ideas
  * of Clinger, "How to read floating point numbers accurately", 1990, for the last resort. */

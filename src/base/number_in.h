@@ -4,15 +4,11 @@
  * (*value is then untouched). Bytes from `end` on are never read. No locale, no errno, no leading blanks.
  *
  * floats: [+-] digits [. digits] [(e|E) [+-] digits], with at least one digit before or after the point; an e
- * without an
- *   exponent is not part of the number (1e is "1", then "e"). Or [+-] and, in upper or lower case, inf, infinity,
- *   nan,
- *   nan(letters, digits, _). Any number of digits; the result is the nearest float or double, ties to even; too
- *   large
- *   gives infinity, too small 0, as strtof and strtod do. No hexadecimal.
+ *   without an exponent is not part of the number (1e is "1", then "e"). Or [+-] and, in upper or lower case, inf,
+ *   infinity, nan, nan(letters, digits, _). Any number of digits; the result is the nearest float or double, ties to
+ *   even; too large gives infinity, too small 0, as strtof and strtod do. No hexadecimal.
  * integers: [+-] digits (u32, u64: an optional + only). *overflow says that the digits do not fit; their end is
- * returned
- *   all the same, and *value is then untouched. */
+ *   returned all the same, and *value is then untouched. */
 #ifndef FW_BASE_NUMBER_IN_H
 #define FW_BASE_NUMBER_IN_H
 

@@ -1,8 +1,7 @@
 /* base/pool.c: thread pools.
  *
  * fw_pool has a queue of tasks and a list of running loops under one lock. fw_spin_pool runs one loop at a time and
- * takes
- * no lock unless a thread sleeps. */
+ * takes no lock unless a thread sleeps. */
 #include "base/pool.h"
 
 #include <assert.h>
@@ -344,12 +343,10 @@ static void take_indices(fw_spin_pool *pool) {
 /* Wakes the sleepers after a change of `state` or `stop`.
  *
  * Here and in the stages, the waker writes what sleepers wait for and then reads `sleepers`; a thread that goes to
- * sleep
- * adds to `sleepers` and then reads what it waits for. At least one of the two sees the other, unless a read is
- * reordered
- * before the earlier write. So each of these writes is an exchange or an addition: x86-64 needs one for a store that
- * later
- * reads must not pass, and emulators of ARM on x86-64 let later reads pass a plain store (stlr, then ldar). */
+ * sleep adds to `sleepers` and then reads what it waits for. At least one of the two sees the other, unless a read
+ * is reordered before the earlier write. So each of these writes is an exchange or an addition: x86-64 needs one for
+ * a store that later reads must not pass, and emulators of ARM on x86-64 let later reads pass a plain store (stlr,
+ * then ldar). */
 static void wake(fw_spin_pool *pool, pthread_cond_t *cond) {
   if (atomic_load(&pool->sleepers) == 0) return;
   pthread_mutex_lock(&pool->lock);

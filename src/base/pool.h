@@ -1,14 +1,11 @@
 /* base/pool.h: thread pools.
  *
  * fw_pool takes tasks of any length and loops; its threads sleep between them. Waking them takes longer than a loop
- * over
- * one mini-batch. The threads of fw_spin_pool therefore poll for the next loop for a while before they sleep, which
- * suits
- * many short loops in a row.
+ * over one mini-batch. The threads of fw_spin_pool therefore poll for the next loop for a while before they sleep,
+ * which suits many short loops in a row.
  *
  * A child process that inherits a pool may use and free it: the calling thread then does all of the work. Tasks that
- * were
- * running at the fork do not finish in the child. */
+ * were running at the fork do not finish in the child. */
 #ifndef FW_BASE_POOL_H
 #define FW_BASE_POOL_H
 

@@ -2,12 +2,9 @@
  *
  * 10^q = 5^q * 2^q, so a table of 5^q with 128 bits is all that is needed (Lemire, "Number parsing at a gigabyte per
  * second", 2021). An entry g is rounded up: for an integer w, the exact w * 5^q is at most w * g, and more than w *
- * g - w.
- * Truncated at one of the places that are used here, w * g equals the exact product, and the truncated part of the
- * exact
- * product is zero exactly when the truncated part of w * g is less than w. tools/make_powers.py makes the table and
- * proves
- * this for every w and q that can occur, so no slower fallback is needed. */
+ * g - w. Truncated at one of the places that are used here, w * g equals the exact product, and the truncated part
+ * of the exact product is zero exactly when the truncated part of w * g is less than w. tools/make_powers.py makes
+ * the table and proves this for every w and q that can occur, so no slower fallback is needed. */
 #ifndef FW_BASE_POWERS_H
 #define FW_BASE_POWERS_H
 

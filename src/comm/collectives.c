@@ -1,10 +1,8 @@
 /* comm/collectives.c: sums, maxima and exchanges of variable length, built on the calls that every communicator has.
  *
  * A sum divides the numbers into one slice per rank. Every rank receives its slice from all ranks, adds it up in
- * rank
- * order, and sends the result to all. Twice the numbers are transferred, whatever the number of ranks, and the sum
- * has the
- * same bits on every rank and in every run. */
+ * rank order, and sends the result to all. Twice the numbers are transferred, whatever the number of ranks, and the
+ * sum has the same bits on every rank and in every run. */
 #include <string.h>
 
 #include "base/error.h"

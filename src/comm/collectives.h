@@ -1,8 +1,7 @@
 /* comm/collectives.h: the collective operations that the modules call, for one process or many.
  *
  * Each process owns part `rank` of `ranks` of the data. All ranks call the same functions in the same order, each
- * from
- * one thread. If ranks is 1, every function returns at once. */
+ * from one thread. If ranks is 1, every function returns at once. */
 #ifndef FW_COMM_COLLECTIVES_H
 #define FW_COMM_COLLECTIVES_H
 

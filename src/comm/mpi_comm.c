@@ -1,18 +1,15 @@
 /* comm/mpi_comm.c: a communicator over MPI.
  *
  * This is the only file that includes mpi.h. It is built as a separate shared object, once for each installed MPI,
- * and
- * mpi_load.c loads the one that belongs to the launcher: neither the library nor the command links MPI.
+ * and mpi_load.c loads the one that belongs to the launcher: neither the library nor the command links MPI.
  *
  * No call blocks inside of MPI. A call starts its messages and then tests them, under a lock, so that
  * MPI_THREAD_SERIALIZED suffices for the thread that watches the other ranks. A call that waits for long sleeps
- * between
- * tests, so that a waiting rank leaves its processor to others. While it waits it checks for ranks that have failed,
- * because they will never send anything.
+ * between tests, so that a waiting rank leaves its processor to others. While it waits it checks for ranks that have
+ * failed, because they will never send anything.
  *
  * There are two communicators: `data` for the collective calls; `control` for heartbeats, and for the final message
- * of
- * each rank (settle). */
+ * of each rank (settle). */
 #include <mpi.h>
 
 #include <errno.h>

@@ -1,10 +1,8 @@
 /* io/file_lock.c: locks that let one process at a time change a file or a directory.
  *
  * Files are replaced by rename, so the lock is on the old file. A process that opened the old file as well finds
- * another
- * one at the path once it has the lock, and starts again with that one. If this process holds a lock on the path,
- * the
- * lock moves to the new file, which is locked before it gets its name: there is no moment without a lock. */
+ * another one at the path once it has the lock, and starts again with that one. If this process holds a lock on the
+ * path, the lock moves to the new file, which is locked before it gets its name: there is no moment without a lock. */
 #include "io/file_lock.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* io/file_map.h: mapped files, and what happens when another program truncates one of them.
  *
  * Reading a page of a map beyond the end of its file raises SIGBUS, which ends the process. A library must not do
- * that
- * to its host. The alternatives:
+ * that to its host. The alternatives:
  *
  *   - Reading with pread instead of mapping needs no signals, and Furrow does so for dictionaries and names, because
  *     their offsets and sizes decide where to read next. But it copies every list that a search scans.
@@ -11,20 +10,15 @@
  *   - A handler of SIGBUS sees exactly the accesses that fail. That is what this file does.
  *
  * The handler is installed with the first map and stays. A faulting address inside one of our maps gets pages of
- * zeros,
- * from there to the end of the map, and the map is marked as lost; the thread continues and reads zeros. Any other
- * SIGBUS
- * is passed to the previous handler, as if ours did not exist. So a host installs its own handler before the first
- * map,
- * or passes on the signals that are not its own. A thread that reads a map must not block SIGBUS: the kernel would
- * end
- * the process.
+ * zeros, from there to the end of the map, and the map is marked as lost; the thread continues and reads zeros. Any
+ * other SIGBUS is passed to the previous handler, as if ours did not exist. So a host installs its own handler
+ * before the first map, or passes on the signals that are not its own. A thread that reads a map must not block
+ * SIGBUS: the kernel would end the process.
  *
  * Zeros must therefore be harmless: a map may hold only data that decides nothing (codes and ids of lists). Counts,
  * offsets and sizes are copied and checked when a file is opened. And zeros must not become results: every function
- * that
- * read from a map calls fw_file_map_check before it reports success. The check also compares the size of the file,
- * because the rest of the last page reads as zeros without a signal.
+ * that read from a map calls fw_file_map_check before it reports success. The check also compares the size of the
+ * file, because the rest of the last page reads as zeros without a signal.
  *
  * Not covered: bytes that another program overwrites without truncating the file. They are read as they are. */
 #ifndef FW_IO_FILE_MAP_H

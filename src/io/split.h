@@ -1,16 +1,11 @@
 /* io/split.h: a data set of text files as pieces of whole lines.
  *
  * The files, one after the other, are one run of bytes. Part k of n is the k-th of n equal ranges of it, and a range
- * is
- * read in pieces of `piece` bytes. One rule decides which range or piece a line belongs to: the one that contains
- * the
- * byte before the line (the previous line's end); the first line of a file belongs to the range that contains its
- * first
- * byte. So every line is in exactly one piece of exactly one part, whatever the number of parts, and a line that
- * starts
- * exactly at a cut belongs to the earlier part, as in dmlc-core. A compressed file belongs as a whole to the part of
- * its
- * first (compressed) byte. */
+ * is read in pieces of `piece` bytes. One rule decides which range or piece a line belongs to: the one that contains
+ * the byte before the line (the previous line's end); the first line of a file belongs to the range that contains
+ * its first byte. So every line is in exactly one piece of exactly one part, whatever the number of parts, and a
+ * line that starts exactly at a cut belongs to the earlier part, as in dmlc-core. A compressed file belongs as a
+ * whole to the part of its first (compressed) byte. */
 #ifndef FW_IO_SPLIT_H
 #define FW_IO_SPLIT_H
 
@@ -33,8 +28,7 @@ typedef struct fw_text {
   bool file_end; /* this is the last piece of the file */
   size_t file;
   uint64_t offset; /* offset of lines[0] in the file's (uncompressed) text */
-  bool in_order;   /* the file can only be read in order: pieces come in order as well, so count their lines to number
-                      them */
+  bool in_order; /* the file can only be read in order: its pieces come in order, too, so their lines can be counted */
   uint64_t begin, end; /* raw range of a piece of a plain file that has not been read yet */
 } fw_text;
 

@@ -1,8 +1,7 @@
 /* io/string_table.h: a table of texts in a file, with lookups by number and by content.
  *
  * An image is a run of bytes that is used in place, in a mapped file or in memory; it may be part of a larger file,
- * at a
- * multiple of 8 bytes. All numbers are little-endian.
+ * at a multiple of 8 bytes. All numbers are little-endian.
  *
  *   offset  bytes
  *   0       8                digest: XXH3-64 (seed 0) of bytes 8 … end of the image
@@ -15,10 +14,8 @@
  *   …       8 * 2^b          slots: 0 is empty; else the upper 32 bits of the text's hash above its number + 1
  *
  * Texts are inserted in the order of their numbers, each into the first empty slot from (hash mod 2^b) on; the first
- * slot
- * follows the last. At least half of the slots are empty, and a slot holds most of the hash, so a lookup rarely
- * reads
- * a text that is not the wanted one. */
+ * slot follows the last. At least half of the slots are empty, and a slot holds most of the hash, so a lookup rarely
+ * reads a text that is not the wanted one. */
 #ifndef FW_IO_STRING_TABLE_H
 #define FW_IO_STRING_TABLE_H
 

@@ -19,9 +19,8 @@
 #define SUFFIX ".furrow-"
 #define SUFFIX_RANDOM 6
 #define SUFFIX_CHECK 3 /* of them, check letters */
-#define NAME_KEPT                                                                                     \
-  (FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM) /* bytes of a name in a temporary one \
-                                                                 */
+/* The bytes of a name that its temporary name keeps. */
+#define NAME_KEPT (FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM)
 
 furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what) {
   furrow_status status = errnum == ENOENT || errnum == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;

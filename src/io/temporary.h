@@ -1,10 +1,8 @@
 /* io/temporary.h: temporary files and directories: who owns them, and the removal of the ones whose process is gone.
  *
  * The process holds a lock (flock) on its temporary file until the file has its final name or the process is gone.
- * If the
- * lock is free, the process has ended, and the leftover can be removed. On file systems without locks, and on file
- * systems
- * that several machines share, nothing is removed. */
+ * If the lock is free, the process has ended, and the leftover can be removed. On file systems without locks, and on
+ * file systems that several machines share, nothing is removed. */
 #ifndef FW_IO_TEMPORARY_H
 #define FW_IO_TEMPORARY_H
 
