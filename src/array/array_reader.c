@@ -1,4 +1,4 @@
-/* array/array_reader.c: rows of a file, in order or by number. */
+/* array/array_reader.c: reads rows of a file, in order or by number. */
 #include <string.h>
 
 #include "array/array.h"
@@ -50,11 +50,11 @@ struct fw_array_reader {
   bool swapped;
   uint64_t start;   /* offset of the first row */
   size_t prefix;    /* bytes before each row */
-  size_t row_bytes; /* without them */
-  uint64_t next;    /* row */
-  bool seen_end;    /* nothing follows the last row */
-  char *buffer;     /* of room_rows rows with their prefixes, or of elements to be converted */
-  size_t capacity;  /* its bytes */
+  size_t row_bytes; /* bytes of a row without its prefix */
+  uint64_t next;    /* the row to read next */
+  bool seen_end;    /* it was checked that nothing follows the last row */
+  char *buffer;     /* for rows with their prefixes, or for elements to be converted */
+  size_t capacity;  /* bytes of the buffer */
 };
 
 const fw_array_info *fw_array_get_info(const fw_array_reader *reader) {
@@ -97,8 +97,7 @@ static furrow_status check_counts(fw_array_reader *r, uint64_t dim, furrow_error
 
 static furrow_status open_npy(fw_array_reader *r, furrow_error *err) {
   fw_npy_header h;
-  furrow_status status = fw_npy_read_header(&h, r->in, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_npy_read_header(&h, r->in, err));
   if (!fw_array_type_find_npy(h.descr, strlen(h.descr), &r->info.type))
     return fw_bytes_in_fail(r->in, 0, err, FURROW_E_UNSUPPORTED, "elements of type '%s' are not supported", h.descr);
   if (h.dimensions > 2)
@@ -117,14 +116,14 @@ static furrow_status open_npy(fw_array_reader *r, furrow_error *err) {
 
 static furrow_status open_bin(fw_array_reader *r, furrow_error *err) {
   unsigned char head[FW_ARRAY_BIN_HEADER];
-  furrow_status status = fw_bytes_in_read_all(r->in, head, sizeof head, "the counts", err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_bytes_in_read_all(r->in, head, sizeof head, "the counts", err));
   r->start = sizeof head;
   r->info.rows = fw_get_le32(head);
   return check_counts(r, fw_get_le32(head + 4), err);
 }
 
-/* The first row says how long all are. Its prefix is read once more with the row, or, from a stream, kept. */
+/* The prefix of the first row gives the length of all rows. It is read again with the row; from a stream, it is
+ * kept. */
 static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
   unsigned char head[FW_ARRAY_VECS_PREFIX];
   size_t got;
@@ -154,7 +153,7 @@ static furrow_status open_vecs(fw_array_reader *r, furrow_error *err) {
 
 static furrow_status make_buffer(fw_array_reader *r, furrow_error *err) {
   void *memory;
-  const size_t stride = r->info.rows ? r->row_bytes + r->prefix : 0; /* without rows the dimension is not checked */
+  const size_t stride = r->info.rows ? r->row_bytes + r->prefix : 0; /* without rows, the dimension is not checked */
   r->capacity = stride > BUFFER_SIZE ? stride : BUFFER_SIZE;
   furrow_status status = fw_alloc(&memory, r->capacity, 1, err);
   if (status == FURROW_OK) r->buffer = memory;
@@ -163,8 +162,7 @@ static furrow_status make_buffer(fw_array_reader *r, furrow_error *err) {
 
 static furrow_status open_kind(fw_array_reader *r, fw_array_kind kind, furrow_error *err) {
   if (kind == FW_ARRAY_AUTO) {
-    furrow_status status = fw_array_kind_of(&kind, fw_bytes_in_path(r->in), err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(fw_array_kind_of(&kind, fw_bytes_in_path(r->in), err));
   }
   const fw_array_kind_traits *traits = fw_array_kind_get(kind);
   r->swapped = FW_BIG_ENDIAN;
@@ -177,7 +175,7 @@ static furrow_status open_kind(fw_array_reader *r, fw_array_kind kind, furrow_er
   }
 }
 
-static furrow_status create(fw_array_reader **reader, fw_bytes_in *in, furrow_error *err) {
+static furrow_status create_reader(fw_array_reader **reader, fw_bytes_in *in, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_array_reader), err);
   if (status == FURROW_OK) {
@@ -189,7 +187,8 @@ static furrow_status create(fw_array_reader **reader, fw_bytes_in *in, furrow_er
   return status;
 }
 
-static furrow_status finish(fw_array_reader **reader, fw_array_reader *made, furrow_status status, furrow_error *err) {
+static furrow_status finish_open(fw_array_reader **reader, fw_array_reader *made, furrow_status status,
+                                 furrow_error *err) {
   if (status == FURROW_OK) status = make_buffer(made, err);
   if (status == FURROW_OK)
     *reader = made;
@@ -200,20 +199,18 @@ static furrow_status finish(fw_array_reader **reader, fw_array_reader *made, fur
 
 furrow_status fw_array_take(fw_array_reader **reader, fw_bytes_in *in, fw_array_kind kind, furrow_error *err) {
   fw_array_reader *made = NULL;
-  furrow_status status = create(&made, in, err);
-  if (status != FURROW_OK) return status;
-  return finish(reader, made, open_kind(made, kind, err), err);
+  FW_TRY(create_reader(&made, in, err));
+  return finish_open(reader, made, open_kind(made, kind, err), err);
 }
 
 furrow_status fw_array_take_raw(fw_array_reader **reader, fw_bytes_in *in, const fw_array_info *info,
                                 furrow_error *err) {
   fw_array_reader *made = NULL;
-  furrow_status status = create(&made, in, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(create_reader(&made, in, err));
   made->info = *info;
   made->info.can_seek = fw_bytes_in_can_seek(in);
   made->swapped = FW_BIG_ENDIAN;
-  return finish(reader, made, check_counts(made, info->dim, err), err);
+  return finish_open(reader, made, check_counts(made, info->dim, err), err);
 }
 
 furrow_status fw_array_open(fw_array_reader **reader, const char *path, fw_array_kind kind, furrow_error *err) {
@@ -235,9 +232,8 @@ static furrow_status check_end(fw_array_reader *r, furrow_error *err) {
   char byte;
   size_t got = 0;
   if (r->seen_end) return FURROW_OK;
-  furrow_status status = fw_bytes_in_read(r->in, &byte, 1, &got, err);
-  if (status != FURROW_OK) return status;
-  if (got) return fail_open(r, fw_bytes_in_offset(r->in) - 1, err, "goes on behind the last row");
+  FW_TRY(fw_bytes_in_read(r->in, &byte, 1, &got, err));
+  if (got) return fail_open(r, fw_bytes_in_offset(r->in) - 1, err, "continues after the last row");
   r->seen_end = true;
   return FURROW_OK;
 }
@@ -245,11 +241,11 @@ static furrow_status check_end(fw_array_reader *r, furrow_error *err) {
 static furrow_status check_prefix(const fw_array_reader *r, const char *row, uint64_t offset, furrow_error *err) {
   const uint32_t dim = fw_get_le32(row);
   if (dim == r->info.dim) return FURROW_OK;
-  return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "a vector of %d %s among those of %zu",
+  return fw_bytes_in_fail(r->in, offset, err, FURROW_E_FORMAT, "a vector of %d %s among vectors of %zu",
                           (int)(int32_t)dim, fw_plural(dim, "element", "elements"), r->info.dim);
 }
 
-/* Rows behind their prefixes. The prefix of the first row of a stream was read when it was opened. */
+/* Reads rows and removes their prefixes. The prefix of a stream's first row was read when it was opened. */
 static furrow_status read_vecs(fw_array_reader *r, char *out, size_t rows, size_t *got, furrow_error *err) {
   const size_t stride = r->row_bytes + r->prefix;
   size_t done = 0, bytes = 0;
@@ -283,12 +279,10 @@ furrow_status fw_array_read(fw_array_reader *r, void *out, size_t rows, size_t *
   const uint64_t left = r->info.rows == FW_ARRAY_UNKNOWN ? rows : r->info.rows - r->next;
   size_t n = rows < left ? rows : (size_t)left;
   if (n) {
-    furrow_status status = read_rows(r, out, n, &n, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(read_rows(r, out, n, &n, err));
   }
   if (r->info.rows != FW_ARRAY_UNKNOWN && r->next + n == r->info.rows) {
-    furrow_status status = check_end(r, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(check_end(r, err));
   }
   if (r->swapped) fw_swap_bytes(out, fw_array_type_size(r->info.type), n * r->info.dim);
   r->next += n;
@@ -310,8 +304,7 @@ static furrow_status fail_element(const fw_array_reader *r, const void *elements
   return FURROW_E_RANGE;
 }
 
-/* Rows of VECS go through the buffer, so another one is needed to convert them: the end of the caller's memory. That
- * has room for them where the elements do not get smaller; otherwise rows are converted one piece at a time. */
+/* Reads rows into a temporary buffer, piece by piece, and converts them into the caller's memory. */
 static furrow_status convert_rows(fw_array_reader *r, fw_array_type as, char *out, size_t rows, size_t *got,
                                   furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -361,7 +354,7 @@ furrow_status fw_array_read_part(fw_array_reader *r, uint64_t row, size_t first,
     const size_t good = fw_array_convert(as, to + done * fw_array_type_size(as), r->info.type, r->buffer, n);
     if (good < n) status = fail_element(r, r->buffer, good, row, first + done + good, as, err);
   }
-  r->next = FW_ARRAY_UNKNOWN; /* seek comes before read */
+  r->next = FW_ARRAY_UNKNOWN; /* forces a seek before the next read */
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* array/array_type.c: the table of types; conversion. */
+/* array/array_type.c: the table of types, and conversion. */
 #include "array/array_type.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ bool fw_array_type_find_tensor(const char *text, size_t length, fw_array_type *t
 #define FROM_UNSIGNED 2
 #define FROM_HALF 3
 
-/* 1 sign, 5 exponent and 10 fraction bits; every one of them is a float exactly. */
+/* 1 sign, 5 exponent and 10 fraction bits; every binary16 value is exact in a float. */
 static float float_of_half(uint16_t half) {
   const float sign = half >> 15 ? -1.0F : 1.0F;
   const int exponent = half >> 10 & 31, fraction = half & 1023;
@@ -107,7 +107,7 @@ size_t fw_array_convert(fw_array_type to, void *out, fw_array_type from, const v
   return n;
 }
 
-/* Integers with all their digits: the fewest that tell a float from others are not the number. */
+/* Writes integers with all their digits: the shortest digits that identify a float would show another number. */
 static size_t write_f32(char *text, float value) {
   const bool whole = value >= -0x1p53f && value <= 0x1p53f && value == (float)(int64_t)value;
   return whole ? fw_write_i64(text, (int64_t)value) : fw_write_f32(text, value);

@@ -1,4 +1,4 @@
-/* array/array_type.h: the types of elements that files of arrays have, and turning one into another. */
+/* array/array_type.h: element types of array files, and conversion between them. */
 #ifndef FW_ARRAY_ARRAY_TYPE_H
 #define FW_ARRAY_ARRAY_TYPE_H
 
@@ -8,8 +8,8 @@
 
 #include "base/endian.h"
 
-/* X(name, C type, text in npy, text in safetensors). The first four are furrow_element_type's, in its order. F16 is the
- * binary16 of IEEE 754 in its 16 bits: it is read, and never written. */
+/* X(name, C type, text in npy, text in safetensors). The first four are the types of furrow_element_type, in its
+ * order. F16 is IEEE 754 binary16, stored in 16 bits: it is read, but never written. */
 #define FW_ARRAY_TYPES(X)       \
   X(F64, double, "f8", "F64")   \
   X(F32, float, "f4", "F32")    \
@@ -31,19 +31,19 @@ typedef enum fw_array_type {
 } fw_array_type;
 
 size_t fw_array_type_size(fw_array_type type);
-/* "f4": kind and bytes, as NumPy writes it behind the byte order. */
+/* "f4": the kind and the number of bytes, as NumPy writes them after the byte order. */
 const char *fw_array_type_npy(fw_array_type type);
 /* "F32" */
 const char *fw_array_type_tensor(fw_array_type type);
-/* By one of these texts (`length` bytes); false (and *type untouched): there is none. */
+/* Finds a type by one of these texts (`length` bytes). Returns false and leaves *type untouched if there is none. */
 bool fw_array_type_find_npy(const char *text, size_t length, fw_array_type *type);
 bool fw_array_type_find_tensor(const char *text, size_t length, fw_array_type *type);
 
-/* Turns n elements into another type: F64, F32, I64 or I32. Returns how many could be turned, n or the index of the
- * first that does not fit: too large, or not a number where an integer is wanted. Reals round to the nearest (ties to
- * even), also to an integer. in and out do not overlap. */
+/* Converts n elements to F64, F32, I64 or I32. Returns n, or the index of the first element that does not fit: it is
+ * too large, or not a number where an integer is wanted. Reals round to the nearest (ties to even), also to an
+ * integer. in and out must not overlap. */
 size_t fw_array_convert(fw_array_type to, void *out, fw_array_type from, const void *in, size_t n);
-/* An element as text, for messages. */
+/* Writes an element as text, for messages. */
 void fw_array_element_text(char text[32], fw_array_type type, const void *elements, size_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* array/array_writer.c: rows into a file that appears when it is complete. */
+/* array/array_writer.c: writes rows to a file that appears when it is complete. */
 #include <string.h>
 
 #include "array/array.h"
@@ -12,8 +12,8 @@ struct fw_array_writer {
   fw_array_write_params params;
   fw_array_layout layout;
   char *path;
-  uint64_t rows; /* whole ones */
-  size_t in_row; /* elements of the next */
+  uint64_t rows; /* complete rows */
+  size_t in_row; /* elements of the incomplete row */
 };
 
 static furrow_status fail(const fw_array_writer *w, furrow_error *err, furrow_status status, const char *what) {
@@ -31,7 +31,7 @@ static furrow_status check_counts(const fw_array_writer *w, uint64_t rows, furro
   return FURROW_OK;
 }
 
-/* Appends the header, or puts it where it was left out. */
+/* Appends the header, or fills it in at the start of the file. */
 static furrow_status write_header(fw_array_writer *w, uint64_t rows, bool again, furrow_error *err) {
   char head[FW_NPY_HEADER], descr[8];
   size_t size = FW_NPY_HEADER;
@@ -47,7 +47,7 @@ static furrow_status write_header(fw_array_writer *w, uint64_t rows, bool again,
   return again ? fw_atomic_file_write_at(w->file, 0, head, size, err) : fw_atomic_file_write(w->file, head, size, err);
 }
 
-static furrow_status start(fw_array_writer *w, const char *path, furrow_error *err) {
+static furrow_status start_file(fw_array_writer *w, const char *path, furrow_error *err) {
   const bool known = w->params.rows != FW_ARRAY_UNKNOWN;
   furrow_status status = fw_strndup(&w->path, path, strlen(path), err);
   if (status != FURROW_OK) return status;
@@ -69,7 +69,7 @@ furrow_status fw_array_writer_open(fw_array_writer **writer, const char *path, c
   made->params = *params;
   made->layout = fw_array_kind_get(params->kind)->layout;
   if (made->layout != FW_ARRAY_LAYOUT_NPY) made->params.type = fw_array_kind_get(params->kind)->type;
-  status = start(made, path, err);
+  status = start_file(made, path, err);
   if (status == FURROW_OK)
     *writer = made;
   else

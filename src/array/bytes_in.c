@@ -1,4 +1,4 @@
-/* array/bytes_in.c: bytes from a plain file by place, from a stream in order, or inflated from a part of a file. */
+/* array/bytes_in.c: reads bytes from a plain file by offset, from a stream in order, or inflates a part of a file. */
 #include "array/bytes_in.h"
 
 #include <stdarg.h>
@@ -16,18 +16,18 @@
 struct fw_bytes_in {
   char *path;
   const fw_input *input; /* NULL: a stream */
-  fw_input *own;         /* the input, unless it is another's */
+  fw_input *own;         /* the input, if it has to be closed here */
   fw_stream *stream;
   z_stream *inflater;
   unsigned char *packed; /* PACKED_BUFFER bytes, for the inflater */
-  uint64_t packed_left;  /* of the part, not yet read */
-  uint64_t packed_at;    /* its place in the file */
-  uint64_t base;         /* where the bytes begin in the file */
+  uint64_t packed_left;  /* deflated bytes of the part that have not been read yet */
+  uint64_t packed_at;    /* their offset in the file */
+  uint64_t base;         /* offset of the first byte in the file */
   uint64_t size;
   uint64_t at;
   bool checked;
   uint32_t crc, wanted_crc;
-  uint64_t crc_at; /* the CRC is that of so many first bytes */
+  uint64_t crc_at; /* the number of bytes that the CRC covers so far */
 };
 
 furrow_status fw_bytes_in_fail(const fw_bytes_in *in, uint64_t offset, furrow_error *err, furrow_status status,
@@ -182,8 +182,7 @@ furrow_status fw_bytes_in_seek(fw_bytes_in *in, uint64_t offset, furrow_error *e
 
 static furrow_status fill_packed(fw_bytes_in *in, furrow_error *err) {
   size_t want = in->packed_left < PACKED_BUFFER ? (size_t)in->packed_left : PACKED_BUFFER, got;
-  furrow_status status = fw_input_read_at(in->input, in->packed, want, in->packed_at, &got, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_input_read_at(in->input, in->packed, want, in->packed_at, &got, err));
   if (got < want) return fw_bytes_in_fail(in, 0, err, FURROW_E_FORMAT, "the file became shorter while it was read");
   in->packed_at += got;
   in->packed_left -= got;
@@ -198,13 +197,12 @@ static furrow_status fail_inflate(const fw_bytes_in *in, furrow_error *err, cons
   return FURROW_E_FORMAT;
 }
 
-/* One step into buffer; *ended: nothing more will come. */
+/* Inflates one step into buffer; *ended: the deflated data has ended. */
 static furrow_status inflate_step(fw_bytes_in *in, void *buffer, size_t size, size_t *got, bool *ended,
                                   furrow_error *err) {
   z_stream *z = in->inflater;
   if (z->avail_in == 0 && in->packed_left > 0) {
-    furrow_status status = fill_packed(in, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(fill_packed(in, err));
   }
   const uInt avail = size < UINT32_MAX ? (uInt)size : UINT32_MAX;
   z->next_out = buffer;
@@ -217,7 +215,7 @@ static furrow_status inflate_step(fw_bytes_in *in, void *buffer, size_t size, si
   return fail_inflate(in, err, result == Z_DATA_ERROR ? z->msg : "cut short");
 }
 
-/* size is not more than the part has, by its header. After its last byte the deflated text has to end, too. */
+/* size is at most what the directory says is left. After the last byte, the deflated data must end as well. */
 static furrow_status inflate_bytes(fw_bytes_in *in, char *buffer, size_t size, furrow_error *err) {
   bool ended = false;
   size_t done = 0, got = 0;
@@ -237,7 +235,7 @@ static furrow_status inflate_bytes(fw_bytes_in *in, char *buffer, size_t size, f
   return status;
 }
 
-/* The bytes just read, for the CRC; only bytes in order from the first can be checked. */
+/* Updates the CRC with the bytes just read. Only bytes that are read in order from the first one can be checked. */
 static furrow_status check_crc(fw_bytes_in *in, const void *buffer, size_t size, furrow_error *err) {
   if (!in->checked || in->at != in->crc_at) return FURROW_OK;
   in->crc = (uint32_t)crc32_z(in->crc, buffer, size);

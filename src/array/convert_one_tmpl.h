@@ -15,12 +15,12 @@ static size_t FUNCTION(void *out, const void *in, size_t n) {
 #endif
 #if TARGET_KIND == TO_F32 && SOURCE_KIND == FROM_REAL
     t[i] = (float)x;
-    /* infinity from a number */
+    /* a finite number became infinite */
     if (isinf(t[i]) && !isinf(x)) return i;
 #elif TARGET_KIND == TO_F64 || TARGET_KIND == TO_F32
     t[i] = (TARGET)x;
 #elif SOURCE_KIND == FROM_REAL || SOURCE_KIND == FROM_HALF
-    /* The bounds are powers of two and exact in any real type; NaN compares false. */
+    /* The bounds are powers of two and exact in any real type; comparisons with NaN are false. */
     const double whole = nearbyint((double)x);
     const double bound = TARGET_KIND == TO_I64 ? 0x1p63 : 0x1p31;
     if (!(whole >= -bound && whole < bound)) return i;

@@ -12,11 +12,11 @@
 #define PREFIX 8 /* magic, major and minor version */
 #define MAX_TEXT ((uint32_t)1 << 20)
 
-/* A place in the text of the dictionary. */
+/* A position in the text of the dictionary. */
 typedef struct cursor {
   const fw_bytes_in *in;
   const char *text, *s, *end;
-  uint64_t base; /* of the text in the file */
+  uint64_t base; /* offset of the text in the file */
   furrow_error *err;
 } cursor;
 
@@ -31,8 +31,8 @@ static void skip_blanks(cursor *c) {
   while (c->s < c->end && (*c->s == ' ' || *c->s == '\t' || *c->s == '\n' || *c->s == '\r')) c->s++;
 }
 
-/* Takes a byte (after blanks) if it is there. */
-static bool take(cursor *c, char byte) {
+/* Skips blanks; takes a byte if it is next. */
+static bool take_byte(cursor *c, char byte) {
   skip_blanks(c);
   if (c->s == c->end || *c->s != byte) return false;
   c->s++;
@@ -47,7 +47,7 @@ static bool take_word(cursor *c, const char *word) {
   return true;
 }
 
-/* A string in single or double quotes without escapes. */
+/* Reads a string in single or double quotes without escapes. */
 static bool take_string(cursor *c, const char **string, size_t *length) {
   skip_blanks(c);
   if (c->s == c->end || (*c->s != '\'' && *c->s != '"')) return false;
@@ -64,11 +64,11 @@ static furrow_status read_descr(cursor *c, fw_npy_header *header) {
   size_t length;
   skip_blanks(c);
   place = c->s;
-  if (take(c, '[') || take(c, '{')) return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a structured type");
+  if (take_byte(c, '[') || take_byte(c, '{')) return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a structured type");
   if (!take_string(c, &text, &length)) return fail_at(c, place, FURROW_E_FORMAT, "has a descr that is not a string");
   if (length < 2 || length >= sizeof header->descr || !strchr("<>|=", text[0]))
     return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a type of elements that is not supported");
-  /* not covered: both comparisons are for machines of the other byte order */
+  /* not covered: both comparisons matter only on machines of the other byte order */
   header->swapped = (text[0] == '>') != FW_BIG_ENDIAN && text[0] != '|' && text[0] != '=';
   memcpy(header->descr, text + 1, length - 1);
   header->descr[length - 1] = 0;
@@ -83,9 +83,9 @@ static furrow_status read_order(cursor *c, fw_npy_header *header) {
 
 static furrow_status read_shape(cursor *c, fw_npy_header *header) {
   bool overflow = false, comma = true;
-  if (!take(c, '(')) return fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is not a tuple");
+  if (!take_byte(c, '(')) return fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is not a tuple");
   header->dimensions = 0;
-  while (!take(c, ')')) {
+  while (!take_byte(c, ')')) {
     const char *place = c->s;
     if (header->dimensions == FW_NPY_DIMENSIONS) return fail_at(c, place, FURROW_E_FORMAT, "has too many dimensions");
     uint64_t *count = &header->shape[header->dimensions++];
@@ -94,7 +94,7 @@ static furrow_status read_shape(cursor *c, fw_npy_header *header) {
     c->s = fw_read_u64(c->s, c->end, count, &overflow);
     if (overflow) return fail_at(c, place, FURROW_E_RANGE, "has a count that does not fit in 64 bits");
     if (c->s < c->end && *c->s == 'L') c->s++; /* Python 2 */
-    comma = take(c, ',');
+    comma = take_byte(c, ',');
   }
   /* (3) is a number, not a tuple */
   return header->dimensions == 1 && !comma ? fail_at(c, c->s, FURROW_E_FORMAT, "has a shape that is not a tuple")
@@ -110,7 +110,8 @@ static furrow_status read_member(cursor *c, fw_npy_header *header, unsigned *see
   size_t length;
   skip_blanks(c);
   place = c->s;
-  if (!take_string(c, &key, &length) || !take(c, ':')) return fail_at(c, place, FURROW_E_FORMAT, "is not a dictionary");
+  if (!take_string(c, &key, &length) || !take_byte(c, ':'))
+    return fail_at(c, place, FURROW_E_FORMAT, "is not a dictionary");
   for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
     if (strlen(members[i].key) != length || memcmp(members[i].key, key, length) != 0) continue;
     if (*seen & 1u << i) return fail_at(c, place, FURROW_E_FORMAT, "has a key twice");
@@ -123,26 +124,25 @@ static furrow_status read_member(cursor *c, fw_npy_header *header, unsigned *see
 static furrow_status read_dictionary(cursor *c, fw_npy_header *header) {
   unsigned seen = 0;
   bool comma = true;
-  if (!take(c, '{')) return fail_at(c, c->s, FURROW_E_FORMAT, "is not a dictionary");
-  while (!take(c, '}')) {
+  if (!take_byte(c, '{')) return fail_at(c, c->s, FURROW_E_FORMAT, "is not a dictionary");
+  while (!take_byte(c, '}')) {
     if (!comma) return fail_at(c, c->s, FURROW_E_FORMAT, "is not a dictionary");
-    furrow_status status = read_member(c, header, &seen);
-    if (status != FURROW_OK) return status;
-    comma = take(c, ',');
+    FW_TRY(read_member(c, header, &seen));
+    comma = take_byte(c, ',');
   }
   if (seen != 7) return fail_at(c, c->text, FURROW_E_FORMAT, "lacks descr, fortran_order or shape");
   skip_blanks(c);
-  return c->s == c->end ? FURROW_OK : fail_at(c, c->s, FURROW_E_FORMAT, "goes on behind its dictionary");
+  return c->s == c->end ? FURROW_OK : fail_at(c, c->s, FURROW_E_FORMAT, "continues after its dictionary");
 }
 
-/* With one element, or one dimension that is not 1, both orders are the same. */
+/* C order and Fortran order differ only if more than one dimension is not 1. */
 static bool order_matters(const fw_npy_header *header) {
   size_t real = 0;
   for (size_t i = 0; i < header->dimensions; i++) real += header->shape[i] != 1;
   return real > 1;
 }
 
-/* Magic and length. */
+/* Reads the magic, the version and the length. */
 static furrow_status read_prefix(fw_bytes_in *in, uint32_t *length, uint64_t *start, furrow_error *err) {
   unsigned char head[PREFIX + 4];
   furrow_status status = fw_bytes_in_read_all(in, head, PREFIX, "the header", err);

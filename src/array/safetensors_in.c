@@ -1,4 +1,4 @@
-/* array/safetensors_in.c: the header read and checked against the data. */
+/* array/safetensors_in.c: reads the header and checks it against the data. */
 #include "array/safetensors.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 #define LENGTH_SIZE 8
-#define MAX_HEADER ((uint64_t)100 << 20) /* as the reference implementation */
+#define MAX_HEADER ((uint64_t)100 << 20) /* the limit of the reference implementation */
 
 typedef struct note {
   const char *key, *value;
@@ -19,7 +19,7 @@ typedef struct note {
 struct fw_safetensors {
   fw_bytes_in *in;
   char *header;
-  uint64_t data; /* where it begins */
+  uint64_t data; /* offset of the data */
   fw_arena arena;
   fw_tensor *tensors;
   size_t count, capacity;
@@ -27,7 +27,7 @@ struct fw_safetensors {
   size_t note_count, note_capacity;
 };
 
-/* Types that are not read still have a size to be checked. In eighths of a byte. */
+/* The sizes of all types, in bits: even tensors whose type cannot be read are checked. */
 static const struct {
   const char *name;
   unsigned bits;
@@ -42,14 +42,13 @@ static unsigned type_bits(const fw_tensor *t) {
   return 0;
 }
 
-/* A copy of a text in the arena, with a 0 behind it. */
+/* Copies a text to the arena and adds a terminating 0. */
 static furrow_status keep_text(fw_safetensors *file, const furrow_json *json, furrow_json_text text, const char **copy,
                                furrow_error *err) {
   void *memory;
   if (memchr(text.bytes, 0, text.size))
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a character 0");
-  furrow_status status = fw_arena_take(&file->arena, &memory, text.size + 1, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(&file->arena, &memory, text.size + 1, 1, err));
   memcpy(memory, text.bytes, text.size);
   ((char *)memory)[text.size] = 0;
   *copy = memory;
@@ -80,7 +79,7 @@ static furrow_status read_notes(fw_safetensors *file, furrow_json *json, furrow_
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* An array of numbers that are not negative, at most `most`. */
+/* Reads an array of at most `most` numbers that are not negative. */
 static furrow_status read_counts(furrow_json *json, uint64_t *counts, size_t most, size_t *count, furrow_error *err) {
   furrow_status status = furrow_json_array(json, err);
   *count = 0;
@@ -118,8 +117,7 @@ static furrow_status read_tensor_member(fw_safetensors *file, furrow_json *json,
   *seen |= bit;
   if (bit == 1) return read_dtype(file, json, t, err);
   if (bit == 2) return read_counts(json, t->shape, FW_TENSOR_DIMENSIONS, &t->dimensions, err);
-  furrow_status status = read_counts(json, offsets, 2, &count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_counts(json, offsets, 2, &count, err));
   if (count != 2)
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has %zu %s, not 2", count,
                             fw_plural(count, "number", "numbers"));
@@ -128,7 +126,7 @@ static furrow_status read_tensor_member(fw_safetensors *file, furrow_json *json,
   return FURROW_OK;
 }
 
-/* Type × shape is the size. */
+/* Checks that the size is the product of type and shape. */
 static furrow_status check_tensor(const furrow_json *json, const fw_tensor *t, uint64_t offset, furrow_error *err) {
   const unsigned bits = type_bits(t);
   uint64_t size = bits;
@@ -137,7 +135,7 @@ static furrow_status check_tensor(const furrow_json *json, const fw_tensor *t, u
     return furrow_json_fail(json, offset, t->name, err, "has the dtype %.20s, which is not known", t->dtype);
   for (size_t i = 0; i < t->dimensions; i++) fits = fits && !__builtin_mul_overflow(size, t->shape[i], &size);
   if (!fits || size % 8 || t->begin > t->end || t->end - t->begin != size / 8)
-    return furrow_json_fail(json, offset, t->name, err, "has not as many bytes as its type and shape need");
+    return furrow_json_fail(json, offset, t->name, err, "does not have as many bytes as its type and shape need");
   return FURROW_OK;
 }
 
@@ -193,7 +191,7 @@ static int by_place(const void *a, const void *b) {
   return by_name(a, b);
 }
 
-/* No name twice; one tensor after the other, to the end of the file. */
+/* Checks that names are unique and that the tensors fill the file one after the other. */
 static furrow_status check_offsets(fw_safetensors *file, furrow_error *err) {
   uint64_t at = 0;
   const uint64_t data = fw_bytes_in_size(file->in) - file->data;

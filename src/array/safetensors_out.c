@@ -1,4 +1,5 @@
-/* array/safetensors_out.c: data first, behind a place for the header, which is padded with blanks. */
+/* array/safetensors_out.c: writes the data first, after a reserved range for the header, which is padded with
+ * blanks. */
 #include "array/safetensors.h"
 
 #include <assert.h>
@@ -15,21 +16,21 @@ struct fw_safetensors_writer {
   fw_atomic_file *file;
   size_t capacity;
   fw_buffer notes, tensors; /* members of the header */
-  uint64_t begin;           /* of the open tensor, in the data */
+  uint64_t begin;           /* offset of the open tensor in the data */
   fw_array_type type;
   bool open;
 };
 
-/* Escapes make six bytes of one. */
+/* An escape replaces one byte by up to six. */
 size_t fw_safetensors_text(const char *text) {
   size_t size = 0;
   for (; *text; text++) size += (unsigned char)*text < 0x20 || *text == '"' || *text == '\\' || *text == 0x7f ? 6 : 1;
   return size;
 }
 
-/* Room for the header and the two braces, the notes' frame and the padding to 8 bytes. */
-static furrow_status start(fw_safetensors_writer *w, const char *path, size_t capacity, bool replace,
-                           furrow_error *err) {
+/* Reserves space for the header, its two braces, the frame of the notes and the padding to 8 bytes. */
+static furrow_status start_file(fw_safetensors_writer *w, const char *path, size_t capacity, bool replace,
+                                furrow_error *err) {
   static const char blanks[4096] = {0};
   furrow_status status = fw_atomic_file_open(&w->file, path, err);
   if (status != FURROW_OK) return status;
@@ -48,7 +49,7 @@ furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const c
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_safetensors_writer), err);
   if (status != FURROW_OK) return status;
   fw_safetensors_writer *made = memory;
-  status = start(made, path, capacity, replace, err);
+  status = start_file(made, path, capacity, replace, err);
   if (status == FURROW_OK)
     *writer = made;
   else
@@ -108,7 +109,7 @@ uint64_t fw_safetensors_writer_bytes(const fw_safetensors_writer *writer) {
   return fw_atomic_file_size(writer->file);
 }
 
-/* Length and header, with blanks up to the data. */
+/* Writes the length and the header, padded with blanks up to the data. */
 static furrow_status write_header(fw_safetensors_writer *w, furrow_error *err) {
   char length[LENGTH_SIZE];
   fw_buffer out = {0};

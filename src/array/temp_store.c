@@ -1,4 +1,4 @@
-/* array/temp_store.c: a buffer, and a file without a name when that is full. */
+/* array/temp_store.c: a buffer that spills to a nameless file when it is full. */
 #include "array/temp_store.h"
 
 #include <errno.h>
@@ -29,24 +29,24 @@ static furrow_status fail_errno(const fw_temp_store *store, furrow_error *err, c
   return FURROW_E_IO;
 }
 
-static furrow_status start(fw_temp_store *store, const char *beside, furrow_error *err) {
-  const char *slash = strrchr(beside, '/');
-  const size_t length = slash ? (size_t)(slash - beside) : 0;
+static furrow_status start_store(fw_temp_store *store, const char *near_path, furrow_error *err) {
+  const char *slash = strrchr(near_path, '/');
+  const size_t length = slash ? (size_t)(slash - near_path) : 0;
   void *memory;
-  furrow_status status =
-      length ? fw_strndup(&store->folder, beside, length, err) : fw_strndup(&store->folder, slash ? "/" : ".", 1, err);
+  furrow_status status = length ? fw_strndup(&store->folder, near_path, length, err)
+                                : fw_strndup(&store->folder, slash ? "/" : ".", 1, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
   if (status == FURROW_OK) store->buffer = memory;
   return status;
 }
 
-furrow_status fw_temp_store_open(fw_temp_store **store, const char *beside, furrow_error *err) {
+furrow_status fw_temp_store_open(fw_temp_store **store, const char *near_path, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_temp_store), err);
   if (status != FURROW_OK) return status;
   fw_temp_store *made = memory;
   made->fd = -1;
-  status = start(made, beside, err);
+  status = start_store(made, near_path, err);
   if (status == FURROW_OK)
     *store = made;
   else
@@ -54,8 +54,8 @@ furrow_status fw_temp_store_open(fw_temp_store **store, const char *beside, furr
   return status;
 }
 
-/* O_TMPFILE is not everywhere: then a file that loses its name at once. A kill in between leaves what the next process
- * removes (io/temporary.h). */
+/* Not every file system has O_TMPFILE: without it, a file is created and its name removed at once. If the process is
+ * killed in between, the next process removes the file (io/temporary.h). */
 static furrow_status make_file(fw_temp_store *store, furrow_error *err) {
   char name[4096];
   store->fd = open(store->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -72,8 +72,7 @@ static furrow_status make_file(fw_temp_store *store, furrow_error *err) {
 
 static furrow_status flush(fw_temp_store *store, const char *data, size_t size, furrow_error *err) {
   if (store->fd < 0) {
-    furrow_status status = make_file(store, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(make_file(store, err));
   }
   while (size > 0) {
     const ssize_t n = write(store->fd, data, size);
@@ -88,8 +87,7 @@ static furrow_status flush(fw_temp_store *store, const char *data, size_t size, 
 
 furrow_status fw_temp_store_write(fw_temp_store *store, const void *data, size_t size, furrow_error *err) {
   if (size > BUFFER_SIZE - store->filled) {
-    furrow_status status = flush(store, store->buffer, store->filled, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(flush(store, store->buffer, store->filled, err));
     store->filled = 0;
     if (size >= BUFFER_SIZE) return flush(store, data, size, err);
   }

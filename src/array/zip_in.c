@@ -1,4 +1,4 @@
-/* array/zip_in.c: the directory at the end of the file says what there is; nothing else is believed. */
+/* array/zip_in.c: reads the directory at the end of the file; nothing outside of the directory is trusted. */
 #include "array/zip.h"
 
 #include <stdarg.h>
@@ -12,10 +12,10 @@
 
 #define MAX_COMMENT 65535
 #define MAX_DIRECTORY ((uint64_t)64 << 20)
-#define MOST_INFLATED 1032 /* bytes from one deflated byte */
+#define MOST_INFLATED 1032 /* most bytes that one deflated byte can inflate to */
 
 typedef struct member {
-  const char *name; /* in the directory's memory, ended by 0 */
+  const char *name; /* in the memory of the directory, terminated by 0 */
   uint16_t flags, method;
   uint64_t header; /* offset of the local header */
   uint64_t data, packed, size;
@@ -31,10 +31,10 @@ struct fw_zip {
   uint64_t directory_at, directory_size;
 };
 
-/* What the end record says. */
+/* The contents of the end record. */
 typedef struct ending {
   uint64_t count, size, offset;
-  uint64_t at; /* where the first of the records at the end begins */
+  uint64_t at; /* offset of the first record at the end of the file */
 } ending;
 
 static furrow_status fail_at(const fw_zip *zip, uint64_t offset, furrow_error *err, const char *what) {
@@ -59,7 +59,7 @@ static furrow_status read_at(const fw_zip *zip, uint64_t offset, void *buffer, s
 
 /* ---- The end record ------------------------------------------------------------------------------------- */
 
-/* The last place in the tail where an end record's comment reaches the end of the file exactly. */
+/* Finds the last end record in the tail whose comment ends exactly at the end of the file. */
 static const unsigned char *find_end(const unsigned char *tail, size_t size) {
   for (size_t i = size - FW_ZIP_END_SIZE + 1; i-- > 0;) {
     if (fw_get_le32(tail + i) == FW_ZIP_END && fw_get_le16(tail + i + 20) == size - i - FW_ZIP_END_SIZE)
@@ -88,13 +88,13 @@ static furrow_status read_ending64(const fw_zip *zip, ending *e, furrow_error *e
 static furrow_status read_ending(const fw_zip *zip, ending *e, furrow_error *err) {
   const uint64_t file = fw_bytes_in_size(zip->in);
   const size_t most = FW_ZIP_END_SIZE + MAX_COMMENT, size = file < most ? (size_t)file : most;
-  if (size < FW_ZIP_END_SIZE) return fail_at(zip, 0, err, "no zip archive");
+  if (size < FW_ZIP_END_SIZE) return fail_at(zip, 0, err, "not a zip archive");
   void *tail;
   furrow_status status = fw_alloc(&tail, size, 1, err);
   if (status != FURROW_OK) return status;
   status = read_at(zip, file - size, tail, size, err);
   const unsigned char *end = status == FURROW_OK ? find_end(tail, size) : NULL;
-  if (status == FURROW_OK && !end) status = fail_at(zip, 0, err, "no zip archive, or cut short");
+  if (status == FURROW_OK && !end) status = fail_at(zip, 0, err, "not a zip archive, or cut short");
   if (status == FURROW_OK) {
     const uint64_t at = file - size + (uint64_t)(end - (const unsigned char *)tail);
     *e = (ending){fw_get_le16(end + 10), fw_get_le32(end + 12), fw_get_le32(end + 16), at};
@@ -116,7 +116,7 @@ static furrow_status check_ending(const fw_zip *zip, const ending *e, furrow_err
   return FURROW_OK;
 }
 
-/* Takes a 64-bit number from the extra field where the 32-bit one is full. */
+/* Reads a 64-bit number from the extra field if the 32-bit number is full. */
 static bool take64(uint64_t *value, const unsigned char **extra, const unsigned char *end) {
   if (*value != FW_ZIP_FULL32) return true;
   if (end - *extra < 8) return false;
@@ -125,7 +125,7 @@ static bool take64(uint64_t *value, const unsigned char **extra, const unsigned 
   return true;
 }
 
-/* Finds the zip64 field among the extra ones. A field that is cut ends the search. */
+/* Finds the zip64 field among the extra fields. A truncated field ends the search. */
 static bool read_extra(member *m, const unsigned char *extra, size_t size) {
   while (size >= 4) {
     const size_t length = fw_get_le16(extra + 2);
@@ -140,7 +140,7 @@ static bool read_extra(member *m, const unsigned char *extra, size_t size) {
   return m->size != FW_ZIP_FULL32 && m->packed != FW_ZIP_FULL32 && m->header != FW_ZIP_FULL32;
 }
 
-/* One entry of the directory; *at goes behind it. names: room for the name and a 0. */
+/* Reads one entry of the directory and moves *at past it. names: space for the name and a 0. */
 static furrow_status read_entry(fw_zip *zip, member *m, uint64_t *at, char **names, furrow_error *err) {
   const unsigned char *s = zip->directory + *at;
   const uint64_t left = zip->directory_size - *at, place = zip->directory_at + *at;
@@ -165,15 +165,14 @@ static furrow_status read_entry(fw_zip *zip, member *m, uint64_t *at, char **nam
   return FURROW_OK;
 }
 
-/* The local header has a length of its own for the name and the extra fields; it must be for the same member. */
+/* The local header has its own lengths of the name and the extra fields; it must belong to the same member. */
 static furrow_status locate_data(fw_zip *zip, member *m, furrow_error *err) {
   unsigned char head[FW_ZIP_LOCAL_SIZE + 256];
   const size_t length = strlen(m->name), known = length < 256 ? length : 256;
   const uint64_t end = zip->directory_at;
   if (m->header > end || end - m->header < FW_ZIP_LOCAL_SIZE + length)
     return fail_at(zip, zip->directory_at, err, "a member is not within the file");
-  furrow_status status = read_at(zip, m->header, head, FW_ZIP_LOCAL_SIZE + known, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_at(zip, m->header, head, FW_ZIP_LOCAL_SIZE + known, err));
   if (fw_get_le32(head) != FW_ZIP_LOCAL || fw_get_le16(head + 26) != length ||
       memcmp(head + FW_ZIP_LOCAL_SIZE, m->name, known) != 0 || fw_get_le16(head + 8) != m->method)
     return fail_at(zip, m->header, err, "a member is not what the directory says");

@@ -1,5 +1,5 @@
-/* array/zip_out.c: members as they come, each header filled in when its member is complete, the directory at the end.
- */
+/* array/zip_out.c: writes members in order, fills in each local header when its member is complete, then the
+ * directory. */
 #include "array/zip.h"
 
 #include <assert.h>
@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "io/atomic_file.h"
 
-#define EXTRA_LOCAL 20     /* both sizes */
-#define EXTRA_MOST 28      /* and the offset */
-#define FIRST_DATE 0x0021u /* 1980-01-01: the same data gives the same bytes */
+#define EXTRA_LOCAL 20     /* two sizes */
+#define EXTRA_MOST 28      /* two sizes and the offset */
+#define FIRST_DATE 0x0021u /* 1980-01-01: equal data gives equal bytes */
 
 typedef struct member {
   char *name;
@@ -24,7 +24,7 @@ struct fw_zip_writer {
   fw_atomic_file *file;
   member *members;
   size_t count, capacity;
-  size_t header; /* bytes left out at the start of the open member */
+  size_t header; /* bytes reserved at the start of the open member */
   bool open;
 };
 
@@ -43,7 +43,8 @@ furrow_status fw_zip_writer_open(fw_zip_writer **writer, const char *path, bool 
   return FURROW_OK;
 }
 
-/* The local header. Its sizes always stand in the zip64 field: whether they need it is known too late. */
+/* Makes the local header. Its sizes are always in the zip64 field, because it is known too late whether they need
+ * it. */
 static size_t make_local(unsigned char *out, const member *m) {
   const size_t name = strlen(m->name);
   memset(out, 0, FW_ZIP_LOCAL_SIZE);
@@ -102,7 +103,7 @@ furrow_status fw_zip_writer_end(fw_zip_writer *w, const void *header, furrow_err
   unsigned char head[FW_ZIP_LOCAL_SIZE + MAX_NAME + EXTRA_LOCAL];
   member *m = &w->members[w->count - 1];
   assert(w->open);
-  /* the CRC of header and data from those of both */
+  /* combines the CRCs of the header and of the data */
   if (w->header) m->crc = (uint32_t)crc32_combine(crc32_z(0, header, w->header), m->crc, (z_off_t)m->size);
   m->size += w->header;
   w->open = false;
@@ -122,7 +123,7 @@ static uint32_t cut32(uint64_t value) {
   return value < FW_ZIP_FULL32 ? (uint32_t)value : FW_ZIP_FULL32;
 }
 
-/* The extra field of an entry: what does not fit; returns its bytes. */
+/* Makes the extra field of an entry with the numbers that do not fit; returns its size. */
 static size_t make_extra(unsigned char out[EXTRA_MOST], const member *m) {
   size_t size = 4;
   if (m->size >= FW_ZIP_FULL32) {
@@ -189,14 +190,14 @@ static furrow_status write_end(fw_zip_writer *w, uint64_t at, uint64_t size, fur
   return fw_atomic_file_write(w->file, out, sizeof out, err);
 }
 
-furrow_status fw_zip_writer_commit(fw_zip_writer *w, fw_atomic_file *beside, furrow_error *err) {
+furrow_status fw_zip_writer_commit(fw_zip_writer *w, fw_atomic_file *companion, furrow_error *err) {
   const uint64_t at = fw_atomic_file_size(w->file);
   furrow_status status = FURROW_OK;
   assert(!w->open);
   for (size_t i = 0; i < w->count && status == FURROW_OK; i++) status = write_entry(w, &w->members[i], err);
   if (status == FURROW_OK) status = write_end(w, at, fw_atomic_file_size(w->file) - at, err);
   if (status != FURROW_OK) return status;
-  return beside ? fw_atomic_file_commit_pair(w->file, beside, err) : fw_atomic_file_commit(w->file, err);
+  return companion ? fw_atomic_file_commit_pair(w->file, companion, err) : fw_atomic_file_commit(w->file, err);
 }
 
 void fw_zip_writer_close(fw_zip_writer *writer) {

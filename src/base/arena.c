@@ -1,4 +1,4 @@
-/* base/arena.c: scratch memory that is given back all at once. */
+/* base/arena.c: scratch memory that is released all at once. */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 struct fw_arena_block {
   struct fw_arena_block *next;
-  unsigned char *start; /* the first aligned byte behind this header */
+  unsigned char *start; /* the first aligned byte after this header */
   size_t capacity;      /* bytes from start on, a multiple of ALIGNMENT */
 };
 
@@ -25,8 +25,8 @@ static bool round_up(size_t bytes, size_t *rounded) {
   return true;
 }
 
-/* Blocks double, so that a round that repeats soon fits the one block that reset keeps, up to a step that bounds what
- * is taken in advance. */
+/* Each block is twice as large as the one before, so a batch that repeats soon fits into the single block that reset
+ * keeps. The size stops growing at a limit, which bounds how much memory is reserved in advance. */
 static size_t capacity_of_next(const fw_arena *arena, size_t bytes) {
   size_t capacity = SMALLEST_BLOCK;
   if (arena->blocks) capacity = arena->blocks->capacity < LARGEST_STEP / 2 ? arena->blocks->capacity * 2 : LARGEST_STEP;
@@ -38,11 +38,10 @@ static furrow_status add_block(fw_arena *arena, size_t bytes, furrow_error *err)
   size_t whole;
   if (!fw_size_add(capacity, sizeof(struct fw_arena_block) + ALIGNMENT - 1, &whole)) return fw_fail_memory(err, bytes);
   void *memory;
-  furrow_status status = fw_alloc(&memory, whole, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, whole, 1, err));
   struct fw_arena_block *block = memory;
-  uintptr_t behind = (uintptr_t)(block + 1);
-  block->start = (unsigned char *)(block + 1) + (ALIGNMENT - behind % ALIGNMENT) % ALIGNMENT;
+  uintptr_t header_end = (uintptr_t)(block + 1);
+  block->start = (unsigned char *)(block + 1) + (ALIGNMENT - header_end % ALIGNMENT) % ALIGNMENT;
   block->capacity = capacity;
   block->next = arena->blocks;
   arena->blocks = block;
@@ -54,8 +53,7 @@ furrow_status fw_arena_take(fw_arena *arena, void **memory, size_t count, size_t
   size_t bytes;
   if (!fw_size_mul(count, size, &bytes) || !round_up(bytes, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   if (!arena->blocks || bytes > arena->blocks->capacity - arena->used) {
-    furrow_status status = add_block(arena, bytes, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(add_block(arena, bytes, err));
   }
   assert(arena->used <= arena->blocks->capacity && bytes <= arena->blocks->capacity - arena->used);
   void *taken = arena->blocks->start + arena->used;

@@ -1,4 +1,4 @@
-/* base/arena.h: scratch memory that is given back all at once. */
+/* base/arena.h: scratch memory that is released all at once. */
 #ifndef FW_BASE_ARENA_H
 #define FW_BASE_ARENA_H
 
@@ -9,13 +9,13 @@
 /* The caller's struct; all zeros is an empty arena. One thread at a time. */
 typedef struct fw_arena {
   struct fw_arena_block *blocks; /* newest first */
-  size_t used;                   /* of the newest block */
+  size_t used;                   /* bytes used in the newest block */
 } fw_arena;
 
-/* Memory aligned to 64 bytes, not cleared, valid until reset or clear. */
+/* Takes `count` elements of `size` bytes, aligned to 64 bytes and not cleared. They are valid until reset or clear. */
 furrow_status fw_arena_take(fw_arena *arena, void **memory, size_t count, size_t size,
                             furrow_error *err) FURROW_MUST_USE;
-/* Forgets everything taken and keeps the largest block for the next round. */
+/* Drops everything that was taken and keeps the largest block for the next round. */
 void fw_arena_reset(fw_arena *arena);
 /* Frees everything; the arena is empty again. */
 void fw_arena_clear(fw_arena *arena);

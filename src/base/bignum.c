@@ -11,7 +11,7 @@ void fw_big_set(fw_big *a, uint64_t value) {
   a->limb[0] = value;
 }
 
-static void append(fw_big *a, uint64_t limb) {
+static void append_limb(fw_big *a, uint64_t limb) {
   if (limb == 0) return;
   assert(a->used < FW_BIG_LIMBS);
   a->limb[a->used++] = limb;
@@ -24,11 +24,11 @@ void fw_big_multiply_add(fw_big *a, uint64_t factor, uint64_t summand) {
     a->limb[i] = (uint64_t)t;
     carry = (uint64_t)(t >> 64);
   }
-  append(a, carry);
+  append_limb(a, carry);
 }
 
 void fw_big_multiply_pow5(fw_big *a, int n) {
-  const uint64_t five_27 = UINT64_C(7450580596923828125); /* the last power in 64 bits */
+  const uint64_t five_27 = UINT64_C(7450580596923828125); /* the largest power of five that fits 64 bits */
   for (; n >= 27; n -= 27) fw_big_multiply_add(a, five_27, 0);
   uint64_t rest = 1;
   while (n-- > 0) rest *= 5;
@@ -53,7 +53,7 @@ void fw_big_add(fw_big *a, const fw_big *b) {
     a->limb[i] = (uint64_t)t;
     carry = (uint64_t)(t >> 64);
   }
-  append(a, carry);
+  append_limb(a, carry);
 }
 
 int fw_big_compare(const fw_big *a, const fw_big *b) {
@@ -75,8 +75,8 @@ static void subtract_multiple(fw_big *a, const fw_big *b, uint64_t factor) {
   while (a->used > 0 && a->limb[a->used - 1] == 0) a->used--;
 }
 
-/* The highest limbs give a quotient that is never too large; what is missing is found in the next rounds. One is the
- * rule if the highest limb of b is large. */
+/* The quotient of the highest limbs is never too large; if it is too small, the next rounds add what is missing. One
+ * round is usually enough if the highest limb of b is large. */
 uint32_t fw_big_divide(fw_big *a, const fw_big *b) {
   uint64_t quotient = 0;
   while (fw_big_compare(a, b) >= 0) {

@@ -1,4 +1,4 @@
-/* base/buffer.c: bytes that grow at their end. */
+/* base/buffer.c: a byte buffer that grows at its end. */
 #include "base/buffer.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 
-/* There is always space for a 0 after the bytes. */
+/* Always leaves space for a 0 after the bytes. */
 char *fw_buffer_enlarge(fw_buffer *buffer, size_t size) {
   size_t wanted;
   if (buffer->missing) return NULL;
@@ -42,7 +42,7 @@ void fw_buffer_i64(fw_buffer *buffer, int64_t value) {
   fw_buffer_append(buffer, text, fw_write_i64(text, value));
 }
 
-/* What stands for the byte in a string of JSON; NULL: the byte itself. */
+/* Returns the escape of a byte in a JSON string; NULL if the byte stands for itself. */
 static const char *json_escape(unsigned char byte, bool slashes, char code[7]) {
   static const char hex[] = "0123456789abcdef";
   switch (byte) {
@@ -65,7 +65,7 @@ static const char *json_escape(unsigned char byte, bool slashes, char code[7]) {
 }
 
 void fw_buffer_json_string(fw_buffer *buffer, const char *text, size_t size, bool slashes) {
-  size_t plain = 0; /* bytes from here on stand as they are */
+  size_t plain = 0; /* bytes from here on are copied unchanged */
   fw_buffer_byte(buffer, '"');
   for (size_t i = 0; i < size; i++) {
     char code[7];
@@ -85,8 +85,7 @@ furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) {
 
 furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err) {
   if (!buffer->bytes) fw_buffer_enlarge(buffer, 0);
-  furrow_status status = fw_buffer_status(buffer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_buffer_status(buffer, err));
   buffer->bytes[buffer->size] = 0;
   *bytes = buffer->bytes;
   if (size) *size = buffer->size;

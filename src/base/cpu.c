@@ -1,4 +1,4 @@
-/* base/cpu.c: what the processor can do. */
+/* base/cpu.c: the instruction sets of the processor. */
 #include "base/cpu.h"
 
 #include <float.h>
@@ -14,9 +14,9 @@ _Static_assert(FLT_EVAL_METHOD == 0 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* __builtin_cpu_supports also asks whether the operating system saves the wide registers. clang 14 does not know the
- * names f16c and lzcnt, so those two are asked of CPUID itself; they need no state beyond AVX2's. */
-/* not covered: what one processor answers is always the same */
+/* __builtin_cpu_supports also checks that the operating system saves the wide registers. clang 14 does not know the
+ * names f16c and lzcnt, so these two are read from CPUID directly; they need no register state beyond AVX2's. */
+/* not covered by tests: one processor always gives the same answer */
 static bool has_f16c_and_lzcnt(void) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1U << 29))) return false;

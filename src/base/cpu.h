@@ -1,10 +1,10 @@
-/* base/cpu.h: what the processor can do. */
+/* base/cpu.h: the instruction sets of the processor. */
 #ifndef FW_BASE_CPU_H
 #define FW_BASE_CPU_H
 
 #include <stdbool.h>
 
-/* X(name, text): instruction set levels, each better than the ones before it on its architecture */
+/* X(name, text): instruction set levels; on its architecture, each level is better than the levels before it */
 #define FW_ISA_LIST(X)                                  \
   X(GENERIC, "generic")                                 \
   X(NEON, "neon")                                       \
@@ -18,7 +18,7 @@ typedef enum fw_isa {
       FW_ISA_COUNT
 } fw_isa;
 
-/* Whether this processor (and its operating system) runs that level. GENERIC always does. */
+/* Whether this processor and its operating system support that level. GENERIC is always supported. */
 bool fw_isa_available(fw_isa isa);
 /* The best available level, or the one that FURROW_ISA names if it is available. */
 fw_isa fw_isa_choose(void);

@@ -1,4 +1,4 @@
-/* base/endian.c: arrays in another byte order. */
+/* base/endian.c: reverses the bytes of array elements. */
 #include "base/endian.h"
 
 void fw_swap_bytes(void *elements, size_t size, size_t n) {

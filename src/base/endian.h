@@ -41,7 +41,7 @@ FW_ENDIAN_WIDTHS(FW_X)
 
 /* Reverses the bytes of each of n elements of `size` bytes (1, 2, 4, 8), at any address. */
 void fw_swap_bytes(void *elements, size_t size, size_t n);
-/* From the byte order of the machine to little-endian, or back. */
+/* Converts between the byte order of the machine and little-endian, in either direction. */
 static inline void fw_swap_le(void *elements, size_t size, size_t n) {
   if (FW_BIG_ENDIAN) fw_swap_bytes(elements, size, n);
 }
@@ -49,7 +49,7 @@ static inline void fw_swap_le(void *elements, size_t size, size_t n) {
 typedef furrow_status (*fw_bytes_sink)(void *to, const void *bytes, size_t size, furrow_error *err);
 furrow_status fw_put_swapped(fw_bytes_sink put, void *to, const void *elements, size_t size, size_t n,
                              furrow_error *err);
-/* Gives n elements to a sink as little-endian bytes; in pieces where their bytes have to be reversed. */
+/* Passes n elements to a sink as little-endian bytes. On big-endian machines they are converted chunk by chunk. */
 static inline furrow_status fw_put_le_elements(fw_bytes_sink put, void *to, const void *elements, size_t size, size_t n,
                                                furrow_error *err) {
   if (FW_BIG_ENDIAN && size > 1) return fw_put_swapped(put, to, elements, size, n, err);

@@ -1,4 +1,4 @@
-/* base/java_number_in.c: floats from text as Java takes them. */
+/* base/java_number_in.c: floats from text, as Java parses them. */
 #include "base/java_number.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- hexadecimal ---- */
 
-/* significand * 2^exponent, and a little more if `more` says so */
+/* significand * 2^exponent; `more`: the exact value is a little larger */
 typedef struct hex_number {
   uint64_t significand;
   int64_t exponent;
@@ -23,7 +23,7 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads digits and adds `shift` to the exponent for each. Beyond 60 bits they only count as there or not. */
+/* Reads digits and adds `shift` to the exponent for each. Beyond 60 bits, only whether a digit is nonzero counts. */
 static const char *read_hex_digits(const char *s, const char *end, int shift, hex_number *x) {
   for (; s < end && hex_digit(*s) >= 0; s++) {
     const unsigned digit = (unsigned)hex_digit(*s);
@@ -38,7 +38,8 @@ static const char *read_hex_digits(const char *s, const char *end, int shift, he
   return s;
 }
 
-/* The power of two behind p; NULL: there is none. Beyond a million all are the same. */
+/* Reads p and the binary exponent that follows it; NULL if there is none. Exponents are limited to about a million,
+ * which is enough to decide between 0 and infinity. */
 static const char *read_binary_exponent(const char *s, const char *end, int64_t *exponent) {
   if (s == end || (*s | 0x20) != 'p') return NULL;
   s++;
@@ -52,7 +53,8 @@ static const char *read_binary_exponent(const char *s, const char *end, int64_t 
   return s > digits ? s : NULL;
 }
 
-/* The nearest number with p bits, or fewer if its last bit would be below 2^least; exact as a double. */
+/* Rounds to the nearest number with p bits, or fewer if its last bit would be below 2^least. The result is exact in
+ * a double. */
 static double round_hex(const hex_number *x, int p, int least) {
   if (x->significand == 0) return 0;
   const int bits = 64 - __builtin_clzll(x->significand);
@@ -70,15 +72,15 @@ static double round_hex(const hex_number *x, int p, int least) {
   return ldexp((double)(kept + up), (int)last);
 }
 
-/* What stands behind 0x. */
+/* Reads what follows "0x". */
 static const char *read_hex(const char *s, const char *end, int p, int least, double *value) {
   hex_number x = {0};
   const char *point = read_hex_digits(s, end, 0, &x);
   size_t digits = (size_t)(point - s);
   if (point < end && *point == '.') {
-    const char *behind = read_hex_digits(point + 1, end, -4, &x);
-    digits += (size_t)(behind - point - 1);
-    point = behind;
+    const char *fraction_end = read_hex_digits(point + 1, end, -4, &x);
+    digits += (size_t)(fraction_end - point - 1);
+    point = fraction_end;
   }
   const char *after = digits ? read_binary_exponent(point, end, &x.exponent) : NULL;
   if (after) *value = round_hex(&x, p, least);
@@ -91,7 +93,7 @@ static bool is_word(const char *s, const char *end, const char *word) {
   return (size_t)(end - s) == strlen(word) && memcmp(s, word, strlen(word)) == 0;
 }
 
-/* What the text is without blanks and sign. */
+/* Strips blanks and the sign. Returns whether the sign is a minus. */
 static bool take_sign(const char **s, const char **end) {
   while (*s < *end && (unsigned char)**s <= ' ') ++*s;
   while (*s < *end && (unsigned char)(*end)[-1] <= ' ') --*end;
@@ -100,12 +102,13 @@ static bool take_sign(const char **s, const char **end) {
   return minus;
 }
 
-/* Does the text end with the number that ends at `after` (NULL: there is none), or with a letter for its type? */
+/* Whether the text ends right after the number, which ends at `after` (NULL: there is no number), or one type letter
+ * later. */
 static bool ends_number(const char *after, const char *end) {
   return after && (after == end || (after + 1 == end && memchr("fFdD", *after, 4)));
 }
 
-/* Reads a magnitude that is a word or hexadecimal; false: it is neither. */
+/* Reads a magnitude that is a word or hexadecimal; returns false if it is neither. */
 static bool read_rare(const char *s, const char *end, int p, int least, double *value) {
   if (is_word(s, end, "NaN")) {
     *value = NAN;
@@ -119,7 +122,7 @@ static bool read_rare(const char *s, const char *end, int p, int least, double *
   return ends_number(read_hex(s + 2, end, p, least, value), end);
 }
 
-/* Where a decimal number may start; words like inf are none. */
+/* Whether a decimal number can start here. Words such as inf are excluded. */
 static bool starts_decimal(const char *s, const char *end) {
   return s < end && ((*s >= '0' && *s <= '9') || *s == '.');
 }

@@ -1,11 +1,11 @@
-/* base/java_number_out.c: numbers as Java (JDK 8 … 18) prints them, to the byte.
+/* base/java_number_out.c: numbers with the same bytes as Java (JDK 8 … 18) prints them.
  *
- * Until JDK 19 Float.toString and Double.toString were not the shortest digits: they follow Steele and White, "How to
- * print floating-point numbers accurately", 1990 (digit after digit until what is left is less than half the distance
- * to the neighbours), with an estimate of the exponent, with 32-bit and 64-bit integers where the numbers seem to
- * fit and big ones where not. The small classes overflow in ways that show in the digits, and the big one draws a
- * bound differently, so all three are followed here step by step: 2e23 is 1.9999999999999998E23, the float 2^83 is
- * 9.6714065E24. */
+ * Until JDK 19, Float.toString and Double.toString did not print the shortest digits. They follow Steele and White,
+ * "How to print floating-point numbers accurately", 1990: digit after digit until the remainder is less than half
+ * the distance to the neighbours. Java estimates the exponent and uses 32-bit or 64-bit integers where the numbers
+ * seem to fit, big integers otherwise. The small integers overflow in ways that show in the digits, and the
+ * big-integer code draws a bound differently, so all three are reproduced here step by step: 2e23 is
+ * 1.9999999999999998E23, the float 2^83 is 9.6714065E24. */
 #include "base/java_number.h"
 
 #include <assert.h>
@@ -20,8 +20,8 @@
 
 enum { MOST_DIGITS = 20 };
 
-/* The magnitude of a float: fraction * 2^(exponent - 52), the fraction with 53 bits. Java works on floats in this form
- * too and remembers how many of the bits are significant. */
+/* The magnitude of a float: fraction * 2^(exponent - 52), where the fraction has 53 bits. Java uses this form for
+ * floats as well and remembers how many bits are significant. */
 typedef struct magnitude {
   uint64_t fraction;
   int exponent;
@@ -35,7 +35,7 @@ typedef struct decimal {
   char digits[MOST_DIGITS];
 } decimal;
 
-/* `bits`, without the sign, are those of a float with p bits of significand; not 0, not infinite. */
+/* `bits` is the encoding, without the sign, of a float with p bits of significand. It is neither 0 nor infinite. */
 static magnitude take_magnitude(uint64_t bits, int p, int least_exponent) {
   uint64_t hidden = UINT64_C(1) << (p - 1);
   uint64_t fraction = bits & (hidden - 1);
@@ -69,18 +69,19 @@ static void integer_digits(magnitude x, decimal *d) {
  * scale, is half the distance to the neighbours. */
 typedef struct scaling {
   uint64_t fraction;
-  int bits; /* of the fraction */
+  int bits; /* bits of the fraction */
   int b2, b5, s2, s5, m2, m5;
   int exponent;
 } scaling;
 
-/* A product that no compiler fuses with the sum around it: the estimate below must round as Java's does. */
+/* A product that the compiler must not fuse with a sum: the estimate below must round as Java's does. */
 static double product(double a, double b) {
   volatile double c = a * b;
   return c;
 }
 
-/* floor(log10 x) or one more, from a straight line for the logarithm of the fraction (Java's constants) */
+/* Estimates floor(log10 x); the result may be one too large. Uses a straight line for the logarithm of the fraction,
+ * with Java's constants. */
 static int estimate_exponent(magnitude x) {
   double fraction = (double)x.fraction / (double)(UINT64_C(1) << 52);
   double log = product(fraction - 1.5, 0.289529654) + 0.176091259 + product(x.exponent, 0.301029995663981);
@@ -118,7 +119,7 @@ static scaling scale(magnitude x) {
   return z;
 }
 
-static void append(decimal *d, uint32_t digit) {
+static void append_digit(decimal *d, uint32_t digit) {
   assert(d->count < MOST_DIGITS && digit < 10);
   d->digits[d->count++] = (char)('0' + digit);
 }
@@ -134,20 +135,20 @@ static void round_up(decimal *d) {
   }
 }
 
-/* `low`: what is left is less than m, the digits suffice; `high`: they would also if the last one was greater by 1.
- * `half` compares what is left with half a unit of the last digit. */
-static void finish(decimal *d, bool low, bool high, int half) {
+/* `low`: the remainder is less than m, so the digits suffice. `high`: they would also suffice if the last digit were
+ * greater by 1. `half` compares the remainder with half a unit of the last digit. */
+static void finish_digits(decimal *d, bool low, bool high, int half) {
   bool odd = d->digits[d->count - 1] & 1;
   if (high && (!low || half > 0 || (half == 0 && odd))) round_up(d);
 }
 
-/* Numbers that Java prints with an exponent get two digits at least. */
+/* Numbers that Java prints with an exponent get at least two digits. */
 static bool wants_second_digit(int exponent) {
   return exponent < -3 || exponent >= 8;
 }
 
-/* Java's int or long: what does not fit wraps around. 128 bits stand for its big integers where these suffice. */
-static FW_ALWAYS_INLINE __int128 wrap(__int128 v, int width) {
+/* Emulates Java's int or long, which wrap around on overflow. 128 bits replace its big integers where they suffice. */
+static FW_ALWAYS_INLINE __int128 wrap_to_width(__int128 v, int width) {
   return width == 32 ? (int32_t)(uint32_t)v : width == 64 ? (int64_t)(uint64_t)v : v;
 }
 
@@ -158,7 +159,8 @@ static uint64_t pow5(int n) {
   return p;
 }
 
-/* b div s; b becomes 10 (b mod s). s is a power of two for numbers below 10; for others it and b fit 64 bits. */
+/* Returns b div s and sets b = 10 (b mod s). For numbers below 10, s is a power of two; otherwise s and b fit 64
+ * bits. */
 static FW_ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scaling *z) {
   uint32_t q;
   if (z->s5 == 0) {
@@ -174,25 +176,25 @@ static FW_ALWAYS_INLINE uint32_t next_digit(__int128 *b, __int128 s, const scali
 static FW_ALWAYS_INLINE void digits_in_registers(const scaling *z, int width, decimal *d) {
   __int128 b = ((__int128)z->fraction * pow5(z->b5)) << z->b2;
   __int128 s = (__int128)pow5(z->s5) << z->s2;
-  __int128 m = wrap(((__int128)pow5(z->m5) << z->m2) * 10, width);
-  __int128 bound = 10 * s - (width == 128); /* 10 s itself is above it for Java's big integers only */
+  __int128 m = wrap_to_width(((__int128)pow5(z->m5) << z->m2) * 10, width);
+  __int128 bound = 10 * s - (width == 128); /* only Java's big integers accept 10 s itself */
   int exponent = z->exponent;
   uint32_t q = next_digit(&b, s, z);
   bool low = b < m;
-  bool high = wrap(b + m, width) > bound;
+  bool high = wrap_to_width(b + m, width) > bound;
   if (q == 0 && !high)
     exponent--;
   else
-    append(d, q);
+    append_digit(d, q);
   if (wants_second_digit(exponent)) low = high = false;
   while (!low && !high) {
-    append(d, next_digit(&b, s, z));
-    m = wrap(10 * m, width);
+    append_digit(d, next_digit(&b, s, z));
+    m = wrap_to_width(10 * m, width);
     low = m <= 0 || b < m;
-    high = m <= 0 || wrap(b + m, width) > bound;
+    high = m <= 0 || wrap_to_width(b + m, width) > bound;
   }
   d->exponent = exponent + 1;
-  finish(d, low, high, b > 5 * s ? 1 : b < 5 * s ? -1 : 0);
+  finish_digits(d, low, high, b > 5 * s ? 1 : b < 5 * s ? -1 : 0);
 }
 
 /* a + b >= c */
@@ -211,7 +213,8 @@ static void set_product(fw_big *a, uint64_t factor, int fives, int twos) {
 static void big_digits(const scaling *z, decimal *d) {
   fw_big b, s, m, tens;
   set_product(&s, 1, z->s5, z->s2);
-  /* a shift that leaves the highest limb of s nearly full makes the quotients easy, and 10 s has no more limbs */
+  /* this shift leaves the highest limb of s nearly full, which makes quotients easy, and 10 s does not get another
+   * limb */
   int shift = (__builtin_clzll(s.limb[s.used - 1]) + 60) % 64;
   fw_big_shift_left(&s, shift);
   tens = s;
@@ -225,7 +228,7 @@ static void big_digits(const scaling *z, decimal *d) {
   if (q == 0 && !high)
     exponent--;
   else
-    append(d, q);
+    append_digit(d, q);
   if (wants_second_digit(exponent)) low = high = false;
   while (!low && !high) {
     q = fw_big_divide(&b, &s);
@@ -233,14 +236,14 @@ static void big_digits(const scaling *z, decimal *d) {
     fw_big_multiply_add(&m, 10, 0);
     low = fw_big_compare(&b, &m) < 0;
     high = sum_reaches(&b, &m, &tens);
-    append(d, q);
+    append_digit(d, q);
   }
   d->exponent = exponent + 1;
   fw_big_shift_left(&b, 1);
-  finish(d, low, high, fw_big_compare(&b, &tens));
+  finish_digits(d, low, high, fw_big_compare(&b, &tens));
 }
 
-/* The bits of 5^n as Java counts them. */
+/* The number of bits of 5^n, as Java counts them. */
 static int bits_of_pow5(int n) {
   if (n > 26) return 3 * n;
   return n == 0 ? 0 : 64 - __builtin_clzll(pow5(n));
@@ -273,7 +276,7 @@ static __attribute__((noinline)) void find_digits(magnitude x, decimal *d) {
 
 /* ---- layout ---- */
 
-static char *put(char *out, const char *text, int n) {
+static char *put_text(char *out, const char *text, int n) {
   memcpy(out, text, (size_t)n);
   return out + n;
 }
@@ -284,40 +287,40 @@ static char *put_zeros(char *out, int n) {
   return out + n;
 }
 
-/* ddd.ddd and 0.00ddd for 1e-3 <= x < 1e7, d.dddE-7 else; a digit after the point always. */
+/* Writes ddd.ddd or 0.00ddd for 1e-3 <= x < 1e7, else d.dddE-7. At least one digit follows the point. */
 static char *put_decimal(char *out, const decimal *d) {
   bool plain = d->exponent >= -2 && d->exponent <= 7;
   int whole = plain ? at_least_zero(d->exponent) : 1;
   int copied = whole < d->count ? whole : d->count;
   if (whole == 0) *out++ = '0';
-  out = put(out, d->digits, copied);
+  out = put_text(out, d->digits, copied);
   out = put_zeros(out, whole - copied);
   *out++ = '.';
   if (plain) out = put_zeros(out, -d->exponent);
-  out = d->count > copied ? put(out, d->digits + copied, d->count - copied) : put_zeros(out, 1);
+  out = d->count > copied ? put_text(out, d->digits + copied, d->count - copied) : put_zeros(out, 1);
   if (plain) return out;
   *out++ = 'E';
   return out + fw_write_i64(out, d->exponent - 1);
 }
 
-/* ---- the quick way ---- */
+/* ---- the fast path ---- */
 
-/* Below 2^p these are the shortest digits, the nearest to x among them, with the same rule for ties:
- * - Digits are taken until what is left is less than m, half the distance to the neighbours, from either side. Only the
- *   bounds (x - m and x + m themselves) are drawn differently, and no shortest digits lie on them: x has one binary
- *   place after the point fewer than they have, so it has one decimal fewer.
- * - With both neighbours at the same distance (x is not a power of two), b, s and m depend on the exponents alone, not
- * on how many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p - e) and m
- * = 1 from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s. For every e and
- *   decExp that occur, b + m fits the class, or m does not and comes out negative, which Java takes for low and high;
- *   that is what they are. The one exception (floats in [0.09, 0.125): m wraps to more than half of 10 s) does not
- *   change what is rounded up.
- * Two digits where there is an exponent do not matter: the second one is 0 if one suffices. */
+/* Below 2^p Java's digits are the shortest digits and, among these, the nearest to x, with the same rule for ties:
+ * - Java takes digits until the remainder is less than m, half the distance to the neighbours, from either side.
+ *   Only the bounds (x - m and x + m themselves) are treated differently, and no shortest digits lie on them: x has
+ *   one binary place after the point fewer than they have, so it has one decimal fewer.
+ * - With both neighbours at the same distance (x is not a power of two), b, s and m depend on the exponents alone,
+ *   not on how many bits the fraction has: s = 2^(p - e + decExp) and m = 5^-decExp below 1; s = 10^decExp * 2^(p -
+ *   e) and m = 1 from 1 on, for 2^e <= x < 2^(e+1). The last m is the first 10^i m that is at least half of 10 s.
+ *   For every e and decExp that occur, either b + m fits the integer type, or m does not fit and becomes negative;
+ *   Java then takes low and high as true, which is correct. The one exception (floats in [0.09, 0.125), where m
+ *   wraps to more than half of 10 s) does not change what is rounded up.
+ * The minimum of two digits before an exponent does not matter: the second digit is 0 if one suffices. */
 static FW_ALWAYS_INLINE bool has_shortest_digits(fw_binary x, int p) {
   return x.exponent <= 0 && x.significand > UINT64_C(1) << (p - 1); /* normal, not a power of two, below 2^p */
 }
 
-/* As put_decimal, in whole words; it touches 28 bytes. */
+/* Like put_decimal, but writes whole words; it may overwrite 28 bytes. */
 static FW_ALWAYS_INLINE char *put_shortest(char *out, fw_decimal d, int count) {
   int written = fw_count_digits(d.digits);
   int first = d.exponent + written - 1; /* power of ten of the first digit */
@@ -338,22 +341,22 @@ static FW_ALWAYS_INLINE char *put_shortest(char *out, fw_decimal d, int count) {
   return out + fw_write_i64(out, first);
 }
 
-/* ---- both ---- */
+/* ---- both paths ---- */
 
-/* `bits`, without the sign, are those of a float with p bits of significand. */
+/* `bits` is the encoding, without the sign, of a float with p bits of significand. */
 static FW_ALWAYS_INLINE size_t write_java(char *out, uint64_t bits, bool negative, int p, int least_exponent,
                                           bool exactly) {
   uint64_t infinity = (UINT64_C(1) << (p == 24 ? 31 : 63)) - (UINT64_C(1) << (p - 1));
   char *start = out;
-  if (bits > infinity) return (size_t)(put(out, "NaN", 3) - start);
+  if (bits > infinity) return (size_t)(put_text(out, "NaN", 3) - start);
   *out = '-';
   out += negative;
-  if (bits == infinity) return (size_t)(put(out, "Infinity", 8) - start);
-  if (bits == 0) return (size_t)(put(out, "0.0", 3) - start);
+  if (bits == infinity) return (size_t)(put_text(out, "Infinity", 8) - start);
+  if (bits == 0) return (size_t)(put_text(out, "0.0", 3) - start);
   fw_binary x = fw_decompose(bits, p, least_exponent);
   if (!exactly && fw_is_small_integer(x) && x.significand >> -x.exponent < 10000000) {
     out += fw_write_u64(out, x.significand >> -x.exponent);
-    return (size_t)(put(out, ".0", 2) - start);
+    return (size_t)(put_text(out, ".0", 2) - start);
   }
   if (!exactly && has_shortest_digits(x, p))
     return (size_t)(put_shortest(out, fw_shortest(x, p == 53), p == 53 ? 17 : 9) - start);
@@ -394,7 +397,7 @@ size_t fw_java_double_stepwise(char *out, double value) {
 
 enum { DECIMALS = 6 };
 
-/* How the decimal compares with the number that it was made from. */
+/* Compares the decimal with the number that it was made from. */
 static int compare_with_exact(const decimal *d, magnitude x) {
   uint64_t digits = 0;
   for (int i = 0; i < d->count; i++) digits = digits * 10 + (uint64_t)(d->digits[i] - '0');
@@ -404,8 +407,8 @@ static int compare_with_exact(const decimal *d, magnitude x) {
   return fw_big_compare_scaled(&decimal_side, d->exponent - d->count, &binary_side, x.exponent - 52);
 }
 
-/* Must the first `kept` digits be rounded up? Java rounds the digits of Double.toString half even, but looks at the
- * exact value when these lie in the middle. */
+/* Whether the first `kept` digits must be rounded up. Java rounds the digits of Double.toString half to even, but
+ * decides by the exact value when the digits are exactly in the middle. */
 static bool rounds_up(const decimal *d, int kept, magnitude x) {
   int i = kept + 1;
   if (d->digits[kept] != '5') return d->digits[kept] > '5';
@@ -416,7 +419,7 @@ static bool rounds_up(const decimal *d, int kept, magnitude x) {
   return d->digits[kept - 1] & 1;
 }
 
-/* Six decimals of a number that has digits before the point. */
+/* Rounds a number that has digits before the point to six decimals. */
 static void cut_decimals(decimal *d, magnitude x) {
   int kept = d->exponent + DECIMALS;
   if (kept < d->count) {
@@ -432,20 +435,21 @@ static char *put_large_decimal6(char *out, magnitude x) {
   find_digits(x, &d);
   cut_decimals(&d, x);
   int whole = d.exponent, copied = whole < d.count ? whole : d.count;
-  out = put(out, d.digits, copied);
+  out = put_text(out, d.digits, copied);
   out = put_zeros(out, whole - copied);
   if (d.count == copied) return out;
   *out++ = '.';
-  return put(out, d.digits + copied, d.count - copied);
+  return put_text(out, d.digits + copied, d.count - copied);
 }
 
-/* Below 2^29 the middles between six decimals have 16 digits or fewer, so the digits of Double.toString never lie on
- * the other side of one than the number: all of the above comes to x * 10^6, rounded half even. */
+/* Below 2^29 a midpoint between two numbers of six decimals has at most 16 digits, so the digits of Double.toString
+ * never lie on the other side of a midpoint than the number itself. The result is therefore x * 10^6, rounded half
+ * to even. */
 static char *put_small_decimal6(char *out, magnitude x) {
   int drop = 52 - x.exponent; /* bits after the binary point */
   fw_u128 product = (fw_u128)x.fraction * 1000000;
   uint64_t millionths = 0;
-  if (drop < 74) { /* else less than half of one */
+  if (drop < 74) { /* otherwise it is less than half of the last decimal */
     fw_u128 half = (fw_u128)1 << (drop - 1), rest = product & (2 * half - 1);
     millionths = (uint64_t)(product >> drop);
     millionths += rest > half || (rest == half && (millionths & 1));
@@ -458,18 +462,18 @@ static char *put_small_decimal6(char *out, magnitude x) {
   text[0] = '.';
   int n = 1 + DECIMALS;
   while (text[n - 1] == '0') n--;
-  return put(out, text, n);
+  return put_text(out, text, n);
 }
 
 size_t fw_java_decimal6(char *out, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   char *start = out;
-  if (value != value) return (size_t)(put(out, "NaN", 3) - start);
+  if (value != value) return (size_t)(put_text(out, "NaN", 3) - start);
   if (bits >> 63) *out++ = '-';
   bits &= UINT64_MAX >> 1;
-  if (bits == UINT64_C(0x7ff) << 52) return (size_t)(put(out, "\x1e", 1) - start);
-  if (bits == 0) return (size_t)(put(out, "0", 1) - start);
+  if (bits == UINT64_C(0x7ff) << 52) return (size_t)(put_text(out, "\x1e", 1) - start);
+  if (bits == 0) return (size_t)(put_text(out, "0", 1) - start);
   magnitude x = take_magnitude(bits, 53, -1074);
   return (size_t)((x.exponent < 29 ? put_small_decimal6(out, x) : put_large_decimal6(out, x)) - start);
 }

@@ -1,4 +1,4 @@
-/* base/json_in.c: reads JSON, value after value. */
+/* base/json_in.c: a JSON reader that returns one value at a time. */
 #include "base/json_in.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 void fw_json_open(furrow_json *json, const char *text, size_t size, const char *file) {
-  memset(json, 0, offsetof(furrow_json, steps)); /* those are set when they are entered */
+  memset(json, 0, offsetof(furrow_json, steps)); /* the steps are set when they are entered */
   json->key = json->string = (fw_buffer){0};
   json->text = json->at = json->value = text;
   json->end = text + size;
@@ -36,10 +36,10 @@ void furrow_json_free(furrow_json *json) {
   fw_free(json);
 }
 
-/* Its buffers stay. */
+/* Keeps the reader's buffers. */
 void furrow_json_start(furrow_json *json, const char *text, size_t size, const char *file) {
   const fw_buffer key = json->key, string = json->string;
-  fw_json_open(json, text ? text : "", size, file); /* NULL has no bytes */
+  fw_json_open(json, text ? text : "", size, file); /* NULL is an empty text */
   json->key = key;
   json->string = string;
 }
@@ -56,7 +56,7 @@ bool furrow_json_is(furrow_json_text text, const char *literal) {
 
 #define PATH_CAPACITY 160
 
-/* Adds at most 40 bytes, in whole characters. */
+/* Appends at most 40 bytes, in whole characters. */
 static void add_to_path(char path[PATH_CAPACITY], const char *text, size_t size) {
   const size_t length = strlen(path);
   size_t avail = PATH_CAPACITY - 1 - length;
@@ -67,7 +67,7 @@ static void add_to_path(char path[PATH_CAPACITY], const char *text, size_t size)
   path[length + size] = 0;
 }
 
-/* A key as a step of a JSON pointer: ~ and / become ~0 and ~1. */
+/* Appends a key as a step of a JSON pointer: ~ and / become ~0 and ~1. */
 static void add_key(char path[PATH_CAPACITY], const char *key, size_t size) {
   char step[44];
   size_t length = 0;
@@ -79,7 +79,7 @@ static void add_key(char path[PATH_CAPACITY], const char *key, size_t size) {
   add_to_path(path, step, length);
 }
 
-/* For people as it stands, with add_to_path; as a pointer with add_key. */
+/* Writes the path. `add` is add_to_path for a readable path and add_key for a JSON pointer. */
 static void write_steps(const furrow_json *json, void (*add)(char *path, const char *key, size_t size),
                         char path[PATH_CAPACITY]) {
   path[0] = 0;
@@ -108,7 +108,7 @@ size_t furrow_json_path(const furrow_json *json, char *path, size_t size) {
   return (size_t)snprintf(path, size, "%s", whole);
 }
 
-/* The text at a place as far as it looks like one thing. */
+/* The length of the token that starts at s, for error messages. */
 static size_t token_length(const char *s, const char *end) {
   const char *p = s;
   if (p < end && *p == '"') {
@@ -142,7 +142,7 @@ furrow_status furrow_json_fail(const furrow_json *json, uint64_t offset, const c
   return FURROW_E_FORMAT;
 }
 
-/* The text itself is wrong at `at`. */
+/* Fails because the text is not valid JSON at `at`. */
 static furrow_status bad_text(const furrow_json *json, const char *at, const char *message, furrow_error *err) {
   char path[PATH_CAPACITY];
   write_path(json, NULL, path);
@@ -152,7 +152,7 @@ static furrow_status bad_text(const furrow_json *json, const char *at, const cha
   return FURROW_E_FORMAT;
 }
 
-/* The value that comes next is not what is wanted. */
+/* Fails because the next value has another type than the caller wants. */
 static furrow_status bad_kind(furrow_json *json, const char *wanted, furrow_error *err) {
   if (furrow_json_peek(json) == FURROW_JSON_NOTHING) return bad_text(json, json->at, "not a JSON value", err);
   json->value = json->at;
@@ -171,7 +171,7 @@ uint64_t furrow_json_next_offset(furrow_json *json) {
   return json->base + (uint64_t)(json->at - json->text);
 }
 
-static bool take(furrow_json *json, char c) {
+static bool take_char(furrow_json *json, char c) {
   skip_blanks(json);
   if (json->at >= json->end || *json->at != c) return false;
   json->at++;
@@ -196,7 +196,7 @@ static bool is_digit(const char *p, const char *end) {
   return p < end && *p >= '0' && *p <= '9';
 }
 
-/* The place after the number that starts at p, or NULL; *integer: it has neither point nor exponent. */
+/* Returns the end of the number that starts at p, or NULL; *integer: it has neither a point nor an exponent. */
 static const char *scan_number(const char *p, const char *end, bool *integer) {
   *integer = true;
   if (p < end && *p == '-') p++;
@@ -214,11 +214,11 @@ static const char *scan_number(const char *p, const char *end, bool *integer) {
     if (!is_digit(p, end)) return NULL;
     while (is_digit(p, end)) p++;
   }
-  /* 01, 1x, 1.2.3: whatever goes on is not another value */
+  /* 01, 1x, 1.2.3: only a separator may follow a number */
   return p < end && !strchr(",}] \t\r\n", *p) ? NULL : p;
 }
 
-/* The four digits at p; -1: they are not there. */
+/* Reads four hexadecimal digits at p; -1 if they are not there. */
 static int32_t read_hex4(const char *p, const char *end) {
   int32_t value = 0;
   if (end - p < 4) return -1;
@@ -234,7 +234,8 @@ static int32_t read_hex4(const char *p, const char *end) {
   return value;
 }
 
-/* Reads what follows a backslash at p and returns the place after it; NULL: it is not an escape, or half of a pair. */
+/* Reads an escape sequence after its backslash, at p, and returns its end. NULL: it is not an escape, or it is half
+ * of a surrogate pair. */
 static const char *read_escape(const char *p, const char *end, uint32_t *code) {
   static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   if (p >= end || *p == 0) return NULL;
@@ -251,7 +252,7 @@ static const char *read_escape(const char *p, const char *end, uint32_t *code) {
   return p + 6;
 }
 
-/* Goes over the string that starts at json->at. *inner is what stands between its quotes. */
+/* Skips the string that starts at json->at. *inner is the text between its quotes. */
 static furrow_status scan_string(furrow_json *json, furrow_json_text *inner, bool *escapes, furrow_error *err) {
   const char *const start = json->at + 1;
   const char *p = start;
@@ -276,9 +277,9 @@ static furrow_status scan_string(furrow_json *json, furrow_json_text *inner, boo
   return FURROW_OK;
 }
 
-/* The text of what scan_string went over. */
-static furrow_status resolve(furrow_json_text inner, bool escapes, fw_buffer *buffer, furrow_json_text *text,
-                             furrow_error *err) {
+/* Decodes the escapes of a string that scan_string has skipped. */
+static furrow_status resolve_escapes(furrow_json_text inner, bool escapes, fw_buffer *buffer, furrow_json_text *text,
+                                     furrow_error *err) {
   *text = inner;
   if (!escapes) return FURROW_OK;
   const char *p = inner.bytes, *const end = p + inner.size;
@@ -306,7 +307,7 @@ static bool take_word(furrow_json *json, const char *word) {
 
 /* ---- Values ---- */
 
-static furrow_status enter(furrow_json *json, int64_t index, furrow_error *err) {
+static furrow_status enter_container(furrow_json *json, int64_t index, furrow_error *err) {
   if (json->depth == FW_JSON_DEPTH) return bad_text(json, json->at, "the JSON is nested too deep", err);
   json->value = json->at++;
   json->steps[json->depth++] = (fw_json_step){NULL, 0, index};
@@ -316,34 +317,34 @@ static furrow_status enter(furrow_json *json, int64_t index, furrow_error *err) 
 
 furrow_status furrow_json_object(furrow_json *json, furrow_error *err) {
   if (furrow_json_peek(json) != FURROW_JSON_OBJECT) return bad_kind(json, "an object", err);
-  return enter(json, -2, err);
+  return enter_container(json, -2, err);
 }
 
 furrow_status furrow_json_array(furrow_json *json, furrow_error *err) {
   if (furrow_json_peek(json) != FURROW_JSON_ARRAY) return bad_kind(json, "an array", err);
-  return enter(json, -1, err);
+  return enter_container(json, -1, err);
 }
 
-/* Goes to the next member or element; FURROW_END behind the last. */
-static furrow_status advance(furrow_json *json, char closing, furrow_error *err) {
+/* Moves to the next member or element; FURROW_END after the last one. */
+static furrow_status advance_element(furrow_json *json, char closing, furrow_error *err) {
   const bool first = json->fresh;
   json->fresh = false;
-  if (take(json, closing)) {
+  if (take_char(json, closing)) {
     json->depth--;
     return FURROW_END;
   }
-  if (first || take(json, ',')) return FURROW_OK;
+  if (first || take_char(json, ',')) return FURROW_OK;
   return bad_text(json, json->at, closing == '}' ? "a , or } is missing" : "a , or ] is missing", err);
 }
 
 furrow_status furrow_json_element(furrow_json *json, furrow_error *err) {
-  furrow_status status = advance(json, ']', err);
+  furrow_status status = advance_element(json, ']', err);
   if (status == FURROW_OK) json->steps[json->depth - 1].index++;
   return status;
 }
 
 furrow_status furrow_json_member(furrow_json *json, furrow_json_text *key, furrow_error *err) {
-  furrow_status status = advance(json, '}', err);
+  furrow_status status = advance_element(json, '}', err);
   if (status != FURROW_OK) return status;
   fw_json_step *step = &json->steps[json->depth - 1];
   furrow_json_text inner;
@@ -354,8 +355,8 @@ furrow_status furrow_json_member(furrow_json *json, furrow_json_text *key, furro
   if (status != FURROW_OK) return status;
   step->key = inner.bytes;
   step->size = inner.size;
-  if (!take(json, ':')) return bad_text(json, json->at, "a : is missing", err);
-  return resolve(inner, escapes, &json->key, key, err);
+  if (!take_char(json, ':')) return bad_text(json, json->at, "a : is missing", err);
+  return resolve_escapes(inner, escapes, &json->key, key, err);
 }
 
 furrow_status furrow_json_string(furrow_json *json, furrow_json_text *string, furrow_error *err) {
@@ -364,7 +365,7 @@ furrow_status furrow_json_string(furrow_json *json, furrow_json_text *string, fu
   if (furrow_json_peek(json) != FURROW_JSON_STRING) return bad_kind(json, "a string", err);
   json->value = json->at;
   furrow_status status = scan_string(json, &inner, &escapes, err);
-  return status == FURROW_OK ? resolve(inner, escapes, &json->string, string, err) : status;
+  return status == FURROW_OK ? resolve_escapes(inner, escapes, &json->string, string, err) : status;
 }
 
 static furrow_status take_number(furrow_json *json, furrow_json_text *number, bool *integer, furrow_error *err) {
@@ -380,8 +381,7 @@ furrow_status furrow_json_i64(furrow_json *json, int64_t *value, furrow_error *e
   furrow_json_text number = {NULL, 0};
   bool integer, overflow = false;
   if (furrow_json_peek(json) != FURROW_JSON_NUMBER) return bad_kind(json, "an integer", err);
-  furrow_status status = take_number(json, &number, &integer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_number(json, &number, &integer, err));
   if (!integer) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an integer");
   int64_t result = 0;
   fw_read_i64(number.bytes, number.bytes + number.size, &result, &overflow);
@@ -412,13 +412,13 @@ furrow_status furrow_json_null(furrow_json *json, furrow_error *err) {
   return take_word(json, "null") ? FURROW_OK : bad_text(json, json->at, "not a JSON value", err);
 }
 
-/* Reads a scalar, or enters what has members. */
+/* Reads a scalar, or enters an object or array. */
 static furrow_status begin_value(furrow_json *json, furrow_error *err) {
   furrow_json_text text;
   bool flag;
   switch (furrow_json_peek(json)) {
-  case FURROW_JSON_OBJECT: return enter(json, -2, err);
-  case FURROW_JSON_ARRAY: return enter(json, -1, err);
+  case FURROW_JSON_OBJECT: return enter_container(json, -2, err);
+  case FURROW_JSON_ARRAY: return enter_container(json, -1, err);
   case FURROW_JSON_STRING: return scan_string(json, &text, &flag, err);
   case FURROW_JSON_NUMBER: return take_number(json, &text, &flag, err);
   case FURROW_JSON_BOOL: return furrow_json_bool(json, &flag, err);

@@ -1,5 +1,5 @@
-/* base/json_in_floats.c: the numbers of a JSON array, many at a time. A file of its own: programs that do not read
- * vectors do not carry it. */
+/* base/json_in_floats.c: reads many numbers of a JSON array at once. It is a file of its own so that programs that
+ * do not read vectors do not link it. */
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #define BYTES(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 enum {
-  PLAIN_BYTES = 40, /* the plain way may look at so many */
+  PLAIN_BYTES = 40, /* readable bytes that the fast path needs */
   MOST_WHOLE = 8,   /* digits before the point */
-  MOST_DIGITS = 19  /* that fit 64 bits */
+  MOST_DIGITS = 19  /* digits that fit 64 bits */
 };
 
 static bool is_digit(const char *p, const char *end) {
@@ -26,7 +26,7 @@ static const char *skip_blanks(const char *p, const char *end) {
 
 /* ---- Plain numbers: -12.345, without an exponent ---- */
 
-/* Appends the digits at p, 23 at most, to *value (modulo 2^64); returns the place after them. Eight characters at a
+/* Appends the digits at p, at most 23, to *value (modulo 2^64) and returns their end. Takes eight characters at a
  * time, as base/number_in.c explains. */
 static const char *read_fraction(const char *p, uint64_t *value) {
   static const uint32_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
@@ -47,9 +47,9 @@ static const char *read_fraction(const char *p, uint64_t *value) {
   return p;
 }
 
-/* The float nearest to w / 10^q. The quotient of doubles is off by less than two of its last bits: it gives the same
- * float unless it lies that near to the middle of two floats. False: it does. */
-static bool divide(int64_t w, size_t q, float *value) {
+/* Computes the float nearest to w / 10^q. The quotient of doubles has an error of less than two of its last bits, so
+ * it gives the same float unless it lies that close to the midpoint of two floats; then the function returns false. */
+static bool divide_by_power(int64_t w, size_t q, float *value) {
   static const double tens[MOST_DIGITS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                                1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
   const double quotient = (double)w / tens[q];
@@ -60,7 +60,7 @@ static bool divide(int64_t w, size_t q, float *value) {
   return rest + 4 < middle || rest > middle + 4;
 }
 
-/* The place after the number at p, of which PLAIN_BYTES are readable; NULL: it is not plain. */
+/* Reads the number at p, where PLAIN_BYTES are readable, and returns its end; NULL if it is not a plain number. */
 static const char *read_plain(const char *p, float *value) {
   const bool is_negative = *p == '-';
   p += is_negative;
@@ -76,15 +76,16 @@ static const char *read_plain(const char *p, float *value) {
   const char *const fraction = p + 1;
   p = read_fraction(fraction, &w);
   const size_t decimals = (size_t)(p - fraction);
-  if (decimals == 0 || decimals + whole > MOST_DIGITS || (int64_t)w < 0 || !divide((int64_t)w, decimals, value))
+  if (decimals == 0 || decimals + whole > MOST_DIGITS || (int64_t)w < 0 ||
+      !divide_by_power((int64_t)w, decimals, value))
     return NULL;
   if (is_negative) *value = -*value;
   return *p == ',' || *p == ']' || *p == ' ' ? p : NULL;
 }
 
-/* ---- All others ---- */
+/* ---- All other numbers ---- */
 
-/* fw_read_f32 takes more than JSON has: inf, +1, 01, .5, 1. */
+/* fw_read_f32 accepts more than JSON allows: inf, +1, 01, .5, 1. */
 static bool begins_as_json(const char *p, const char *end) {
   p += p < end && *p == '-';
   if (!is_digit(p, end)) return false;
@@ -93,7 +94,7 @@ static bool begins_as_json(const char *p, const char *end) {
   return p == end || *p != '.' || is_digit(p + 1, end);
 }
 
-/* The place after the number at p; NULL: it is not one, or not a finite float. */
+/* Reads the number at p and returns its end; NULL if it is not a number or not a finite float. */
 static const char *read_number(const char *p, const char *end, float *value) {
   if (!begins_as_json(p, end)) return NULL;
   p = fw_read_f32(p, end, value);
@@ -101,7 +102,7 @@ static const char *read_number(const char *p, const char *end, float *value) {
   return isfinite(*value) ? p : NULL;
 }
 
-/* Stops before whatever is unusual, so that the calls for single values say what is wrong with it. */
+/* Stops before anything unusual; the function for single values then reports what is wrong there. */
 size_t furrow_json_f32_elements(furrow_json *json, float *values, size_t capacity) {
   fw_json_step *step = json->depth > 0 ? &json->steps[json->depth - 1] : NULL;
   const char *const end = json->end;

@@ -100,7 +100,7 @@ void fw_json_out_member(fw_json_out *json, const char *key, const char *text) {
     fw_json_out_null(json);
 }
 
-/* ---- Numbers as JSON has them ---- */
+/* ---- Numbers in the form that JSON requires ---- */
 
 static size_t write_null(char *out) {
   memcpy(out, "null", 4);

@@ -1,4 +1,4 @@
-/* base/mem.c: memory with checked sizes. */
+/* base/mem.c: allocation with checked sizes. */
 #include "base/mem.h"
 
 #include <stdint.h>
@@ -59,8 +59,7 @@ furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *
   void *p = NULL;
   size_t bytes;
   if (!fw_size_add(n, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc(&p, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&p, bytes, 1, err));
   if (n) memcpy(p, text, n);
   ((char *)p)[n] = 0;
   *copy = p;
@@ -75,7 +74,7 @@ void fw_prefer_large_pages(void *memory, size_t bytes) {
   const size_t much = (size_t)4 << 20;
   if (bytes < much) return;
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  /* Outwards: the pages of a large block stay one mapping, which realloc can grow without a copy. */
+  /* Rounded outwards, so that the pages of a large block stay one mapping, which realloc can grow without a copy. */
   const uintptr_t begin = (uintptr_t)memory / page * page;
   const uintptr_t end = ((uintptr_t)memory + bytes + page - 1) / page * page;
   (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);

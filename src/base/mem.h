@@ -1,4 +1,4 @@
-/* base/mem.h: memory with checked sizes. A size of 0 gives a pointer that can be freed. */
+/* base/mem.h: allocation with checked sizes. A size of 0 gives a pointer that can be freed. */
 #ifndef FW_BASE_MEM_H
 #define FW_BASE_MEM_H
 
@@ -9,7 +9,7 @@
 
 #include "furrow/status.h"
 
-/* *product = a * b, *sum = a + b; false (and *result untouched) when it does not fit. */
+/* *product = a * b, *sum = a + b; returns false and leaves the result untouched when it overflows. */
 static inline bool fw_size_mul(size_t a, size_t b, size_t *product) {
   size_t r;
   if (__builtin_mul_overflow(a, b, &r)) return false;
@@ -23,22 +23,22 @@ static inline bool fw_size_add(size_t a, size_t b, size_t *sum) {
   return true;
 }
 
-/* Allocates count elements of `size` bytes, not cleared; fails with E_MEMORY, *memory untouched. */
+/* Allocates `count` elements of `size` bytes, not cleared. Fails with E_MEMORY and leaves *memory untouched. */
 furrow_status fw_alloc(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
-/* The same, cleared. */
+/* The same, cleared to zeros. */
 furrow_status fw_alloc_zero(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* Resizes *memory (NULL: allocates), keeping its contents. */
 furrow_status fw_realloc(void **memory, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
-/* Ensures that *memory, which has the capacity for *capacity elements, has that for `count`; grows by half at least. */
+/* Ensures that *memory, allocated for *capacity elements, holds at least `count`. Grows by at least half. */
 furrow_status fw_grow(void **memory, size_t *capacity, size_t count, size_t size, furrow_error *err) FURROW_MUST_USE;
-/* A copy of n bytes with a 0 behind it. */
+/* Copies n bytes and adds a terminating 0. */
 furrow_status fw_strndup(char **copy, const char *text, size_t n, furrow_error *err) FURROW_MUST_USE;
 void fw_free(void *memory);
-/* For memory that is read in random order: asks for large pages. Call it before the first write; small blocks stay as
- * they are. */
+/* Requests large pages for memory that is read in random order. Call it before the first write; small blocks are not
+ * affected. */
 void fw_prefer_large_pages(void *memory, size_t bytes);
 
-/* Whether n bytes are the same. Short runs are compared by two words that may overlap: no call. */
+/* Whether n bytes are equal. Short runs are compared as two words that may overlap, without a call. */
 static inline bool fw_same_bytes(const void *a, const void *b, size_t n) {
   const unsigned char *x = a, *y = b;
   if (n >= 8 && n <= 16) {
@@ -60,8 +60,8 @@ static inline bool fw_same_bytes(const void *a, const void *b, size_t n) {
   return n == 0 || memcmp(a, b, n) == 0;
 }
 
-/* fw_alloc, fw_alloc_zero, fw_realloc and fw_grow for elements of a type: `p` is the address of a T *, and the size is
- * sizeof(T). What is not a pointer to a pointer does not compile; `p` is evaluated once. */
+/* fw_alloc, fw_alloc_zero, fw_realloc and fw_grow for typed pointers: `p` is the address of a T *, and the element
+ * size is sizeof(T). Anything but a pointer to a pointer does not compile; `p` is evaluated once. */
 #define FW_ALLOC(p, count, err) fw_alloc((void **)(p), count, sizeof **(p), err)
 #define FW_ALLOC_ZERO(p, count, err) fw_alloc_zero((void **)(p), count, sizeof **(p), err)
 #define FW_REALLOC(p, count, err) fw_realloc((void **)(p), count, sizeof **(p), err)

@@ -1,8 +1,8 @@
-/* base/number_in.c: numbers from text, exactly.
+/* base/number_in.c: exact conversion of text to numbers.
  *
- * A decimal number is w * 10^q with w of at most 19 digits, nearly always: one product with a table of powers gives the
- * nearest float (base/powers.h). More digits are cut to 19; if w and w + 1 then give the same float, so does all that
- * is between; if not, big integers decide. Digits are read eight at a time from one 64-bit word.
+ * A decimal number is nearly always w * 10^q with w of at most 19 digits: one product with a table of powers gives
+ * the nearest float (base/powers.h). More digits are cut to 19; if w and w + 1 then give the same float, so does
+ * every value between them; if not, big integers decide. Digits are read eight at a time from one 64-bit word.
  *
  * Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021), and the ideas
  * of Clinger, "How to read floating point numbers accurately", 1990, for the last resort. */
@@ -21,17 +21,18 @@
 
 enum {
   WORD_DIGITS = 19, /* any 19 digits fit 64 bits */
-  /* The most digits that a decision can depend on: 767 for the middle between two doubles, and one for all the rest. */
+  /* The most digits that a decision can depend on: 767 for the midpoint of two doubles, and one for all later
+   * digits. */
   MOST_DIGITS = 768,
 };
 
-/* A binary floating-point format. Its bits are the exponent (0: subnormal), then precision - 1 bits. */
+/* A binary floating-point format. Its bits are the exponent (0: subnormal), then precision - 1 bits of significand. */
 typedef struct float_format {
-  int precision;       /* bits of the significand with the hidden one */
+  int precision;       /* bits of the significand, including the hidden bit */
   int least_exponent;  /* the smallest positive number is 2^least_exponent */
   int least_q, last_q; /* w * 10^q is 0 below least_q and infinity above last_q, for any w of 64 bits */
-  uint64_t infinity;   /* its bits, */
-  uint64_t sign;       /* the sign's */
+  uint64_t infinity;   /* the bits of infinity */
+  uint64_t sign;       /* the sign bit */
   uint64_t not_a_number;
 } float_format;
 
@@ -45,28 +46,28 @@ static ALWAYS_INLINE bool is_digit(char c) {
   return (unsigned char)(c - '0') < 10;
 }
 
-/* How many of the eight characters in `word` (the first one lowest) are digits before another character comes. `word`
- * is the text with '0' xored out: a digit's byte is then 0 … 9, and adding 0x76 sets its top bit otherwise. A byte that
+/* Counts the digits at the start of the eight characters in `word` (the first one lowest). `word` is the text with
+ * '0' xored out: a digit's byte is then 0 … 9; for any other byte, adding 0x76 sets the top bit. A byte that
  * overflows disturbs later characters only. */
 static ALWAYS_INLINE int digits_in_word(uint64_t word) {
   uint64_t others = (word | (word + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
   return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
 }
 
-/* The number that eight digits make, the first one lowest: pairs, then fours, then eight, side by side. */
+/* The value of eight digits, the first one lowest: computes pairs, then fours, then eight in parallel. */
 static ALWAYS_INLINE uint64_t eight_digits(uint64_t word) {
   const uint64_t pair = UINT64_C(0x000000ff000000ff);
   word = word * 10 + (word >> 8);
   return ((word & pair) * UINT64_C(0x000f424000000064) + ((word >> 16) & pair) * UINT64_C(0x0000271000000001)) >> 32;
 }
 
-/* Appends the digits at s to *value (modulo 2^64); returns the place after them. */
+/* Appends the digits at s to *value (modulo 2^64) and returns their end. */
 static ALWAYS_INLINE const char *read_digits(const char *s, const char *end, uint64_t *value) {
   while (LIKELY(end - s >= 8)) {
     uint64_t word = fw_get_le64(s) ^ UINT64_C(0x3030303030303030);
     int n = digits_in_word(word);
     if (n < 8) {
-      /* zeros take the place of what is before the digits once these stand at the end */
+      /* the shift moves the digits to the end of the word and puts zeros before them */
       if (n > 0) *value = *value * fw_powers_of_ten[n] + eight_digits(word << (64 - 8 * n));
       return s + n;
     }
@@ -79,8 +80,8 @@ static ALWAYS_INLINE const char *read_digits(const char *s, const char *end, uin
 
 /* ---- w * 10^q to the nearest float ---- */
 
-/* The bits of the float nearest to significand * 2^exponent, ties to even. The significand has precision + 1 bits;
- * `more` stands for something less than 1 after them. */
+/* Returns the bits of the float nearest to significand * 2^exponent, ties to even. The significand has precision + 1
+ * bits; `more`: the exact value is larger, by less than 1 unit of the significand. */
 static ALWAYS_INLINE uint64_t round_to_format(uint64_t significand, int exponent, bool more, const float_format *f) {
   int biased = exponent + 1 - f->least_exponent; /* 0 for the smallest normal numbers */
   if (biased < 0) {
@@ -96,13 +97,13 @@ static ALWAYS_INLINE uint64_t round_to_format(uint64_t significand, int exponent
   return bits < f->infinity ? bits : f->infinity;
 }
 
-/* The bits of w, which is not 0 and fits the significand. */
+/* Returns the bits of w, which is not 0 and fits the significand. */
 static ALWAYS_INLINE uint64_t small_integer(uint64_t w, const float_format *f) {
   int shift = __builtin_clzll(w) - (64 - f->precision);
   return ((uint64_t)(-shift - f->least_exponent) << (f->precision - 1)) + (w << shift);
 }
 
-/* The bits of the float nearest to w * 10^q. */
+/* Returns the bits of the float nearest to w * 10^q. */
 static ALWAYS_INLINE uint64_t nearest(uint64_t w, int64_t q, const float_format *f) {
   if (w == 0 || q < f->least_q) return 0;
   if (q == 0 && w >> f->precision == 0) return small_integer(w, f);
@@ -116,7 +117,7 @@ static ALWAYS_INLINE uint64_t nearest(uint64_t w, int64_t q, const float_format 
 
 /* ---- more than 19 digits ---- */
 
-/* Digits with perhaps a point among them, the first one not 0, and the power of ten of the last one. */
+/* Digits that may have a point among them. The first digit is not 0; q is the power of ten of the last one. */
 typedef struct long_decimal {
   const char *first, *last;
   int64_t q;
@@ -127,7 +128,7 @@ static bool only_zeros(const char *s, const char *last) {
   return s == last;
 }
 
-/* The next digits, `count` at most; *s moves behind them. */
+/* Reads at most `count` digits and moves *s past them. */
 static uint64_t take_digits(const char **s, const char *last, int count, int *taken) {
   uint64_t value = 0;
   const char *p = *s;
@@ -146,7 +147,7 @@ static int64_t count_digits(const char *s, const char *last) {
   return last - s - (last > s && memchr(s, '.', (size_t)(last - s)) != NULL);
 }
 
-/* All digits that matter as an integer; returns the power of ten that belongs to it. */
+/* Converts all digits that matter to an integer; returns its power of ten. */
 static int64_t decimal_to_big(const long_decimal *d, fw_big *big) {
   const char *s = d->first;
   int taken, total = 0;
@@ -158,14 +159,14 @@ static int64_t decimal_to_big(const long_decimal *d, fw_big *big) {
     total += taken;
   } while (taken > 0 && total < MOST_DIGITS);
   int64_t q = d->q + count_digits(s, d->last);
-  if (!only_zeros(s, d->last)) { /* a 1 after them stands for whatever there is */
+  if (!only_zeros(s, d->last)) { /* a 1 after them stands for all later digits */
     fw_big_multiply_add(big, 10, 1);
     q--;
   }
   return q;
 }
 
-/* The number lies between the floats with the bits low and low + 1: compares it with their middle. */
+/* The number lies between the floats with the bits low and low + 1: compares it with their midpoint. */
 static uint64_t nearer_of_two(const long_decimal *d, uint64_t low, const float_format *f) {
   uint64_t hidden = UINT64_C(1) << (f->precision - 1);
   int biased = (int)(low >> (f->precision - 1));
@@ -178,7 +179,8 @@ static uint64_t nearer_of_two(const long_decimal *d, uint64_t low, const float_f
   return low + (order > 0 || (order == 0 && (low & 1)));
 }
 
-/* The float nearest to the digits from s to last, which a point may divide; q is the power of ten of the last one. */
+/* Returns the float nearest to the digits from s to last, which may have a point among them; q is the power of ten
+ * of the last one. */
 static NOINLINE uint64_t nearest_of_long(const char *s, const char *last, int64_t q, const float_format *f) {
   while (s < last && (*s == '0' || *s == '.')) s++;
   long_decimal d = {s, last, q};
@@ -187,16 +189,16 @@ static NOINLINE uint64_t nearest_of_long(const char *s, const char *last, int64_
   q += count_digits(s, last);
   uint64_t low = nearest(w, q, f);
   if (only_zeros(s, last)) return low;
-  /* w and w + 1 differ by less than the distance of two floats: they give the same one or two neighbours */
+  /* w and w + 1 differ by less than the distance of two floats: they round to the same float or to two neighbours */
   if (nearest(w + 1, q, f) == low) return low;
   return nearer_of_two(&d, low, f);
 }
 
 /* ---- the grammar ---- */
 
-/* s is at the e; returns the place after the exponent and adds it to *q, or s if no digits follow. */
+/* s is at the e. Adds the exponent to *q and returns its end, or returns s if no digits follow. */
 static const char *read_exponent(const char *s, const char *end, int64_t *q) {
-  const int64_t plenty = INT64_C(1) << 55; /* more digits than any text has */
+  const int64_t plenty = INT64_C(1) << 55; /* more than the length of any text */
   const char *p = s + 1;
   bool negative = p < end && *p == '-';
   if (p < end && (*p == '-' || *p == '+')) p++;
@@ -208,7 +210,7 @@ static const char *read_exponent(const char *s, const char *end, int64_t *q) {
   return p;
 }
 
-/* The length of `word` if it stands at s in any case of letters, else 0. */
+/* Returns the length of `word` if it is at s, in upper or lower case, else 0. */
 static size_t match_word(const char *s, const char *end, const char *word) {
   size_t n = strlen(word);
   if ((size_t)(end - s) < n) return 0;
@@ -244,7 +246,8 @@ static ALWAYS_INLINE const char *read_float(const char *s, const char *end, uint
   uint64_t w = 0;
   int64_t q = 0;
   const char *p = s;
-  if (end - s > 1 && s[1] == '.' && is_digit(*s)) /* the usual: words of eight do not pay for one digit */
+  if (end - s > 1 && s[1] == '.' &&
+      is_digit(*s)) /* the usual case: reading eight bytes at once does not pay for one digit */
     w = (uint64_t)(*p++ - '0');
   else
     p = read_digits(s, end, &w);
@@ -285,7 +288,8 @@ const char *fw_read_f64(const char *s, const char *end, double *value) {
 
 /* ---- short numbers ---- */
 
-/* The last n <= 8 bytes before `end` as the upper bytes of a word, with '0' xored out; zeros before them. */
+/* The last n <= 8 bytes before `end` as the upper bytes of a word, with '0' xored out; the bytes below them are
+ * zero. */
 static ALWAYS_INLINE uint64_t word_before(const char *end, size_t n) {
   return (fw_get_le64(end - 8) ^ UINT64_C(0x3030303030303030)) & UINT64_MAX << (64 - 8 * n);
 }
@@ -301,10 +305,10 @@ bool fw_read_short(const char *s, const char *end, double *value) {
     *value = (double)(eight_digits(high) * 100000000 + eight_digits(low));
     return true;
   }
-  const uint64_t others = low ^ ('.' ^ '0') * UINT64_C(0x0101010101010101); /* a byte that is 0 is a point */
+  const uint64_t others = low ^ ('.' ^ '0') * UINT64_C(0x0101010101010101); /* bytes equal to the point become 0 */
   const uint64_t points = (others - UINT64_C(0x0101010101010101)) & ~others & UINT64_C(0x8080808080808080);
   double unit = 1;
-  if (points && length > 1) { /* the first one goes: what is before it moves up */
+  if (points && length > 1) { /* removes the first point: the digits before it move up */
     const unsigned bit = (unsigned)__builtin_ctzll(points) & ~7U;
     low = (low & ((UINT64_C(1) << bit) - 1)) << 8 | (low & UINT64_MAX << bit << 8);
     unit = tens[7 - bit / 8];
@@ -316,13 +320,13 @@ bool fw_read_short(const char *s, const char *end, double *value) {
 
 /* ---- integers ---- */
 
-/* The digits at s as a number, *fits if it is not greater than `most`. Returns NULL if there are none. */
+/* Reads the digits at s as a number; *fits: it is at most `most`. Returns NULL if there are no digits. */
 static ALWAYS_INLINE const char *read_integer(const char *s, const char *end, uint64_t most, uint64_t *value,
                                               bool *fits) {
   *value = 0;
   const char *p = read_digits(s, end, value);
   if (p == s) return NULL;
-  if (p - s > WORD_DIGITS) { /* perhaps beyond 64 bits: once more, with care */
+  if (p - s > WORD_DIGITS) { /* may exceed 64 bits: read again with overflow checks */
     uint64_t v = 0;
     bool over = false;
     for (; s < p; s++) over |= __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);

@@ -32,9 +32,9 @@ static FW_ALWAYS_INLINE char *put_exponent(char *out, int exponent) {
   return out;
 }
 
-/* Writes digits * 10^exponent, not more than `count` digits, without zeros at the end: plain if the power of ten of the
- * first digit is in [plain_from, plain_below), else with an exponent. It all goes in whole words, without looking at
- * memory again, and touches 31 bytes at most. */
+/* Writes digits * 10^exponent with at most `count` digits and without trailing zeros: plain if the power of ten of
+ * the first digit is in [plain_from, plain_below), else with an exponent. Writes whole words without reading them
+ * back, and may overwrite up to 31 bytes. */
 static FW_ALWAYS_INLINE char *put_decimal(char *out, fw_decimal d, int count, int plain_from, int plain_below) {
   int written = fw_count_digits(d.digits);
   int first = d.exponent + written - 1;
@@ -68,7 +68,7 @@ static FW_ALWAYS_INLINE char *put_shortest(char *out, fw_binary x, bool wide) {
 
 /* ---- a fixed count of digits ---- */
 
-/* x * 10^k, where k leaves `count` digits or one more before the point, is cut at its halves and then rounded. */
+/* Truncates x * 10^k, where k leaves `count` digits or one more before the point, to halves and then rounds it. */
 static FW_ALWAYS_INLINE fw_decimal rounded(fw_binary x, int count, int slack) {
   int bits = 64 - __builtin_clzll(x.significand);
   int k = count - 1 - fw_floor_log10_pow2(x.exponent + bits - 1);
@@ -76,7 +76,7 @@ static FW_ALWAYS_INLINE fw_decimal rounded(fw_binary x, int count, int slack) {
   int drop = -(p.exponent + x.exponent) - 1;
   uint64_t halves = p.top >> drop;
   bool more = p.more || (p.top & ((UINT64_C(1) << drop) - 1)) != 0;
-  uint64_t unit = 2; /* of the last digit, in halves */
+  uint64_t unit = 2; /* one unit of the last digit, in halves */
   if (halves >= 2 * fw_powers_of_ten[count]) {
     unit = 20;
     k--;
@@ -95,9 +95,9 @@ static FW_ALWAYS_INLINE char *put_rounded(char *out, fw_binary x, int count, int
   return put_decimal(out, rounded(x, count, slack), count, -4, count);
 }
 
-/* ---- the four ---- */
+/* ---- the four functions ---- */
 
-/* `bits` are those of a float with p bits of significand; count = 0 asks for the shortest digits. */
+/* `bits` is the encoding of a float with p bits of significand; count = 0 asks for the shortest digits. */
 static FW_ALWAYS_INLINE size_t write_float(char *out, uint64_t bits, bool negative, int p, int least_exponent,
                                            int count) {
   uint64_t infinity = (UINT64_C(1) << (p == 24 ? 31 : 63)) - (UINT64_C(1) << (p - 1));
@@ -114,8 +114,9 @@ static FW_ALWAYS_INLINE size_t write_float(char *out, uint64_t bits, bool negati
     return (size_t)(out + 1 - start);
   }
   fw_binary x = fw_decompose(bits, p, least_exponent);
-  /* Of the 63 bits or more of a product, 9 digits and the half of one take 35: 28 are slack. 17 digits leave 2, and
-   * half of all numbers would take the branch in fw_scale: with 1 all of them take it, so it is not a branch. */
+  /* A product has at least 63 bits. 9 digits and a half take 35 of them, which leaves a slack of 28. 17 digits leave
+   * a slack of 2, and half of all numbers would take the branch in fw_scale; with a slack of 1 all of them take it,
+   * so the compiler removes the branch. */
   out = count == 0 ? put_shortest(out, x, p == 53) : put_rounded(out, x, count, p == 53 ? 1 : 28);
   return (size_t)(out - start);
 }

@@ -1,7 +1,7 @@
-/* base/pool.c: pools of threads.
+/* base/pool.c: thread pools.
  *
- * fw_pool has a queue of tasks and a list of running loops under one lock. fw_spin_pool has one loop at a time and no
- * lock, unless a thread sleeps. */
+ * fw_pool has a queue of tasks and a list of running loops under one lock. fw_spin_pool runs one loop at a time and
+ * takes no lock unless a thread sleeps. */
 #include "base/pool.h"
 
 #include <assert.h>
@@ -28,9 +28,9 @@ unsigned fw_processor_count(void) {
   return count > 0 ? (unsigned)count : 1;
 }
 
-/* Starts `count` threads; *started of them run, also after a failure (E_MEMORY). Signals are the program's business:
- * these threads block all of them, except for those of their own faults. These would end the process if they were
- * blocked, whatever handler there is (io/file_map.h has one). */
+/* Starts `count` threads; *started of them run, also after a failure (E_MEMORY). The program handles signals, so
+ * these threads block all signals except the ones that their own faults raise: blocking those would end the process,
+ * whatever handler is installed (io/file_map.h has one). */
 static furrow_status start_threads(pthread_t *threads, unsigned count, unsigned *started, void *(*work)(void *context),
                                    void *context, furrow_error *err) {
   static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
@@ -51,9 +51,9 @@ static furrow_status start_threads(pthread_t *threads, unsigned count, unsigned 
 
 /* ---- Forks ---------------------------------------------------------------------------------------------- */
 
-/* A child process has none of the threads of its parent, and locks that they held stay held. Pools that it inherits
+/* A child process has none of its parent's threads, and locks that they held stay locked. Pools that it inherits
  * work in the calling thread alone and are freed without waiting. */
-static atomic_uint forks; /* between this process and the first one */
+static atomic_uint forks; /* number of forks between the first process and this one */
 
 static void count_fork(void) {
   atomic_fetch_add(&forks, 1);
@@ -63,7 +63,7 @@ static void watch_forks(void) {
   pthread_atfork(NULL, NULL, count_fork);
 }
 
-/* What a pool remembers of the process that started its threads. */
+/* Identifies the process that started the threads of a pool. */
 static unsigned fork_number(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
@@ -81,7 +81,7 @@ typedef struct task {
   void *context;
 } task;
 
-/* A fw_pool_for in progress. It lies on its caller's stack and needs no queue entry: a thread that is busy with a long
+/* A fw_pool_for in progress. It is on its caller's stack and needs no queue entry: a thread that is busy with a long
  * task simply never joins, and the caller does not wait for it. */
 typedef struct loop {
   struct loop *next_loop; /* in fw_pool.loops while it still has indices to give out */
@@ -109,7 +109,7 @@ struct fw_pool {
   pthread_t threads[];
 };
 
-/* The pool whose task or loop body this thread runs. Waiting there for the same pool could last for ever. */
+/* The pool whose task or loop body this thread runs. Waiting for the same pool from there could deadlock. */
 static _Thread_local const fw_pool *inside;
 
 /* ---- fw_pool: loops ------------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static void run_loop(const fw_pool *pool, loop *l) {
   inside = outer;
 }
 
-/* All indices are given out: the first thread that notices takes the loop off the list. */
+/* All indices have been handed out: the first thread that notices removes the loop from the list. */
 static void unlist_loop(fw_pool *pool, loop *l) {
   loop **place = &pool->loops;
   while (*place && *place != l) place = &(*place)->next_loop;
@@ -145,7 +145,8 @@ static void help_loop(fw_pool *pool, loop *l) {
 furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *context, size_t i), void *context,
                           furrow_error *err) {
   if (inside == pool) return fw_fail(err, FURROW_E_STATE, "a loop was started from inside a task of its own pool");
-  /* Enough strides per thread to even out bodies of unequal cost, few enough to make short bodies worth it. */
+  /* Enough strides per thread to balance bodies of unequal cost, and few enough to keep the overhead of short bodies
+   * low. */
   size_t strides = 64 * ((size_t)pool->thread_count + 1);
   loop l = {.body = body, .context = context, .count = count, .stride = 1 + count / strides};
   atomic_init(&l.next, 0);
@@ -176,8 +177,7 @@ furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *contex
 static furrow_status grow_queue(fw_pool *pool, furrow_error *err) {
   size_t capacity = pool->capacity ? pool->capacity * 2 : 64;
   task *tasks;
-  furrow_status status = FW_ALLOC(&tasks, capacity, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&tasks, capacity, err));
   for (size_t i = 0; i < pool->queued; i++) tasks[i] = pool->tasks[(pool->head + i) % pool->capacity];
   fw_free(pool->tasks);
   pool->tasks = tasks;
@@ -316,7 +316,7 @@ struct fw_spin_pool {
   pthread_cond_t work, left;
   atomic_bool stop;
   unsigned fork_number;
-  unsigned thread_count; /* without the caller's */
+  unsigned thread_count; /* not counting the caller's thread */
   void *memory;
   pthread_t threads[];
 };
@@ -340,12 +340,13 @@ static void take_indices(fw_spin_pool *pool) {
   }
 }
 
-/* Wakes the sleepers, after a change of `state` or `stop` that they wait for.
+/* Wakes the sleepers after a change of `state` or `stop`.
  *
- * Here as for stages, the waker writes what sleepers wait for and then reads `sleepers`; a thread that goes to sleep
- * adds to `sleepers` and then reads what it waits for. At least one of the two sees the other, unless a read passes the
- * write before it. So each of these writes is an exchange or an addition: x86-64 has no other way for a store that must
- * not be passed, and emulators of ARM on x86-64 let later reads pass a plain store (stlr, then ldar). */
+ * Here and in the stages, the waker writes what sleepers wait for and then reads `sleepers`; a thread that goes to
+ * sleep adds to `sleepers` and then reads what it waits for. At least one of the two sees the other, unless a read
+ * is reordered before the earlier write. So each of these writes is an exchange or an addition: x86-64 needs one for
+ * a store that later reads must not pass, and emulators of ARM on x86-64 let later reads pass a plain store (stlr,
+ * then ldar). */
 static void wake(fw_spin_pool *pool, pthread_cond_t *cond) {
   if (atomic_load(&pool->sleepers) == 0) return;
   pthread_mutex_lock(&pool->lock);
@@ -429,22 +430,23 @@ void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *conte
 
 /* ---- Stages ----------------------------------------------------------------------------------------------- */
 
-/* How often a thread looks for work before it lets other threads of its processor run, and before it sleeps. */
+/* How often a thread looks for work before it yields its processor, and then before it sleeps. */
 enum { STAGE_SPINS = 2000, STAGE_YIELDS = 2000 };
-enum { ATTEND_NS = 5000000 }; /* the caller sleeps no longer */
+enum { ATTEND_NS = 5000000 }; /* the longest sleep of the caller */
 
 typedef struct stage_run {
   const fw_stages *stages;
   void *context;
   pthread_t caller;
   unsigned threads;
-  _Alignas(64) atomic_uint_fast64_t tasks; /* of the stage, and in the low half the first that no thread has taken */
-  _Alignas(64) atomic_uint done;           /* tasks of the stage */
-  atomic_bool waiting; /* next has returned FW_STAGE_WAIT, and the thread that clears this calls it again */
-  atomic_uint asides;  /* calls of aside that did something */
+  _Alignas(64) atomic_uint_fast64_t
+      tasks; /* upper half: tasks of the stage; lower half: the first task that no thread has taken */
+  _Alignas(64) atomic_uint done; /* finished tasks of the stage */
+  atomic_bool waiting;           /* next has returned FW_STAGE_WAIT, and the thread that clears this calls it again */
+  atomic_uint asides;            /* calls of aside that did some work */
   atomic_bool ended;
   _Alignas(64) atomic_uint sleepers; /* threads that sleep, or look for work a last time before they do */
-  atomic_uint wakes;                 /* calls for sleepers */
+  atomic_uint wakes;                 /* number of wake-ups of sleepers */
   pthread_mutex_t lock;
   pthread_cond_t work;
 } stage_run;
@@ -453,7 +455,7 @@ static bool has_task(uint64_t tasks) {
   return (uint32_t)tasks < tasks >> 32;
 }
 
-/* Wakes a sleeper, which wakes the next one if there is still work for it. */
+/* Wakes one sleeper, which wakes the next one if there is still work. */
 static void wake_one(stage_run *r) {
   if (atomic_load(&r->sleepers) == 0) return;
   pthread_mutex_lock(&r->lock);
@@ -469,8 +471,8 @@ static void end_stages(stage_run *r) {
   pthread_mutex_unlock(&r->lock);
 }
 
-/* Starts the next stage, if it can begin. Its first task is the thread's own, so that a stage of one task needs no
- * other thread to notice it. */
+/* Starts the next stage, if it can begin. The calling thread runs its first task itself, so a stage of one task does
+ * not wait for another thread to notice it. */
 static bool start_stage(stage_run *r) {
   unsigned seen;
   do {
@@ -483,7 +485,7 @@ static bool start_stage(stage_run *r) {
     if (count != FW_STAGE_WAIT) {
       atomic_store_explicit(&r->done, 0, memory_order_relaxed);
       atomic_exchange(&r->tasks, (uint64_t)count << 32 | 1);
-      wake_one(r); /* also for one task: next may have made work aside possible */
+      wake_one(r); /* even for a single task: next may have enabled work for `aside` */
       return true;
     }
     atomic_exchange(&r->waiting, true);
@@ -492,7 +494,7 @@ static bool start_stage(stage_run *r) {
   return false;
 }
 
-/* Runs a task of the stage, and as long as it was the last one the first of the stage that follows. */
+/* Runs a task of the stage. If it was the last one, starts the next stage and runs its first task, and so on. */
 static void run_task_of_stage(stage_run *r, uint32_t i, uint32_t count) {
   for (;;) {
     r->stages->task(r->context, i);
@@ -537,7 +539,7 @@ static struct timespec soon(void) {
   return t;
 }
 
-/* Until there were more calls than `wakes`. */
+/* Sleeps until there were more wake-ups than `wakes`. */
 static void sleep_until_called(stage_run *r, unsigned wakes, bool attends) {
   const struct timespec until = soon();
   int failure = 0;
@@ -547,7 +549,8 @@ static void sleep_until_called(stage_run *r, unsigned wakes, bool attends) {
   pthread_mutex_unlock(&r->lock);
 }
 
-/* Looks once more as a sleeper, so that no work appears unnoticed between the last look and the sleep. */
+/* Registers as a sleeper and looks for work once more, so that work that appears just before the sleep is not
+ * missed. */
 static void sleep_until_work(stage_run *r, bool attends) {
   atomic_fetch_add(&r->sleepers, 1);
   const unsigned wakes = atomic_load(&r->wakes);
@@ -558,8 +561,8 @@ static void sleep_until_work(stage_run *r, bool attends) {
   if (has_task(atomic_load(&r->tasks))) wake_one(r);
 }
 
-/* Work appears when next or aside returns, and each time a sleeper is woken for it. The timed sleep of the caller is
- * for attend alone. */
+/* Work appears when next or aside returns; each wake-up of a sleeper announces some. The timed sleep of the caller
+ * exists only for attend. */
 static void work_in_stages(void *context, size_t i) {
   (void)i;
   stage_run *r = context;

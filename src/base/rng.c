@@ -1,13 +1,15 @@
 /* base/rng.c: seeded random numbers.
  *
- * Nothing here calls libm: sums and products of doubles are the same on every machine, logarithms and sines are not. */
+ * Nothing here calls libm: sums and products of doubles give the same result on every machine, logarithms and sines
+ * do not. */
 #include "base/rng.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Output i of a splitmix64 whose state is a hash of the seed: sequences of neighbouring seeds share nothing. */
+/* Output i of a splitmix64 whose state is a hash of the seed, so that the sequences of neighbouring seeds do not
+ * overlap. */
 uint64_t fw_rng_hash(uint64_t seed, uint64_t i) {
   return fw_mix64(fw_mix64(seed + FW_SPLITMIX_STEP) + (i + 1) * FW_SPLITMIX_STEP);
 }
@@ -35,8 +37,8 @@ uint64_t fw_rng_next(fw_rng *rng) {
   return result;
 }
 
-/* The high half of a product with `bound`; the 2^64 mod bound low halves that some results would have too many of are
- * thrown again (Lemire, "Fast random integer generation in an interval", 2019). */
+/* The high half of a product with `bound`. Of the low halves, 2^64 mod bound are rejected and drawn again, which
+ * removes the bias (Lemire, "Fast random integer generation in an interval", 2019). */
 uint64_t fw_rng_below(fw_rng *rng, uint64_t bound) {
   assert(bound > 0);
   unsigned __int128 product = (unsigned __int128)fw_rng_next(rng) * bound;
@@ -53,8 +55,8 @@ double fw_rng_double(fw_rng *rng) {
 
 /* ---- normal (Karney, "Sampling exactly from the normal distribution", 2016) ---- */
 
-/* True with probability exp(-p), 0 <= p <= 1: p > u1 > u2 > … is longer than n with probability p^n / n!, so the chance
- * that it breaks after an even number is 1 - p + p^2/2 - … (von Neumann, 1951). */
+/* True with probability exp(-p), 0 <= p <= 1: p > u1 > u2 > … is longer than n with probability p^n / n!, so the
+ * probability that it breaks after an even number is 1 - p + p^2/2 - … (von Neumann, 1951). */
 static bool chance_exp(fw_rng *rng, double p) {
   for (bool even = true;; even = !even) {
     double u = fw_rng_double(rng);
@@ -76,8 +78,8 @@ static const uint64_t integer_part_up_to[] = {
     UINT64_C(0xfffffffff1a20da4), UINT64_C(0xfffffffffffdf76c), UINT64_C(0xffffffffffffffe4),
 };
 
-/* exp(-(k + x)^2 / 2) = exp(-k^2 / 2) exp(-x (2k + x) / 2): an integer k from the table, a part x in [0, 1), which is
- * kept with the chance that belongs to it, and a sign. */
+/* exp(-(k + x)^2 / 2) = exp(-k^2 / 2) exp(-x (2k + x) / 2): draws an integer k from the table, a fraction x in [0,
+ * 1), which is accepted with the second probability, and a sign. */
 double fw_rng_normal(fw_rng *rng) {
   const int most = sizeof integer_part_up_to / sizeof *integer_part_up_to;
   for (;;) {
@@ -104,7 +106,7 @@ static void swap(unsigned char *a, unsigned char *b, size_t size) {
   }
 }
 
-/* The same, without a copy of any size: rows of an epoch. */
+/* The same for 32-bit elements, such as the rows of an epoch, without a memcpy of variable size. */
 static void shuffle_u32(fw_rng *rng, uint32_t *elements, size_t n) {
   for (size_t i = n; i > 1; i--) {
     const size_t j = fw_rng_below(rng, i);

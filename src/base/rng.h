@@ -1,4 +1,4 @@
-/* base/rng.h: seeded random numbers; the same seed gives the same numbers everywhere. */
+/* base/rng.h: seeded random numbers; the same seed gives the same numbers on every machine. */
 #ifndef FW_BASE_RNG_H
 #define FW_BASE_RNG_H
 
@@ -17,7 +17,7 @@ static inline uint64_t fw_splitmix64(uint64_t *state) {
   return fw_mix64(*state += FW_SPLITMIX_STEP);
 }
 
-/* xoshiro256** seeded by splitmix64: the house's generator. */
+/* xoshiro256** seeded by splitmix64: the library's default generator. */
 typedef struct fw_rng {
   uint64_t state[4];
 } fw_rng;
@@ -33,7 +33,7 @@ double fw_rng_normal(fw_rng *rng);
 /* Shuffles n elements of `size` bytes (Fisher–Yates). */
 void fw_rng_shuffle(fw_rng *rng, void *elements, size_t n, size_t size);
 
-/* One number that depends on (seed, i) alone: for choices that must not depend on order or threads. */
+/* A number that depends on (seed, i) alone, for random choices that must not depend on order or threads. */
 uint64_t fw_rng_hash(uint64_t seed, uint64_t i);
 
 /* MT19937, the 32-bit Mersenne twister as C++'s std::mt19937 gives it (Faiss samples with it). */

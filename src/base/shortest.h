@@ -1,4 +1,4 @@
-/* base/shortest.h: the shortest digits of a float, and digits as text: what the files that write numbers share.
+/* base/shortest.h: the shortest digits of a float, and digits as text, for the files that write numbers.
  *
  * Giulietti, "The Schubfach way to render doubles", 2020, on the table of base/powers.h: of the decimal numbers that
  * read back to x, one with the fewest digits is found among four candidates by comparing integers. */
@@ -14,11 +14,11 @@
 #define FW_ALWAYS_INLINE inline __attribute__((always_inline))
 #define FW_ZEROS UINT64_C(0x3030303030303030) /* "00000000" */
 
-/* A float taken apart: significand * 2^exponent. */
+/* A decomposed float: significand * 2^exponent. */
 typedef struct fw_binary {
   uint64_t significand;
   int exponent;
-  bool closer; /* the next smaller one is nearer than the next greater: the significand is a power of two */
+  bool closer; /* the next smaller float is nearer than the next greater one: the significand is a power of two */
 } fw_binary;
 
 /* digits * 10^exponent */
@@ -27,7 +27,7 @@ typedef struct fw_decimal {
   int exponent;
 } fw_decimal;
 
-/* Takes the magnitude of a float with p bits of significand (the hidden one included) from its bits. */
+/* Decomposes the magnitude of a float with p bits of significand (including the hidden bit). */
 static FW_ALWAYS_INLINE fw_binary fw_decompose(uint64_t bits, int p, int least_exponent) {
   uint64_t hidden = UINT64_C(1) << (p - 1);
   uint64_t fraction = bits & (hidden - 1);
@@ -36,14 +36,14 @@ static FW_ALWAYS_INLINE fw_binary fw_decompose(uint64_t bits, int p, int least_e
   return (fw_binary){hidden | fraction, least_exponent + biased - 1, fraction == 0 && biased > 1};
 }
 
-/* Is it an integer that fits its significand? */
+/* Whether it is an integer that fits its significand. */
 static FW_ALWAYS_INLINE bool fw_is_small_integer(fw_binary x) {
   return x.exponent <= 0 && x.exponent > -53 && (x.significand & ((UINT64_C(1) << -x.exponent) - 1)) == 0;
 }
 
-/* w * 5^q without its low bits (128 of the product with the entry of the table, 64 with its upper half for floats);
- * the last bit that is kept is set also if any of those is ("round to odd"): so it compares with even numbers as
- * the exact product does. */
+/* w * 5^q without its low bits (128 bits of the product with the table entry; for floats, 64 bits of the product
+ * with its upper half). The last kept bit is also set if any dropped bit is ("round to odd"), so the result compares
+ * with even numbers as the exact product does. */
 static FW_ALWAYS_INLINE uint64_t fw_product_to_odd(const fw_power *g, uint64_t w, bool wide) {
   if (!wide) {
     fw_u128 product = (fw_u128)w * (g->high + (g->low != 0));
@@ -54,9 +54,10 @@ static FW_ALWAYS_INLINE uint64_t fw_product_to_odd(const fw_power *g, uint64_t w
   return (uint64_t)(product >> 64) | ((uint64_t)product != 0 || (uint64_t)lower >= w);
 }
 
-/* What reads back to x lies between the middles to its neighbours. 10^k is the greatest power of ten that is not wider
- * than this: one multiple of 10^(k+1) at most lies inside, and one of 10^k at least, just below x or just above. All is
- * compared as integers in units of 10^k / 4. The middles belong to x if its significand is even. */
+/* The numbers that read back to x lie between the midpoints to its neighbours. 10^k is the greatest power of ten
+ * that is not wider than this interval: it contains at most one multiple of 10^(k+1), and at least one of 10^k, just
+ * below x or just above. All comparisons are between integers, in units of 10^k / 4. The midpoints belong to x if
+ * its significand is even. */
 static FW_ALWAYS_INLINE fw_decimal fw_shortest(fw_binary x, bool wide) {
   int k = x.closer ? fw_floor_log10_three_quarters_pow2(x.exponent) : fw_floor_log10_pow2(x.exponent);
   int h = x.exponent + fw_floor_log2_pow10(-k) + 1;
@@ -78,13 +79,13 @@ static FW_ALWAYS_INLINE fw_decimal fw_shortest(fw_binary x, bool wide) {
 /* ---- digits as text ---- */
 
 static FW_ALWAYS_INLINE int fw_count_digits(uint64_t v) {
-  v |= 1;                                               /* 0 has a digit; no power of ten but 1 is odd */
+  v |= 1; /* 0 has one digit; setting the low bit does not reach another power of ten, as all but 1 are even */
   int guess = ((64 - __builtin_clzll(v)) * 1233) >> 12; /* bits * log10(2): the count or one less */
   return guess + (v >= fw_powers_of_ten[guess]);
 }
 
-/* Eight digits as numbers, the first one in the lowest byte: v < 10^8 is cut into fours, pairs and digits, all of a
- * kind at once. x / 100 is x * 10486 >> 20 for x < 10000, x / 10 is x * 103 >> 10 for x < 100. The upper part h of x
+/* Eight digits as numbers, the first one in the lowest byte: v < 10^8 is split into fours, pairs and digits, in
+ * parallel. x / 100 is x * 10486 >> 20 for x < 10000, x / 10 is x * 103 >> 10 for x < 100. The upper part h of x
  * goes below the lower one: h + (x - h * 100) * 2^16 is x * 2^16 - h * (100 * 2^16 - 1). */
 static FW_ALWAYS_INLINE uint64_t fw_eight_digits(uint64_t v) {
   uint64_t high = v * 109951163 >> 40; /* v / 10000 */
@@ -99,7 +100,7 @@ static FW_ALWAYS_INLINE uint64_t fw_eight_digit_text(uint64_t v) {
   return fw_eight_digits(v) | FW_ZEROS;
 }
 
-/* Writes an integer and up to seven bytes more, in whole words; returns the end of it. */
+/* Writes an integer in whole words, which may overwrite up to seven more bytes; returns the end of the integer. */
 static FW_ALWAYS_INLINE char *fw_put_unsigned(char *out, uint64_t v) {
   const uint64_t word = 100000000;
   int n = fw_count_digits(v);
@@ -120,7 +121,7 @@ static FW_ALWAYS_INLINE char *fw_put_unsigned(char *out, uint64_t v) {
 }
 
 static FW_ALWAYS_INLINE char *fw_put_signed(char *out, int64_t v) {
-  const uint64_t sign = 0 - (uint64_t)(v < 0); /* no branch: signs are as good as random */
+  const uint64_t sign = 0 - (uint64_t)(v < 0); /* branchless: signs are as good as random */
   *out = '-';
   return fw_put_unsigned(out + (sign & 1), ((uint64_t)v ^ sign) - sign);
 }
@@ -137,7 +138,7 @@ static FW_ALWAYS_INLINE fw_digit_text fw_format_digits(uint64_t v, int count) {
   return (fw_digit_text){{fw_eight_digit_text(v / 1000000000), fw_eight_digit_text(low / 10), FW_ZEROS + low % 10}};
 }
 
-/* How many digits there are up to the last one that is not 0; the first one is not. */
+/* The number of digits without the trailing zeros; the first digit is not 0. */
 static FW_ALWAYS_INLINE int fw_significant_digits(const fw_digit_text *t) {
   int in_first = 8 - __builtin_clzll(t->word[0] ^ FW_ZEROS) / 8;
   int in_second = 16 - __builtin_clzll((t->word[1] ^ FW_ZEROS) | 1) / 8;
@@ -149,8 +150,8 @@ static FW_ALWAYS_INLINE void fw_put_text(char *out, const fw_digit_text *t) {
   for (int i = 0; i < 3; i++) fw_put_le64(out + 8 * i, t->word[i]);
 }
 
-/* The text with a point after the first `whole` digits, 0 < whole < 17: all of it a place further on, then those
- * digits again where they belong; one word has the point inside. */
+/* Writes the text with a point after the first `whole` digits, 0 < whole < 17: writes all of it shifted by one byte,
+ * then those digits again at their place; one word has the point inside. */
 static FW_ALWAYS_INLINE void fw_put_text_with_point(char *out, const fw_digit_text *t, int whole) {
   fw_put_text(out + 1, t);
   if (whole >= 8) fw_put_le64(out, t->word[0]);

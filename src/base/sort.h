@@ -1,4 +1,4 @@
-/* base/sort.h: numbers in ascending order, and where one belongs among them. */
+/* base/sort.h: sorting numbers, and binary search in sorted numbers. */
 #ifndef FW_BASE_SORT_H
 #define FW_BASE_SORT_H
 
@@ -17,13 +17,13 @@ static inline int fw_compare_i64(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* numbers may be NULL where count is 0. */
+/* numbers may be NULL if count is 0. */
 static inline void fw_sort_u64(uint64_t *numbers, size_t count) {
   if (count > 1) qsort(numbers, count, sizeof *numbers, fw_compare_u64);
 }
 
-/* The lower bound of `key`: the first i < count whose number is not below it; count: all are. The numbers ascend and
- * lie `stride` bytes apart, so they may be a member of the elements of an array:
+/* Returns the lower bound of `key`: the first i < count whose number is not below it, or count if all are below. The
+ * numbers ascend and lie `stride` bytes apart, so they may be a member of the elements of an array:
  *
  *   fw_lower_bound_i32(&parts->part_id, part_count, sizeof *parts, id) */
 static inline size_t fw_lower_bound_i32(const int32_t *numbers, size_t count, size_t stride, int32_t key) {

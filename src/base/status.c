@@ -1,5 +1,6 @@
 /* base/status.c: the status list, error texts, structs that can grow, the version. */
-_Static_assert(sizeof(void *) == 8, "Furrow is for processors with 64-bit addresses"); /* before any header is missed */
+_Static_assert(sizeof(void *) == 8,
+               "Furrow is for processors with 64-bit addresses"); /* checked here, before a missing header can fail */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,7 @@ size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size) 
   return n < 0 ? 0 : (size_t)n;
 }
 
-static void start(furrow_error *err, furrow_status status, const char *format, va_list args) {
+static void start_error(furrow_error *err, furrow_status status, const char *format, va_list args) {
   memset(err, 0, sizeof *err);
   err->status = status;
   err->offset = FURROW_NO_OFFSET;
@@ -65,7 +66,7 @@ furrow_status fw_fail(furrow_error *err, furrow_status status, const char *forma
   if (err) {
     va_list args;
     va_start(args, format);
-    start(err, status, format, args);
+    start_error(err, status, format, args);
     va_end(args);
   }
   return status;
@@ -75,7 +76,7 @@ furrow_status fw_fail_errno(furrow_error *err, furrow_status status, int errnum,
   if (err) {
     va_list args;
     va_start(args, format);
-    start(err, status, format, args);
+    start_error(err, status, format, args);
     va_end(args);
     size_t used = strlen(err->message);
     char reason[128];
@@ -116,7 +117,7 @@ furrow_status fw_params_read(void *params, size_t size, const void *given, const
 void fw_info_write(void *info, const void *full, size_t size) {
   size_t given;
   memcpy(&given, info, sizeof given);
-  if (given < sizeof given) return; /* not initialised: nothing of it may be written */
+  if (given < sizeof given) return; /* not initialised: it must not be written to */
   if (given > size) memset((char *)info + size, 0, given - size);
   memcpy((char *)info + sizeof given, (const char *)full + sizeof given, (given < size ? given : size) - sizeof given);
 }

@@ -28,7 +28,7 @@ void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const c
   const size_t n = strlen(candidate), m = strnlen(written, 2 * FW_SUGGESTION_LENGTH);
   if (n > FW_SUGGESTION_LENGTH || m == 2 * FW_SUGGESTION_LENGTH) return;
   if ((n > m ? n - m : m - n) >= suggestion->distance)
-    return; /* as many letters at least are to be inserted or removed */
+    return; /* at least this many letters would have to be inserted or removed */
   const size_t d = distance(written, candidate, n);
   if (d >= suggestion->distance) return;
   suggestion->distance = d;

@@ -1,7 +1,7 @@
 /* base/utf8.c: characters of UTF-8. */
 #include "base/utf8.h"
 
-/* Bytes of the character that starts with `first`, and what the first byte adds to its code; 0: none starts so. */
+/* The number of bytes of a character that starts with `first`, and the bits of its code in that byte; 0 if none can. */
 static int length_of(unsigned char first, uint32_t *code) {
   if (first < 0x80) return *code = first, 1;
   if (first >= 0xc2 && first < 0xe0) return *code = first & 0x1f, 2;

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the character that starts at s < end and returns the place after it; NULL when the bytes are not UTF-8: cut,
- * longer than needed, a surrogate, beyond U+10FFFF. */
+/* Reads the character that starts at s < end and returns its end; NULL when the bytes are not valid UTF-8:
+ * truncated, overlong, a surrogate, beyond U+10FFFF. */
 const char *fw_utf8_read(const char *s, const char *end, uint32_t *code);
-/* The first byte of s … end-1 that is not UTF-8; NULL: all of it is. */
+/* Returns the first byte of s … end-1 that is not valid UTF-8; NULL if all are valid. */
 const char *fw_utf8_check(const char *s, const char *end);
 /* Writes the 1 … 4 bytes of a character (not a surrogate, at most U+10FFFF) and returns their count. */
 size_t fw_utf8_write(char *out, uint32_t code);

@@ -1,8 +1,8 @@
-/* comm/collectives.c: sums, maxima and parts of different length, over the calls that every communicator has.
+/* comm/collectives.c: sums, maxima and exchanges of variable length, built on the calls that every communicator has.
  *
- * A sum divides the numbers into a slice for each rank. Every rank gets its slice from all ranks, adds it up in their
- * order, and gives the result to all: twice the numbers pass, whatever the number of ranks, and the sum has the same
- * bits on every rank and in every run. */
+ * A sum divides the numbers into one slice per rank. Every rank receives its slice from all ranks, adds it up in
+ * rank order, and sends the result to all. Twice the numbers are transferred, whatever the number of ranks, and the
+ * sum has the same bits on every rank and in every run. */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include "base/params.h"
 #include "comm/collectives.h"
 
-/* ---- a process that is alone ---- */
+/* ---- a single process ---- */
 
 static furrow_status self_exchange(const furrow_comm *comm, const void *send, const size_t *send_size, void *receive,
                                    const size_t *receive_size, furrow_error *err) {
@@ -71,7 +71,7 @@ static size_t width_of(combination operation) {
   return operation == SUM_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* into[i] and from[i] combined, in this order. */
+/* Combines into[i] with from[i], in this order. */
 static void combine(combination operation, void *into, const void *from, size_t count) {
   switch (operation) {
   case SUM_F32:
@@ -96,14 +96,14 @@ static void combine(combination operation, void *into, const void *from, size_t 
   }
 }
 
-/* The first number of rank r's slice. */
+/* The index of the first number of rank r's slice. */
 static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
   const size_t each = count / ranks, more = count % ranks;
   return r * each + (r < more ? r : more);
 }
 
-/* Memory of a call. What is small is at hand: a rank that lacked it would leave the call, and meet the others, which
- * wait in it, in another one. */
+/* Scratch memory of a call. Small sizes use `own`, so that allocation cannot fail: a rank that ran out of memory
+ * would leave the call, and its next call would meet the other ranks, which still wait in this one. */
 typedef struct call_memory {
   uint64_t own[1024];
   void *memory;
@@ -118,7 +118,7 @@ static void drop_memory(call_memory *m) {
   if (m->memory != m->own) fw_free(m->memory);
 }
 
-/* Few numbers: all ranks get those of all, and combine them. */
+/* For few numbers: every rank gathers the numbers of all ranks and combines them. */
 static furrow_status combine_few(const furrow_comm *comm, combination operation, void *values, size_t count,
                                  furrow_error *err) {
   const size_t bytes = count * width_of(operation);
@@ -187,7 +187,7 @@ furrow_status fw_comm_max_u64(const furrow_comm *comm, uint64_t *values, size_t 
 
 /* ---- Sizes, then bytes ---- */
 
-/* One number of every rank, for all ranks. */
+/* Gathers one number from every rank on all ranks. */
 static furrow_status gather_numbers(const furrow_comm *comm, uint64_t mine, uint64_t *all, furrow_error *err) {
   call_memory m;
   FW_TRY(take_memory(&m, comm->ranks, sizeof(size_t), err));
@@ -276,7 +276,8 @@ furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow
 
 furrow_status fw_comm_share_status(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
   if (comm->ranks == 1) return mine;
-  uint64_t first = mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the largest is that of the first rank */
+  uint64_t first =
+      mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the first rank that failed has the largest value */
   furrow_error error = {0};
   if (mine != FURROW_OK && err) error = *err;
   error.status = mine;

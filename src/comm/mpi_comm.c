@@ -1,15 +1,15 @@
-/* comm/mpi_comm.c: a communicator of MPI.
+/* comm/mpi_comm.c: a communicator over MPI.
  *
- * The only file that includes mpi.h. It is built as a shared object of its own, once for each MPI that is installed,
+ * This is the only file that includes mpi.h. It is built as a separate shared object, once for each installed MPI,
  * and mpi_load.c loads the one that belongs to the launcher: neither the library nor the command links MPI.
  *
- * No call blocks inside of MPI. A call starts its messages and then tests them, under a lock that makes
- * MPI_THREAD_SERIALIZED enough for the thread that watches the other ranks, and sleeps between tests when it waits for
- * long, so that a rank that waits leaves its processor to others. While it waits it listens for ranks that have failed:
- * they will not come any more.
+ * No call blocks inside of MPI. A call starts its messages and then tests them, under a lock, so that
+ * MPI_THREAD_SERIALIZED suffices for the thread that watches the other ranks. A call that waits for long sleeps
+ * between tests, so that a waiting rank leaves its processor to others. While it waits it checks for ranks that have
+ * failed, because they will never send anything.
  *
- * Two communicators: `data` for the collective calls; `control` for the beats of ranks that are alive, and for what
- * each rank says at its end (settle). */
+ * There are two communicators: `data` for the collective calls; `control` for heartbeats, and for the final message
+ * of each rank (settle). */
 #include <mpi.h>
 
 #include <errno.h>
@@ -26,13 +26,13 @@
 #include "furrow/comm.h"
 
 #ifndef MESSAGE_BYTES
-#define MESSAGE_BYTES ((size_t)1 << 30) /* MPI counts in int: longer parts are several messages */
+#define MESSAGE_BYTES ((size_t)1 << 30) /* MPI counts in int: longer parts are split into several messages */
 #endif
 
 enum { TAG_DATA = 1, TAG_BEAT, TAG_SETTLE };
 enum { HOST_TEXT = 64 };
 
-/* What a rank says at its end. */
+/* The final message of a rank. */
 typedef struct last_word {
   char failed;
   char bytes[FURROW_SETTLE_BYTES];
@@ -41,28 +41,28 @@ typedef struct last_word {
 typedef struct mpi_state {
   furrow_comm comm;
   MPI_Comm data, control;
-  bool began_mpi;       /* so close ends it */
-  bool any_thread;      /* MPI may be called by threads other than that which began it */
-  pthread_t opener;     /* that thread, or the one that made this communicator */
-  pthread_mutex_t lock; /* one call of MPI at a time */
+  bool began_mpi;       /* close must call MPI_Finalize */
+  bool any_thread;      /* threads other than `opener` may call MPI */
+  pthread_t opener;     /* the thread that initialised MPI, or that opened this communicator */
+  pthread_mutex_t lock; /* serialises all calls of MPI */
   char (*hosts)[HOST_TEXT];
 
-  MPI_Request *requests; /* of the collective call that is under way */
+  MPI_Request *requests; /* of the collective call in progress */
   MPI_Status *statuses;
   size_t started, receives, capacity; /* receives come first */
-  double bytes;                       /* in them */
+  double bytes;                       /* bytes of all started messages */
 
-  last_word *words, own_word; /* of settle: what every rank has said */
+  last_word *words, own_word; /* for settle: the final messages of all ranks */
   MPI_Request *word_sends;
   bool *settled;
-  int failed_rank; /* a rank that has failed; -1: none is known */
+  int failed_rank; /* a rank that has failed; -1 if none is known */
 
   pthread_t watcher;
   bool watching;
   pthread_cond_t wake;
   bool stop;    /* under the lock */
-  bool lost;    /* under the lock: the rank before this one does not answer any more */
-  double limit; /* seconds of silence */
+  bool lost;    /* under the lock: the previous rank does not answer any more */
+  double limit; /* seconds of silence after which a rank is lost */
   furrow_comm_lost on_lost;
   void *user;
 } mpi_state;
@@ -104,9 +104,9 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Between two tests of what has taken `waited` seconds so far: the next one at once, after other threads, or after a
- * sleep. `bytes` that are under way are worth staying awake for, at 100 MB/s: MPI moves them during tests only. */
-static void rest(double waited, double bytes) {
+/* Waits between two tests of a call that has taken `waited` seconds so far: returns at once, yields, or sleeps. With
+ * `bytes` in transit it stays awake longer, at 100 MB/s, because MPI moves them only during tests. */
+static void pause_between_tests(double waited, double bytes) {
   const double spin = 20e-6, awake = 2e-3 + bytes * 1e-8;
   if (waited < spin) return;
   if (waited < awake)
@@ -115,8 +115,8 @@ static void rest(double waited, double bytes) {
     nanosleep(&(struct timespec){.tv_nsec = waited < 1 ? 50000 : 250000}, NULL);
 }
 
-/* Takes what ranks have said at their end, if anything is there. Under the lock. */
-static int hear(mpi_state *s) {
+/* Receives the final messages of other ranks that have arrived. Call it under the lock. */
+static int receive_last_words(mpi_state *s) {
   for (int there = 1; there;) {
     MPI_Status from;
     int code = MPI_Iprobe(MPI_ANY_SOURCE, TAG_SETTLE, s->control, &there, &from);
@@ -134,9 +134,9 @@ static unsigned rank_before(const mpi_state *s) {
   return (s->comm.rank + s->comm.ranks - 1) % s->comm.ranks;
 }
 
-/* Under the lock: whether a rank is known to be gone, so that nobody has to wait for it. */
+/* Call it under the lock. Fails if a rank is known to be gone, so that no rank waits for it. */
 static furrow_status check_others(mpi_state *s, furrow_error *err) {
-  furrow_status status = mpi_status(hear(s), "Iprobe", err);
+  furrow_status status = mpi_status(receive_last_words(s), "Iprobe", err);
   if (status == FURROW_OK && s->failed_rank >= 0) status = fail(err, FURROW_E_STATE, "MPI: another process failed");
   if (status == FURROW_OK && s->lost)
     status = fail(err, FURROW_E_IO, "MPI: rank %u of %u (%s) has not answered for %g s", rank_before(s), s->comm.ranks,
@@ -144,7 +144,7 @@ static furrow_status check_others(mpi_state *s, furrow_error *err) {
   return status;
 }
 
-/* The first of the started messages that failed. */
+/* Returns the error of the first message that failed. */
 static int code_of_statuses(const mpi_state *s, int code) {
   for (size_t i = 0; code == MPI_ERR_IN_STATUS && i < s->started; i++)
     if (s->statuses[i].MPI_ERROR != MPI_SUCCESS && s->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
@@ -152,9 +152,9 @@ static int code_of_statuses(const mpi_state *s, int code) {
   return code;
 }
 
-/* Receives that will not be answered any more must not write into memory that the caller frees. What is left then is
- * given up with the whole job. Under the lock. */
-static void give_up(mpi_state *s) {
+/* Cancels receives that will never complete: they must not write into memory that the caller frees. Messages that
+ * remain are abandoned with the whole job. Call it under the lock. */
+static void cancel_receives(mpi_state *s) {
   int done = 0;
   for (size_t i = 0; i < s->receives; i++)
     if (s->requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&s->requests[i]);
@@ -163,18 +163,18 @@ static void give_up(mpi_state *s) {
   s->bytes = 0;
 }
 
-/* Waits for everything that was started. */
-static furrow_status finish(mpi_state *s, const char *call, furrow_error *err) {
+/* Waits for all started messages. */
+static furrow_status wait_for_messages(mpi_state *s, const char *call, furrow_error *err) {
   const double began = now();
   furrow_status status = FURROW_OK;
   int done = 0;
   for (double waited = 0; !done && status == FURROW_OK; waited = now() - began) {
-    rest(waited, s->bytes);
+    pause_between_tests(waited, s->bytes);
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Testall((int)s->started, s->requests, &done, s->statuses);
     status = mpi_status(code_of_statuses(s, code), call, err);
     if (status == FURROW_OK && !done && waited > 1e-3) status = check_others(s, err);
-    if (status != FURROW_OK) give_up(s);
+    if (status != FURROW_OK) cancel_receives(s);
     pthread_mutex_unlock(&s->lock);
   }
   s->started = s->receives = 0;
@@ -182,7 +182,7 @@ static furrow_status finish(mpi_state *s, const char *call, furrow_error *err) {
   return status;
 }
 
-/* Space for one more request. */
+/* Reserves space for one more request. */
 static furrow_status reserve_request(mpi_state *s, furrow_error *err) {
   if (s->started < s->capacity) return FURROW_OK;
   const size_t capacity = 2 * s->capacity + 2 * s->comm.ranks;
@@ -195,14 +195,14 @@ static furrow_status reserve_request(mpi_state *s, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* A call under way: started, or failed to. */
-static furrow_status start(mpi_state *s, int code, size_t bytes, const char *call, furrow_error *err) {
+/* Counts a message that was started, or reports why it could not be. */
+static furrow_status count_started(mpi_state *s, int code, size_t bytes, const char *call, furrow_error *err) {
   s->started += code == MPI_SUCCESS;
   s->bytes += (double)bytes;
   return mpi_status(code, call, err);
 }
 
-/* A thread that MPI does not allow is refused. */
+/* Fails if MPI does not allow this thread. */
 static furrow_status check_thread(const mpi_state *s, furrow_error *err) {
   if (s->any_thread || pthread_equal(pthread_self(), s->opener)) return FURROW_OK;
   return fail(err, FURROW_E_STATE,
@@ -223,14 +223,14 @@ static furrow_status start_messages(mpi_state *s, bool sends, char *bytes, size_
     const int code = sends ? MPI_Isend(bytes + at, (int)n, MPI_BYTE, (int)rank, TAG_DATA, s->data, request)
                            : MPI_Irecv(bytes + at, (int)n, MPI_BYTE, (int)rank, TAG_DATA, s->data, request);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, n, sends ? "Isend" : "Irecv", err);
+    status = count_started(s, code, n, sends ? "Isend" : "Irecv", err);
     if (!sends) s->receives = s->started;
   }
   return status;
 }
 
-/* Starts messages for all ranks but this one, the next rank first, so that not all ranks send to the same one at once.
- * sizes NULL: every rank gets the same `size` bytes. */
+/* Starts messages to all other ranks, the next rank first, so that not all ranks send to the same one at once. sizes
+ * NULL: every rank gets the same `size` bytes. */
 static furrow_status start_all(mpi_state *s, bool sends, char *bytes, const size_t *sizes, size_t size,
                                furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -255,17 +255,17 @@ static void copy(char *to, const char *from, size_t size) {
   if (size) memmove(to, from, size);
 }
 
-/* Waits for what was started, or gives it up where starting failed. */
-static furrow_status complete(mpi_state *s, furrow_status status, const char *call, furrow_error *err) {
-  if (status == FURROW_OK) return finish(s, call, err);
+/* Waits for the started messages, or abandons them if starting failed. */
+static furrow_status complete_exchange(mpi_state *s, furrow_status status, const char *call, furrow_error *err) {
+  if (status == FURROW_OK) return wait_for_messages(s, call, err);
   pthread_mutex_lock(&s->lock);
-  give_up(s);
+  cancel_receives(s);
   pthread_mutex_unlock(&s->lock);
   return status;
 }
 
-/* Messages between pairs rather than MPI_Alltoallv: how long parts are divided is then for each pair to know, and
- * offsets are not limited to int. */
+/* Uses messages between pairs instead of MPI_Alltoallv: only the two ranks of a pair need to know how a long part is
+ * split, and offsets are not limited to int. */
 static furrow_status mpi_exchange(const furrow_comm *comm, const void *send, const size_t *send_size, void *receive,
                                   const size_t *receive_size, furrow_error *err) {
   mpi_state *s = comm->state;
@@ -275,7 +275,7 @@ static furrow_status mpi_exchange(const furrow_comm *comm, const void *send, con
   if (status == FURROW_OK)
     copy((char *)receive + bytes_before(comm, receive_size), (const char *)send + bytes_before(comm, send_size),
          send_size[comm->rank]);
-  return complete(s, status, "exchange", err);
+  return complete_exchange(s, status, "exchange", err);
 }
 
 static furrow_status mpi_gather(const furrow_comm *comm, const void *bytes, size_t size, void *all, const size_t *sizes,
@@ -285,7 +285,7 @@ static furrow_status mpi_gather(const furrow_comm *comm, const void *bytes, size
   if (status == FURROW_OK) status = start_all(s, false, all, sizes, 0, err);
   if (status == FURROW_OK) status = start_all(s, true, (char *)(uintptr_t)bytes, NULL, size, err);
   if (status == FURROW_OK) copy((char *)all + bytes_before(comm, sizes), bytes, size);
-  return complete(s, status, "gather", err);
+  return complete_exchange(s, status, "gather", err);
 }
 
 /* ---- The same for all ranks ----------------------------------------------------------------------------- */
@@ -299,8 +299,8 @@ static furrow_status mpi_broadcast(const furrow_comm *comm, void *bytes, size_t 
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Ibcast((char *)bytes + at, (int)n, MPI_BYTE, (int)root, s->data, s->requests);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, n, "Ibcast", err);
-    if (status == FURROW_OK) status = finish(s, "broadcast", err);
+    status = count_started(s, code, n, "Ibcast", err);
+    if (status == FURROW_OK) status = wait_for_messages(s, "broadcast", err);
   }
   return status;
 }
@@ -314,8 +314,8 @@ static furrow_status mpi_sum_i64(const furrow_comm *comm, int64_t *values, size_
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Iallreduce(MPI_IN_PLACE, values + at, (int)n, MPI_INT64_T, MPI_SUM, s->data, s->requests);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, n * sizeof *values, "Iallreduce", err);
-    if (status == FURROW_OK) status = finish(s, "sum", err);
+    status = count_started(s, code, n * sizeof *values, "Iallreduce", err);
+    if (status == FURROW_OK) status = wait_for_messages(s, "sum", err);
   }
   return status;
 }
@@ -327,8 +327,8 @@ static furrow_status mpi_barrier(const furrow_comm *comm, furrow_error *err) {
   pthread_mutex_lock(&s->lock);
   const int code = MPI_Ibarrier(s->data, s->requests);
   pthread_mutex_unlock(&s->lock);
-  status = start(s, code, 0, "Ibarrier", err);
-  return status == FURROW_OK ? finish(s, "barrier", err) : status;
+  status = count_started(s, code, 0, "Ibarrier", err);
+  return status == FURROW_OK ? wait_for_messages(s, "barrier", err) : status;
 }
 
 /* ---- The end -------------------------------------------------------------------------------------------- */
@@ -340,8 +340,8 @@ static void exit_at_once(int number) {
   _exit(abort_code);
 }
 
-/* MPI_Abort itself may wait for a rank that does not answer any more (MPICH 4.0, for rank 0). A process that has exited
- * is enough for the launcher to end the others. */
+/* MPI_Abort itself may wait for a rank that does not answer any more (MPICH 4.0, for rank 0). When this process
+ * exits, the launcher ends the others. */
 static void limit_abort(int exit_code) {
   struct sigaction action = {.sa_handler = exit_at_once};
   sigset_t alarm_only;
@@ -360,12 +360,12 @@ static void mpi_abort(const furrow_comm *comm, int exit_code) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec++;
-  pthread_mutex_timedlock(&s->lock, &until); /* a thread that hangs inside of MPI does not keep the job from its end */
+  pthread_mutex_timedlock(&s->lock, &until); /* a thread that hangs inside of MPI must not keep the job from ending */
   MPI_Abort(s->data, exit_code);
   _exit(exit_code);
 }
 
-/* Under the lock: sends what this rank says at its end, once. */
+/* Call it under the lock. Sends the final message of this rank, once. */
 static int send_words(mpi_state *s) {
   int code = MPI_SUCCESS;
   for (unsigned r = 0; r < s->comm.ranks && code == MPI_SUCCESS; r++) {
@@ -384,10 +384,10 @@ static bool all_settled(const mpi_state *s) {
   return true;
 }
 
-/* Under the lock: whether all words have come and gone. */
+/* Call it under the lock. Whether all final messages have been sent and received. */
 static int test_words(mpi_state *s, int *done) {
   int code = MPI_Testall((int)s->comm.ranks, s->word_sends, done, s->statuses);
-  if (code == MPI_SUCCESS) code = hear(s);
+  if (code == MPI_SUCCESS) code = receive_last_words(s);
   *done = *done && all_settled(s);
   return code;
 }
@@ -404,7 +404,7 @@ static furrow_status mpi_settle(const furrow_comm *comm, bool failed, const void
   pthread_mutex_unlock(&s->lock);
   const double began = now();
   for (double waited = 0; !done && code == MPI_SUCCESS && (seconds < 0 || waited < seconds); waited = now() - began) {
-    rest(waited, 0);
+    pause_between_tests(waited, 0);
     pthread_mutex_lock(&s->lock);
     code = test_words(s, &done);
     pthread_mutex_unlock(&s->lock);
@@ -418,14 +418,14 @@ static furrow_status mpi_settle(const furrow_comm *comm, bool failed, const void
 
 /* ---- Ranks that do not answer --------------------------------------------------------------------------- */
 
-/* Every rank sends a beat to the next one, and listens to the one before it. */
+/* Every rank sends heartbeats to the next rank and listens to the previous one. */
 typedef struct beats {
-  char out, in; /* 0: alive; 1: the last one */
+  char out, in; /* 0: alive; 1: the last heartbeat */
   MPI_Request sent, expected;
   bool heard, ended;
 } beats;
 
-/* Under the lock. */
+/* Call it under the lock. */
 static void send_beat(mpi_state *s, beats *b, char kind) {
   int done = 1;
   if (b->sent != MPI_REQUEST_NULL) MPI_Test(&b->sent, &done, MPI_STATUS_IGNORE);
@@ -434,7 +434,7 @@ static void send_beat(mpi_state *s, beats *b, char kind) {
   MPI_Isend(&b->out, 1, MPI_BYTE, (int)((s->comm.rank + 1) % s->comm.ranks), TAG_BEAT, s->control, &b->sent);
 }
 
-/* Under the lock: takes all beats that have come. */
+/* Call it under the lock. Receives all heartbeats that have arrived. */
 static void take_beats(mpi_state *s, beats *b) {
   for (int there = 1; there && !b->ended;) {
     if (b->expected == MPI_REQUEST_NULL)
@@ -445,7 +445,7 @@ static void take_beats(mpi_state *s, beats *b) {
   }
 }
 
-/* Under the lock, which is released meanwhile: sleeps until the next beat, or until the rank ends. */
+/* Sleeps until the next heartbeat or until the rank ends. Call it under the lock, which is released while it sleeps. */
 static void sleep_locked(mpi_state *s, double seconds) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -455,7 +455,8 @@ static void sleep_locked(mpi_state *s, double seconds) {
   pthread_cond_timedwait(&s->wake, &s->lock, &until);
 }
 
-/* Under the lock: the last beats, so that none is left when MPI ends. The other rank is about to end as well. */
+/* Call it under the lock. Exchanges the last heartbeats, so that no message is left when MPI ends. The previous rank
+ * is about to end as well. */
 static void end_beats(mpi_state *s, beats *b) {
   const double began = now();
   bool said = false;
@@ -470,12 +471,12 @@ static void end_beats(mpi_state *s, beats *b) {
     take_beats(s, b);
     if (done && b->ended) return;
     pthread_mutex_unlock(&s->lock);
-    rest(now() - began, 0);
+    pause_between_tests(now() - began, 0);
     pthread_mutex_lock(&s->lock);
   }
 }
 
-/* Silence is counted in intervals of this thread: time in which the whole job was stopped does not count. */
+/* Counts silence in intervals of this thread, so that time in which the whole job was stopped does not count. */
 static void *watch_others(void *argument) {
   mpi_state *s = argument;
   const double interval = s->limit / 10 < 1 ? s->limit / 10 : 1;
@@ -590,8 +591,8 @@ static bool allocate(mpi_state *s) {
   return s->hosts && s->words && s->word_sends && s->settled && reserve_request(s, NULL) == FURROW_OK;
 }
 
-/* Begins MPI unless the program has. Threads: ours call it one at a time; those of a program that began it do as the
- * program likes, so there every thread must be allowed at any time. */
+/* Initialises MPI unless the program has done so. Our own threads call MPI one at a time. If the program initialised
+ * MPI, its threads may call MPI at any time, so MPI must allow every thread to do so. */
 static furrow_status begin_mpi(mpi_state *s, furrow_error *err) {
   int is_begun = 0, is_ended = 0, threads = MPI_THREAD_SINGLE, code = MPI_SUCCESS;
   MPI_Initialized(&is_begun);
@@ -604,7 +605,7 @@ static furrow_status begin_mpi(mpi_state *s, furrow_error *err) {
   return mpi_status(code, "Init_thread", err);
 }
 
-/* Duplicates: messages of the program's own communicator do not get mixed with these. */
+/* Duplicates the communicator, so that our messages do not mix with the program's own. */
 static int duplicate(mpi_state *s, MPI_Comm of) {
   int code = MPI_Comm_dup(of, &s->data);
   if (code == MPI_SUCCESS) code = MPI_Comm_dup(of, &s->control);
@@ -627,7 +628,7 @@ static furrow_status connect_ranks(mpi_state *s, MPI_Comm of, furrow_error *err)
   return mpi_status(code, "Comm_dup", err);
 }
 
-/* mpi_load.c calls it. mpi_comm: an MPI_Comm; NULL: MPI_COMM_WORLD. known: the size of the caller's furrow_comm. */
+/* Called by mpi_load.c. mpi_comm: an MPI_Comm; NULL: MPI_COMM_WORLD. known: the size of the caller's furrow_comm. */
 FURROW_API furrow_status furrow_mpi_open(furrow_comm **comm, const void *mpi_comm, size_t known, furrow_error *err);
 
 furrow_status furrow_mpi_open(furrow_comm **comm, const void *mpi_comm, size_t known, furrow_error *err) {

@@ -1,4 +1,4 @@
-/* comm/mpi_load.c: finds and loads the shared object that knows MPI (mpi_comm.c). */
+/* comm/mpi_load.c: finds and loads the shared object that links MPI (mpi_comm.c). */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 
 /* ---- The launcher --------------------------------------------------------------------------------------- */
 
-/* What launchers set, and whose MPI understands it. srun says the number of processes whatever MPI they are for. */
+/* The environment variables that launchers set, and the MPI that understands them. srun sets the number of processes
+ * for any MPI. */
 typedef struct launcher {
   const char *rank, *ranks, *flavor;
 } launcher;
@@ -47,7 +48,7 @@ bool furrow_comm_launched(unsigned *rank, unsigned *ranks) {
   return find_launcher(rank, ranks) != NULL;
 }
 
-/* The ending of the name of the launcher's shared object; "": that of the default MPI. */
+/* The suffix of the shared object's name for the launcher; "": the default MPI. */
 static const char *flavor(void) {
   unsigned rank, ranks;
   const launcher *found = find_launcher(&rank, &ranks);
@@ -64,7 +65,8 @@ static void *open_object(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 }
 
-/* Writes the folder of the program, or of the shared library that this function is in, with its last slash. */
+/* Writes the directory of the program, or of the shared library that contains this function, with a slash at the
+ * end. */
 static bool own_folder(bool of_program, char folder[PATH_MAX]) {
   Dl_info info;
   folder[0] = 0;
@@ -80,9 +82,9 @@ static bool own_folder(bool of_program, char folder[PATH_MAX]) {
   return true;
 }
 
-/* Opens the first file of that name in the folders beside the program and the library. `path` keeps the name of a file
- * that is there. */
-static void *open_beside(const char *name, char path[2 * PATH_MAX]) {
+/* Opens the first file of that name in the directories of the program and of the library. `path` is the file
+ * that was found; it is empty if none was, and then the system searches for `name`. */
+static void *open_installed(const char *name, char path[2 * PATH_MAX]) {
   static const char *const folders[] = {"", "furrow/", FW_LIB_FROM_BIN "/furrow/"};
   char folder[PATH_MAX];
   for (int of_program = 1; of_program >= 0; of_program--) {
@@ -104,13 +106,13 @@ static furrow_status cannot_load(const char *path, furrow_error *err) {
   return FURROW_E_NOT_FOUND;
 }
 
-/* Finds the shared object of the launcher's MPI, then that of the default MPI. */
+/* Finds the shared object for the launcher's MPI, else the one for the default MPI. */
 static furrow_status find_object(void **object, furrow_error *err) {
   char name[64], path[2 * PATH_MAX];
   const char *endings[] = {flavor(), ""};
   for (size_t i = endings[0][0] ? 0 : 1; i < 2; i++) {
     snprintf(name, sizeof name, "libfurrow_mpi%s.so", endings[i]);
-    *object = open_beside(name, path);
+    *object = open_installed(name, path);
     if (*object) return FURROW_OK;
     if (path[0]) return cannot_load(path, err);
   }
@@ -140,7 +142,7 @@ furrow_status furrow_comm_open_mpi_comm(furrow_comm **comm, const char *library,
   return open_comm(comm, library, mpi_comm, err);
 }
 
-/* A process that was started as one of many and sees itself alone would do the work of all, and so would all others. */
+/* A process that was started as one of many but sees only itself would do the work of all, and so would all others. */
 furrow_status furrow_comm_open_mpi(furrow_comm **comm, const char *library, furrow_error *err) {
   furrow_comm *opened = NULL;
   unsigned rank, ranks;

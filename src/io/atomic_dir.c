@@ -1,4 +1,5 @@
-/* io/atomic_dir.c: filled under another name in the same directory, synced, then renamed or exchanged. */
+/* io/atomic_dir.c: a directory that is filled under a temporary name in the same parent, synced, then renamed or
+ * exchanged. */
 #include "io/atomic_dir.h"
 
 #include <dirent.h>
@@ -19,15 +20,15 @@
 
 struct fw_atomic_dir {
   fw_target target;
-  int fd;   /* the temporary directory, locked; -1: none */
-  int note; /* fw_temporary_note; -1: none */
+  int fd;   /* the temporary directory, locked; -1: not open */
+  int note; /* from fw_temporary_note; -1: none */
   bool has_temporary, committed;
   fw_dir_check may_replace;
 };
 
 /* ---- trees ---- */
 
-/* Calls visit(fd, name, info) for each entry of the directory; 0, or the errno of the first failure. */
+/* Calls visit(fd, name, info) for each entry of the directory. Returns 0, or the errno of the first failure. */
 typedef int (*entry_visitor)(int fd, const char *name, const struct stat *info, int depth);
 
 static int visit_entries(int fd, entry_visitor visit, int depth) {
@@ -64,7 +65,7 @@ static int visit_folder(int parent, const char *name, entry_visitor visit, int d
   return errnum;
 }
 
-/* EINVAL: a file system that does not sync directories. */
+/* EINVAL means that the file system does not sync directories. */
 static int sync_fd(int fd) {
   struct stat info;
   if (fsync(fd) == 0) return 0;
@@ -83,7 +84,7 @@ static int sync_entry(int parent, const char *name, const struct stat *info, int
   return errnum;
 }
 
-/* What is in the directory first, then the directory. */
+/* Syncs the contents of the directory first, then the directory itself. */
 static int sync_tree(int fd, int depth) {
   int errnum = visit_entries(fd, sync_entry, depth);
   return errnum ? errnum : sync_fd(fd);
@@ -97,7 +98,7 @@ static int fail_entry(int fd, const char *name, const struct stat *info, int dep
   return ENOTEMPTY;
 }
 
-/* ---- what is there already ---- */
+/* ---- the old directory ---- */
 
 static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, const struct stat *info) {
   const char *what = S_ISDIR(info->st_mode) ? "there is a directory of that name already"
@@ -107,23 +108,23 @@ static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, co
   return status;
 }
 
-/* <directory of the target>/<name>, for a check that wants a path. */
-static furrow_status path_beside(const fw_atomic_dir *dir, const char *name, char **path, furrow_error *err) {
+/* Returns <directory of the target>/<name>, for checks that need a path. */
+static furrow_status path_of_entry(const fw_atomic_dir *dir, const char *name, char **path, furrow_error *err) {
   size_t kept = (size_t)(dir->target.name - dir->target.resolved), length = strlen(name);
-  furrow_status status = FW_ALLOC(path, kept + length + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(path, kept + length + 1, err));
   memcpy(*path, dir->target.resolved, kept);
   memcpy(*path + kept, name, length + 1);
   return FURROW_OK;
 }
 
-/* Asks about the entry `name` beside the target. What is asked about must be what the directory handle sees, even when
- * the working directory has changed. */
-static furrow_status ask(const fw_atomic_dir *dir, const char *name, const struct stat *info, furrow_error *err) {
+/* Asks the caller's check whether the entry `name`, next to the target, may be replaced. The path must lead to the
+ * entry that the directory handle sees, even when the working directory has changed. */
+static furrow_status ask_to_replace(const fw_atomic_dir *dir, const char *name, const struct stat *info,
+                                    furrow_error *err) {
   struct stat seen;
   char *path;
   if (visit_folder(dir->target.directory, name, fail_entry, 0) == 0) return FURROW_OK; /* empty */
-  furrow_status status = path_beside(dir, name, &path, err);
+  furrow_status status = path_of_entry(dir, name, &path, err);
   if (status != FURROW_OK) return status;
   if (lstat(path, &seen) != 0 || seen.st_dev != info->st_dev || seen.st_ino != info->st_ino)
     status = fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory to replace has moved");
@@ -132,19 +133,19 @@ static furrow_status ask(const fw_atomic_dir *dir, const char *name, const struc
   return status;
 }
 
-/* Whether what is under the target's name, if anything, may be replaced. */
+/* Checks that the entry under the target's name, if there is one, may be replaced. */
 static furrow_status check_target(const fw_atomic_dir *dir, bool *there, struct stat *info, furrow_error *err) {
   *there = false;
   if (fstatat(dir->target.directory, dir->target.name, info, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot look at what is there");
   if (!dir->may_replace || !S_ISDIR(info->st_mode)) return fail_exists(dir, err, info);
   *there = true;
-  return ask(dir, dir->target.name, info, err);
+  return ask_to_replace(dir, dir->target.name, info, err);
 }
 
 /* ---- open ---- */
 
-/* The owner, or at least the group, as far as this process may give directories away. */
+/* Copies the owner, or at least the group, as far as this process is allowed to, and the permissions. */
 static furrow_status copy_permissions(const fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
   if (fchown(dir->fd, old->st_uid, old->st_gid) != 0) (void)!fchown(dir->fd, (uid_t)-1, old->st_gid);
   if (fchmod(dir->fd, old->st_mode & 07777) == 0) return FURROW_OK;
@@ -168,7 +169,7 @@ static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_
   fw_temporary_sweep(parent);
   for (unsigned attempt = 0; attempt < 100 && !dir->has_temporary; attempt++) {
     fw_target_pick_name(&dir->target, attempt);
-    if (dir->fd >= 0) close(dir->fd); /* of the attempt before, which another process removed */
+    if (dir->fd >= 0) close(dir->fd); /* from the previous attempt, which another process removed */
     dir->fd = -1;
     fw_temporary_forget(dir->note);
     dir->note = fw_temporary_announce(parent, name);
@@ -186,7 +187,7 @@ static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_
   forget_temporary(dir);
   if (made) unlinkat(parent, name, AT_REMOVEDIR);
   return fw_target_fail_errno(&dir->target, err, errnum,
-                              made ? "cannot open a directory beside it" : "cannot make a directory beside it");
+                              made ? "cannot open a directory next to it" : "cannot make a directory next to it");
 }
 
 static furrow_status find_target(fw_atomic_dir *dir, const char *path, furrow_error *err) {
@@ -203,7 +204,7 @@ static furrow_status find_target(fw_atomic_dir *dir, const char *path, furrow_er
   return FURROW_OK;
 }
 
-static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *err) {
+static furrow_status start_dir(fw_atomic_dir *dir, const char *path, furrow_error *err) {
   bool there;
   struct stat old;
   FW_TRY(find_target(dir, path, err));
@@ -214,14 +215,14 @@ static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *e
   return status;
 }
 
-/* The directory that another process has made. */
-static furrow_status enter(fw_atomic_dir *dir, const char *path, const char *temporary, furrow_error *err) {
+/* Opens a temporary directory that another process has made. */
+static furrow_status open_temporary(fw_atomic_dir *dir, const char *path, const char *temporary, furrow_error *err) {
   FW_TRY(find_target(dir, path, err));
   snprintf(dir->target.temporary, sizeof dir->target.temporary, "%s", temporary);
   dir->fd = open_folder(dir->target.directory, temporary);
   if (dir->fd >= 0) return FURROW_OK;
   furrow_status status =
-      fw_target_fail_errno(&dir->target, err, errno, "cannot open the directory that another process made beside it");
+      fw_target_fail_errno(&dir->target, err, errno, "cannot open the directory that another process made next to it");
   if (status == FURROW_E_NOT_FOUND) fw_error_set_hint(err, "all processes must see the same file system");
   return status;
 }
@@ -233,7 +234,7 @@ static furrow_status open_either(fw_atomic_dir **dir, const char *path, const ch
   if (status != FURROW_OK) return status;
   opened->target.directory = opened->fd = opened->note = -1;
   opened->may_replace = may_replace;
-  status = temporary ? enter(opened, path, temporary, err) : start(opened, path, err);
+  status = temporary ? open_temporary(opened, path, temporary, err) : start_dir(opened, path, err);
   if (status == FURROW_OK)
     *dir = opened;
   else
@@ -292,8 +293,8 @@ void fw_dir_remove(int parent, const char *name) {
 
 /* ---- commit ---- */
 
-/* Gives the new directory a name that nothing has. A file system without RENAME_NOREPLACE still refuses to replace a
- * file or a directory that is not empty. */
+/* Renames the new directory to a free name. Without RENAME_NOREPLACE, a file system still refuses to replace a file
+ * or a directory that is not empty. */
 static int rename_new(const fw_atomic_dir *dir) {
   const fw_target *t = &dir->target;
   struct stat info;
@@ -319,8 +320,9 @@ static int exchange(const fw_atomic_dir *dir) {
   return renameat2(t->directory, t->temporary, t->directory, t->name, RENAME_EXCHANGE) == 0 ? 0 : errno;
 }
 
-/* Afterwards the temporary name is the old directory's. It is looked at once more, for it may have become another one
- * since it was asked about: then it gets its name back. Until then a signal that ends the process leaves both. */
+/* Exchanges the two directories, so that the old one has the temporary name. It is checked once more, because
+ * another directory may have taken its place since the first check; in that case the exchange is undone. Until then,
+ * a signal that ends the process leaves both directories. */
 static furrow_status place_exchanged(fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
   struct stat info;
   fw_temporary_forget(dir->note);
@@ -336,12 +338,12 @@ static furrow_status place_exchanged(fw_atomic_dir *dir, const struct stat *old,
     return FURROW_OK;
   }
   errnum = exchange(dir);
-  dir->has_temporary = errnum == 0; /* else it is not ours to remove */
+  dir->has_temporary = errnum == 0; /* otherwise the directory under the temporary name is not ours to remove */
   return fw_target_fail(&dir->target, err, FURROW_E_STATE,
                         "the directory was replaced by another while this was written");
 }
 
-/* In the place of the old directory, if there is one, which nobody else may be changing. */
+/* Puts the directory in the place of the old one, if there is one. No other process may be changing the old one. */
 static furrow_status put_in_place(fw_atomic_dir *dir, furrow_error *err) {
   fw_replacing replacing;
   struct stat old;
@@ -375,14 +377,14 @@ furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
   forget_temporary(dir);
   return errnum == 0 ? FURROW_OK
                      : fw_target_fail_errno(&dir->target, err, errnum,
-                                            "written, but the old directory, now hidden beside it, cannot be removed");
+                                            "written, but the old directory, now hidden next to it, cannot be removed");
 }
 
 void fw_atomic_dir_close(fw_atomic_dir *dir) {
   if (!dir) return;
   if (dir->has_temporary && !dir->committed) (void)fw_tree_remove(dir->target.directory, dir->target.temporary);
   forget_temporary(dir);
-  if (dir->fd >= 0) close(dir->fd); /* last: it has the lock */
+  if (dir->fd >= 0) close(dir->fd); /* closed last, because it holds the lock */
   fw_target_clear(&dir->target);
   fw_free(dir);
 }

@@ -1,5 +1,5 @@
-/* io/atomic_file.c: written under another name in the same directory, synced, then renamed. The directory is held open
- * from the start, so a change of the working directory in between does no harm. */
+/* io/atomic_file.c: a file that is written under a temporary name in the same directory, synced, then renamed. The
+ * directory is held open from the start, so the working directory may change in between. */
 #include "io/atomic_file.h"
 
 #include <errno.h>
@@ -25,25 +25,25 @@
 
 struct fw_atomic_file {
   fw_target target;
-  const furrow_comm *comm; /* whose ranks write it together; NULL: one process */
+  const furrow_comm *comm; /* the communicator of ranks that write it together; NULL: one process */
   int fd;                  /* -1: none */
-  int held;                /* the same file, to keep its lock when fd is closed; -1: none */
-  int note;                /* fw_temporary_note of the temporary file; -1: none */
-  bool is_replacing;       /* whether `replacing` has the old file */
+  int held;                /* a second descriptor of the same file, which keeps its lock when fd is closed; -1: none */
+  int note;                /* from fw_temporary_note for the temporary file; -1: none */
+  bool is_replacing;       /* whether `replacing` holds the old file */
   fw_replacing replacing;
   furrow_output output; /* write NULL: bytes go to fd */
-  bool in_order;        /* standard output or the caller's: bytes are gone once they are written */
+  bool in_order;        /* standard output or a caller's output: written bytes cannot be changed */
   bool committed;
   bool replaces, has_temporary, keep_existing;
-  struct stat old; /* the file that is replaced, if there is one */
+  struct stat old; /* the file that will be replaced, if there is one */
   char *buffer;
   size_t filled;
-  uint64_t flushed;   /* bytes before the buffer */
-  furrow_error error; /* of the write that failed; later ones fail alike */
+  uint64_t flushed;   /* bytes that have left the buffer */
+  furrow_error error; /* of the write that failed; later calls report it again */
 };
 
-/* Replacing needs no permission on the old file, only on its directory; a file that is protected against writing is
- * left alone all the same. */
+/* Replacing a file needs permission only on its directory. A file that is protected against writing is still not
+ * replaced. */
 static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   mode_t type;
   if (fstatat(file->target.directory, file->target.name, &file->old, AT_SYMLINK_NOFOLLOW) != 0)
@@ -56,14 +56,14 @@ static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   if (faccessat(file->target.directory, file->target.name, W_OK, AT_EACCESS) != 0)
     return fw_target_fail_errno(&file->target, err, errno, "cannot replace the file that is there");
   file->replaces = true;
-  return fw_target_check_free(&file->target, err); /* now, instead of after all the work */
+  return fw_target_check_free(&file->target, err); /* checked now, not only after all the work */
 }
 
 /* ---- the temporary file ---- */
 
 static furrow_status copy_permissions(fw_atomic_file *file, furrow_error *err) {
-  /* the owner, or at least the group, as far as this process may give files away: root must not make a user's file its
-   * own */
+  /* keeps the owner, or at least the group, as far as this process is allowed to: a user's file must not become
+   * root's */
   if (fchown(file->fd, file->old.st_uid, file->old.st_gid) != 0) (void)!fchown(file->fd, (uid_t)-1, file->old.st_gid);
   if (fchmod(file->fd, file->old.st_mode & 07777) == 0) return FURROW_OK;
   return fw_target_fail_errno(&file->target, err, errno, "cannot give it the permissions of the old file");
@@ -76,14 +76,13 @@ static void forget_temporary(fw_atomic_file *file) {
 }
 
 static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
-  /* a new file gets what the umask leaves; one that replaces another is closed to others until it has its permissions
-   */
+  /* the umask decides about a new file; one that replaces another is closed to others until it has its permissions */
   mode_t mode = file->replaces ? 0600 : 0666;
   const int dir = file->target.directory;
   fw_temporary_sweep(dir);
   for (unsigned attempt = 0; attempt < 100 && !file->has_temporary; attempt++) {
     fw_target_pick_name(&file->target, attempt);
-    if (file->fd >= 0) close(file->fd); /* of the attempt before, which another process removed */
+    if (file->fd >= 0) close(file->fd); /* from the previous attempt, which another process removed */
     fw_temporary_forget(file->note);
     file->note = fw_temporary_announce(dir, file->target.temporary);
     file->fd = openat(dir, file->target.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -92,7 +91,7 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
   }
   if (!file->has_temporary) {
     forget_temporary(file);
-    return fw_target_fail_errno(&file->target, err, errno, "cannot create a file beside it");
+    return fw_target_fail_errno(&file->target, err, errno, "cannot create a file next to it");
   }
   fw_temporary_made(file->note);
   return file->replaces ? copy_permissions(file, err) : FURROW_OK;
@@ -103,7 +102,8 @@ static void remove_temporary(fw_atomic_file *file) {
   forget_temporary(file);
 }
 
-/* What a rank behind the first writes until it is known where it belongs; a kill leaves nothing of it. */
+/* Starts the nameless file of a rank other than the first. It holds the rank's bytes until their offset is known; a
+ * kill leaves nothing of it. */
 static furrow_status start_part(fw_atomic_file *file, const char *path, furrow_error *err) {
   FW_TRY(fw_target_find(&file->target, path, err));
   FW_TRY(create_temporary(file, err));
@@ -111,7 +111,7 @@ static furrow_status start_part(fw_atomic_file *file, const char *path, furrow_e
   return FURROW_OK;
 }
 
-static furrow_status start(fw_atomic_file *file, const char *path, furrow_error *err) {
+static furrow_status start_file(fw_atomic_file *file, const char *path, furrow_error *err) {
   if (file->comm && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several ranks write a file together, but not standard output");
   if (file->comm && !fw_comm_is_first(file->comm)) return start_part(file, path, err);
@@ -135,7 +135,7 @@ static furrow_status open_any(fw_atomic_file **file, const char *path, const fur
   if (output) opened->output = *output;
   if (comm && comm->ranks > 1) opened->comm = comm;
   status = FW_ALLOC(&opened->buffer, BUFFER_SIZE, err);
-  if (status == FURROW_OK) status = start(opened, path, err);
+  if (status == FURROW_OK) status = start_file(opened, path, err);
   if (status == FURROW_OK)
     *file = opened;
   else
@@ -162,8 +162,8 @@ furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_out
 
 /* ---- bytes ---- */
 
-/* Writes all of it to standard output, which may be non-blocking, and may wait for its reader until the process is to
- * stop (ECANCELED); 0, or the errno that says why not. */
+/* Writes all bytes to standard output, which may be non-blocking. May wait for the reader until the process is asked
+ * to stop (ECANCELED). Returns 0 or an errno. */
 static int put_out(int fd, const char *data, size_t size) {
   while (size > 0) {
     if (fw_is_stopped()) return ECANCELED;
@@ -183,7 +183,8 @@ static int put_out(int fd, const char *data, size_t size) {
 static furrow_status put_to_caller(const furrow_output *output, const char *data, size_t size, furrow_error *err) {
   if (size == 0) return FURROW_OK;
   furrow_error error;
-  (void)fw_fail(&error, FURROW_E_IO, "the caller's output failed"); /* unless it says more itself */
+  (void)fw_fail(&error, FURROW_E_IO,
+                "the caller's output failed"); /* the default message, if the output does not set its own */
   furrow_status status = output->write(output->user, data, size, &error);
   if (status == FURROW_OK) return FURROW_OK;
   error.status = fw_failed_status(status);
@@ -191,7 +192,8 @@ static furrow_status put_to_caller(const furrow_output *output, const char *data
   return error.status;
 }
 
-static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {
+static furrow_status put_bytes(fw_atomic_file *file, const char *data, size_t size, uint64_t offset,
+                               furrow_error *err) {
   if (file->output.write) return put_to_caller(&file->output, data, size, err);
   int errnum = file->in_order ? put_out(file->fd, data, size) : fw_write_at(file->fd, data, size, offset);
   if (errnum == ECANCELED) FW_TRY(fw_check_stopped(err));
@@ -199,22 +201,21 @@ static furrow_status put(fw_atomic_file *file, const char *data, size_t size, ui
 }
 
 static furrow_status flush(fw_atomic_file *file, furrow_error *err) {
-  furrow_status status = put(file, file->buffer, file->filled, file->flushed, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(put_bytes(file, file->buffer, file->filled, file->flushed, err));
   file->flushed += file->filled;
   file->filled = 0;
   return FURROW_OK;
 }
 
-/* Appends; what does not fit the buffer goes past it. */
-static furrow_status append(fw_atomic_file *file, const char *data, size_t size, furrow_error *err) {
+/* Appends; large data bypasses the buffer. */
+static furrow_status append_bytes(fw_atomic_file *file, const char *data, size_t size, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (size > BUFFER_SIZE - file->filled) {
     status = flush(file, err);
     if (status != FURROW_OK) return status;
   }
   if (size >= BUFFER_SIZE) {
-    status = put(file, data, size, file->flushed, err);
+    status = put_bytes(file, data, size, file->flushed, err);
     if (status == FURROW_OK) file->flushed += size;
     return status;
   }
@@ -223,15 +224,15 @@ static furrow_status append(fw_atomic_file *file, const char *data, size_t size,
   return FURROW_OK;
 }
 
-/* Whether more can be written: not after the end, nor after a failure, which is told again. */
+/* Fails if the file is complete, or reports an earlier failure again. */
 static furrow_status check_open(const fw_atomic_file *file, furrow_error *err) {
   if (file->committed) return fw_target_fail(&file->target, err, FURROW_E_STATE, "the file is complete already");
   if (file->error.status != FURROW_OK && err) *err = file->error;
   return file->error.status;
 }
 
-/* Ends a call whose work went through file->error. */
-static furrow_status hand_on(const fw_atomic_file *file, furrow_status status, furrow_error *err) {
+/* Copies file->error to the caller's error when a call ends. */
+static furrow_status copy_error(const fw_atomic_file *file, furrow_status status, furrow_error *err) {
   if (status != FURROW_OK && err) *err = file->error;
   return status;
 }
@@ -239,7 +240,7 @@ static furrow_status hand_on(const fw_atomic_file *file, furrow_status status, f
 furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_t size, furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK || size == 0) return status;
-  return hand_on(file, append(file, data, size, &file->error), err);
+  return copy_error(file, append_bytes(file, data, size, &file->error), err);
 }
 
 furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, const void *data, size_t size,
@@ -255,10 +256,10 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
   /* first the part that is in the file, then the part that is still in the buffer */
   uint64_t out = offset < file->flushed ? file->flushed - offset : 0;
   size_t below = out < size ? (size_t)out : size;
-  status = put(file, data, below, offset, &file->error);
+  status = put_bytes(file, data, below, offset, &file->error);
   if (status == FURROW_OK && below < size)
     memcpy(file->buffer + (offset + below - file->flushed), (const char *)data + below, size - below);
-  return hand_on(file, status, err);
+  return copy_error(file, status, err);
 }
 
 const char *fw_atomic_file_temporary(const fw_atomic_file *file) {
@@ -271,8 +272,8 @@ uint64_t fw_atomic_file_size(const fw_atomic_file *file) {
 
 /* ---- the end ---- */
 
-/* Gives the temporary file its name. Where a file may not be replaced, a file system without RENAME_NOREPLACE still has
- * links, which never replace anything. */
+/* Gives the temporary file its name. If an existing file must be kept and the file system has no RENAME_NOREPLACE, a
+ * hard link is used, because a link never replaces a file. */
 static int rename_temporary(const fw_atomic_file *file) {
   const int dir = file->target.directory;
   if (!file->keep_existing) return renameat(dir, file->target.temporary, dir, file->target.name);
@@ -282,14 +283,14 @@ static int rename_temporary(const fw_atomic_file *file) {
   return unlinkat(dir, file->target.temporary, 0);
 }
 
-/* Brings the whole file to the disk, under its temporary name. */
-static furrow_status settle(fw_atomic_file *file, furrow_error *err) {
-  if (file->fd < 0) return FURROW_OK; /* it is there already */
+/* Flushes and syncs the whole file under its temporary name. */
+static furrow_status sync_temporary(fw_atomic_file *file, furrow_error *err) {
+  if (file->fd < 0) return FURROW_OK; /* done already */
   if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot bring the file to the disk");
   int fd = file->fd;
   file->fd = -1;
   file->held = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (file->held < 0) { /* no descriptor is free: the lock is kept, and what close would say is not heard */
+  if (file->held < 0) { /* no descriptor is free: keeps the lock and does not check errors of close */
     file->held = fd;
     return FURROW_OK;
   }
@@ -297,10 +298,11 @@ static furrow_status settle(fw_atomic_file *file, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Nobody takes the file for a leftover once it has its name, unless that is a temporary one again. */
-static void let_go(fw_atomic_file *file) {
+/* Releases the lock: once the file has its final name, no process takes it for a leftover, unless that name looks
+ * temporary, too. */
+static void release_lock(fw_atomic_file *file) {
   if (fw_target_is_temporary(file->target.name)) return;
-  /* closing alone would leave the lock to a process that was forked meanwhile */
+  /* close alone would leave the lock to a process that was forked in the meantime */
   if (!file->replacing.is_own) flock(file->held, LOCK_UN);
   close(file->held);
   file->held = -1;
@@ -316,14 +318,14 @@ static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
   file->committed = true;
   if (fw_target_is_temporary(file->target.name))
     file->note = fw_temporary_note(file->target.directory, file->target.name);
-  /* the new file is there, whole; only a crash of the machine could still bring the old one back. EINVAL: a file
-   * system that does not sync directories */
+  /* the new file is complete and in place; only a crash of the machine could still bring the old one back. EINVAL:
+   * the file system does not sync directories */
   if (fsync(file->target.directory) != 0 && errno != EINVAL)
     return fw_target_fail_errno(&file->target, err, errno, "written, but its directory cannot be brought to the disk");
   return FURROW_OK;
 }
 
-/* From now on nobody else changes the file that is replaced, if there is one. */
+/* Locks the file that will be replaced, if there is one, so that no other process changes it. */
 static furrow_status begin_replacing(fw_atomic_file *file, furrow_error *err) {
   if (file->in_order || file->keep_existing || file->is_replacing) return FURROW_OK;
   FW_TRY(fw_replacing_begin(&file->replacing, &file->target, err));
@@ -336,13 +338,13 @@ static void end_replacing(fw_atomic_file *file) {
   file->is_replacing = false;
 }
 
-/* Gives the file its name. Each step is made only when what it relies on is on the disk. */
-static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
-  FW_TRY(settle(file, err));
+/* Gives the file its name. Each step starts only when everything it relies on has been synced. */
+static furrow_status publish_file(fw_atomic_file *file, furrow_error *err) {
+  FW_TRY(sync_temporary(file, err));
   FW_TRY(begin_replacing(file, err));
   const furrow_status status = put_in_place(file, err);
   end_replacing(file);
-  if (file->committed) let_go(file);
+  if (file->committed) release_lock(file);
   return status;
 }
 
@@ -354,9 +356,9 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
   status = flush(file, &file->error);
-  if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish(file, &file->error);
+  if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish_file(file, &file->error);
   if (status == FURROW_OK) file->committed = true;
-  return hand_on(file, status, err);
+  return copy_error(file, status, err);
 }
 
 bool fw_atomic_file_is_in_place(const fw_atomic_file *file) {
@@ -372,11 +374,11 @@ furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_erro
 furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) {
   FW_TRY(check_open(file, err));
   furrow_status status = flush(file, &file->error);
-  if (status == FURROW_OK && !file->in_order) status = settle(file, &file->error);
-  return hand_on(file, status, err);
+  if (status == FURROW_OK && !file->in_order) status = sync_temporary(file, &file->error);
+  return copy_error(file, status, err);
 }
 
-/* Whether the name is free where it must be. */
+/* Fails if the name is taken and the existing file must be kept. */
 static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
   if (file->in_order || !file->keep_existing ||
       faccessat(file->target.directory, file->target.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
@@ -384,7 +386,7 @@ static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
   return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
 }
 
-/* Removes the file that is replaced, on the disk as well. */
+/* Removes the old file and syncs its directory. */
 static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
   const int dir = file->target.directory;
   if (unlinkat(dir, file->target.name, 0) != 0)
@@ -394,18 +396,19 @@ static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *beside, furrow_error *err) {
+furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *companion, furrow_error *err) {
   FW_TRY(fw_atomic_file_prepare(file, err));
-  FW_TRY(fw_atomic_file_prepare(beside, err));
-  FW_TRY(fw_atomic_file_lock_folder(beside, err));
+  FW_TRY(fw_atomic_file_prepare(companion, err));
+  FW_TRY(fw_atomic_file_lock_folder(companion, err));
   furrow_status status = check_name(file, err);
-  if (status == FURROW_OK) status = check_name(beside, err);
-  if (status == FURROW_OK) status = begin_replacing(file, err); /* what can fail does so before the first change */
-  if (status == FURROW_OK) status = begin_replacing(beside, err);
-  if (status == FURROW_OK) status = remove_old(beside, err);
+  if (status == FURROW_OK) status = check_name(companion, err);
+  if (status == FURROW_OK)
+    status = begin_replacing(file, err); /* everything that can fail is done before the first change */
+  if (status == FURROW_OK) status = begin_replacing(companion, err);
+  if (status == FURROW_OK) status = remove_old(companion, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(beside, err);
-  fw_target_unlock(&beside->target);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(companion, err);
+  fw_target_unlock(&companion->target);
   return status;
 }
 
@@ -421,7 +424,7 @@ furrow_status furrow_file_save(const char *path, const void *bytes, size_t lengt
 
 /* ---- ranks ---- */
 
-/* Copies bytes of one file to another, in the kernel where it can; 0, or the errno that says why not. */
+/* Copies bytes from one file to another, in the kernel if possible. Returns 0 or an errno. */
 static int copy_bytes(const fw_atomic_file *file, uint64_t from, int to, uint64_t offset) {
   bool in_kernel = true;
   while (from < file->flushed) {
@@ -444,9 +447,9 @@ static int copy_bytes(const fw_atomic_file *file, uint64_t from, int to, uint64_
   return 0;
 }
 
-/* Puts what this rank wrote into the first rank's file. */
-static furrow_status deliver(const fw_atomic_file *file, const char *name, uint64_t skip, uint64_t offset,
-                             furrow_error *err) {
+/* Copies what this rank wrote into the first rank's file. */
+static furrow_status deliver_bytes(const fw_atomic_file *file, const char *name, uint64_t skip, uint64_t offset,
+                                   furrow_error *err) {
   const int to = openat(file->target.directory, name, O_WRONLY | O_CLOEXEC);
   if (to < 0) {
     const furrow_status status =
@@ -469,25 +472,25 @@ static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_er
   FW_TRY(comm->broadcast(comm, name, sizeof name, 0, err));
   FW_TRY(fw_comm_offset(comm, file->flushed - skip, &offset, &all, err));
   const bool empty = file->flushed == skip;
-  furrow_status status = first || empty ? FURROW_OK : deliver(file, name, skip, offset, err);
+  furrow_status status = first || empty ? FURROW_OK : deliver_bytes(file, name, skip, offset, err);
   FW_TRY(fw_comm_all_ok(comm, status, err));
-  status = first ? publish(file, err) : FURROW_OK;
+  status = first ? publish_file(file, err) : FURROW_OK;
   return fw_comm_all_ok(comm, status, err);
 }
 
 furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
   if (!file->comm) return mine == FURROW_OK ? fw_atomic_file_commit(file, err) : mine;
   if (mine == FURROW_OK) mine = check_open(file, err);
-  if (mine == FURROW_OK) mine = hand_on(file, flush(file, &file->error), err);
+  if (mine == FURROW_OK) mine = copy_error(file, flush(file, &file->error), err);
   FW_TRY(fw_comm_all_ok(file->comm, mine, err));
   const furrow_status status = commit_ranks(file, skip, &file->error);
   file->committed = status == FURROW_OK;
-  return hand_on(file, status, err);
+  return copy_error(file, status, err);
 }
 
 void fw_atomic_file_close(fw_atomic_file *file) {
   if (!file) return;
-  /* what was printed before a failure elsewhere is still shown */
+  /* output that was printed before a failure elsewhere is still shown */
   if (file->fd == STDOUT_FILENO && file->in_order && !file->committed && file->error.status == FURROW_OK)
     (void)!flush(file, &file->error);
   end_replacing(file);

@@ -1,4 +1,4 @@
-/* io/build_facts.c: how the library was built, and the versions of those that it uses. */
+/* io/build_facts.c: how the library was built, and the versions of the libraries that it uses. */
 #include <stdio.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -10,7 +10,7 @@
 #include <gnu/libc-version.h>
 #endif
 
-/* Given by the build. */
+/* Defined by the build. */
 #ifndef FW_BUILD_TYPE
 #define FW_BUILD_TYPE "unknown"
 #endif
@@ -59,7 +59,7 @@ const char *furrow_build_fact(size_t i, char *text, size_t size) {
 }
 
 const char *furrow_library_version(size_t i, char *text, size_t size) {
-  const unsigned hash = XXH_versionNumber(); /* 802 is 0.8.2 */
+  const unsigned hash = XXH_versionNumber(); /* 802 means 0.8.2 */
   switch (i) {
   case 0: snprintf(text, size, "%s", zlibVersion()); return "zlib";
   case 1: snprintf(text, size, "%s", ZSTD_versionString()); return "zstd";

@@ -1,10 +1,10 @@
-/* io/digest.h: digests of numbers that are the same on every machine. */
+/* io/digest.h: digests of arrays that are the same on every machine. */
 #ifndef FW_IO_DIGEST_H
 #define FW_IO_DIGEST_H
 
 #include "base/endian.h"
 #if FW_BIG_ENDIAN
-#define XXH_STATIC_LINKING_ONLY /* a state that needs no allocation */
+#define XXH_STATIC_LINKING_ONLY /* for a state that needs no allocation */
 #endif
 #include <xxhash.h>
 
@@ -24,7 +24,7 @@ static inline uint64_t fw_digest_swapped(const char *elements, size_t size, size
 }
 #endif
 
-/* XXH3-64 of n elements of `size` bytes, as they are in a little-endian file. */
+/* XXH3-64 of n elements of `size` bytes in little-endian order, as in a file. */
 static inline uint64_t fw_digest_elements(const void *elements, size_t size, size_t n, uint64_t seed) {
 #if FW_BIG_ENDIAN
   return fw_digest_swapped(elements, size, n, seed);

@@ -1,4 +1,4 @@
-/* io/dir_names.c: what is in a directory, by name. */
+/* io/dir_names.c: lists the names in a directory. */
 #include "io/dir_names.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ static furrow_status add_name(fw_dir_names *list, const char *name, furrow_error
   return status;
 }
 
-/* By bytes, whatever the locale: no result may depend on the machine. */
+/* Compares bytes, whatever the locale: results must not depend on the machine. */
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -88,7 +88,7 @@ static furrow_status read_elsewhere(const fw_file_system *system, const char *re
   return status == FURROW_OK ? status : fw_callback_failed(status, &error, folder, err);
 }
 
-/* Of sorted names, each once. */
+/* Removes duplicates from sorted names. */
 static void drop_repeated(fw_dir_names *list) {
   size_t kept = 0;
   for (size_t i = 0; i < list->count; i++) {
@@ -149,7 +149,8 @@ furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
   const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   int errnum = fd < 0 || fsync(fd) != 0 ? errno : 0;
   if (fd >= 0) close(fd);
-  if (errnum == EINVAL || (fd < 0 && errnum == EACCES)) errnum = 0; /* EINVAL: no directory is synced there */
+  if (errnum == EINVAL || (fd < 0 && errnum == EACCES))
+    errnum = 0; /* EINVAL: the file system does not sync directories */
   if (errnum != 0) {
     fw_fail_errno(err, FURROW_E_IO, errnum, "changed, but its directory cannot be brought to the disk");
     fw_error_set_file(err, path);

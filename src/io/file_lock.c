@@ -1,8 +1,8 @@
-/* io/file_lock.c: one process at a time changes a file or a directory.
+/* io/file_lock.c: locks that let one process at a time change a file or a directory.
  *
- * What is changed is replaced by rename, so the lock is on what was there before. A process that opened that as well
- * finds something else at the path once it has the lock, and begins again with it. A lock of this process goes over to
- * what it puts in place, which is locked before it gets its name: there is no moment without a lock. */
+ * Files are replaced by rename, so the lock is on the old file. A process that opened the old file as well finds
+ * another one at the path once it has the lock, and starts again with that one. If this process holds a lock on the
+ * path, the lock moves to the new file, which is locked before it gets its name: there is no moment without a lock. */
 #include "io/file_lock.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@
 #include "io/file_system.h"
 #include "io/process_stop.h"
 
-/* A look at a file takes a moment, a rename a few, what belongs together some more. */
+/* How often to wait PAUSE_MS: a short look at a file needs little, a rename more, a set of files that belong
+ * together most. */
 enum { PAUSE_MS = 10, LOOK_PAUSES = 20, RENAME_PAUSES = 100, SET_PAUSES = 3000 };
 
 struct furrow_file_lock {
@@ -31,13 +32,13 @@ struct furrow_file_lock {
   furrow_file_lock *next;
 };
 
-/* Those of this process, and of the one that it was forked from. */
+/* The locks of this process and of the process that it was forked from. */
 static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
 static furrow_file_lock *own_locks;
 
 /* ---- Who has a lock -------------------------------------------------------------------------------------- */
 
-/* The process that has a lock on the file, as the kernel lists it; 0: unknown. */
+/* Finds the process that holds a lock on the file, in the kernel's list of locks; 0 if unknown. */
 static long find_owner(const struct stat *file) {
   char line[256], place[64];
   long owner = 0, pid;
@@ -50,7 +51,7 @@ static long find_owner(const struct stat *file) {
   return owner;
 }
 
-/* Its command, as far as that is known and short. */
+/* Finds the name of its command, if it is known and short. */
 static void find_command(long pid, char command[64]) {
   char path[48];
   snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
@@ -89,7 +90,7 @@ static furrow_status fail_system(const char *path, const char *what, furrow_erro
 
 /* ---- Locking --------------------------------------------------------------------------------------------- */
 
-/* Under the mutex. NULL: this process has not locked it. */
+/* Call it under the mutex. NULL: this process has not locked the file. */
 static furrow_file_lock *find_own(uint64_t device, uint64_t inode) {
   furrow_file_lock *lock = own_locks;
   while (lock && (lock->owner != getpid() || lock->device != device || lock->inode != inode)) lock = lock->next;
@@ -105,7 +106,7 @@ bool fw_file_lock_is_own(const struct stat *file) {
 
 typedef enum lock_result { LOCKED, NO_LOCKS, TAKEN } lock_result;
 
-/* File systems without locks are changed without them. */
+/* Succeeds on file systems without locks: files are then changed without one. */
 static lock_result try_lock(int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return LOCKED;
   return errno == EWOULDBLOCK ? TAKEN : NO_LOCKS;
@@ -129,13 +130,13 @@ static bool is_current(const char *path, const struct stat *open_file) {
   return stat(path, &now) == 0 && now.st_ino == open_file->st_ino && now.st_dev == open_file->st_dev;
 }
 
-/* Some file systems lock only what is open for writing. */
+/* Opens for writing if possible, because some file systems lock only files that are open for writing. */
 static int open_to_lock(const char *path) {
   const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
   return fd >= 0 ? fd : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* *current: whether the file that is locked is the one at the path. */
+/* *current: whether the locked file is still the one at the path. */
 static furrow_status lock_once(int *fd, struct stat *file, bool *current, const char *path, furrow_error *err) {
   *fd = open_to_lock(path);
   if (*fd < 0) return fail_system(path, "cannot be opened", err);
@@ -192,7 +193,7 @@ void furrow_file_lock_close(furrow_file_lock *lock) {
   fw_free(lock);
 }
 
-/* ---- What is replaced ------------------------------------------------------------------------------------ */
+/* ---- The file that is replaced --------------------------------------------------------------------------- */
 
 static bool is_there(const fw_target *target, const struct stat *open_file) {
   struct stat now;
@@ -200,7 +201,7 @@ static bool is_there(const fw_target *target, const struct stat *open_file) {
          now.st_dev == open_file->st_dev;
 }
 
-/* What cannot be read cannot be locked, and is replaced all the same. */
+/* A file that cannot be read cannot be locked; it is replaced all the same. */
 static furrow_status open_old(int *fd, const fw_target *target, furrow_error *err) {
   *fd = openat(target->directory, target->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd >= 0 || errno == ENOENT || errno == EACCES || errno == EPERM || errno == ELOOP) return FURROW_OK;
@@ -228,11 +229,11 @@ furrow_status fw_replacing_begin(fw_replacing *old, const fw_target *target, fur
   }
 }
 
-/* The lock keeps its place in the list; its file becomes the new one. */
+/* Moves a lock to the new file; it keeps its place in the list. */
 static void move_lock(const fw_replacing *old, int fd) {
   struct stat file;
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return; /* it stays on the old one, as it would for other programs that replace a file */
+  if (copy < 0) return; /* the lock stays on the old file, as it would if another program replaced the file */
   pthread_mutex_lock(&own_mutex);
   furrow_file_lock *lock = find_own(old->device, old->inode);
   int unused = copy;
@@ -248,7 +249,8 @@ static void move_lock(const fw_replacing *old, int fd) {
 
 void fw_replacing_end(fw_replacing *old, int fd) {
   if (old->is_own && fd >= 0) move_lock(old, fd);
-  if (old->fd >= 0 && !old->is_own) flock(old->fd, LOCK_UN); /* a process that was forked meanwhile has it too */
+  if (old->fd >= 0 && !old->is_own)
+    flock(old->fd, LOCK_UN); /* a process that was forked in the meantime has the lock, too */
   if (old->fd >= 0) close(old->fd);
   old->fd = -1;
 }
@@ -260,7 +262,7 @@ furrow_status fw_target_check_free(const fw_target *target, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- What belongs together ------------------------------------------------------------------------------- */
+/* ---- Files that belong together -------------------------------------------------------------------------- */
 
 furrow_status fw_target_lock(const fw_target *target, furrow_error *err) {
   struct stat folder;

@@ -1,4 +1,4 @@
-/* io/file_map.c: files that are mapped; the handler of SIGBUS. */
+/* io/file_map.c: mapped files, and the handler of SIGBUS. */
 #include "io/file_map.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* ---- The table that the handler looks through ------------------------------------------------------------ */
+/* ---- The table that the handler searches ----------------------------------------------------------------- */
 
-/* A range of addresses. The handler cannot wait for a lock, so a range is read like this: version, range, version; it
- * counts if both versions are the same even number. */
+/* A range of addresses. The handler cannot wait for a lock, so it reads version, range, version; the range is valid
+ * if both versions are the same even number. */
 typedef struct mapped_range {
   atomic_uint version; /* odd: being changed */
   atomic_uintptr_t begin, end;
@@ -26,18 +26,18 @@ typedef struct mapped_range {
 struct fw_file_map {
   void *bytes;
   size_t size;
-  int fd; /* to look at the size of the file */
+  int fd; /* for checking the size of the file */
   mapped_range *range;
   char *path;
 };
 
 static mapped_range ranges[FW_FILE_MAPS_MOST];
-static atomic_size_t ranges_used;                               /* those behind were never used */
-static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER; /* of changes */
+static atomic_size_t ranges_used;                               /* later entries were never used */
+static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER; /* protects changes */
 static uintptr_t page_size;
 static struct sigaction handler_before;
 
-/* Under the lock. */
+/* Call it under the lock. */
 static void set_range(mapped_range *range, uintptr_t begin, uintptr_t end) {
   atomic_fetch_add(&range->version, 1);
   atomic_store(&range->begin, begin);
@@ -74,7 +74,7 @@ static bool range_has(const mapped_range *range, uintptr_t address, uintptr_t *e
   return version % 2 == 0 && version == atomic_load(&range->version) && from <= address && address < *end;
 }
 
-/* The range of a lost page is in use by the thread that reads it, so nobody changes it meanwhile. */
+/* The thread that faulted is using the range, so nobody changes it in the meantime. */
 static bool give_zeros(uintptr_t address) {
   const size_t used = atomic_load(&ranges_used);
   for (size_t i = 0; i < used; i++) {
@@ -87,14 +87,14 @@ static bool give_zeros(uintptr_t address) {
   return false;
 }
 
-/* As the kernel would have done without us. */
+/* Does what the kernel would have done without our handler. */
 static void pass_on(int number, siginfo_t *info, void *context) {
-  const bool sent = info->si_code <= 0; /* by a program, not because of an access, which would come again */
+  const bool sent = info->si_code <= 0; /* sent by a program, not raised by an access, which would be repeated */
   if (handler_before.sa_handler == SIG_IGN && sent) return;
-  /* not covered: the signal ends the process, and nobody counts */
+  /* not covered: the signal ends the process before coverage is written */
   if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) {
     signal(number, SIG_DFL);
-    if (sent) raise(number); /* comes when we return */
+    if (sent) raise(number); /* delivered when this handler returns */
     return;
   }
   if (handler_before.sa_flags & SA_RESETHAND) signal(number, SIG_DFL);
@@ -110,8 +110,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
   errno = kept;
 }
 
-/* The mask and the flags of the handler before hold for it as they did. SA_ONSTACK: a host with small stacks has given
- * its threads another one for signals. */
+/* Keeps the mask and the flags of the previous handler. SA_ONSTACK: hosts with small stacks give their threads a
+ * separate stack for signals. */
 static void install_handler(void) {
   struct sigaction own = {0};
   page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -139,7 +139,7 @@ static furrow_status fill_map(fw_file_map *map, const fw_input *input, const cha
   map->bytes = at;
   const uintptr_t begin = (uintptr_t)at, end = (begin + map->size + page_size - 1) / page_size * page_size;
   map->range = add_range(begin, end);
-  return map->range ? FURROW_OK : fail_map(err, path, EMFILE, "cannot be mapped beside so many other files");
+  return map->range ? FURROW_OK : fail_map(err, path, EMFILE, "cannot be mapped: too many files are mapped");
 }
 
 furrow_status fw_file_map_open(fw_file_map **map, const fw_input *input, uint64_t size, const char *path,

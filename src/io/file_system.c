@@ -1,4 +1,4 @@
-/* io/file_system.c: file systems by name: memory, and those that programs register. */
+/* io/file_system.c: file systems by name: memory, and the ones that programs register. */
 #include "io/file_system.h"
 
 #include <pthread.h>
@@ -13,17 +13,17 @@
 struct fw_file_system {
   furrow_file_system calls;
   char *name;
-  size_t holders; /* the table is one of them; under the lock */
+  size_t holders; /* references, the table's included; under the lock */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fw_file_system **systems;
 static size_t nsystems, capacity;
 
-/* Never let go. */
+/* Never released. */
 static fw_file_system memory_system = {.name = (char *)"memory", .holders = 1};
 
-/* Services that a user may expect. */
+/* Services that a user may expect to work. */
 static const char *const known[] = {"http",  "https", "ftp",   "s3",   "s3a",   "s3n", "hdfs", "viewfs", "webhdfs",
                                     "azure", "wasb",  "wasbs", "abfs", "abfss", "gs",  "oss",  "cos",    "cosn"};
 
@@ -46,14 +46,14 @@ static bool is_named(const char *name, const char *text, size_t length) {
   return strlen(name) == length && strncasecmp(name, text, length) == 0;
 }
 
-/* Under the lock: the place in the table, or nsystems. */
+/* Call it under the lock. Returns the index in the table, or nsystems. */
 static size_t place_of(const char *name, size_t length) {
   size_t i = 0;
   while (i < nsystems && !is_named(systems[i]->name, name, length)) i++;
   return i;
 }
 
-/* file://HOST/PATH: no host, or this one. */
+/* file://HOST/PATH: the host must be empty or this machine. */
 static furrow_status local_rest(const char **rest, furrow_error *err) {
   static const char self[] = "localhost";
   const char *path = *rest;
@@ -136,7 +136,7 @@ furrow_status fw_path_to_write(const char **path, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- What functions of callers say ---------------------------------------------------------------------- */
+/* ---- Errors of callers' functions ----------------------------------------------------------------------- */
 
 void fw_callback_begin(furrow_error *said, const char *what) {
   (void)fw_fail(said, FURROW_E_IO, "the file system cannot %s", what);
@@ -168,7 +168,7 @@ static furrow_status fail_taken(const char *name, furrow_error *err) {
   return fw_fail(err, FURROW_E_EXISTS, "there is a file system named %s already", name);
 }
 
-/* Takes over the system, unless it fails. */
+/* Takes ownership of the system, unless it fails. */
 static furrow_status add_system(fw_file_system *system, furrow_error *err) {
   const size_t n = strlen(system->name);
   if (is_named("file", system->name, n) || is_named(memory_system.name, system->name, n))

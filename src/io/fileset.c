@@ -1,5 +1,5 @@
-/* io/fileset.c: a list of paths (files, directories, globs) becomes a list of files with their places in one run of
- * bytes. */
+/* io/fileset.c: turns a list of paths (files, directories, globs) into a list of files, with their offsets in one
+ * run of bytes. */
 #include "io/fileset.h"
 
 #include <fnmatch.h>
@@ -23,7 +23,7 @@ typedef struct file_list {
   size_t nfiles, capacity;
 } file_list;
 
-/* Appends a file with a copy of the path. */
+/* Appends a file; copies the path. */
 static furrow_status file_list_add(file_list *list, const char *path, fw_file_kind kind, uint64_t size,
                                    int64_t mtime_ns, furrow_error *err) {
   furrow_status status = FW_GROW(&list->files, &list->capacity, list->nfiles + 1, err);
@@ -45,7 +45,7 @@ static furrow_status fail(furrow_error *err, furrow_status status, const char *p
   return status;
 }
 
-/* A link that leads nowhere stands for data that is missing. */
+/* A link that leads nowhere is an error, because it stands for missing data. */
 static bool is_dangling(const char *path) {
   struct stat info;
   return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
@@ -86,23 +86,23 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* By bytes, whatever the locale: the order of rows must not depend on the machine. */
+/* Compares bytes, whatever the locale: the order of rows must not depend on the machine. */
 static void paths_sort(path_list *list) {
   if (list->npaths > 1) qsort(list->paths, list->npaths, sizeof *list->paths, compare_paths);
 }
 
 /* ---- directories ---- */
 
-/* .x and _x are met only by a pattern that begins with the same sign: one rule for directories (no pattern) and globs.
- */
+/* Names .x and _x match only a pattern that begins with the same character: one rule for directories (no pattern)
+ * and globs. */
 static bool is_wanted(void *user, const char *name) {
   const char *pattern = user;
   if ((name[0] == '.' || name[0] == '_') && (!pattern || pattern[0] != name[0])) return false;
   return !pattern || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
 }
 
-/* Appends prefix + name for the wanted names of the directory `prefix`, which is "" or ends in a slash. With a pattern,
- * a prefix that is not a directory has no names: globs meet files where they look for directories. */
+/* Appends prefix + name for the wanted names of the directory `prefix`, which is "" or ends in a slash. With a
+ * pattern, a prefix that is not a directory has no names: a glob may find files where it looks for directories. */
 static furrow_status list_names(path_list *list, const char *prefix, const char *pattern, furrow_error *err) {
   fw_dir_names names = {0};
   furrow_status status = fw_dir_names_read(&names, prefix[0] ? prefix : ".", is_wanted, (void *)pattern, err);
@@ -119,7 +119,7 @@ static bool is_glob(const char *path) {
   return strpbrk(path, "*?[") != NULL;
 }
 
-/* Length of the leading components of a pattern that are plain text, with the slash behind them. */
+/* The length of the leading components of a pattern that are plain text, including the slash after them. */
 static size_t plain_length(const char *pattern) {
   const char *sign = strpbrk(pattern, "*?[");
   if (!sign) return strlen(pattern);
@@ -127,8 +127,7 @@ static size_t plain_length(const char *pattern) {
   return (size_t)(sign - pattern);
 }
 
-/* Replaces each path by its continuations: plain text, then the names that match `component` ("": none is asked for).
- */
+/* Replaces each path by its continuations: the plain text, then the names that match `component` ("": no names). */
 static furrow_status extend_paths(path_list *list, const char *plain, size_t length, const char *component,
                                   furrow_error *err) {
   path_list longer = {0}, prefixes = {0};
@@ -147,7 +146,7 @@ static furrow_status extend_paths(path_list *list, const char *plain, size_t len
   return status;
 }
 
-/* The paths that a pattern may mean: those whose last components are plain text need not exist. */
+/* Returns the paths that a pattern may mean. A path whose last components are plain text need not exist. */
 static furrow_status expand_glob(path_list *list, const char *pattern, furrow_error *err) {
   furrow_status status = paths_add(list, "", 0, "", 0, err);
   while (*pattern && status == FURROW_OK) {
@@ -177,13 +176,13 @@ static furrow_status add_regular(file_list *list, const char *path, const struct
   if (status == FURROW_OK) status = fw_codec_detect(&kind, head, got, path, err);
   if (status != FURROW_OK) return status;
   if (info->st_size == 0 && got > 0)
-    kind = FW_FILE_PIPE; /* as in /proc: its size is not told, so it is read to its end */
+    kind = FW_FILE_PIPE; /* as in /proc: stat does not report its size, so it is read to its end */
   int64_t mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
   return file_list_add(list, path, kind, (uint64_t)info->st_size, mtime_ns, err);
 }
 
-/* Appends those of the paths that are regular files; *directories counts those that are directories. A path that
- * vanished does no harm; a link that leads nowhere is, for it stands for data that is missing. */
+/* Appends the regular files among the paths and counts the directories in *directories. A path that vanished is
+ * skipped; a link that leads nowhere is an error, because it stands for missing data. */
 static furrow_status add_files(file_list *list, const path_list *paths, size_t *directories, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < paths->npaths && status == FURROW_OK; i++) {
@@ -251,14 +250,14 @@ static furrow_status add_glob(file_list *list, const char *pattern, furrow_error
   return status;
 }
 
-/* A pattern may be longer than a path can be, so what stat says of it is not an error. */
+/* A pattern may be longer than any path can be, so an error of stat is not an error here. */
 static furrow_status find_absent(file_list *list, const char *path, furrow_error *err) {
   if (is_dangling(path)) return fail_dangling(err, path);
   return is_glob(path) ? add_glob(list, path, err) : fail_absent(err, path);
 }
 
-/* Appends a file, those of a directory or those of a glob, of this machine or of another file system; E_NOT_FOUND if
- * there are none. Errors name the path. */
+/* Appends a file, the files of a directory or the matches of a glob, from this machine or another file system.
+ * E_NOT_FOUND if there are none. Errors name the path. */
 static furrow_status find_files(file_list *list, const char *path, furrow_error *err) {
   struct stat info;
   if (!path[0]) return fail(err, FURROW_E_ARGUMENT, path, "an empty path");
@@ -279,7 +278,7 @@ static furrow_status find_files(file_list *list, const char *path, furrow_error 
 static furrow_status add_stdin(file_list *list, furrow_error *err) {
   for (size_t i = 0; i < list->nfiles; i++)
     if (strcmp(list->files[i].path, "-") == 0)
-      return fw_fail(err, FURROW_E_ARGUMENT, "standard input is named twice and can be read once");
+      return fw_fail(err, FURROW_E_ARGUMENT, "standard input is named twice but can be read only once");
   return file_list_add(list, "-", FW_FILE_PIPE, 0, 0, err);
 }
 
@@ -289,7 +288,7 @@ static furrow_status add_path(file_list *list, const char *path, furrow_error *e
   return find_files(list, path, err);
 }
 
-/* Lays the files end to end. Sizes are what the file system says, so their sum may overflow (sparse files). */
+/* Lays the files end to end. The file system reports their sizes, so the sum may overflow (sparse files). */
 static furrow_status place_files(file_list *list, uint64_t *total, furrow_error *err) {
   uint64_t sum = 0;
   for (size_t i = 0; i < list->nfiles; i++) {

@@ -1,4 +1,4 @@
-/* io/input.c: files to read, of this machine by pread, of others by their functions. */
+/* io/input.c: files to read: local files by pread, others by the functions of their file system. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@
 
 struct fw_input {
   char *path;
-  int fd; /* of a file of this machine; -1: none */
+  int fd; /* of a local file; -1: none */
   bool is_stdin;
-  bool may_wait;          /* a pipe, a terminal …: reading it may take until bytes are written */
-  fw_file_system *system; /* what else it is of */
-  const char *rest;       /* of the path: its name there */
+  bool may_wait;          /* a pipe, a terminal …: a read may wait until bytes are written */
+  fw_file_system *system; /* the file system, unless the file is local */
+  const char *rest;       /* points into the path: the name within the file system */
   void *file;
-  const unsigned char *bytes; /* all of them; NULL: they are read */
+  const unsigned char *bytes; /* the whole content in memory; NULL: it has to be read */
   size_t length;
 };
 
@@ -37,7 +37,7 @@ static furrow_status fail_open(const char *path, int errnum, const char *what, f
   return absent ? FURROW_E_NOT_FOUND : FURROW_E_IO;
 }
 
-/* What the file system says, as stat would. */
+/* Converts a furrow_file_info to a struct stat. */
 static furrow_status to_stat(const furrow_file_info *said, const char *path, struct stat *info, furrow_error *err) {
   if (said->length > INT64_MAX) {
     fw_fail(err, FURROW_E_RANGE, "the file system says that the file has %llu bytes", (unsigned long long)said->length);
@@ -101,7 +101,7 @@ bool fw_path_leads_out(const char *path, const char *folder) {
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
-/* What open(2) would do by itself, but so that a signal that comes to any thread ends it. */
+/* Waits for a writer as open(2) would, but so that a signal to any thread ends the wait. */
 static furrow_status wait_for_writer(fw_input *input, furrow_error *err) {
   struct stat info;
   if (fstat(input->fd, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return FURROW_OK;
@@ -116,9 +116,9 @@ static furrow_status open_local(fw_input *input, furrow_error *err) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
   do input->fd = open(input->rest, flags | O_NONBLOCK);
   while (input->fd < 0 && errno == EINTR);
-  if (input->fd < 0 && errno == EWOULDBLOCK) input->fd = open(input->rest, flags); /* another process has a lease */
+  if (input->fd < 0 && errno == EWOULDBLOCK) input->fd = open(input->rest, flags); /* another process holds a lease */
   if (input->fd < 0) return fail_open(input->path, errno, "cannot open", err);
-  posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: a pipe refuses it, and no harm is done */
+  posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* only advice: a pipe rejects it, which does no harm */
   return wait_for_writer(input, err);
 }
 
@@ -129,7 +129,7 @@ static furrow_status open_elsewhere(fw_input *input, furrow_error *err) {
   furrow_status status = calls->open(calls->user, input->rest, &input->file, &error);
   if (status != FURROW_OK) {
     fw_file_system_let_go(input->system);
-    input->system = NULL; /* nothing is open, so nothing is to be closed */
+    input->system = NULL; /* nothing is open, so nothing has to be closed */
   } else if (calls->memory) {
     const void *bytes = NULL;
     status = calls->memory(calls->user, input->file, &bytes, &input->length, &error);
@@ -270,7 +270,7 @@ furrow_status fw_input_read_at(const fw_input *input, void *buffer, size_t size,
   return FURROW_OK;
 }
 
-/* read(2) until there is something: the program that opened standard input may have left it non-blocking. */
+/* Reads until there is at least one byte: the program that opened standard input may have left it non-blocking. */
 static furrow_status read_some(const fw_input *input, void *buffer, size_t size, ssize_t *n, furrow_error *err) {
   bool waits = input->may_wait;
   do {
@@ -297,9 +297,9 @@ furrow_status fw_input_read_some(const fw_input *input, void *buffer, size_t siz
   return FURROW_OK;
 }
 
-/* ---- Files of JSON ---- */
+/* ---- JSON files ---- */
 
-enum { FILE_MAX = 16 << 20 }; /* bytes of a JSON file; real ones have a few thousand */
+enum { FILE_MAX = 16 << 20 }; /* limit of bytes of a JSON file; real ones have a few thousand */
 
 static furrow_status not_a_file(const char *path, const char *why, furrow_error *err) {
   fw_fail(err, FURROW_E_FORMAT, "%s", why);

@@ -1,4 +1,4 @@
-/* io/memory_files.c: files that are bytes of the caller's, at memory://path. Folders are what paths have in common. */
+/* io/memory_files.c: files in the caller's memory, at memory://path. Common prefixes of paths are their directories. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -8,14 +8,14 @@
 #include "io/file_system.h"
 
 struct fw_memory_entry {
-  char *path; /* without "memory://", no slash at either end, one between parts */
+  char *path; /* without "memory://", without slashes at the ends, with single slashes between components */
   const char *kind;
   const void *thing;
   size_t length;
   int64_t added_ns;
   void (*release)(void *user);
   void *user;
-  size_t holders; /* the table is one of them; under the lock */
+  size_t holders; /* references, the table's included; under the lock */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,7 +24,7 @@ static size_t nentries, capacity;
 
 /* ---- Paths ---------------------------------------------------------------------------------------------- */
 
-/* A copy with single slashes, and none at its ends. */
+/* Copies the path with single slashes and none at its ends. */
 static furrow_status tidy_path(char **tidy, const char *path, furrow_error *err) {
   FW_TRY(fw_strndup(tidy, path, strlen(path), err));
   char *to = *tidy;
@@ -40,15 +40,15 @@ static furrow_status tidy_path(char **tidy, const char *path, furrow_error *err)
   return FURROW_OK;
 }
 
-/* Whether `path` lies in the folder: what follows the folder and a slash, or NULL. */
+/* If `path` is in the folder, returns the part after the folder and a slash, else NULL. */
 static const char *within(const char *path, const char *folder) {
   const size_t n = strlen(folder);
   if (n == 0) return path;
   return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* Both under the lock. */
-static fw_memory_entry *find(const char *path) {
+/* Call both under the lock. */
+static fw_memory_entry *find_entry(const char *path) {
   for (size_t i = 0; i < nentries; i++)
     if (strcmp(entries[i]->path, path) == 0) return entries[i];
   return NULL;
@@ -61,7 +61,7 @@ static bool is_folder(const char *path) {
   return false;
 }
 
-/* ---- Things in memory ----------------------------------------------------------------------------------- */
+/* ---- Objects in memory ---------------------------------------------------------------------------------- */
 
 static furrow_status fail_path(furrow_error *err, furrow_status status, const char *path, const char *message) {
   fw_fail(err, status, "%s", message);
@@ -76,9 +76,10 @@ static furrow_status memory_path(const char *path, char **tidy, furrow_error *er
   return tidy_path(tidy, path + sizeof scheme - 1, err);
 }
 
-/* Under the lock. A name is one thing: neither a folder that has others in it nor within another thing. */
+/* Call it under the lock. A path is taken if it is an object, a directory of other objects, or inside another
+ * object. */
 static bool is_taken(const char *path) {
-  if (find(path) || is_folder(path)) return true;
+  if (find_entry(path) || is_folder(path)) return true;
   for (size_t i = 0; i < nentries; i++)
     if (within(path, entries[i]->path)) return true;
   return false;
@@ -152,7 +153,7 @@ furrow_status fw_memory_hold(const char *path, const char *kind, fw_memory_entry
   *entry = NULL;
   if (status != FURROW_OK) return status == FURROW_E_ARGUMENT ? FURROW_OK : status; /* not a path in memory */
   pthread_mutex_lock(&lock);
-  fw_memory_entry *found = find(tidy);
+  fw_memory_entry *found = find_entry(tidy);
   if (found && !same_kind(found->kind, kind)) found = NULL;
   if (found) found->holders++;
   pthread_mutex_unlock(&lock);
@@ -200,7 +201,7 @@ static furrow_status stat_memory(void *user, const char *path, furrow_file_info 
   FW_TRY(tidy_path(&tidy, path, err));
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&lock);
-  const fw_memory_entry *entry = find(tidy);
+  const fw_memory_entry *entry = find_entry(tidy);
   if (entry && entry->kind) {
     status = fail_kind(entry, err);
   } else if (entry) {
@@ -215,7 +216,7 @@ static furrow_status stat_memory(void *user, const char *path, furrow_file_info 
   return status;
 }
 
-/* Gives a folder once for each file in it: the reader of names drops what it knows. */
+/* Reports a directory once for each file in it; fw_dir_names_read drops the duplicates. */
 static furrow_status list_memory(void *user, const char *path, furrow_file_name found, void *listing,
                                  furrow_error *err) {
   (void)user;
@@ -241,7 +242,7 @@ static furrow_status open_memory(void *user, const char *path, void **file, furr
   char *tidy = NULL;
   FW_TRY(tidy_path(&tidy, path, err));
   pthread_mutex_lock(&lock);
-  fw_memory_entry *entry = find(tidy);
+  fw_memory_entry *entry = find_entry(tidy);
   furrow_status status = !entry ? fail_absent(err) : entry->kind ? fail_kind(entry, err) : FURROW_OK;
   if (status == FURROW_OK) entry->holders++;
   pthread_mutex_unlock(&lock);

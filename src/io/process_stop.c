@@ -1,4 +1,4 @@
-/* io/process_stop.c: a process that is to end: calls that would wait or go on for long end as well. */
+/* io/process_stop.c: stopping the process: calls that would wait or run for long return early. */
 #include "io/process_stop.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "furrow/io.h"
 
-enum { LOOK_MS = 50, WRITER_MS = 5 }; /* the signal may have come to another thread than the one that waits */
+enum { LOOK_MS = 50, WRITER_MS = 5 }; /* the signal may arrive in another thread than the waiting one */
 
 static atomic_bool stopped;
 
@@ -23,7 +23,7 @@ bool fw_is_stopped(void) {
 }
 
 furrow_status fw_check_stopped(furrow_error *err) {
-  return fw_is_stopped() ? fw_fail(err, FURROW_E_CANCELLED, "the process is to stop") : FURROW_OK;
+  return fw_is_stopped() ? fw_fail(err, FURROW_E_CANCELLED, "the process was asked to stop") : FURROW_OK;
 }
 
 furrow_status fw_wait_readable(int fd, furrow_error *err) {
@@ -33,16 +33,16 @@ furrow_status fw_wait_readable(int fd, furrow_error *err) {
     FW_TRY(fw_check_stopped(err));
     ready = poll(&wanted, 1, LOOK_MS);
   }
-  return FURROW_OK; /* also what poll cannot do: then reading says why */
+  return FURROW_OK; /* also if poll fails: the read then reports why */
 }
 
-/* tee copies the first byte, which stays; it says 0 where there is neither a byte nor a writer. */
+/* tee copies the first byte without consuming it; it returns 0 if there is neither a byte nor a writer. */
 static bool has_writer(int fd, int scratch) {
   return tee(fd, scratch, 1, SPLICE_F_NONBLOCK) != 0;
 }
 
 furrow_status fw_wait_for_writer(int fd, furrow_error *err) {
-  struct pollfd wanted = {.fd = fd, .events = POLLIN}; /* POLLHUP: a writer came, and has gone */
+  struct pollfd wanted = {.fd = fd, .events = POLLIN}; /* POLLHUP: a writer came and has gone */
   int scratch[2];
   if (pipe2(scratch, O_CLOEXEC) != 0) return fw_wait_readable(fd, err);
   furrow_status status = FURROW_OK;

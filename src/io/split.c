@@ -10,10 +10,10 @@
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
 
-#define SLACK 4096      /* first guess at how far the last line reaches beyond a piece */
-#define STEP (64 << 10) /* a stream is read beyond a piece in steps of this */
+#define SLACK 4096      /* first guess of how far the last line extends beyond a piece */
+#define STEP (64 << 10) /* a stream is read beyond a piece in steps of this size */
 
-/* A plain file that pieces are being read from: the one or two files around the cursor are open at a time. */
+/* A plain file that pieces are being read from. Only the one or two files around the cursor are open at a time. */
 typedef struct open_file {
   fw_input *input;
   size_t file;
@@ -23,14 +23,14 @@ typedef struct open_file {
 
 struct fw_split {
   const fw_fileset *set;
-  uint64_t begin, end; /* the part, in the run of all bytes */
+  uint64_t begin, end; /* the range of the part in the run of all bytes */
   size_t piece, max_line;
   bool in_records;
   fw_records records;
 
   /* the cursor */
   size_t file;
-  uint64_t position; /* in the file: raw start of the next piece */
+  uint64_t position; /* raw start of the next piece, in the file */
 
   /* the compressed file or pipe that is being read in order */
   fw_stream *stream;
@@ -39,10 +39,10 @@ struct fw_split {
   char *carry; /* text read beyond the last piece */
   size_t carried, carry_capacity;
 
-  pthread_mutex_t lock; /* of opened */
+  pthread_mutex_t lock; /* protects `opened` */
   open_file *opened;
   size_t nopened;
-  size_t newest; /* the last file of the set that was opened since the start */
+  size_t newest; /* the last file of the set that was opened since the rewind */
 };
 
 void fw_text_clear(fw_text *text) {
@@ -63,7 +63,7 @@ void fw_split_set_piece(fw_split *split, size_t piece) {
   split->piece = piece;
 }
 
-/* Where the piece ends that has the byte before `at`; a place between files stays. */
+/* Returns the end of the piece that contains the byte before `at`; a boundary between files stays. */
 static uint64_t piece_end(const fw_split *split, uint64_t at) {
   for (size_t i = 0; i < split->set->nfiles; i++) {
     const fw_file *file = &split->set->files[i];
@@ -107,8 +107,7 @@ furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t pa
     return status;
   }
   fw_split *s;
-  furrow_status status = FW_ALLOC_ZERO(&s, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&s, 1, err));
   uint64_t step = set->size / nparts + (set->size % nparts != 0);
   s->set = set;
   s->begin = step != 0 && part > set->size / step ? set->size : part * step;
@@ -149,7 +148,7 @@ uint64_t fw_split_size(const fw_split *split) {
 
 /* ---- Plain files: open while a piece of them is being read ---------------------------------------------- */
 
-/* A file, opened once for all threads that read it. */
+/* Opens a file once for all threads that read it. */
 static furrow_status hold_file(fw_split *split, size_t file, const fw_input **input, furrow_error *err) {
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&split->lock);
@@ -178,8 +177,8 @@ static furrow_status hold_file(fw_split *split, size_t file, const fw_input **in
   return status;
 }
 
-/* A file that nobody reads is closed, unless more of it is to come: pieces of a file that are read after its last one,
- * or after one of a later file, must not leave it open. */
+/* Closes a file that no thread reads, unless more of its pieces are to come. Pieces that are read after the last one
+ * of their file, or after one of a later file, must not leave it open. */
 static void release_file(fw_split *split, size_t file, bool last_piece) {
   pthread_mutex_lock(&split->lock);
   for (size_t i = 0; i < split->nopened; i++) {
@@ -202,8 +201,9 @@ static const char *find_line_end(const char *p, const char *end) {
   return cr ? cr : lf;
 }
 
-/* Where the first line after a cut at text[from] starts: behind the first line end at or after it, CR LF being one. 0
- * when the text ends before that is known; `whole` says that nothing follows the text. */
+/* Returns the start of the first line after a cut at text[from]: the byte after the first line end at or after the
+ * cut, where CR LF is one line end. 0 when the text ends before that is known; `whole` says that nothing follows the
+ * text. */
 static size_t first_line_after(const char *text, size_t length, size_t from, bool whole) {
   if (from >= length) return whole ? length : 0;
   const char *end = text + length;
@@ -216,7 +216,7 @@ static size_t first_line_after(const char *text, size_t length, size_t from, boo
   return (size_t)(p + 1 - text);
 }
 
-/* The same for records; `offset` is the place of bytes[0] in the file. */
+/* The same for records; `offset` is the offset of bytes[0] in the file. */
 static size_t first_record_after(const fw_records *r, const char *bytes, size_t length, uint64_t offset, size_t from,
                                  bool whole) {
   const size_t unknown = whole ? length : 0;
@@ -245,15 +245,14 @@ static size_t first_start_after(const fw_split *split, const char *bytes, size_t
                            : first_line_after(bytes, length, from, whole);
 }
 
-/* Room for `size` bytes of text and what goes before and behind it. */
+/* Reserves `size` bytes of text, and the padding before and after it. */
 static furrow_status reserve_text(fw_text *text, size_t size, furrow_error *err) {
   if (text->capacity >= size) return FURROW_OK;
   void *memory = text->memory ? text->memory - FW_TEXT_PAD : NULL;
   const bool fresh = memory == NULL;
   size_t bytes;
   if (!fw_size_add(size, 2 * FW_TEXT_PAD + 1, &bytes)) return fw_fail_memory(err, size);
-  furrow_status status = fw_realloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&memory, bytes, 1, err));
   if (fresh) memset(memory, 0, FW_TEXT_PAD);
   text->memory = (char *)memory + FW_TEXT_PAD;
   text->capacity = size;
@@ -292,7 +291,7 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
   const size_t raw = (size_t)(text->end - begin);
   size_t have = 0;
   size_t want = raw + SLACK;
-  size_t first = begin == 0 ? 0 : SIZE_MAX; /* start of the first line */
+  size_t first = begin == 0 ? 0 : SIZE_MAX; /* offset of the first line */
   for (;;) {
     bool whole = want >= file->size - begin;
     if (whole) want = (size_t)(file->size - begin);
@@ -309,7 +308,7 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
     have = want;
     if (first == SIZE_MAX) {
       first = first_start_after(split, text->memory, have, begin, 0, whole);
-      if (first == 0 || first > raw) { /* no line starts in this range: it lies inside one of an earlier piece */
+      if (first == 0 || first > raw) { /* no line starts in this range: it is inside a line of an earlier piece */
         set_lines(split, text, 0, 0, false);
         return FURROW_OK;
       }
@@ -326,7 +325,7 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
 }
 
 furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) {
-  if (text->in_order) return FURROW_OK; /* claimed and read in one step */
+  if (text->in_order) return FURROW_OK; /* was read when it was claimed */
   const fw_input *input = NULL;
   furrow_status status = hold_file(split, text->file, &input, err);
   if (status != FURROW_OK) return status;
@@ -336,7 +335,7 @@ furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) {
   return status;
 }
 
-/* Adds up to `size` bytes of the stream to the text in memory. */
+/* Appends up to `size` bytes of the stream to the text in memory. */
 static furrow_status read_on(fw_split *split, fw_text *text, size_t *have, size_t size, furrow_error *err) {
   furrow_status status = reserve_text(text, *have + size, err);
   if (status != FURROW_OK) return status;
@@ -349,15 +348,14 @@ static furrow_status read_on(fw_split *split, fw_text *text, size_t *have, size_
 }
 
 static furrow_status keep_carry(fw_split *split, const char *bytes, size_t count, furrow_error *err) {
-  furrow_status status = FW_GROW(&split->carry, &split->carry_capacity, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&split->carry, &split->carry_capacity, count, err));
   if (count) memcpy(split->carry, bytes, count);
   split->carried = count;
   return FURROW_OK;
 }
 
-/* Reads until the text in memory has whole records, of `split->piece` bytes if there are as many; *last is where they
- * end. */
+/* Reads until the text in memory has whole records of at least `split->piece` bytes, or the stream ends; *last is
+ * their end. */
 static furrow_status read_whole_records(fw_split *split, fw_text *text, size_t *have, size_t *last, furrow_error *err) {
   size_t want = split->piece;
   *last = 0;
@@ -373,9 +371,9 @@ static furrow_status read_whole_records(fw_split *split, fw_text *text, size_t *
   }
 }
 
-/* Reads until the text in memory has the lines or records that begin in the raw piece of its first byte. */
+/* Reads until the text in memory has all lines or records that begin in the raw piece of its first byte. */
 static furrow_status read_raw_piece(fw_split *split, fw_text *text, size_t *have, size_t *last, furrow_error *err) {
-  /* from the text's start to the end of the raw piece that holds the byte before it */
+  /* from the start of the text to the end of the raw piece that holds the byte before it */
   size_t cut = split->piece;
   if (split->position > 0) cut -= 1 + (size_t)((split->position - 1) % split->piece);
   *last = 0;
@@ -391,7 +389,7 @@ static furrow_status read_raw_piece(fw_split *split, fw_text *text, size_t *have
   return FURROW_OK;
 }
 
-/* Reads the next piece of the stream: the pieces end where those of a plain file would. FURROW_END at its end. */
+/* Reads the next piece of the stream. Pieces end where the pieces of a plain file would. FURROW_END at its end. */
 static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error *err) {
   text->file = split->file;
   text->offset = split->position;
@@ -414,7 +412,7 @@ static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error 
   return FURROW_OK;
 }
 
-/* The part's share [*begin, *end) of a file, in the file's own bytes. Empty ranges are told by false. */
+/* Computes the part's share [*begin, *end) of a file, in offsets of the file. Returns false if it is empty. */
 static bool share_of_file(const fw_split *split, const fw_file *file, uint64_t *begin, uint64_t *end) {
   if (in_order(split, file)) {
     *begin = 0;
@@ -476,11 +474,11 @@ furrow_status fw_split_rewind(fw_split *split, furrow_error *err) {
   drop_stream(split);
   split->file = 0;
   split->position = 0;
-  split->newest = 0; /* nobody reads now */
+  split->newest = 0; /* no thread reads now */
   return FURROW_OK;
 }
 
-/* At least STEP bytes, and on from there until there is a line end among them, `size` at most. */
+/* Reads at least STEP bytes, then more until they contain a line end, at most `size`. */
 static furrow_status read_head(fw_stream *stream, char *head, size_t size, size_t *got, bool *whole,
                                furrow_error *err) {
   size_t n = 0;
@@ -488,8 +486,7 @@ static furrow_status read_head(fw_stream *stream, char *head, size_t size, size_
   while (!*whole && n < size && (n == 0 || !find_line_end(head, head + n))) {
     const size_t step = size - n < STEP ? size - n : STEP;
     size_t more;
-    furrow_status status = fw_stream_read(stream, head + n, step, &more, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(fw_stream_read(stream, head + n, step, &more, err));
     n += more;
     *whole = more < step;
   }
@@ -501,7 +498,7 @@ furrow_status fw_split_head(fw_split *split, char *head, size_t size, size_t *go
                             furrow_error *err) {
   for (size_t i = 0; i < split->set->nfiles; i++) {
     const fw_file *file = &split->set->files[i];
-    if (file->kind == FW_FILE_PIPE && i > 0) break; /* what a pipe gives can be kept only if it is read first */
+    if (file->kind == FW_FILE_PIPE && i > 0) break; /* the bytes of a pipe can be kept only if the pipe is read first */
     fw_stream *stream;
     furrow_status status = fw_stream_open(&stream, file, err);
     if (status != FURROW_OK) return status;

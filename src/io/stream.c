@@ -1,4 +1,4 @@
-/* io/stream.c: the bytes of a file in order, through a decoder. */
+/* io/stream.c: reads the bytes of a file in order, through a decoder. */
 #include "io/stream.h"
 
 #include <string.h>
@@ -11,26 +11,26 @@ struct fw_stream {
   char *path;
   const fw_decoder *decoder;
   void *state;
-  uint64_t given;     /* bytes of text so far */
-  furrow_error error; /* of the read that failed; later reads fail alike */
+  uint64_t given;     /* bytes of text returned so far */
+  furrow_error error; /* of the read that failed; later reads report it again */
 };
 
 /* ---- compressions ---- */
 
 typedef struct codec {
   const char *name;
-  const fw_decoder *decoder; /* NULL: told, not read */
+  const fw_decoder *decoder; /* NULL: recognised, but not supported */
   fw_file_kind kind;
-  size_t offset, length; /* of the bytes that give it away */
+  size_t offset, length; /* of the bytes that identify it */
   const char *magic;
 } codec;
 
 static const codec codecs[] = {
     {"gzip", &fw_decoder_gzip, FW_FILE_GZIP, 0, 2, "\x1f\x8b"},
     {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 0, 4, "\x28\xb5\x2f\xfd"},
-    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 1, 3, "\x2a\x4d\x18"},   /* 5? 2a 4d 18: a skippable frame comes first */
+    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 1, 3, "\x2a\x4d\x18"},   /* 5? 2a 4d 18: begins with a skippable frame */
     {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "1AY&SY"},                   /* BZh and a digit, then a block */
-    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end */
+    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end of an empty stream */
     {"xz", NULL, FW_FILE_PLAIN, 0, 6, "\xfd\x37zXZ\0"},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\3\4"},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\5\6"},
@@ -63,8 +63,8 @@ furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, siz
 
 /* ---- the file's own bytes ---- */
 
-/* One piece from the file; 0 bytes: it has ended, and is not asked again (a terminal would go on). */
-static furrow_status take(fw_source *source, void *buffer, size_t size, size_t *got, furrow_error *err) {
+/* Reads once from the file. 0 bytes mean that it has ended; it is then not read again (a terminal would continue). */
+static furrow_status read_source(fw_source *source, void *buffer, size_t size, size_t *got, furrow_error *err) {
   *got = 0;
   if (source->ended) return FURROW_OK;
   FW_TRY(fw_input_read_some(source->input, buffer, size, source->taken, got, err));
@@ -81,8 +81,7 @@ furrow_status fw_source_fill(fw_source *source, size_t wanted, furrow_error *err
   source->filled = unused;
   while (source->filled < wanted && !source->ended) {
     size_t got = 0;
-    furrow_status status = take(source, source->buffer + source->filled, FW_SOURCE_BUFFER - source->filled, &got, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(read_source(source, source->buffer + source->filled, FW_SOURCE_BUFFER - source->filled, &got, err));
     source->filled += got;
   }
   return FURROW_OK;
@@ -94,7 +93,7 @@ furrow_status fw_source_fail(const fw_source *source, const char *name, const ch
                  why ? ": " : "", why ? why : "", (unsigned long long)fw_source_offset(source));
 }
 
-/* ---- plain text: what was looked at first, then straight into the caller's buffer ---- */
+/* ---- plain text: first the bytes that were inspected, then directly into the caller's buffer ---- */
 
 static furrow_status create_plain(void **state, furrow_error *err) {
   (void)err;
@@ -110,8 +109,7 @@ static furrow_status read_plain(void *state, fw_source *source, void *buffer, si
   source->used += n;
   *got = n;
   while (*got < size && !source->ended) {
-    furrow_status status = take(source, (char *)buffer + *got, size - *got, &n, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(read_source(source, (char *)buffer + *got, size - *got, &n, err));
     *got += n;
   }
   return FURROW_OK;
@@ -125,16 +123,15 @@ static const fw_decoder decoder_plain = {create_plain, read_plain, free_plain};
 
 /* ---- streams ---- */
 
-/* A pipe is told by the bytes that come out of it. */
+/* The kind of a pipe is detected from the first bytes that come out of it. */
 static furrow_status find_kind(fw_stream *stream, fw_file_kind *kind, furrow_error *err) {
   if (*kind != FW_FILE_PIPE) return FURROW_OK;
   fw_source *source = &stream->source;
-  furrow_status status = fw_source_fill(source, FW_CODEC_HEAD, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_source_fill(source, FW_CODEC_HEAD, err));
   return fw_codec_detect(kind, source->buffer, fw_source_unused(source), source->path, err);
 }
 
-static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error *err) {
+static furrow_status start_stream(fw_stream *stream, const fw_file *file, furrow_error *err) {
   fw_file_kind kind = file->kind;
   furrow_status status = fw_strndup(&stream->path, file->path, strlen(file->path), err);
   if (status != FURROW_OK) return status;
@@ -157,7 +154,7 @@ furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_err
   fw_stream *opened;
   furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  status = start(opened, file, err);
+  status = start_stream(opened, file, err);
   if (status == FURROW_OK)
     *stream = opened;
   else

@@ -8,8 +8,8 @@
 
 typedef struct gzip_state {
   z_stream z;
-  bool inside; /* of a member */
-  bool begun;  /* the first one */
+  bool inside; /* inside a member */
+  bool begun;  /* the first member has begun */
 } gzip_state;
 
 static voidpf take_memory(voidpf opaque, uInt count, uInt size) {
@@ -25,11 +25,10 @@ static void give_memory(voidpf opaque, voidpf memory) {
 
 static furrow_status create(void **state, furrow_error *err) {
   gzip_state *gzip;
-  furrow_status status = FW_ALLOC_ZERO(&gzip, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&gzip, 1, err));
   gzip->z.zalloc = take_memory;
   gzip->z.zfree = give_memory;
-  /* 16 + 15: the gzip wrapping alone, any window; headers and checksums are zlib's to check */
+  /* 16 + 15: gzip headers only, any window; zlib checks headers and checksums */
   int code = inflateInit2(&gzip->z, 16 + MAX_WBITS);
   if (code != Z_OK) {
     fw_free(gzip);
@@ -48,8 +47,7 @@ static void free_state(void *state) {
 
 /* Enters the next member; *more is false when the file ends here. */
 static furrow_status next_member(gzip_state *gzip, fw_source *source, bool *more, furrow_error *err) {
-  furrow_status status = fw_source_fill(source, 2, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_source_fill(source, 2, err));
   const unsigned char *next = source->buffer + source->used;
   size_t n = fw_source_unused(source);
   *more = n > 0 || !gzip->begun;
@@ -61,7 +59,7 @@ static furrow_status next_member(gzip_state *gzip, fw_source *source, bool *more
   return FURROW_OK;
 }
 
-/* One call of inflate; *produced counts its output. */
+/* Calls inflate once; *produced is the size of its output. */
 static furrow_status inflate_some(gzip_state *gzip, fw_source *source, void *out, size_t avail, size_t *produced,
                                   furrow_error *err) {
   z_stream *z = &gzip->z;
@@ -74,7 +72,7 @@ static furrow_status inflate_some(gzip_state *gzip, fw_source *source, void *out
   source->used = source->filled - z->avail_in;
   *produced = offered - z->avail_out;
   if (code == Z_STREAM_END) gzip->inside = false;
-  /* no progress is possible (Z_BUF_ERROR) once the file ends inside a member: the caller sees to that */
+  /* Z_BUF_ERROR: no progress is possible if the file ends inside a member; the caller reports that */
   if (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR) return FURROW_OK;
   if (code == Z_MEM_ERROR) return fw_fail_memory(err, (size_t)1 << MAX_WBITS);
   return fw_source_fail(source, "gzip", "is damaged", z->msg, err);
@@ -97,7 +95,7 @@ static furrow_status read_gzip(void *state, fw_source *source, void *buffer, siz
     status = inflate_some(gzip, source, (char *)buffer + *got, size - *got, &produced, err);
     *got += produced;
     if (status != FURROW_OK) return status;
-    /* zlib may hold output back when the buffer was full, so the end of the file alone does not decide */
+    /* zlib may hold back output when the buffer was full, so the end of the file alone is not decisive */
     if (dry && produced == 0 && gzip->inside) return fw_source_fail(source, "gzip", "is cut short", NULL, err);
   }
   return FURROW_OK;

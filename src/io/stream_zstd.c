@@ -1,4 +1,4 @@
-/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame, skippable ones skipped. */
+/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame; skippable frames are skipped. */
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -8,17 +8,16 @@
 
 typedef struct zstd_state {
   ZSTD_DStream *stream;
-  bool inside;            /* of a frame */
-  bool begun;             /* the first one */
-  uint64_t told, decoded; /* bytes of this frame: as its header says, and so far */
+  bool inside;                    /* inside a frame */
+  bool begun;                     /* the first frame has begun */
+  uint64_t content_size, decoded; /* size of this frame: according to its header, and decoded so far */
 } zstd_state;
 
-enum { HEADER_MOST = 18 }; /* bytes of a frame's header */
+enum { HEADER_MOST = 18 }; /* largest size of a frame header */
 
 static furrow_status create(void **state, furrow_error *err) {
   zstd_state *zstd;
-  furrow_status status = FW_ALLOC_ZERO(&zstd, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&zstd, 1, err));
   zstd->stream = ZSTD_createDStream();
   if (!zstd->stream) {
     fw_free(zstd);
@@ -38,7 +37,8 @@ static furrow_status fail_zstd(const zstd_state *zstd, const fw_source *source, 
   switch (ZSTD_getErrorCode(code)) {
   case ZSTD_error_memory_allocation: return fw_fail_memory(err, ZSTD_DStreamInSize());
   case ZSTD_error_frameParameter_windowTooLarge:
-    /* a frame may ask for 2 GiB and more: 128 MiB is the most that the zstd command takes without being told, too */
+    /* a frame may need 2 GiB of memory or more; 128 MiB is also the limit of the zstd command without further
+     * options */
     return fw_fail(err, FURROW_E_UNSUPPORTED,
                    "zstd data needs a window over 128 MiB (compressed with --long=28 or more)");
   case ZSTD_error_dictionary_wrong: return fw_fail(err, FURROW_E_UNSUPPORTED, "zstd data needs a dictionary");
@@ -60,7 +60,7 @@ static furrow_status read_zstd(void *state, fw_source *source, void *buffer, siz
     if (!zstd->inside) {
       status = fw_source_fill(source, HEADER_MOST, err);
       if (status != FURROW_OK) return status;
-      zstd->told = ZSTD_getFrameContentSize(source->buffer + source->used, fw_source_unused(source));
+      zstd->content_size = ZSTD_getFrameContentSize(source->buffer + source->used, fw_source_unused(source));
       zstd->decoded = 0;
     }
     size_t before = out.pos;
@@ -72,8 +72,8 @@ static furrow_status read_zstd(void *state, fw_source *source, void *buffer, siz
     zstd->inside = code != 0;
     zstd->begun = true;
     zstd->decoded += out.pos - before;
-    /* zstd itself compares them only where the frame is decoded in one call */
-    if (code == 0 && zstd->told < ZSTD_CONTENTSIZE_ERROR && zstd->decoded != zstd->told)
+    /* zstd itself compares the sizes only if the frame is decoded in one call */
+    if (code == 0 && zstd->content_size < ZSTD_CONTENTSIZE_ERROR && zstd->decoded != zstd->content_size)
       return fw_source_fail(source, "zstd", "is damaged", "a frame of another size than its header says", err);
     if (dry && out.pos == before) return fw_source_fail(source, "zstd", "is cut short", NULL, err);
   }

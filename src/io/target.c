@@ -1,4 +1,4 @@
-/* io/target.c: links followed, a directory held open, a temporary name that nobody else has. */
+/* io/target.c: follows links, holds the directory open, and picks a temporary name that no other process has. */
 #include "io/target.h"
 
 #include <errno.h>
@@ -18,10 +18,9 @@
 #define MAX_LINKS 40
 #define SUFFIX ".furrow-"
 #define SUFFIX_RANDOM 6
-#define SUFFIX_CHECK 3 /* of them */
-#define NAME_KEPT                                                                                     \
-  (FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM) /* bytes of a name in a temporary one \
-                                                                 */
+#define SUFFIX_CHECK 3 /* of them, check letters */
+/* The bytes of a name that its temporary name keeps. */
+#define NAME_KEPT (FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM)
 
 furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what) {
   furrow_status status = errnum == ENOENT || errnum == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
@@ -36,7 +35,7 @@ furrow_status fw_target_fail(const fw_target *target, furrow_error *err, furrow_
   return status;
 }
 
-/* ---- where it goes ---- */
+/* ---- the final path ---- */
 
 /* The last component of a path. */
 static char *base_name(char *path) {
@@ -44,7 +43,7 @@ static char *base_name(char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* Replaces *path by what the link there says: the link's text, beside the link unless it is absolute. */
+/* Replaces *path by the target of the link there. A relative target is relative to the directory of the link. */
 static furrow_status follow_link(char **path, const char *link, size_t length, furrow_error *err) {
   size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path);
   char *followed;
@@ -57,8 +56,8 @@ static furrow_status follow_link(char **path, const char *link, size_t length, f
   return FURROW_OK;
 }
 
-/* Whether a link stands where everybody can put one, and neither this user nor the owner of the folder did: the kernel
- * does not follow it either, where fs.protected_symlinks is set. */
+/* Whether a link is in a directory that everybody can write to, and belongs neither to this user nor to the owner of
+ * the directory. The kernel does not follow such links either if fs.protected_symlinks is set. */
 static bool is_planted(const char *path) {
   struct stat link, folder;
   char parent[PATH_MAX];
@@ -72,13 +71,13 @@ static bool is_planted(const char *path) {
   return shared && link.st_uid != geteuid() && link.st_uid != folder.st_uid;
 }
 
-/* realpath would do for what exists; this also finds what a link promises. */
+/* realpath works only for existing paths; this also follows a link to a path that does not exist yet. */
 static furrow_status follow_links(fw_target *target, furrow_error *err) {
   char link[PATH_MAX];
   furrow_status status = fw_strndup(&target->resolved, target->path, strlen(target->path), err);
   for (int i = 0; status == FURROW_OK; i++) {
     ssize_t n = readlink(target->resolved, link, sizeof link);
-    if (n < 0) break; /* no link: the thing itself, or nothing */
+    if (n < 0) break; /* not a link: the file itself, or nothing */
     if (is_planted(target->resolved)) return fw_target_fail_errno(target, err, EACCES, "a link that another user made");
     if (i == MAX_LINKS) return fw_target_fail_errno(target, err, ELOOP, "cannot create");
     if ((size_t)n == sizeof link) return fw_target_fail_errno(target, err, ENAMETOOLONG, "cannot create");
@@ -129,7 +128,8 @@ static uint64_t random_bits(const fw_target *target, unsigned attempt) {
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/* The last letters of a name follow from all before them: no other file has such a name by chance. */
+/* The last letters of a temporary name are a checksum of the letters before them, so no other file has such a name
+ * by chance. */
 static void fill_check(char *name, size_t length) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (size_t i = 0; i < length - SUFFIX_CHECK; i++) hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
@@ -137,7 +137,7 @@ static void fill_check(char *name, size_t length) {
     name[i] = letters[hash % (sizeof letters - 1)];
 }
 
-/* A name that would get too long keeps its start. */
+/* A name that would become too long is truncated. */
 static void make_temporary(char temporary[FW_TARGET_MAX_NAME + 1], const char *name, uint64_t bits) {
   char random[SUFFIX_RANDOM + 1] = "";
   for (int i = 0; i < SUFFIX_RANDOM; i++, bits /= sizeof letters - 1) random[i] = letters[bits % (sizeof letters - 1)];

@@ -1,4 +1,4 @@
-/* io/temporary.c: temporaries that are locked while their process lives, and removed when it is gone. */
+/* io/temporary.c: temporary files that are locked while their process lives, and removed when it is gone. */
 #include "io/temporary.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ static bool is_current(int directory, const char *name, int fd) {
          is_same(&named, &opened);
 }
 
-/* Whether the name of a file that this process has just made is gone, or has become another's. */
+/* Whether the name of a file that this process has just made was removed, or belongs to another process now. */
 static bool is_taken(int directory, const char *name, int fd) {
   struct stat named, opened;
   if (fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
@@ -41,13 +41,13 @@ static bool is_taken(int directory, const char *name, int fd) {
 }
 
 bool fw_temporary_claim(int directory, const char *name, int fd) {
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* else there are no locks here */
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* otherwise the file system has no locks */
   return !is_taken(directory, name, fd);
 }
 
 /* ---- Trees ---------------------------------------------------------------------------------------------- */
 
-/* As the kernel lists it: opendir allocates, which a signal handler must not. */
+/* The kernel's own record: opendir allocates memory, which a signal handler must not do. */
 typedef struct kernel_entry {
   uint64_t inode;
   int64_t offset;
@@ -87,14 +87,15 @@ int fw_tree_remove(int parent, const char *name) {
   return remove_at(parent, name, 0);
 }
 
-/* ---- Notes, for a process that is to end at once -------------------------------------------------------- */
+/* ---- Notes, for a process that has to end at once -------------------------------------------------------- */
 
-/* A signal handler reads them while other threads write. More temporaries than places are left to the next process. */
+/* A signal handler reads the notes while other threads write them. If all places are taken, the next process removes
+ * the temporary file. */
 enum { NOTES = 64, FREE = 0, BEING_WRITTEN, ANNOUNCED, NOTED };
 
 static struct {
   atomic_int state;
-  pid_t owner; /* not a child that was forked since */
+  pid_t owner; /* not a child that was forked since then */
   pthread_t thread;
   int directory;
   char name[FW_TARGET_MAX_NAME + 1];
@@ -127,7 +128,7 @@ int fw_temporary_note(int directory, const char *name) {
 
 int fw_temporary_announce(int directory, const char *name) {
   const int place = write_note(directory, name, ANNOUNCED);
-  if (atomic_load(&ending) == getpid()) pause_ms(1000); /* its end comes first */
+  if (atomic_load(&ending) == getpid()) pause_ms(1000); /* wait for the process to end */
   return place;
 }
 
@@ -139,7 +140,7 @@ void fw_temporary_forget(int place) {
   if (place >= 0) atomic_store(&notes[place].state, FREE);
 }
 
-/* Waits for another thread that is about to make it. */
+/* Waits for another thread that is about to make the file. */
 static void wait_until_made(int place) {
   for (int tries = 0; tries < 100 && atomic_load(&notes[place].state) == ANNOUNCED; tries++) {
     if (pthread_equal(notes[place].thread, pthread_self())) return;
@@ -156,15 +157,15 @@ void furrow_process_clean_up(void) {
   atomic_store(&ending, getpid());
   for (int i = 0; i < NOTES; i++) {
     if (is_to_remove(i)) wait_until_made(i);
-    for (int tries = 0; tries < 100 && is_to_remove(i); tries++) /* other threads may still write into it */
+    for (int tries = 0; tries < 100 && is_to_remove(i); tries++) /* other threads may still write into the directory */
       if (fw_tree_remove(notes[i].directory, notes[i].name) != ENOTEMPTY) break;
   }
   errno = before;
 }
 
-/* ---- What killed processes left ------------------------------------------------------------------------- */
+/* ---- Leftovers of killed processes ---------------------------------------------------------------------- */
 
-/* File systems of one machine, whose locks tell of every process that can write there. */
+/* File systems of a single machine, where a lock is visible to every process that can write. */
 static bool has_local_locks(int directory) {
   static const uint32_t local[] = {
       0xef53 /* ext2-4 */,      0x58465342 /* xfs */,  0x9123683e /* btrfs */, 0x01021994 /* tmpfs */,
@@ -176,7 +177,7 @@ static bool has_local_locks(int directory) {
   return false;
 }
 
-/* The directories that were looked at last. */
+/* Remembers the directories that were inspected last. */
 static bool is_first_look(int directory) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct {
@@ -189,7 +190,7 @@ static bool is_first_look(int directory) {
   if (fstat(directory, &info) != 0) return false;
   bool first = true;
   pthread_mutex_lock(&lock);
-  if (owner != getpid()) memset(seen, 0, sizeof seen); /* a child that was forked */
+  if (owner != getpid()) memset(seen, 0, sizeof seen); /* this is a forked child */
   owner = getpid();
   for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
     if (seen[i].device == info.st_dev && seen[i].inode == info.st_ino) first = false;
@@ -202,8 +203,8 @@ static bool is_first_look(int directory) {
   return first;
 }
 
-/* Whether nobody is exchanging the directory that a temporary is made for: for a moment, the temporary name is then
- * that of what was there before. The process that does so has locked the new one. */
+/* Whether no process is exchanging the directory that a temporary name was picked for: during an exchange the old
+ * directory has the temporary name. The process that does so holds a lock on the new directory. */
 static bool is_settled(int directory, const char *temporary) {
   char name[FW_TARGET_MAX_NAME + 1];
   if (!fw_target_of_temporary(name, temporary)) return false;
@@ -222,7 +223,7 @@ static bool may_be_left(int directory, const char *name, bool *is_directory) {
   return (S_ISREG(info.st_mode) || *is_directory) && info.st_uid == geteuid();
 }
 
-/* Two that do so at the same time: one gets the lock, and the other finds the name gone. */
+/* If two processes do this at the same time, one gets the lock and the other finds that the name is gone. */
 static void remove_left(int directory, const char *name) {
   bool is_directory = false;
   if (!may_be_left(directory, name, &is_directory)) return;

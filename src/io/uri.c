@@ -1,4 +1,4 @@
-/* io/uri.c: a URI taken apart: "#" first, then "?", then ";", so that an argument's value may hold ";". */
+/* io/uri.c: splits a URI at "#", then "?", then ";", so that an argument's value may contain ";". */
 #include "io/uri.h"
 
 #include <stdbool.h>
@@ -12,8 +12,9 @@ typedef struct span {
   size_t length;
 } span;
 
-/* Takes the text before the first `separator` off *rest; without one, all of it, and false. */
-static bool cut(span *rest, char separator, span *before) {
+/* Moves the text before the first `separator` from *rest to *before; without a separator, moves all of it and
+ * returns false. */
+static bool cut_at(span *rest, char separator, span *before) {
   const char *at = memchr(rest->text, separator, rest->length);
   *before = *rest;
   if (!at) {
@@ -47,7 +48,7 @@ static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
   span rest = list, path;
   bool more = true;
   while (more) {
-    more = cut(&rest, ';', &path);
+    more = cut_at(&rest, ';', &path);
     if (path.length == 0) return fail(err, list, list.length ? "an empty path in the list" : "no path");
     status = fw_strndup(&uri->paths[uri->npaths], path.text, path.length, err);
     if (status != FURROW_OK) return status;
@@ -59,11 +60,10 @@ static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
 static furrow_status parse_arg(fw_uri_arg *arg, span text, furrow_error *err) {
   span value = text, key;
   if (text.length == 0) return fail(err, text, "an empty argument");
-  if (!cut(&value, '=', &key)) return fail(err, text, "an argument without =");
+  if (!cut_at(&value, '=', &key)) return fail(err, text, "an argument without =");
   if (key.length == 0) return fail(err, text, "an argument without a key");
   if (value.length == 0) return fail(err, text, "an argument without a value");
-  furrow_status status = fw_strndup(&arg->key, key.text, key.length, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_strndup(&arg->key, key.text, key.length, err));
   return fw_strndup(&arg->value, value.text, value.length, err);
 }
 
@@ -73,8 +73,8 @@ static furrow_status parse_args(fw_uri *uri, span list, furrow_error *err) {
   span rest = list, text;
   bool more = true;
   while (more) {
-    more = cut(&rest, '&', &text);
-    /* counted first: half an argument is freed with the rest */
+    more = cut_at(&rest, '&', &text);
+    /* counted before it is parsed, so that a partial argument is freed with the others */
     status = parse_arg(&uri->args[uri->nargs++], text, err);
     if (status != FURROW_OK) return status;
   }
@@ -83,8 +83,8 @@ static furrow_status parse_args(fw_uri *uri, span list, furrow_error *err) {
 
 static furrow_status parse(fw_uri *uri, span text, furrow_error *err) {
   span cachefile = text, arguments, paths;
-  bool has_cachefile = cut(&cachefile, '#', &arguments);
-  bool has_arguments = cut(&arguments, '?', &paths);
+  bool has_cachefile = cut_at(&cachefile, '#', &arguments);
+  bool has_arguments = cut_at(&arguments, '?', &paths);
   if (contains(cachefile, '#')) return fail(err, text, "more than one #");
   if (contains(arguments, '?')) return fail(err, text, "more than one ?");
   furrow_status status = parse_paths(uri, paths, err);
@@ -155,7 +155,7 @@ furrow_status fw_uri_copy(fw_uri *copy, const fw_uri *uri, furrow_error *err) {
   return status;
 }
 
-/* The value of a hexadecimal digit; -1: it is not one. */
+/* Returns the value of a hexadecimal digit, or -1. */
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char small = (char)(c | 0x20);

@@ -5,7 +5,7 @@
 
 #include "furrow/version.h"
 
-/* ---- What each level has -------------------------------------------------------------------------------- */
+/* ---- The kernels of each level -------------------------------------------------------------------------- */
 
 static void fill_generic(fw_kernels *k) {
   fw_tokenizer_fill_generic(&k->tokenizer);

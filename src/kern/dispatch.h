@@ -1,9 +1,9 @@
-/* kern/dispatch.h: which kernels run.
+/* kern/dispatch.h: selects the kernels that run.
  *
- * Each topic has a table of functions (fw_gemm, fw_scan …). All tables are filled once in a process: with plain C, then
- * each level of instructions up to that of the process overwrites the functions that it does better:
- * fw_<topic>_fill_<isa> in <topic>_<isa>.c. fw_isa_choose names the level: the best of the processor, or what
- * FURROW_ISA says. A new topic is a member here, and its fills and its accessor in dispatch.c. */
+ * Each topic has a table of functions (fw_gemm, fw_scan …). All tables are filled once per process: first with plain
+ * C, then each instruction set level up to the process's level overwrites the functions that it does better:
+ * fw_<topic>_fill_<isa> in <topic>_<isa>.c. fw_isa_choose returns the level: the best of the processor, or the one
+ * that FURROW_ISA names. A new topic needs a member here, and its fill functions and its accessor in dispatch.c. */
 #ifndef FW_KERN_DISPATCH_H
 #define FW_KERN_DISPATCH_H
 
@@ -33,8 +33,8 @@ typedef struct fw_kernels {
   fw_steps steps_f32, steps_f64;
 } fw_kernels;
 
-/* The kernels of one level, which must be available, for tests. Others call fw_gemm_table, fw_scan_table …, which any
- * thread may do at any time. */
+/* Returns the kernels of one level, which must be available, for tests. Other code calls fw_gemm_table,
+ * fw_scan_table …, which any thread may do at any time. */
 fw_kernels fw_kernels_at(fw_isa isa);
 
 #endif

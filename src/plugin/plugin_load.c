@@ -1,4 +1,4 @@
-/* plugin/plugin_load.c: formats and file systems from shared objects. */
+/* plugin/plugin_load.c: loads formats and file systems from shared objects. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "model/format/matrix_format.h"
 #include "rows/registry.h"
 
-/* Opens a shared object; a name without a folder is that of a file here, not of a library of the system. */
+/* Opens a shared object. A name without a directory means a file in the working directory, not a system library. */
 static furrow_status open_object(const char *name, void **object, furrow_error *err) {
   void *path = NULL;
   FW_TRY(fw_alloc(&path, strlen(name) + 3, 1, err));
@@ -23,7 +23,7 @@ static furrow_status open_object(const char *name, void **object, furrow_error *
 
 typedef furrow_status (*init_function)(furrow_error *err);
 
-/* What a shared object may export. */
+/* The symbols that a shared object may export. */
 typedef struct exports {
   init_function init;
   const furrow_matrix_format *const *matrix_formats;
@@ -50,7 +50,7 @@ static furrow_status call_init(init_function init, furrow_error *err) {
   return status;
 }
 
-/* All formats, or none. */
+/* Registers all formats, or none. */
 static furrow_status register_all(const exports *found, furrow_error *err) {
   FW_TRY(fw_rows_formats_register(found->rows_formats, found->nrows, err));
   const furrow_status status = fw_matrix_formats_register(found->matrix_formats, found->nmatrix, err);
@@ -66,13 +66,13 @@ furrow_status furrow_plugin_load(const char *path, furrow_error *err) {
     find_exports(object, &found);
     if (!found.init && found.nmatrix + found.nrows == 0)
       status = fw_fail(err, FURROW_E_FORMAT,
-                       "nothing of a plugin is in it: no furrow_plugin_init and no format in "
+                       "not a plugin: it has neither furrow_plugin_init nor a format in "
                        "furrow_plugin_matrix_formats or furrow_plugin_rows_formats");
   }
   if (status == FURROW_OK && found.init) status = call_init(found.init, err);
   if (status == FURROW_OK) status = register_all(&found, err);
   if (status != FURROW_OK) {
-    if (object && !found.init) dlclose(object); /* what ran may have left pointers behind */
+    if (object && !found.init) dlclose(object); /* if its init ran, other code may still point into it */
     fw_error_set_file(err, path);
   }
   return status;

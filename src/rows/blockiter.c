@@ -32,23 +32,23 @@ struct furrow_blockiter {
   furrow_parser_stats stats;
   bool has_block;
   furrow_rowblock block;
-  furrow_parser *owner; /* of rows in memory; NULL: none */
-  bool borrows;         /* … which are the block */
+  furrow_parser *owner; /* keeps rows in memory alive; NULL: none */
+  bool borrows;         /* the block is the caller's rows in memory */
   furrow_rowblock borrowed;
-  furrow_status ended; /* FURROW_OK, or what every next gives until before_first */
+  furrow_status ended; /* FURROW_OK, or the status that every next returns until before_first */
   furrow_error why;
 
-  /* With a cache. While a task runs, it alone uses reader, ahead and ahead_…; the pool's wait hands them back. */
+  /* With a cache. While a task runs, only it uses reader, ahead and ahead_…; waiting for the pool hands them back. */
   fw_cache_reader *reader; /* NULL: all rows are in `current` */
-  fw_pool *pool;           /* NULL: records are read when they are asked for */
+  fw_pool *pool;           /* NULL: records are read on demand */
   furrow_container *ahead; /* the record after the current one */
   furrow_status ahead_status;
   furrow_error ahead_error;
 };
 
-/* ---- What a cache is made from -------------------------------------------------------------------------- */
+/* ---- The source of a cache ------------------------------------------------------------------------------ */
 
-/* Raised when the same text gives other rows than before, so that older caches are stale. */
+/* Increased when the same text gives other rows than before, which makes older caches stale. */
 #define ROWS_REVISION 1
 
 static void stamp_number(XXH3_state_t *hash, uint64_t number) {
@@ -57,7 +57,7 @@ static void stamp_number(XXH3_state_t *hash, uint64_t number) {
   XXH3_64bits_update(hash, bytes, sizeof bytes);
 }
 
-/* Length first, so that "ab","c" and "a","bc" differ. */
+/* Hashes the length first, so that "ab","c" and "a","bc" differ. */
 static void stamp_string(XXH3_state_t *hash, const char *text) {
   size_t length = strlen(text);
   stamp_number(hash, length);
@@ -81,8 +81,8 @@ static void stamp_params(XXH3_state_t *hash, const furrow_parser_params *params)
   stamp_string(hash, furrow_value_type_name(params->value_type));
 }
 
-/* One number for all that the rows depend on; FW_CACHE_UNKNOWN_SOURCE when they come from a pipe, or
- * from a file of which nothing tells when it changed. */
+/* Computes one number from everything that the rows depend on; FW_CACHE_UNKNOWN_SOURCE if they come from a pipe or
+ * from a file whose time of change is not known. */
 static furrow_status source_stamp(const fw_uri *uri, const furrow_parser_params *params, uint64_t *stamp,
                                   furrow_error *err) {
   fw_fileset set = {0};
@@ -119,13 +119,13 @@ done:
 
 /* ---- Parsing -------------------------------------------------------------------------------------------- */
 
-/* Largest index + 1; one that does not fit stays at the largest number. */
+/* The largest index + 1, limited to the largest number. */
 static uint64_t columns_of(uint64_t features, uint64_t max_index) {
   if (features == 0) return 0;
   return max_index == UINT64_MAX ? UINT64_MAX : max_index + 1;
 }
 
-/* Hands every block of the data set to `take`. */
+/* Passes every block of the data set to `take`. */
 static furrow_status parse_all(furrow_parser *parser,
                                furrow_status (*take)(void *to, const furrow_rowblock *block, furrow_error *err),
                                void *to, furrow_parser_stats *stats, furrow_error *err) {
@@ -159,7 +159,7 @@ static furrow_status open_in_memory(furrow_blockiter *iter, const fw_uri *uri, c
   furrow_parser *parser = NULL;
   FW_TRY(fw_parser_open(&parser, uri, params, err));
   iter->borrows = fw_parser_whole(parser, &iter->borrowed);
-  if (iter->borrows) { /* rows in memory stay where they are */
+  if (iter->borrows) { /* rows in memory are not copied */
     iter->owner = parser;
     iter->num_col = columns_of_block(&iter->borrowed);
     furrow_parser_get_stats(parser, &iter->stats);
@@ -178,8 +178,7 @@ static furrow_status cache_name(char **name, const char *cachefile, const furrow
   char suffix[48] = "";
   if (params->nparts > 1) snprintf(suffix, sizeof suffix, ".split%u.part%u", params->nparts, params->part);
   size_t length = strlen(cachefile), bytes = length + strlen(suffix) + 1;
-  furrow_status status = FW_ALLOC(name, bytes, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(name, bytes, err));
   memcpy(*name, cachefile, length);
   memcpy(*name + length, suffix, bytes - length);
   return FURROW_OK;
@@ -190,7 +189,7 @@ static bool is_absent(const char *path) {
   return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Says what to do about a cache that cannot be used, unless the error says so itself. */
+/* Adds a hint on what to do about a cache that cannot be used, unless the error has a hint already. */
 static void add_hint(furrow_error *err, furrow_status status) {
   if (!err || err->hint[0] || (status != FURROW_E_FORMAT && status != FURROW_E_STALE)) return;
   fw_error_set_hint(err, "delete the cache or name another one");
@@ -209,7 +208,7 @@ __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_err
   return status;
 }
 
-/* Whether a cache that was found is of what is asked for. */
+/* Checks that an existing cache holds the requested data. */
 static furrow_status check_source(const fw_cache_info *info, const furrow_parser_params *params, uint64_t stamp,
                                   const char *name, furrow_error *err) {
   if (info->key_type != params->key_type || info->value_type != params->value_type) {
@@ -218,7 +217,7 @@ static furrow_status check_source(const fw_cache_info *info, const furrow_parser
                       furrow_key_type_name(params->key_type), furrow_value_type_name(params->value_type));
   }
   if (info->stamp == FW_CACHE_UNKNOWN_SOURCE || stamp == FW_CACHE_UNKNOWN_SOURCE) {
-    return fail_stale(err, name, "nothing tells whether the row cache was made from this data");
+    return fail_stale(err, name, "it is not known whether the row cache was made from this data");
   }
   if (info->stamp != stamp) {
     return fail_stale(err, name, "the row cache was made from other files, arguments or part, or they have changed");
@@ -226,14 +225,14 @@ static furrow_status check_source(const fw_cache_info *info, const furrow_parser
   return FURROW_OK;
 }
 
-/* What a cache file is built from. */
+/* The source that a cache file is built from. */
 typedef struct cache_source {
   const fw_uri *uri;
   const furrow_parser_params *params;
   uint64_t stamp;
 } cache_source;
 
-/* E_STALE with `message` when the source is not what it was when it was stamped. */
+/* Fails with E_STALE and `message` if the source has changed since its stamp was computed. */
 static furrow_status check_unchanged(const cache_source *source, const char *name, const char *message,
                                      furrow_error *err) {
   uint64_t now;
@@ -244,7 +243,7 @@ static furrow_status check_unchanged(const cache_source *source, const char *nam
   return status;
 }
 
-/* E_EXISTS: another process has made one meanwhile. */
+/* E_EXISTS: another process has made the cache in the meantime. */
 static furrow_status build_cache(const cache_source *source, const char *name, size_t record_bytes,
                                  furrow_parser_stats *stats, furrow_error *err) {
   const furrow_parser_params *params = source->params;
@@ -277,7 +276,7 @@ static furrow_status start_ahead(furrow_blockiter *iter, furrow_error *err) {
   return iter->pool ? fw_pool_submit(iter->pool, read_ahead, iter, err) : FURROW_OK;
 }
 
-/* Makes `ahead` and its status current. */
+/* Makes `ahead` and its status the current ones. */
 static void finish_ahead(furrow_blockiter *iter) {
   if (iter->pool) {
     fw_pool_wait(iter->pool);
@@ -286,7 +285,7 @@ static void finish_ahead(furrow_blockiter *iter) {
   }
 }
 
-/* Finds or makes the cache and opens it. */
+/* Opens the cache; makes it first if it does not exist. */
 static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, size_t record_bytes, furrow_error *err) {
   char *name = NULL;
   furrow_status status = cache_name(&name, source->uri->cachefile, source->params, err);
@@ -296,7 +295,7 @@ static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, si
   if (status == FURROW_OK && !found) status = build_cache(source, name, record_bytes, &iter->stats, err);
   if (status == FURROW_E_EXISTS) {
     furrow_parser_stats_init(&iter->stats);
-    found = true; /* it may be of other data */
+    found = true; /* it may hold other data */
     status = FURROW_OK;
   }
   if (status == FURROW_OK) {
@@ -368,7 +367,7 @@ furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri, co
 
 void furrow_blockiter_close(furrow_blockiter *iter) {
   if (!iter) return;
-  fw_pool_free(iter->pool); /* first: its task uses the others */
+  fw_pool_free(iter->pool); /* freed first, because its task uses the other members */
   fw_cache_reader_close(iter->reader);
   furrow_parser_close(iter->owner);
   furrow_container_free(iter->ahead);
@@ -376,7 +375,7 @@ void furrow_blockiter_close(furrow_blockiter *iter) {
   fw_free(iter);
 }
 
-/* Ends the iteration with END or an error, which every next repeats. */
+/* Ends the iteration with END or an error, which every later next repeats. */
 static furrow_status end_with(furrow_blockiter *iter, furrow_status status, const furrow_error *why,
                               furrow_error *err) {
   iter->ended = status;
@@ -400,8 +399,7 @@ static furrow_status next_record(furrow_blockiter *iter, furrow_error *err) {
 furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) {
   if (iter->ended != FURROW_OK) return end_with(iter, iter->ended, &iter->why, err);
   if (iter->reader) {
-    furrow_status status = next_record(iter, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(next_record(iter, err));
   } else if (iter->has_block) {
     return end_with(iter, FURROW_END, &iter->why, err);
   }

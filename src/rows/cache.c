@@ -15,12 +15,12 @@
 #include "io/input.h"
 #include "rows/block/elements.h"
 
-/* Places of the header's fields. Bytes that no field takes are 0. */
+/* Offsets of the header's fields. Unused bytes are 0. */
 enum {
   AT_MAGIC = 0,
   AT_VERSION = 8,
   AT_HEADER_SIZE = 12,
-  AT_INDEX_TYPE = 16, /* the type's name, filled with 0 */
+  AT_INDEX_TYPE = 16, /* the name of the type, padded with 0 */
   AT_VALUE_TYPE = 20,
   AT_COLUMNS = 24,
   AT_UNUSED_1 = 28,
@@ -39,12 +39,12 @@ enum {
 
 enum { ALL_COLUMNS = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_FIELD | FW_COLUMN_VALUE };
 
-/* The vectors of a record, in their order. */
+/* The vectors of a record, in order. */
 enum { AT_OFFSET, AT_LABEL, AT_WEIGHT, AT_QID, AT_FIELD, AT_INDEX, AT_VALUE, VECTORS };
 
 typedef struct vector_traits {
   const char *name;
-  unsigned column; /* 0: always there */
+  unsigned column; /* 0: always present */
   bool of_features;
 } vector_traits;
 
@@ -80,7 +80,7 @@ static unsigned container_columns(const furrow_container *c) {
          (c->has_value && c->features ? FW_COLUMN_VALUE : 0U);
 }
 
-/* What a record adds to the sums of the file. */
+/* Adds a record to the sums of the file. */
 static void add_record(fw_cache_info *sums, const furrow_container *c) {
   sums->records++;
   sums->rows += c->rows;
@@ -116,16 +116,16 @@ static void encode_header(unsigned char *header, const fw_cache_info *info, uint
 struct fw_cache_writer {
   fw_atomic_file *file;
   XXH3_state_t *hash;
-  furrow_container *gathered; /* rows that are not a record yet */
+  furrow_container *gathered; /* rows that do not fill a record yet */
   size_t record_bytes;
   fw_cache_info info; /* payload_bytes and the sums of the records written so far */
-  bool broken;        /* part of something could not be written: the file must not appear */
+  bool broken;        /* a write failed half-way: the file must not appear */
 };
 
-/* A streaming digest, at its start. */
+/* Creates a streaming digest in its initial state. */
 static furrow_status hash_create(XXH3_state_t **hash, furrow_error *err) {
   XXH3_state_t *state = XXH3_createState();
-  if (!state) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
+  if (!state) return fw_fail_memory(err, 576); /* the size in xxhash 0.8; the type is opaque */
   XXH3_64bits_reset(state);
   *hash = state;
   return FURROW_OK;
@@ -168,7 +168,7 @@ static furrow_status put_vector(fw_cache_writer *w, const void *elements, uint64
   return status;
 }
 
-/* A maximum, as wide as an index. */
+/* Writes a maximum with the width of an index. */
 static furrow_status put_maximum(fw_cache_writer *w, uint64_t maximum, furrow_error *err) {
   unsigned char bytes[8];
   fw_put_le64(bytes, maximum);
@@ -190,7 +190,7 @@ static furrow_status write_record(fw_cache_writer *w, const furrow_container *c,
   return status;
 }
 
-/* Rows with and without label do not go into one file. */
+/* Rows with and without a label cannot be in one file. */
 static furrow_status check_label(const fw_cache_writer *w, bool has_label, furrow_error *err) {
   if (w->info.rows == 0 || has_label == ((w->info.columns & FW_COLUMN_LABEL) != 0)) return FURROW_OK;
   return fw_fail(err, FURROW_E_STATE, "rows with and without a label cannot be in one row cache");
@@ -215,7 +215,8 @@ furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_
   return status;
 }
 
-/* The end of the slice that starts at `begin` and takes what is gathered to record_bytes, or the end of the block. */
+/* Returns the end of the slice that starts at `begin` and fills the gathered rows up to record_bytes, or the end of
+ * the block. */
 static size_t record_end(const fw_cache_writer *w, const furrow_rowblock *block, size_t begin) {
   size_t gathered = furrow_container_memory_cost(w->gathered), low = begin + 1, high = block->size;
   while (low < high) {
@@ -248,7 +249,8 @@ furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_r
     if (status == FURROW_OK && furrow_container_memory_cost(writer->gathered) >= writer->record_bytes) {
       status = flush_gathered(writer, err);
     }
-    if (status != FURROW_OK && begin > 0) writer->broken = true; /* the rows before stay: half a block */
+    if (status != FURROW_OK && begin > 0)
+      writer->broken = true; /* earlier rows of the block were written already: the block is incomplete */
   }
   return status;
 }
@@ -283,16 +285,16 @@ struct fw_cache_reader {
   fw_input *input;
   char *path;
   XXH3_state_t *hash;
-  fw_cache_info info; /* of the header */
+  fw_cache_info info; /* from the header */
   uint64_t payload_digest;
-  uint64_t position;  /* in the file: where the next record starts */
+  uint64_t position;  /* offset in the file of the next record */
   fw_cache_info seen; /* the sums of the records read so far */
 };
 
-/* The counts of a record's vectors. */
+/* The number of elements of each vector of a record. */
 typedef struct record_layout {
   uint64_t count[VECTORS];
-  uint64_t place[VECTORS]; /* of the count, in the file */
+  uint64_t place[VECTORS]; /* offsets of the counts in the file */
 } record_layout;
 
 __attribute__((format(printf, 4, 5))) static furrow_status fail_at(const fw_cache_reader *r, uint64_t offset,
@@ -326,7 +328,7 @@ static bool all_zero(const unsigned char *bytes, size_t n) {
   return any == 0;
 }
 
-/* The type whose name fills the field. */
+/* Decodes the types by their names. */
 static furrow_status decode_types(const fw_cache_reader *r, const unsigned char *header, fw_cache_info *info,
                                   furrow_error *err) {
   char index[TYPE_NAME + 1] = {0}, value[TYPE_NAME + 1] = {0};
@@ -341,7 +343,7 @@ static furrow_status decode_types(const fw_cache_reader *r, const unsigned char 
   return FURROW_OK;
 }
 
-/* Numbers that no writer can have meant. The sums are held against the records later. */
+/* Rejects numbers that no writer can have written. The sums are compared with the records later. */
 static furrow_status check_info(const fw_cache_reader *r, const fw_cache_info *info, uint64_t file_size,
                                 furrow_error *err) {
   uint64_t payload = file_size - FW_CACHE_HEADER;
@@ -451,15 +453,14 @@ void fw_cache_reader_close(fw_cache_reader *reader) {
   fw_free(reader);
 }
 
-/* Finds the seven counts by hopping over the elements. No count passes that the bytes up to the end of the file do not
- * cover: only then is anything allocated for it. */
+/* Reads the seven counts and skips the elements. A count is accepted only if the remaining bytes of the file can
+ * hold its elements; nothing is allocated before that. */
 static furrow_status read_layout(const fw_cache_reader *r, record_layout *layout, furrow_error *err) {
   uint64_t at = r->position, end = payload_end(r);
   for (int v = 0; v < VECTORS; v++) {
     unsigned char bytes[8];
     if (end - at < sizeof bytes) return fail_at(r, at, err, "the row cache ends inside a record");
-    furrow_status status = read_exactly(r, bytes, sizeof bytes, at, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(read_exactly(r, bytes, sizeof bytes, at, err));
     layout->place[v] = at;
     layout->count[v] = fw_get_le64(bytes);
     at += sizeof bytes;
@@ -496,7 +497,7 @@ static furrow_status check_layout(const fw_cache_reader *r, const record_layout 
   return FURROW_OK;
 }
 
-/* The next bytes of the payload, in pieces that the digest finds still in the processor's cache. */
+/* Reads the next bytes of the payload in pieces that are still in the processor's cache when the digest reads them. */
 static furrow_status take_bytes(fw_cache_reader *r, void *to, uint64_t size, furrow_error *err) {
   enum { PIECE = 256 << 10 };
   furrow_status status = FURROW_OK;
@@ -535,14 +536,13 @@ static furrow_status check_offsets(const fw_cache_reader *r, const record_layout
   return FURROW_OK;
 }
 
-/* Reads max_field and max_index and holds them against the elements. */
+/* Reads max_field and max_index and compares them with the elements. */
 static furrow_status take_maxima(fw_cache_reader *r, furrow_container *c, size_t features, bool has_field,
                                  furrow_error *err) {
   size_t size = furrow_key_size(c->key_type);
   unsigned char bytes[16] = {0};
   uint64_t place = r->position;
-  furrow_status status = take_bytes(r, bytes, 2 * size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_bytes(r, bytes, 2 * size, err));
   uint64_t max_field = size == 4 ? fw_get_le32(bytes) : fw_get_le64(bytes);
   uint64_t max_index = size == 4 ? fw_get_le32(bytes + 4) : fw_get_le64(bytes + 8);
   if (max_field != (has_field ? fw_largest_index(c->field, c->key_type, features) : 0)) {
@@ -556,7 +556,7 @@ static furrow_status take_maxima(fw_cache_reader *r, furrow_container *c, size_t
   return FURROW_OK;
 }
 
-/* After the last record: do the sums and the digest of the header hold? */
+/* After the last record, compares the sums and the digest with the header. */
 static furrow_status check_end(const fw_cache_reader *r, furrow_error *err) {
   const fw_cache_info *said = &r->info, *seen = &r->seen;
   if (r->position != payload_end(r)) return fail_at(r, r->position, err, "bytes follow the last record");

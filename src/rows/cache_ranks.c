@@ -1,7 +1,8 @@
 /* rows/cache_ranks.c: a row cache that several ranks write.
  *
- * Where a record ends depends on all rows before it, so parts cannot be joined by their bytes. Ranks parse at the same
- * time and keep their rows in caches of their own; the first rank copies the columns of these into one file. */
+ * Where a record ends depends on all rows before it, so the parts' bytes cannot simply be concatenated. The ranks
+ * parse in parallel and keep their rows in caches of their own; the first rank copies the columns of all of them
+ * into one file. */
 #include "rows/cache.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/mem.h"
 #include "io/target.h"
 
-/* A hidden name beside the file, which nobody else has. */
+/* Picks a unique hidden name in the directory of the file. */
 static furrow_status name_part(fw_cache_part *part, furrow_error *err) {
   fw_target target = {.directory = -1};
   fw_buffer path = {0};
@@ -60,7 +61,7 @@ static furrow_status add_part(fw_cache_writer *whole, const char *path, furrow_e
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* `parts`: their paths, each ended by a 0. */
+/* `parts`: the paths of the ranks' caches, each terminated by a 0. */
 static furrow_status join_parts(const fw_cache_part *part, const fw_cache_info *info, const char *parts,
                                 furrow_error *err) {
   fw_cache_writer *whole = NULL;

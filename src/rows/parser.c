@@ -1,8 +1,8 @@
-/* rows/parser.c: from a URI to blocks, over any number of threads.
+/* rows/parser.c: from a URI to blocks, with any number of threads.
  *
- * The text comes in numbered pieces (io/split.h). A thread takes the next number, reads that piece and parses it into
- * the slot of that number; the caller takes the slots in order. So the blocks and their order are the same for any
- * number of threads, reading overlaps parsing, memory is that of the slots, and the block that the caller holds is the
+ * The text comes in numbered pieces (io/split.h). A thread takes the next number, reads that piece and parses it
+ * into the slot of that number; the caller takes the slots in order. So the blocks and their order are the same for
+ * any number of threads, reading overlaps parsing, memory is limited to the slots, and the caller's block is the
  * container that a thread filled. */
 #include "rows/parser.h"
 
@@ -21,19 +21,19 @@
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
 #define MAX_THREADS 1024
-#define HEAD_BYTES (64 << 10)     /* of a file: where its header begins, if it has one */
-#define MOST_HEAD_BYTES (8 << 20) /* so much of a long first line is looked at */
+#define HEAD_BYTES (64 << 10)     /* first bytes of a file, where its header begins, if it has one */
+#define MOST_HEAD_BYTES (8 << 20) /* the most bytes of a long first line that are inspected */
 
 typedef struct slot {
   fw_chunk chunk;
   furrow_status status;
   furrow_error error;
-  uint64_t lines; /* of the text, where lines are numbered by counting */
-  bool ready;     /* under the parser's lock */
+  uint64_t lines; /* lines of the text, if lines are numbered by counting */
+  bool ready;     /* protected by the parser's lock */
 } slot;
 
-/* Memory that a piece needs while it is parsed and not afterwards. A thread takes it along from slot to slot, so that
- * it stays in the caches of its core. */
+/* Memory that a piece needs only while it is parsed. A thread reuses it for all of its slots, so that it stays in
+ * the caches of its core. */
 typedef struct workspace {
   char *text;
   size_t text_capacity;
@@ -47,47 +47,47 @@ struct furrow_parser {
   furrow_parser_params params;
   fw_uri uri;
   fw_fileset set;
-  fw_split *split; /* NULL: not opened yet, or rows come from a reader */
-  char *head;      /* the first bytes, until rows are read; NULL: not read yet */
+  fw_split *split; /* NULL: not open yet, or rows come from a reader */
+  char *head;      /* the first bytes of the data, until rows are read; NULL: not read yet */
   size_t head_size, head_file;
   bool head_whole;
-  fw_block_reader *reader; /* NULL: rows are parsed */
+  fw_block_reader *reader; /* NULL: rows are parsed from text */
   fw_format format;
   furrow_args *args;
   void *state; /* of the format */
   char reason[128];
-  bool named;         /* the caller names the format */
-  bool by_content;    /* it was found in the first bytes */
-  fw_sniffed sniffed; /* what the data looks like */
+  bool named;         /* the caller named the format */
+  bool by_content;    /* it was detected from the first bytes */
+  fw_sniffed sniffed; /* the format that the data looks like */
   base_state base_state;
   uint32_t base;
   bool format_open;
-  size_t record_size;       /* of a format of records of one size */
-  uint64_t pipe_rows_begin; /* where the rows of a pipe begin, behind its header */
+  size_t record_size;       /* of a format with records of one size */
+  uint64_t pipe_rows_begin; /* offset of the first row of a pipe, after its header */
 
-  pthread_mutex_t lock; /* of what follows, up to the threads */
+  pthread_mutex_t lock; /* protects the members up to `pool` */
   pthread_cond_t slot_freed, slot_ready;
   size_t free_slots;
   bool stop;
-  pthread_mutex_t source; /* of claiming; taken before lock */
-  uint64_t claimed;       /* number of the next piece; changed under both */
-  bool ended;             /* no piece will be claimed any more */
-  fw_pool *pool;          /* threads beside the caller's; NULL: none */
+  pthread_mutex_t source; /* serialises claiming; locked before `lock` */
+  uint64_t claimed;       /* number of the next piece; changed under both locks */
+  bool ended;             /* no more pieces will be claimed */
+  fw_pool *pool;          /* threads in addition to the caller's; NULL: none */
   bool started;
   slot *slots;
   size_t nslots;
 
   /* the caller's side */
   workspace own;  /* the caller parses, too */
-  uint64_t taken; /* number of the next piece to hand out */
-  slot *held;     /* whose block the caller has */
-  bool has_block; /* the caller has one */
+  uint64_t taken; /* number of the next piece to return */
+  slot *held;     /* the slot of the caller's block */
+  bool has_block; /* the caller holds a block */
   furrow_rowblock block;
-  furrow_status final; /* not OK: what every next answers */
+  furrow_status final; /* not OK: the status that every later next returns */
   furrow_error final_error;
   furrow_parser_stats stats;
   size_t counted_file;
-  uint64_t counted_lines; /* of counted_file, in the pieces before */
+  uint64_t counted_lines; /* lines of counted_file in earlier pieces */
   bool label_known, has_label;
 };
 
@@ -112,7 +112,7 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Whether the URI gives an argument that csv alone has: then it is csv. */
+/* Whether the URI has an argument that only csv accepts: then the format is csv. */
 static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
   for (size_t i = 0; i < fw_format_csv.public.nargs; i++) {
     const char *name = fw_format_csv.public.args[i].name;
@@ -123,7 +123,7 @@ static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
   return false;
 }
 
-/* The format that the caller names. */
+/* Uses the format that the caller names. */
 static furrow_status use_format(furrow_parser *p, const char *name, furrow_error *err) {
   const char *argument = fw_uri_arg_value(&p->uri, "format");
   if (p->format.public.name && strcmp(p->format.public.name, name) == 0) return FURROW_OK;
@@ -133,7 +133,7 @@ static furrow_status use_format(furrow_parser *p, const char *name, furrow_error
   return fw_format_find(name, &p->format, err);
 }
 
-/* The format by name or by the URI's arguments; none of them: it is to be found by the look of the data. */
+/* Chooses the format by name or by the URI's arguments. If neither decides, it is detected from the data later. */
 static furrow_status choose_by_name(furrow_parser *p, furrow_error *err) {
   const char *argument = fw_uri_arg_value(&p->uri, "format");
   if (p->named) return use_format(p, p->params.format, err);
@@ -176,14 +176,14 @@ static bool is_of_records(const furrow_rows_format *format) {
   return format->record_size || format->find_record || format->record_length;
 }
 
-/* Tells the split what a record is. */
+/* Tells the split how to find records. */
 static furrow_status set_records(furrow_parser *p, furrow_error *err) {
   const furrow_rows_format *format = &p->format.public;
   fw_records own = {0};
   if (p->format.records && p->format.records(p->state, &own)) fw_split_set_records(p->split, &own);
   if (p->format.sequential && p->params.nparts > 1 && p->format.sequential(p->state)) {
     fw_fail(err, FURROW_E_ARGUMENT, "rows with a history cannot be read in parts");
-    fw_error_set_hint(err, "one process reads them: each row depends on those before it");
+    fw_error_set_hint(err, "one process reads them: each row depends on the rows before it");
     return FURROW_E_ARGUMENT;
   }
   if (!is_of_records(format)) return FURROW_OK;
@@ -217,7 +217,7 @@ static furrow_status read_head(furrow_parser *p, furrow_error *err) {
   return status;
 }
 
-/* Are the first bytes text, and in which format, as up to `most` lines tell? */
+/* Checks that the first bytes are text and detects their format from up to `most` lines. */
 static furrow_status sniff_head(furrow_parser *p, size_t most, furrow_error *err) {
   FW_TRY(read_head(p, err));
   if (is_of_records(&p->format.public)) return FURROW_OK;
@@ -246,7 +246,7 @@ furrow_status fw_parser_looks_like_dummy(furrow_parser *p, bool *dummy, furrow_e
   return FURROW_OK;
 }
 
-/* What the format wants to know from the first bytes. */
+/* Shows the first bytes to the format, if it needs them. */
 static furrow_status show_head(furrow_parser *p, furrow_error *err) {
   size_t skip = 0;
   if (p->format.look) FW_TRY(p->format.look(p->state, p->head, p->head_size, p->head_whole, err));
@@ -278,8 +278,8 @@ static void drop_slots(furrow_parser *p) {
   p->nslots = p->free_slots = 0;
 }
 
-/* One slot is with the caller, one is ready for it, one per thread is being filled, and one more per thread can be
- * while the caller fills one itself and takes none. */
+/* The caller holds one slot, one is ready for it, and each thread fills one. One more per thread can be filled while
+ * the caller parses a slot itself and does not take any. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
   const size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
   FW_TRY(FW_ALLOC_ZERO(&p->slots, count, err));
@@ -312,7 +312,7 @@ static furrow_status open_reader(furrow_parser *p, furrow_error *err) {
   return fw_block_reader_open(&p->reader, &p->format.public, p->state, &request, err);
 }
 
-static furrow_status begin(furrow_parser *p, furrow_error *err) {
+static furrow_status begin_rows(furrow_parser *p, furrow_error *err) {
   return p->format.public.open_rows ? open_reader(p, err) : begin_text(p, err);
 }
 
@@ -324,7 +324,7 @@ furrow_status fw_parser_begin(furrow_parser *p, const char *format, const fw_uri
   p->uri = copy;
   p->by_content = false;
   FW_TRY(use_format(p, format, err));
-  return begin(p, err);
+  return begin_rows(p, err);
 }
 
 furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
@@ -343,7 +343,7 @@ furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, co
   pthread_cond_init(&p->slot_ready, NULL);
   furrow_status status = fw_uri_copy(&p->uri, uri, err);
   if (status == FURROW_OK) status = choose_format(p, err);
-  p->params.format = NULL; /* the caller's string */
+  p->params.format = NULL; /* it is the caller's string */
   if (status == FURROW_OK && !p->format.public.open_rows)
     status = fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err);
   if (status == FURROW_OK)
@@ -362,7 +362,7 @@ furrow_status fw_parser_open(furrow_parser **parser, const fw_uri *uri, const fu
   /* A caller that names the format csv gets dmlc-core's delimiter for text without a header. */
   if (status == FURROW_OK && !p->named && strcmp(format, "csv") == 0)
     status = fw_uri_add_arg(&p->uri, "delimiter", "auto", err);
-  if (status == FURROW_OK) status = begin(p, err);
+  if (status == FURROW_OK) status = begin_rows(p, err);
   if (status == FURROW_OK)
     *parser = p;
   else
@@ -391,7 +391,7 @@ furrow_status furrow_parser_open_part(furrow_parser **parser, const char *uri, u
 
 /* ---- The threads' side ---------------------------------------------------------------------------------- */
 
-/* Takes the next number and the piece that goes with it. NULL: there is none. */
+/* Takes the next number and claims its piece. NULL: there is none. */
 static slot *claim_piece(furrow_parser *p) {
   pthread_mutex_lock(&p->source);
   slot *s = NULL;
@@ -410,8 +410,8 @@ static slot *claim_piece(furrow_parser *p) {
   return s;
 }
 
-/* A header may end behind the first piece of its file: where pieces are small, or comments come before it. A piece that
- * starts in the first bytes of a file, but not with them, looks for its end there. */
+/* If pieces are small, or comments come before it, a header may end after the first piece of its file. A piece that
+ * starts within the first bytes of a file, but not at its start, looks for the end of the header there. */
 static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, furrow_error *err) {
   const fw_text *text = &chunk->text;
   chunk->rows_begin = 0;
@@ -431,8 +431,8 @@ static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, fu
   return status;
 }
 
-/* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk: the numbers of its
- * lines are counted in it. */
+/* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk, because its
+ * lines are counted later. */
 static void exchange_workspace(workspace *w, fw_chunk *chunk) {
   const workspace had = {chunk->text.memory, chunk->text.capacity, chunk->scratch, chunk->scratch_capacity};
   chunk->scratch = w->scratch;
@@ -459,7 +459,7 @@ static void parse_slot(furrow_parser *p, slot *s) {
   s->lines = 0;
   if (s->status == FURROW_OK) s->status = fw_split_read(p->split, &chunk->text, &s->error);
   if (s->status != FURROW_OK) {
-    chunk->text.length = 0; /* what the slot held before is not counted again */
+    chunk->text.length = 0; /* the slot's previous text is not counted again */
     return;
   }
   chunk->file = p->set.files[chunk->text.file].path;
@@ -477,8 +477,8 @@ static void fill_slot(furrow_parser *p, slot *s, workspace *w) {
   exchange_workspace(w, &s->chunk);
 }
 
-/* Claims a piece for a slot that was free, and fills it. False: the data has ended. Under the lock, which it gives up
- * meanwhile. */
+/* Claims a piece for a free slot and fills it. Returns false if the data has ended. Call it under the lock, which it
+ * releases while it works. */
 static bool fill_next(furrow_parser *p, workspace *w) {
   p->free_slots--;
   pthread_mutex_unlock(&p->lock);
@@ -492,8 +492,8 @@ static bool fill_next(furrow_parser *p, workspace *w) {
   return s != NULL;
 }
 
-/* What each thread of the pool does until the data ends or the caller stops it. */
-static void work(void *context) {
+/* The work of each thread of the pool, until the data ends or the caller stops it. */
+static void fill_slots(void *context) {
   furrow_parser *p = context;
   workspace own = {0};
   pthread_mutex_lock(&p->lock);
@@ -507,12 +507,12 @@ static void work(void *context) {
   clear_workspace(&own);
 }
 
-static furrow_status start(furrow_parser *p, furrow_error *err) {
+static furrow_status start_threads(furrow_parser *p, furrow_error *err) {
   if (p->started || p->params.threads == 1) return FURROW_OK;
   furrow_status status = FURROW_OK;
   if (!p->pool) status = fw_pool_create(&p->pool, p->params.threads - 1, err);
   for (unsigned i = 1; i < p->params.threads && status == FURROW_OK; i++)
-    status = fw_pool_submit(p->pool, work, p, err);
+    status = fw_pool_submit(p->pool, fill_slots, p, err);
   p->started = status == FURROW_OK;
   return status;
 }
@@ -548,8 +548,8 @@ void furrow_parser_close(furrow_parser *p) {
 
 /* ---- The caller's side ---------------------------------------------------------------------------------- */
 
-/* Fills in the file and the line of an error, of which the offset of the line is known. */
-static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
+/* Sets the file and the line of an error whose offset is known. */
+static void locate_error(furrow_parser *p, const slot *s, furrow_error *error) {
   const fw_text *text = &s->chunk.text;
   if (error->file[0]) return;
   fw_error_set_file(error, p->set.files[text->file].path);
@@ -564,23 +564,23 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
   if (error->column > 0) error->offset += error->column - 1;
 }
 
-/* Names the format that the data looks like, if a row cannot be read in another one. */
+/* If a row cannot be read, names the format that the data looks like. */
 static void hint_at_format(const furrow_parser *p, furrow_error *error) {
   const char *format = p->format.public.name, *other = p->sniffed.format;
-  if (!p->format.parse_chunk) return;       /* the program's own */
-  if (strcmp(format, "table") == 0) return; /* reads csv, too: the cell is wrong, not the format */
+  if (!p->format.parse_chunk) return;       /* a registered format of the program */
+  if (strcmp(format, "table") == 0) return; /* it reads csv, too: the cell is wrong, not the format */
   if (error->status != FURROW_E_PARSE || error->hint[0] || !p->sniffed.sure || strcmp(format, other) == 0) return;
   if (strcmp(format, "libfm") == 0 && strcmp(other, "libffm") == 0) return;
   fw_error_set_hint(error, "the data looks like %s (%s): format %s reads it", other, p->sniffed.why, other);
 }
 
-/* Rows with and without a label do not go together: in one block the row builder sees to it, from block to block this.
- */
+/* Rows with and without a label must not be mixed. The row builder checks this within a block, this function between
+ * blocks. */
 static void check_labels(furrow_parser *p, slot *s) {
   const furrow_container *out = s->chunk.out;
   if (out->rows == 0) return;
   if (p->label_known && p->has_label != out->has_label) {
-    s->status = fw_fail(&s->error, FURROW_E_PARSE, "rows from here on have %s label, those before have %s",
+    s->status = fw_fail(&s->error, FURROW_E_PARSE, "rows from here on have %s label, earlier rows have %s",
                         out->has_label ? "a" : "no", out->has_label ? "none" : "one");
     s->error.offset = s->chunk.text.offset + s->chunk.head;
     furrow_container_clear(s->chunk.out);
@@ -600,11 +600,11 @@ static void count_slot(furrow_parser *p, slot *s) {
   check_labels(p, s);
   if (stats->bad_rows > 0 && total->bad_rows == 0) {
     total->first_bad = stats->first_bad;
-    locate(p, s, &total->first_bad);
+    locate_error(p, s, &total->first_bad);
   }
   if (stats->ignored > 0 && total->ignored == 0) {
     total->first_ignored = stats->first_ignored;
-    locate(p, s, &total->first_ignored);
+    locate_error(p, s, &total->first_ignored);
   }
   total->bad_rows += stats->bad_rows;
   total->ignored += stats->ignored;
@@ -612,14 +612,14 @@ static void count_slot(furrow_parser *p, slot *s) {
   total->features += s->chunk.out->features;
   total->bytes += text->length - (text->length > 0 && text->line_end_added);
   if (s->status != FURROW_OK) {
-    locate(p, s, &s->error);
+    locate_error(p, s, &s->error);
     hint_at_format(p, &s->error);
   }
   if (text->in_order) p->counted_lines += s->lines;
 }
 
-/* The next slot in order, filled; NULL at the end of the data. The caller is one of the threads: rather than wait for a
- * slot, it fills one. */
+/* Returns the next slot in order, filled; NULL at the end of the data. The caller is one of the threads: it fills a
+ * slot instead of waiting for one. */
 static slot *take_slot(furrow_parser *p) {
   slot *s = &p->slots[p->taken % p->nslots];
   pthread_mutex_lock(&p->lock);
@@ -644,13 +644,13 @@ static void give_back(furrow_parser *p, slot *s) {
   pthread_mutex_unlock(&p->lock);
 }
 
-static furrow_status finish(furrow_parser *p, furrow_status status, const furrow_error *error) {
+static furrow_status finish_rows(furrow_parser *p, furrow_status status, const furrow_error *error) {
   p->final = status;
   if (error) p->final_error = *error;
   return status;
 }
 
-/* The next block of the reader. */
+/* Returns the next block of the reader. */
 static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
   FW_TRY(fw_block_reader_next(p->reader, &p->block, err));
   p->stats.rows += p->block.size;
@@ -658,19 +658,19 @@ static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status advance(furrow_parser *p, furrow_error *err) {
+static furrow_status advance_block(furrow_parser *p, furrow_error *err) {
   if (p->reader) return advance_reader(p, err);
   furrow_status status = p->slots ? FURROW_OK : make_slots(p, err);
   fw_free(p->head);
   p->head = NULL;
   if (status == FURROW_OK && p->base_state == BASE_TO_BE_FOUND) status = fw_parser_find_base(p, err);
-  if (status == FURROW_OK) status = start(p, err);
+  if (status == FURROW_OK) status = start_threads(p, err);
   while (status == FURROW_OK) {
     slot *s = take_slot(p);
     if (!s) return FURROW_END;
     if (p->format.in_order && s->status == FURROW_OK) s->status = p->format.in_order(p->state, &s->chunk, &s->error);
     count_slot(p, s);
-    if (s->status != FURROW_OK) finish(p, s->status, &s->error); /* after the rows before it */
+    if (s->status != FURROW_OK) finish_rows(p, s->status, &s->error); /* reported after the rows before it */
     if (s->chunk.out->rows > 0) {
       p->held = s;
       p->block = fw_container_block(s->chunk.out);
@@ -683,7 +683,7 @@ static furrow_status advance(furrow_parser *p, furrow_error *err) {
   return status;
 }
 
-/* The threads that fill the slots are the parent's. */
+/* The threads that fill the slots exist only in the parent. */
 static furrow_status refuse_fork(const furrow_parser *p, furrow_error *err) {
   if (!p->pool || !fw_pool_is_inherited(p->pool)) return FURROW_OK;
   return fw_fail(err, FURROW_E_STATE, "the process was forked while the data was read: open it again");
@@ -699,10 +699,10 @@ furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
     return p->final;
   }
   furrow_error error;
-  furrow_status status = advance(p, &error);
+  furrow_status status = advance_block(p, &error);
   p->has_block = status == FURROW_OK;
   if (status != FURROW_OK) {
-    finish(p, status, status == FURROW_END ? NULL : &error);
+    finish_rows(p, status, status == FURROW_END ? NULL : &error);
     if (err && status != FURROW_END) *err = error;
   }
   return status;
@@ -730,7 +730,7 @@ furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- Auto indexing: one answer for the whole data set --------------------------------------------------- */
+/* ---- Auto indexing: one decision for the whole data set ------------------------------------------------- */
 
 static uint64_t smallest(furrow_keys column, furrow_key_type type, uint64_t begin, uint64_t end) {
   uint64_t least = UINT64_MAX;
@@ -763,7 +763,7 @@ furrow_status fw_parser_find_signs(furrow_parser *p, fw_base_signs *signs, furro
   return status == FURROW_OK || status == FURROW_END ? furrow_parser_rewind(p, err) : status;
 }
 
-/* The signs of all parts: a part alone does not know. */
+/* Combines the signs of all parts, because one part alone is not enough. */
 static furrow_status find_all_signs(furrow_parser *p, fw_base_signs *signs, furrow_error *err) {
   if (p->params.nparts == 1) return fw_parser_find_signs(p, signs, err);
   furrow_parser *all = NULL;
@@ -778,7 +778,7 @@ static furrow_status find_all_signs(furrow_parser *p, fw_base_signs *signs, furr
 }
 
 furrow_status fw_parser_reads_once(furrow_parser *p, bool *once, furrow_error *err) {
-  /* Whether a reader's paths are files is the reader's affair. */
+  /* Only the reader knows whether its paths are files. */
   if (p->format.public.open_rows && p->set.nfiles == 0 &&
       fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err) == FURROW_E_MEMORY)
     return FURROW_E_MEMORY;
@@ -792,7 +792,8 @@ furrow_status fw_parser_find_base(furrow_parser *p, furrow_error *err) {
   bool once = false;
   FW_TRY(fw_parser_reads_once(p, &once, err));
   if (once)
-    return fw_fail(err, FURROW_E_ARGUMENT, "indexing_mode=-1 has to read the data twice, and a pipe is read once");
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "indexing_mode=-1 has to read the data twice, and a pipe can be read only once");
   FW_TRY(find_all_signs(p, &signs, err));
   fw_parser_set_base(p, fw_index_base(&signs));
   return FURROW_OK;
@@ -804,7 +805,7 @@ void fw_parser_set_base(furrow_parser *p, uint32_t base) {
   p->format.set_base(p->state, base);
 }
 
-/* ---- What is known -------------------------------------------------------------------------------------- */
+/* ---- Information about the data ------------------------------------------------------------------------- */
 
 void furrow_parser_get_stats(const furrow_parser *p, furrow_parser_stats *stats) {
   fw_info_write(stats, &p->stats, sizeof p->stats);
@@ -814,7 +815,8 @@ uint64_t furrow_parser_bytes_read(const furrow_parser *p) {
   return p->stats.bytes;
 }
 
-/* The lines of a part end behind the part, and compressed files have more text than bytes. */
+/* Unknown for parts and compressed files: the last line of a part ends after the part, and compressed files have
+ * more text than bytes. */
 uint64_t furrow_parser_bytes_total(const furrow_parser *p) {
   const uint64_t size = p->split ? fw_split_size(p->split) : 0;
   return size > 0 && size < p->stats.bytes ? p->stats.bytes : size;

@@ -1,50 +1,51 @@
-/* rows/parser.h: parsers from the inside: from the parts of a URI, and opened in steps.
+/* rows/parser.h: internal interface of parsers: opening them from a parsed URI, and in steps.
  *
- * A caller that must know the data before it reads rows opens the files, asks its questions, and then begins to read:
- * one opening answers which format the data is in, what its columns are called and from which index it counts. */
+ * A caller that must inspect the data before it reads rows opens the files, asks its questions, and then starts to
+ * read: one opening answers which format the data has, what its columns are called and whether indices start at 0 or
+ * 1. */
 #ifndef FW_ROWS_PARSER_H
 #define FW_ROWS_PARSER_H
 
 #include "furrow/rows.h"
 #include "io/uri.h"
 
-/* furrow_parser_open for a URI that was taken apart; its arguments need not come from a text. */
+/* furrow_parser_open for a parsed URI; its arguments need not come from a text. */
 furrow_status fw_parser_open(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
                              furrow_error *err) FURROW_MUST_USE;
 
-/* The first step: finds the files, and the format where params or the URI's arguments name it. */
+/* The first step: finds the files, and the format if params or the URI's arguments name it. */
 furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
                                    furrow_error *err) FURROW_MUST_USE;
 /* Whether some of the files can be read only once: standard input, a pipe. */
 furrow_status fw_parser_reads_once(furrow_parser *parser, bool *once, furrow_error *err) FURROW_MUST_USE;
-/* The format that furrow_parser_open would choose. Where nothing names it, it reads the first bytes. */
+/* Returns the format that furrow_parser_open would choose. If nothing names it, reads the first bytes. */
 furrow_status fw_parser_find_format(furrow_parser *parser, const char **name, furrow_error *err) FURROW_MUST_USE;
 /* Whether the first bytes look like indices without values. */
 furrow_status fw_parser_looks_like_dummy(furrow_parser *parser, bool *dummy, furrow_error *err) FURROW_MUST_USE;
-/* The last step: opens the format of that name with the arguments of `uri`. Until the first row is read it may be
- * called again, after a failure too, with other arguments of the same format. */
+/* The last step: opens the format of that name with the arguments of `uri`. Until the first row is read, it may be
+ * called again with other arguments of the same format, even after a failure. */
 furrow_status fw_parser_begin(furrow_parser *parser, const char *format, const fw_uri *uri,
                               furrow_error *err) FURROW_MUST_USE;
 
-/* ---- From which index the data counts ---- */
+/* ---- Whether indices start at 0 or 1 ---- */
 
-/* What tells it: whether there are features, and whether an index or a field is 0. Of several parts: the larger of each
- * number. */
+/* The evidence: whether there are features, and whether an index or a field is 0. For several parts, take the larger
+ * of each number. */
 typedef struct fw_base_signs {
   uint64_t features, zeros;
 } fw_base_signs;
 
-/* 1 if there are features and no index (nor field) is 0. */
+/* Returns 1 if there are features and no index (nor field) is 0. */
 uint32_t fw_index_base(const fw_base_signs *signs);
-/* Reads the parser's part until it is known, and goes back to the first row. The base must be 0. */
+/* Reads the parser's part until the answer is known, and returns to the first row. The base must be 0. */
 furrow_status fw_parser_find_signs(furrow_parser *parser, fw_base_signs *signs, furrow_error *err) FURROW_MUST_USE;
 /* Finds the base of all parts and sets it, whatever indexing_mode says. E_ARGUMENT: the data can be read only once. */
 furrow_status fw_parser_find_base(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
-/* What to subtract from every index. */
+/* Sets the number to subtract from every index. */
 void fw_parser_set_base(furrow_parser *parser, uint32_t base);
 
-/* All rows of a parser as one block that borrows the arrays of rows in memory, valid until it is closed; false: they
- * are not one. */
+/* Returns all rows of a parser as one block that borrows the arrays of rows in memory, valid until it is closed;
+ * false if they are not one block. */
 bool fw_parser_whole(furrow_parser *parser, furrow_rowblock *block);
 
 #endif

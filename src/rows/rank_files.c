@@ -1,5 +1,5 @@
-/* rows/rank_files.c: whether all ranks see the same files: a copy that is older on one machine would be read as another
- * part of other data. */
+/* rows/rank_files.c: checks that all ranks see the same files. A stale copy on one machine would be read as a part
+ * of different data. */
 #include <inttypes.h>
 #include <string.h>
 #include <xxhash.h>
@@ -11,9 +11,9 @@
 #include "io/fileset.h"
 #include "io/uri.h"
 
-/* What a rank sees. Contents are not compared. */
+/* What a rank sees of the files. Contents are not compared. */
 typedef struct seen_files {
-  uint64_t known; /* 0: they could not be looked at, which opening them will report */
+  uint64_t known; /* 0: they could not be inspected; opening them will report why */
   uint64_t files, bytes, digest;
 } seen_files;
 
@@ -37,7 +37,7 @@ static seen_files look_at(const char *text) {
   return seen;
 }
 
-static furrow_status compare(const seen_files *all, const furrow_comm *comm, furrow_error *err) {
+static furrow_status compare_files(const seen_files *all, const furrow_comm *comm, furrow_error *err) {
   for (unsigned r = 0; r < comm->ranks; r++)
     if (!all[r].known) return FURROW_OK;
   for (unsigned r = 1; r < comm->ranks; r++) {
@@ -59,7 +59,7 @@ furrow_status furrow_rows_compare_files(const char *uri, const furrow_comm *comm
   void *all = NULL;
   size_t total = 0;
   FW_TRY(fw_comm_gather_all(ranks, &mine, sizeof mine, &all, &total, NULL, err));
-  const furrow_status status = compare(all, ranks, err);
+  const furrow_status status = compare_files(all, ranks, err);
   if (status != FURROW_OK) fw_error_set_file(err, uri);
   fw_free(all);
   return status;

@@ -15,12 +15,12 @@ static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm,
                                             &fw_format_dummy,  &fw_format_dense, &fw_format_table};
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
-/* Copies of what users add; the list only grows. */
+/* Copies of the formats that users register; the list only grows. */
 static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
 static furrow_rows_format **added;
 static size_t nadded, added_capacity;
 
-/* Early registrations that failed, under the lock. Later ones than these are not kept: the first tells enough. */
+/* Early registrations that failed, under the lock. Only the first few are kept. */
 enum { MOST_FAILURES = 8 };
 static struct {
   char name[64];
@@ -30,7 +30,7 @@ static size_t nfailures;
 
 /* ---- Finding -------------------------------------------------------------------------------------------- */
 
-/* Both under the lock. */
+/* Call both under the lock. */
 static const furrow_rows_format *format_at(size_t i) {
   if (i < BUILT_IN) return &built_in[i]->public;
   return i - BUILT_IN < nadded ? added[i - BUILT_IN] : NULL;
@@ -50,7 +50,7 @@ const furrow_rows_format *furrow_rows_format_at(size_t i) {
   return format;
 }
 
-/* Under the lock: the failure of an early registration of that name. */
+/* Call it under the lock. Reports the failure of an early registration of that name. */
 static furrow_status failure_of(const char *name, furrow_error *err) {
   for (size_t i = 0; i < nfailures; i++) {
     if (strcmp(failures[i].name, name) != 0) continue;
@@ -101,7 +101,7 @@ void fw_format_names(char *text, size_t size) {
 
 /* ---- Adding --------------------------------------------------------------------------------------------- */
 
-/* One way to read rows, and all that it needs. */
+/* A format must have exactly one way to read rows, with all the functions it needs. */
 static furrow_status check_way(const furrow_rows_format *f, furrow_error *err) {
   const int ways = !!f->parse_line + !!f->parse_chunk + !!f->open_rows;
   const int records = !!f->record_size + !!f->find_record + !!f->record_length;
@@ -127,7 +127,7 @@ static furrow_status check_format(const furrow_rows_format *format, furrow_error
   return FURROW_OK;
 }
 
-/* Takes over the copy, unless it fails. */
+/* Takes ownership of the copy, unless it fails. */
 static furrow_status add_copy(furrow_rows_format *copy, furrow_error *err) {
   pthread_mutex_lock(&added_lock);
   furrow_status status = FURROW_OK;

@@ -4,13 +4,13 @@
 
 #include "rows/text/format.h"
 
-/* The format with that name, as furrow_rows_format_find finds it; *format is a copy, for a registered one with only
- * .public set. */
+/* Finds a format by name, like furrow_rows_format_find. *format is a copy; for a registered format only .public is
+ * set. */
 furrow_status fw_format_find(const char *name, fw_format *format, furrow_error *err) FURROW_MUST_USE;
-/* furrow_rows_format_register for all of them, or none. */
+/* furrow_rows_format_register for all of them, or for none. */
 furrow_status fw_rows_formats_register(const furrow_rows_format *const *formats, size_t count,
                                        furrow_error *err) FURROW_MUST_USE;
-/* Takes back what was just registered. */
+/* Undoes a registration that was just made. */
 void fw_rows_formats_remove(const furrow_rows_format *const *formats, size_t count);
 /* "libsvm, libfm, …": for messages. */
 void fw_format_names(char *text, size_t size);

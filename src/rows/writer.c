@@ -1,4 +1,4 @@
-/* rows/writer.c: rows into a file, as text or as a row cache. */
+/* rows/writer.c: writes rows to a file, as text or as a row cache. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "rows/cache.h"
 #include "rows/text/writer_text.h"
 
-/* Exactly one of text and cache is there. */
+/* Exactly one of text and cache is set. */
 struct furrow_rows_writer {
   fw_text_writer *text;
   fw_cache_writer *cache;
@@ -16,7 +16,7 @@ struct furrow_rows_writer {
   bool committed;
 };
 
-/* Where rows go: a path, or an output of the caller's. */
+/* The destination: a path, or an output of the caller. */
 typedef struct destination {
   const char *path; /* NULL: output */
   const furrow_output *output;
@@ -93,8 +93,7 @@ static furrow_status check_open(const furrow_rows_writer *w, furrow_error *err) 
 
 furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writer, const furrow_rowblock *block,
                                              furrow_error *err) {
-  furrow_status status = check_open(writer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_open(writer, err));
   return writer->text ? fw_text_writer_push(writer->text, block, err)
                       : fw_cache_writer_push_block(writer->cache, block, err);
 }
@@ -121,7 +120,7 @@ furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error
 void furrow_rows_writer_close(furrow_rows_writer *writer) {
   if (!writer) return;
   fw_text_writer_close(writer->text);
-  fw_cache_part_clear(&writer->part); /* first: the writer has the lock of the part */
+  fw_cache_part_clear(&writer->part); /* cleared first, because the writer holds the lock of the part */
   fw_cache_writer_close(writer->cache);
   fw_free(writer);
 }

@@ -1,4 +1,4 @@
-/* kern/math/gather_avx2.c: sums over numbers that lie in no order with AVX2. */
+/* kern/math/gather_avx2.c: sums over scattered numbers with AVX2. */
 #include "kern/math/gather.h"
 
 #define VECTOR_BYTES 32

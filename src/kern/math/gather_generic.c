@@ -1,4 +1,4 @@
-/* kern/math/gather_generic.c: sums over numbers that lie in no order in plain C. */
+/* kern/math/gather_generic.c: sums over scattered numbers in plain C. */
 #include "kern/math/gather.h"
 
 #define VECTOR_BYTES 16

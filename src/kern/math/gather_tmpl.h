@@ -1,20 +1,20 @@
-/* kern/math/gather_tmpl.h: sums in registers over numbers that lie in no order.
+/* kern/math/gather_tmpl.h: sums over scattered numbers, held in registers.
  *
  * Before including it, define
  *   REAL           float or double
  *   NAME(name)     makes the names of this type
- *   VECTOR_BYTES   of a register
- * The n numbers of a sum go in pieces: some registers at once, as a constant, then what is left one by one. */
+ *   VECTOR_BYTES   bytes of a register
+ * The n numbers of a sum are processed in pieces: a constant number of registers at once, then the rest one by one. */
 
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
 #include "kern/simd/unroll.h"
 
-/* The most registers of a piece: 8 with the sums of squares are what there is of them. */
+/* The most registers of a piece. With the sums of squares, twice as many are in use. */
 #define MOST 4
 
-/* Uses that memory is asked for before its turn. */
+/* How many uses ahead memory is prefetched. */
 #define AHEAD 24
 
 #define CACHE_LINE 64
@@ -34,7 +34,7 @@ INLINE REAL NAME(value)(const float *value, uint32_t use) {
   return value ? (REAL)value[use] : 1;
 }
 
-/* Asks for numbers that a later use needs. */
+/* Prefetches the numbers that a later use needs. */
 INLINE void NAME(ask)(const fw_gather_rows *job, uint32_t use, size_t at, size_t n) {
   if (use + AHEAD >= job->uses) return;
   const REAL *w = (const REAL *)job->record[job->feature[use + AHEAD]] + job->at + at;
@@ -42,7 +42,7 @@ INLINE void NAME(ask)(const fw_gather_rows *job, uint32_t use, size_t at, size_t
   if (n > 1) __builtin_prefetch(w + n - 1);
 }
 
-/* How many numbers the next piece has, of n that are left. */
+/* The size of the next piece when n numbers are left. */
 INLINE size_t NAME(piece)(size_t n) {
   return n >= MOST * LANES ? MOST * LANES : n >= 2 * LANES ? 2 * LANES : n >= LANES ? LANES : 1;
 }
@@ -95,12 +95,12 @@ INLINE void NAME(row_any)(const fw_gather_rows *job, size_t row) {
   }
 }
 
-/* The arguments that decide what a loop looks like are constants here. */
+/* The arguments that decide the shape of a loop are constants here. */
 INLINE void NAME(rows_of)(const fw_gather_rows *job, size_t begin, size_t end) {
   for (size_t row = begin; row < end; row++) NAME(row_any)(job, row);
 }
 
-/* Weights of linear models and embeddings of 8, the values all 1, are what there is most. */
+/* Weights of linear models and embeddings of 8, with all values 1, are the most frequent cases. */
 static void NAME(rows)(const fw_gather_rows *job, size_t begin, size_t end) {
   fw_gather_rows kind = *job;
   if (job->n == 1 && !job->value && !job->squares) {
@@ -157,8 +157,8 @@ INLINE void NAME(uses_number)(const fw_gather_uses *job, size_t feature, size_t 
   *to = sum;
 }
 
-/* Few uses, as most features have: up to FEW of one number each, the values all 1, are added without a branch that
- * nobody could foretell. Those that are missing are the first use times 0. */
+/* Most features have few uses: up to FEW uses of one number each, with all values 1, are added without a branch,
+ * which could not be predicted. Missing uses are the first use times 0. */
 INLINE REAL NAME(uses_few)(const fw_gather_uses *job, size_t feature) {
   const uint32_t first = job->offset[feature], count = job->offset[feature + 1] - first;
   if (count == 0) return 0;

@@ -1,4 +1,4 @@
-/* kern/math/gemm_generic.c: matrix products in plain C, four floats at once; nothing is contracted. */
+/* kern/math/gemm_generic.c: matrix products in plain C, four floats at once; multiply-adds are not contracted. */
 #include "kern/math/gemm.h"
 
 typedef float vf __attribute__((vector_size(16), aligned(4), may_alias));

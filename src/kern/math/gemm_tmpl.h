@@ -1,14 +1,14 @@
-/* kern/math/gemm_tmpl.h: matrix products, a tile of ROWS rows times COLS registers held in registers.
+/* kern/math/gemm_tmpl.h: matrix products with a tile of ROWS rows times COLS registers held in registers.
  *
  * Before including it, define
  *   ROWS, COLS    rows and registers of a tile
  *   WIDTH         floats of a register, a multiple of 4
  *   vf            a register of floats
- *   vf_load(p), vf_set(x), vf_fma(a, b, c) = a * b + c, vf_add(a, b), vf_store(p, v); no alignment is asked
- *   vf_relu(v)    0 where v <= 0; what is not a number stays
- *   vf_load_part(p, n), vf_store_part(p, n, v)    n < WIDTH numbers; what is beyond is 0
- * An element of a chunk of DEPTH products is a chain of multiply-adds that starts with 0 and goes up in k; chunks are
- * added in their order. Neither its position in a tile nor the number of rows changes an element. */
+ *   vf_load(p), vf_set(x), vf_fma(a, b, c) = a * b + c, vf_add(a, b), vf_store(p, v); no alignment is required
+ *   vf_relu(v)    0 where v <= 0; NaN stays
+ *   vf_load_part(p, n), vf_store_part(p, n, v)    n < WIDTH numbers; the others are 0
+ * An element of a chunk of DEPTH products is a chain of multiply-adds that starts with 0 and ascends in k; chunks
+ * are added in order. Neither the position in a tile nor the number of rows changes an element. */
 #include <string.h>
 
 #include "kern/simd/unroll.h"
@@ -17,9 +17,9 @@
 #define WIDE 8 /* registers of a tile of one row */
 #define SUMS (ROWS * COLS > WIDE ? ROWS * COLS : WIDE)
 #define DEPTH 256
-#define AHEAD 16 /* rows of a transposed left matrix that memory is asked for before their turn */
+#define AHEAD 16 /* how many rows ahead a transposed left matrix is prefetched */
 
-/* Where the element (i, k) of the left matrix is: rows[i * by_row + k * by_k]; products of a chunk. */
+/* The element (i, k) of the left matrix is rows[i * by_row + k * by_k]; products of a chunk. */
 typedef struct left {
   const float *rows;
   size_t by_row, by_k, depth;
@@ -31,13 +31,13 @@ typedef struct lefts {
   size_t count;
 } lefts;
 
-/* What becomes of the sums of a chunk: bias + sum, c + sum or the sum alone; then 0 where that is negative. */
+/* What happens to the sums of a chunk: bias + sum, c + sum or the sum alone; then negative results become 0. */
 typedef struct finish {
   const float *bias;
   bool add, relu;
 } finish;
 
-/* Numbers of the last register of a tile that count: WIDTH, or fewer at the right edge. */
+/* Loads the last register of a tile, where `count` numbers are valid: WIDTH, or fewer at the right edge. */
 INLINE vf load(const float *p, size_t count) {
   return count == WIDTH ? vf_load(p) : vf_load_part(p, count);
 }
@@ -48,7 +48,7 @@ INLINE vf finished(vf sum, const finish *end, const float *bias, const float *to
   return end->relu ? vf_relu(sum) : sum;
 }
 
-/* Sums at the right edge, or of one row: `cols` numbers of each row. */
+/* Stores sums at the right edge, or of one row: `cols` numbers of each row. */
 static void store_edge(size_t rows, size_t cols, const float *sums, size_t ld, float *c, size_t ldc,
                        const finish *end) {
   for (size_t i = 0; i < rows; i++, sums += ld, c += ldc) {
@@ -75,7 +75,7 @@ INLINE void store_tile(const int rows, const int cols, const vf *sum, float *c, 
       vf_store(c + (size_t)(i / cols) * ldc + (size_t)(i % cols) * WIDTH, made[i]);
 }
 
-/* `rows` rows of `cols` registers. `full`: the last register of b has no edge. */
+/* Computes `rows` rows of `cols` registers. `full`: the last register of b is complete. */
 INLINE void tile(const int rows, const int cols, const bool full, const lefts *a, size_t row, const float *b,
                  size_t ldb, size_t last, float *c, size_t ldc, const finish *end) {
   vf sum[SUMS];
@@ -103,7 +103,7 @@ INLINE void tile(const int rows, const int cols, const bool full, const lefts *a
   }
 }
 
-/* Rows in tiles; returns how many. */
+/* Computes rows in whole tiles; returns the number of rows done. */
 INLINE size_t panel_of(const int cols, size_t m, const lefts *a, const float *b, size_t ldb, size_t last, float *c,
                        size_t ldc, const finish *end) {
   size_t i = 0;
@@ -112,7 +112,7 @@ INLINE size_t panel_of(const int cols, size_t m, const lefts *a, const float *b,
   return i;
 }
 
-/* All rows of `cols` columns: up to COLS registers of a packed matrix. */
+/* Computes all rows of `cols` columns: up to COLS registers of a packed matrix. */
 static void packed_panel(size_t cols, size_t m, const lefts *a, const float *b, size_t ldb, float *c, size_t ldc,
                          const finish *end) {
   const size_t last = (cols - 1) % WIDTH + 1;
@@ -126,7 +126,7 @@ static void packed_panel(size_t cols, size_t m, const lefts *a, const float *b, 
     }
 }
 
-/* One row: many registers of columns at once, so that their sums do not wait for each other. */
+/* Computes one row, with many registers of columns at once, so that their sums are independent. */
 INLINE size_t row_of(const int cols, size_t n, const lefts *a, size_t row, const float *b, size_t ldb, float *c,
                      const finish *end) {
   size_t j = 0;
@@ -145,8 +145,8 @@ static void one_row(size_t n, const lefts *a, size_t row, const float *b, size_t
   if (j < n) row_of(1, n - j, a, row, b + j, ldb, c + j, end);
 }
 
-/* ---- Panels: the columns of a right matrix are cut into panels of COLS registers, the last ones of one less where
- * that divides them better ---- */
+/* ---- Panels: the columns of a right matrix are divided into panels of COLS registers; the last panels have one
+ * register less if that divides the columns more evenly ---- */
 
 typedef struct panel_shape {
   size_t first, cols, ld; /* columns; `ld` of them are in memory */
@@ -160,7 +160,7 @@ INLINE panel_shape panel_at(size_t n, size_t first) {
   return (panel_shape){first, rest, (rest + WIDTH - 1) / WIDTH * WIDTH};
 }
 
-/* ---- Packing: columns of the right matrix beside each other, a panel of them, 0 behind the last ---- */
+/* ---- Packing: a panel of columns of the right matrix, stored contiguously, with 0 after the last ---- */
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -172,7 +172,7 @@ INLINE void store_four(float *p, four v) {
   *(four *)p = v;
 }
 
-/* A square of 4 x 4 numbers: row j of the right matrix becomes column j. */
+/* Transposes a square of 4 x 4 numbers: row j of the right matrix becomes column j. */
 INLINE void transpose_square(const float *b, size_t by_col, float *to, size_t ld) {
   const four x0 = load_four(b), x1 = load_four(b + by_col);
   const four x2 = load_four(b + 2 * by_col), x3 = load_four(b + 3 * by_col);
@@ -197,7 +197,7 @@ static void pack_transposed(size_t depth, size_t cols, const float *b, size_t by
     for (size_t k = 0; k < depth; k++) to[k * ld + j] = b[k];
 }
 
-/* Whole registers of rows, from the start of one on. */
+/* Packs whole registers of rows, from the start of a register on. */
 static void pack_registers(size_t depth, size_t cols, const float *b, size_t by_k, float *to, size_t ld) {
   for (size_t k = 0; k < depth; k++, b += by_k, to += ld) {
     size_t j = 0;
@@ -206,7 +206,7 @@ static void pack_registers(size_t depth, size_t cols, const float *b, size_t by_
   }
 }
 
-/* A block of a panel, whose columns from `col` on it has; behind its last column the panel has zeros. */
+/* Packs a block of a panel, whose columns start at `col`; the panel has zeros after its last column. */
 static __attribute__((noinline)) void pack_block(size_t depth, size_t col, size_t cols, const float *b, size_t by_k,
                                                  size_t by_col, float *to, const panel_shape *p) {
   const bool ends = col + cols == p->cols;
@@ -241,8 +241,8 @@ static void pack(const fw_gemm_pack *job) {
 
 /* ---- Products ---- */
 
-/* A chunk of the products. The element (k, j) of the right matrix is b[k * by_k + j * by_col]. It is packed, unless it
- * lies well and is used too few times. */
+/* Computes a chunk of the products. The element (k, j) of the right matrix is b[k * by_k + j * by_col]. The matrix
+ * is packed, unless its layout is suitable and it is used only a few times. */
 static void chunk(size_t m, size_t n, const lefts *a, const float *b, size_t by_k, size_t by_col, float *c, size_t ldc,
                   const finish *end) {
   _Alignas(64) float packed[DEPTH * PANEL];
@@ -290,7 +290,7 @@ static void tn(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
     product(m, n, k, (left){a, 1, lda, 0}, b, ldb, 1, c, ldc, add);
 }
 
-/* The columns first … first + depth - 1 of a job's left matrix. */
+/* Returns columns first … first + depth - 1 of a job's left matrix. */
 static lefts columns_of(const fw_gemm_job *job, size_t first, size_t depth) {
   lefts made = {.count = 0};
   for (size_t i = 0; i < job->part_count && depth > 0; i++) {
@@ -307,7 +307,7 @@ static lefts columns_of(const fw_gemm_job *job, size_t first, size_t depth) {
   return made;
 }
 
-/* One chunk of a job: products first … first + depth - 1 of k. */
+/* Computes one chunk of a job: products first … first + depth - 1 of k. */
 static void multiply_chunk(const fw_gemm_job *job, size_t k, size_t first, size_t depth) {
   const lefts a = columns_of(job, first, depth);
   panel_shape p;

@@ -3,7 +3,7 @@
  * Before including it, define
  *   REAL           float or double
  *   NAME(name)     makes the names of this type
- *   VECTOR_BYTES   of a register */
+ *   VECTOR_BYTES   bytes of a register */
 #include <string.h>
 
 #include "kern/simd/unroll.h"
@@ -11,7 +11,7 @@
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
-/* What is transposed at once: so many numbers of so many vectors. */
+/* The size of the block that is transposed at once: numbers per vector, and vectors. */
 #define DEEP 16
 #define WIDE 64
 #define STRIDE (WIDE + LANES)
@@ -26,7 +26,7 @@ INLINE void NAME(store)(REAL *p, NAME(lanes) v) {
   *(NAME(lanes) *)p = v;
 }
 
-/* Where the product of a and b > a is; those of a lie one after the other. */
+/* The index of the product of a and b > a; the products of a are contiguous. */
 INLINE size_t NAME(pair)(size_t count, size_t a, size_t b) {
   return a * (2 * count - a - 1) / 2 + b - a - 1;
 }
@@ -48,7 +48,7 @@ INLINE void NAME(transpose_square)(const REAL *u, size_t n, REAL *to) {
   *(NAME(four) *)(to + 3 * STRIDE) = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
 }
 
-/* Behind the last vector there are zeros, up to where a register may reach. */
+/* Zeros follow the last vector, as far as a register may reach. */
 INLINE void NAME(transpose)(const size_t depth, size_t width, const REAL *u, size_t n, REAL *to) {
   const size_t squares = depth % 4 ? 0 : width / 4 * 4;
   for (size_t k = 0; k < squares; k += 4)
@@ -58,7 +58,7 @@ INLINE void NAME(transpose)(const size_t depth, size_t width, const REAL *u, siz
   for (size_t j = 0; j < depth; j++) NAME(store)(to + j * STRIDE + width, (NAME(lanes)){0});
 }
 
-/* sum + the products of one number of each of LANES vectors after the other. */
+/* Returns sum + the products of one number of each of LANES vectors after the other. */
 INLINE NAME(lanes) NAME(dots)(const size_t depth, const REAL *u, const REAL *transposed, NAME(lanes) sum) {
   if (depth == 8) {
     UNROLL for (size_t j = 0; j < 8; j++) sum += u[j] * NAME(load)(transposed + j * STRIDE);
@@ -69,7 +69,7 @@ INLINE NAME(lanes) NAME(dots)(const size_t depth, const REAL *u, const REAL *tra
 }
 
 /* out = or += the products of a vector with `width` of the transposed ones. `space` numbers of out may be written: a
- * later run may set those behind its width. */
+ * later run may overwrite the numbers after its width. */
 INLINE void NAME(run)(const size_t depth, size_t width, size_t space, const REAL *u, const REAL *transposed, REAL *out,
                       bool add) {
   for (size_t at = 0; at < width; at += LANES) {
@@ -86,8 +86,8 @@ INLINE void NAME(run)(const size_t depth, size_t width, size_t space, const REAL
   }
 }
 
-/* Of all vectors with those behind them among first … end-1. Where these are all vectors, the runs lie one after the
- * other, and each may write into the next. */
+/* Products of each vector with the later ones among first … end-1. If these are all vectors, the runs are
+ * contiguous, and each may write into the next. */
 INLINE void NAME(runs)(const size_t depth, size_t n, size_t count, const REAL *u, size_t first, size_t end,
                        REAL *transposed, REAL *out, bool add) {
   const bool all = end - first == count && !add;
@@ -115,9 +115,9 @@ static void NAME(products)(size_t n, size_t count, const void *vectors, void *ou
   }
 }
 
-/* ---- The way back ---- */
+/* ---- Gradients ---- */
 
-/* A register of each of `rows` vectors from `first` on. u and grad point at that register of vector 0. */
+/* Computes one register of each of `rows` vectors from `first` on. u and grad point to that register of vector 0. */
 INLINE void NAME(spread_rows)(const int rows, size_t n, size_t count, size_t first, const REAL *u, const REAL *slope,
                               REAL *grad) {
   NAME(lanes) sum[ROWS];
@@ -151,7 +151,7 @@ static void NAME(spread_register)(size_t n, size_t count, const REAL *u, const R
   for (; a < count; a++) NAME(spread_rows)(1, n, count, a, u, slope, grad);
 }
 
-/* One number of each vector. */
+/* Computes one number of each vector. */
 static void NAME(spread_number)(size_t n, size_t count, const REAL *u, const REAL *slope, REAL *grad) {
   for (size_t a = 0; a < count; a++)
     for (size_t b = 0; b < count; b++)

@@ -1,11 +1,11 @@
-/* kern/math/steps_tmpl.h: steps of optimizers, a register of weights at once: the rules of Angel's servers, and
- * AdaGrad as it was published.
+/* kern/math/steps_tmpl.h: steps of optimizers on a register of weights: the rules of Angel's servers, and AdaGrad as
+ * it was published.
  *
  * Before including it, define
  *   REAL, BITS             float and int32_t, or double and int64_t
  *   NAME(name)             makes the names of this type
- *   VECTOR_BYTES           of a register
- *   NAME(lanes)            a register of REAL, loaded from anywhere
+ *   VECTOR_BYTES           bytes of a register
+ *   NAME(lanes)            a register of REAL, loaded from any address
  *   NAME(root)(v)          its square roots
  *
  * w weight, g gradient, r the rate, l1 and l2 the regularisation. A weight whose step would be 0 / 0 stays. */
@@ -16,22 +16,22 @@
 
 typedef BITS NAME(bits) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* A register of weights and of what the optimizer keeps for each. */
+/* A register of weights and of the optimizer's state for each. */
 typedef struct NAME(weights) {
   NAME(lanes) w, s0, s1;
 } NAME(weights);
 typedef NAME(weights) NAME(step_function)(const fw_step_rule *o, NAME(weights) x, NAME(lanes) g);
 
 INLINE NAME(lanes) NAME(all)(double number) {
-  return (REAL)number - (NAME(lanes)){0}; /* -0.0 stays what it is */
+  return (REAL)number - (NAME(lanes)){0}; /* keeps -0.0 */
 }
 
-/* v where it is chosen, else 0. */
+/* v where `chosen` is set, else 0. */
 INLINE NAME(lanes) NAME(where)(NAME(bits) chosen, NAME(lanes) v) {
   return (NAME(lanes))(chosen & (NAME(bits))v);
 }
 
-/* Moves w toward 0 by t, not beyond. */
+/* Moves w toward 0 by t, but not past it. */
 INLINE NAME(lanes) NAME(shrunk)(NAME(lanes) w, NAME(lanes) t) {
   const NAME(bits) sign = (NAME(bits))w & (NAME(bits))NAME(all)(-0.0);
   const NAME(lanes) left = (NAME(lanes))((NAME(bits))w ^ sign) - t;
@@ -101,7 +101,7 @@ INLINE NAME(weights) NAME(published_adagrad)(const fw_step_rule *o, NAME(weights
   return x;
 }
 
-/* What z is where a weight w has no other state: -(w (b / a + l2) + l1 of w's sign). 0 where there is state. */
+/* The z of a weight w without other state: -(w (b / a + l2) + l1 * sign of w). 0 if there is state. */
 INLINE NAME(lanes) NAME(first_z)(const fw_step_rule *o, NAME(weights) x) {
   const NAME(bits) sign = (NAME(bits))x.w & (NAME(bits))NAME(all)(-0.0);
   const NAME(bits) first = (NAME(bits))(x.s0 == 0) & (NAME(bits))(x.s1 == 0) & (NAME(bits))(x.w != 0);
@@ -109,8 +109,8 @@ INLINE NAME(lanes) NAME(first_z)(const fw_step_rule *o, NAME(weights) x) {
   return NAME(where)(first, -(x.w * NAME(all)(o->b / o->a + o->l2) + l1));
 }
 
-/* d = (sqrt(q + g^2) - sqrt q) / a; q += g^2; z += g - d w; w = -(z shrunk by l1) / (l2 + (b + sqrt q) / a). No rate.
- * Where that divides by 0, a weight is 0, or stays with keeps_first. */
+/* d = (sqrt(q + g^2) - sqrt q) / a; q += g^2; z += g - d w; w = -(z shrunk by l1) / (l2 + (b + sqrt q) / a). No
+ * rate. If the divisor is 0, the weight becomes 0, or stays with keeps_first. */
 INLINE NAME(weights) NAME(ftrl)(const fw_step_rule *o, NAME(weights) x, NAME(lanes) g) {
   const NAME(lanes) before = NAME(root)(x.s1), a = NAME(all)(o->a), was = x.w;
   if (o->keeps_first) x.s0 += NAME(first_z)(o, x);
@@ -124,7 +124,7 @@ INLINE NAME(weights) NAME(ftrl)(const fw_step_rule *o, NAME(weights) x, NAME(lan
 
 /* ---- Many weights ---- */
 
-/* Where weights and state are. */
+/* The addresses of weights and state. */
 typedef struct NAME(pointers) {
   REAL *w, *s0, *s1;
 } NAME(pointers);
@@ -140,7 +140,7 @@ INLINE void NAME(step_lanes)(NAME(step_function) * step, const int states, const
   if (states > 1) *(NAME(lanes) *)p.s1 = x.s1;
 }
 
-/* Single weights, fewer than a register or as many: they are brought together. */
+/* At most a register of single weights, which are gathered. */
 INLINE void NAME(step_few)(NAME(step_function) * step, const int states, const fw_step_rule *o, size_t count,
                            const NAME(pointers) * p, const REAL *sum) {
   REAL w[LANES] = {0}, s0[LANES] = {0}, s1[LANES] = {0}, g[LANES] = {0};
@@ -158,7 +158,7 @@ INLINE void NAME(step_few)(NAME(step_function) * step, const int states, const f
   }
 }
 
-/* The k-th behind p. */
+/* The pointers, advanced by k. */
 INLINE NAME(pointers) NAME(behind)(const int states, NAME(pointers) p, size_t k) {
   return (NAME(pointers)){p.w + k, states > 0 ? p.s0 + k : NULL, states > 1 ? p.s1 + k : NULL};
 }
@@ -202,7 +202,7 @@ INLINE void NAME(step_records)(NAME(step_function) * step, const int states, con
   }
 }
 
-/* ---- The kernels: a pair for each rule. The copy of the rule is known not to change while weights are written ---- */
+/* ---- The kernels: a pair for each rule. The compiler knows that the local copy of the rule does not change ---- */
 
 static void NAME(sgd_array)(const fw_step_rule *o, size_t n, void *w, void *s0, void *s1, const void *sum) {
   const fw_step_rule rule = *o;

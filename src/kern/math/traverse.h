@@ -1,8 +1,8 @@
-/* kern/math/traverse.h: rows through a tree, several at once.
+/* kern/math/traverse.h: moves several rows at once through a tree.
  *
  * A packed tree is a full binary tree: its root is node 1, node n has the children 2n and 2n+1, and every walk takes
- * `depth` steps, n = 2n + (value < x of the node's slot), whose end says the leaf. Rows go in groups of
- * FW_TRAVERSE_ROWS: slot s of row i of a group is x[s * FW_TRAVERSE_ROWS + i]. Every level of instructions gives the
+ * `depth` steps, n = 2n + (value < x of the node's slot); the final n is the leaf. Rows are processed in groups of
+ * FW_TRAVERSE_ROWS: slot s of row i of a group is x[s * FW_TRAVERSE_ROWS + i]. Every instruction set level gives the
  * same bits. */
 #ifndef FW_KERN_MATH_TRAVERSE_H
 #define FW_KERN_MATH_TRAVERSE_H
@@ -19,8 +19,8 @@ typedef struct fw_traverse_node {
 
 typedef struct fw_traverse_tree {
   unsigned depth;
-  const fw_traverse_node *nodes; /* 2^depth; the first is not used */
-  const double *leaves;          /* 2^depth */
+  const fw_traverse_node *nodes; /* 2^depth nodes; the first is not used */
+  const double *leaves;          /* 2^depth values */
 } fw_traverse_tree;
 
 typedef struct fw_traverse {
@@ -29,7 +29,7 @@ typedef struct fw_traverse {
                  size_t step);
 } fw_traverse;
 
-/* The kernels of this process, and what fills them (kern/dispatch.h). */
+/* The kernels of this process, and the functions that fill them (kern/dispatch.h). */
 const fw_traverse *fw_traverse_table(void);
 void fw_traverse_fill_generic(fw_traverse *table);
 void fw_traverse_fill_avx512(fw_traverse *table);

@@ -1,14 +1,13 @@
-/* kern/math/traverse_avx512.c: rows through a tree with AVX-512: near the root every node asks all rows of a group that
- * have come to it, which is less work there than each row looking up its node. */
+/* kern/math/traverse_avx512.c: tree traversal with AVX-512. Near the root, every node tests all rows of a group that
+ * have reached it, which is less work there than looking up the node of each row. */
 #include <immintrin.h>
 
 #include "kern/math/traverse_tmpl.h"
 
-enum { TOP = 4 }; /* levels of nodes that ask all rows */
+enum { TOP = 4 }; /* levels whose nodes test all rows */
 
-/* Nodes n … 2n-1, which are a level, ask; returns the rows that go to the right. come[n]: the rows that have come to
- * node n.
- */
+/* Evaluates nodes n … 2n-1, which form a level; returns the rows that go to the right. come[n]: the rows that have
+ * reached node n. */
 INLINE __mmask16 ask_level(const fw_traverse_node *nodes, const uint32_t *x, __mmask16 *come, unsigned n) {
   __mmask16 all = 0;
   UNROLL
@@ -22,7 +21,7 @@ INLINE __mmask16 ask_level(const fw_traverse_node *nodes, const uint32_t *x, __m
   return all;
 }
 
-/* The node that each row is at after TOP steps. */
+/* Returns the node of each row after TOP steps. */
 INLINE __m512i traverse_top(const fw_traverse_node *nodes, const uint32_t *x) {
   __mmask16 come[2 << TOP];
   __m512i at = _mm512_set1_epi32(1 << TOP);
@@ -33,7 +32,7 @@ INLINE __m512i traverse_top(const fw_traverse_node *nodes, const uint32_t *x) {
   return _mm512_mask_add_epi32(at, ask_level(nodes, x, come, 8), at, _mm512_set1_epi32(1));
 }
 
-/* In halves: where a sanitizer keeps arrays, they are aligned for no more. */
+/* Stores in halves: a sanitizer's copies of arrays have no larger alignment. */
 INLINE void store(uint32_t start[FW_TRAVERSE_ROWS], __m512i at) {
   _mm256_storeu_si256((__m256i *)start, _mm512_castsi512_si256(at));
   _mm256_storeu_si256((__m256i *)(start + HALF), _mm512_extracti64x4_epi64(at, 1));

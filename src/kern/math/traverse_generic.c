@@ -1,4 +1,4 @@
-/* kern/math/traverse_generic.c: rows through a tree, for any processor. */
+/* kern/math/traverse_generic.c: tree traversal for any processor. */
 #include "kern/math/traverse_tmpl.h"
 
 static void traverse_groups(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,

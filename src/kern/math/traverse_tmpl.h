@@ -1,11 +1,11 @@
-/* kern/math/traverse_tmpl.h: half a group of rows from where they are in a tree to their leaves: so many walks at once
- * that none waits for memory, and no more than there are registers for. */
+/* kern/math/traverse_tmpl.h: moves half a group of rows from their current nodes to their leaves: enough walks at
+ * once to hide the memory latency, and few enough for the registers. */
 #include "kern/math/traverse.h"
 #include "kern/simd/unroll.h"
 
 enum { HALF = FW_TRAVERSE_ROWS / 2 };
 
-/* `start`: the node that each row is at after `steps` steps. */
+/* `start`: the node of each row after `steps` steps. */
 INLINE void finish_half(const fw_traverse_tree *tree, unsigned steps, const uint32_t *start, const uint32_t *x,
                         double *out, size_t step) {
   const fw_traverse_node *nodes = tree->nodes;

@@ -1,4 +1,4 @@
-/* kern/math/trees_avx2.c: loops over rows by which trees are grown, with AVX2. */
+/* kern/math/trees_avx2.c: loops over rows for growing trees, with AVX2. */
 #include <immintrin.h>
 
 #include "kern/math/trees.h"
@@ -23,7 +23,7 @@ INLINE uint64_t find_sides(const uint8_t byte[64], uint8_t add, uint8_t limit) {
   return sides_of_half(byte, more, most) | sides_of_half(byte + 32, more, most) << 32;
 }
 
-/* The numbers whose bits are set come first. */
+/* Stores the numbers whose bits are set first. */
 INLINE void store_chosen(__m256i numbers, uint64_t bits, uint32_t *to) {
   const uint64_t order = _pext_u64(UINT64_C(0x0706050403020100), _pdep_u64(bits, UINT64_C(0x0101010101010101)) * 0xff);
   const __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));

@@ -1,4 +1,4 @@
-/* kern/math/trees_avx512.c: loops over rows by which trees are grown, with AVX-512. */
+/* kern/math/trees_avx512.c: loops over rows for growing trees, with AVX-512. */
 #include <immintrin.h>
 
 #include "kern/math/trees.h"

@@ -1,4 +1,4 @@
-/* kern/math/trees_generic.c: loops over rows by which trees are grown, in plain C. */
+/* kern/math/trees_generic.c: loops over rows for growing trees, in plain C. */
 #include <string.h>
 
 #include "kern/math/trees.h"
@@ -17,8 +17,8 @@ INLINE unsigned count_below(const float edge[16], float x) {
   return (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
 }
 
-/* A bit of each byte, which is 0 or 255: a different one is left of each, then all are added into the uppermost byte.
- */
+/* Collects one bit of each byte, which is 0 or 255: each byte keeps a different bit, and a multiplication adds them
+ * up in the highest byte. */
 INLINE uint64_t gather_bits(uint64_t mask) {
   return (mask & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56;
 }

@@ -1,4 +1,5 @@
-/* kern/math/trees_tmpl.h: loops over rows by which trees are grown. Before it: LANES numbers of 32 bits are a register;
+/* kern/math/trees_tmpl.h: loops over rows for growing trees. Before including it, define LANES, the 32-bit numbers
+ * of a register, and
  *   INLINE unsigned count_below(const float edge[16], float x);   edges below x
  *   INLINE uint64_t find_sides(const uint8_t byte[64], uint8_t add, uint8_t limit);   a bit for each byte
  *   INLINE size_t sort_word(const uint32_t *number, uint64_t bits, uint32_t *ones, uint32_t *zeros);   64 numbers */
@@ -31,7 +32,7 @@ INLINE lanes_f32 choose(lanes_i32 mask, lanes_f32 yes, lanes_f32 no) {
   return (lanes_f32)(((lanes_i32)yes & mask) | ((lanes_i32)no & ~mask));
 }
 
-/* As fw_exp_of (learn/forest/gradients.h), with its limits; NaN stays. */
+/* Like fw_exp_of (learn/forest/gradients.h), with its limits; NaN stays. */
 INLINE lanes_f32 exp_of(lanes_f32 x) {
   const lanes_f32 least = (lanes_f32){0} - 87.0F, most = (lanes_f32){0} + 88.0F;
   x = choose(x < least, least, x);
@@ -68,7 +69,7 @@ static void logistic(const double *score, const float *label, float base, size_t
   memcpy(hessian + i, numbers[2], (n - i) * sizeof *hessian);
 }
 
-/* A number in [0, 1) of 24 bits. */
+/* A number in [0, 1) with 24 bits. */
 INLINE lanes_f32 part_of(lanes_u32 hash) {
   return __builtin_convertvector((lanes_i32)(hash >> 8), lanes_f32) * 0x1p-24F;
 }
@@ -80,7 +81,7 @@ INLINE lanes_u32 scramble(lanes_u32 x) {
   return x;
 }
 
-/* floor(x + u), |x| < 2^22: the whole part of x is exact, and so is what is left. */
+/* floor(x + u), |x| < 2^22: the integer part of x is exact, and so is the fraction. */
 INLINE lanes_u32 round_by(lanes_f32 x, lanes_f32 u) {
   const lanes_i32 whole = __builtin_convertvector(x, lanes_i32);
   const lanes_f32 rest = (x - __builtin_convertvector(whole, lanes_f32)) + u;
@@ -119,7 +120,7 @@ static uint64_t pack(const fw_round_rule *rule, uint32_t first, const float *gra
 
 /* ---- Sides ---- */
 
-/* Fetching a byte from memory is the work; comparing 64 of them is nothing beside it. */
+/* Most of the time goes into fetching bytes from memory; comparing 64 of them is cheap. */
 static size_t sides(const uint8_t *column, const uint32_t *row, size_t n, uint8_t add, uint8_t limit, uint64_t *bits) {
   const int in_order = n > 0 && row[n - 1] - row[0] == n - 1; /* rows ascend */
   uint8_t byte[64] = {0};
@@ -157,7 +158,7 @@ INLINE wide_f64 choose_f64(wide_i64 mask, wide_f64 yes, wide_f64 no) {
   return (wide_f64)(((wide_i64)yes & mask) | ((wide_i64)no & ~mask));
 }
 
-/* T(g)^2 / h; nothing where h is not above 0. */
+/* T(g)^2 / h; 0 if h is not above 0. */
 INLINE wide_f64 worth_of(wide_f64 g, wide_f64 h, double alpha) {
   const wide_f64 zero = {0};
   const wide_f64 size = (wide_f64)((wide_i64)g & INT64_MAX) - alpha, rest = choose_f64(size > zero, size, zero);

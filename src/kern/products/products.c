@@ -1,4 +1,4 @@
-/* kern/products/products.c: packing vectors for the kernels. */
+/* kern/products/products.c: packs vectors for the kernels. */
 #include "kern/products/products.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "kern/products/products.h"
 #include "kern/products/projection.h"
 
-/* Scores of x for the vectors of one block. Each sum starts with -bias and goes up from the first number. */
+/* Scores of x for the vectors of one block. Each sum starts with -bias and adds the products in order. */
 static void block_scores(const float *x, const float *block, const float *bias, size_t d, float *out) {
   float sum[FW_PACK_WIDTH];
   for (int lane = 0; lane < FW_PACK_WIDTH; lane++) sum[lane] = -bias[lane];

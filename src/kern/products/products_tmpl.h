@@ -1,4 +1,4 @@
-/* kern/products/products_tmpl.h: inner products, a tile of ROWS vectors times COLS blocks held in registers.
+/* kern/products/products_tmpl.h: inner products with a tile of ROWS vectors times COLS blocks held in registers.
  *
  * Before including it, define
  *   ROWS, COLS         vectors and blocks of a tile
@@ -8,10 +8,10 @@
  *   vf_keep(vf *best, vi *where, vf v, vi at)     where v > best: best = v, where = at
  *   vi_iota(first), vi_load(p), vi_set(x), vi_store(p, v)    first, first + 1, …
  *   vf_winner(best, where, *number, *score)       of PARTS registers each: the largest, the lowest among equals
- *   SUM_WIDTH, vd      doubles of a register, and one: vd_widen(p) of so many floats, vd_zero(), vd_add(a, b),
- *                      vd_store(p, v)
- * A score is a chain of multiply-adds that starts with -bias and goes up from the first number: it is the same wherever
- * in a tile its vector comes to lie. */
+ *   SUM_WIDTH, vd      doubles of a register, and the register: vd_widen(p) of SUM_WIDTH floats, vd_zero(),
+ *                      vd_add(a, b), vd_store(p, v)
+ * A score is a chain of multiply-adds that starts with -bias and adds the products in order: it does not depend on
+ * the position of its vector in a tile. */
 
 #include "kern/simd/unroll.h"
 
@@ -19,7 +19,8 @@
 #define PARTS (FW_PACK_WIDTH / WIDTH)
 #define VECTORS (COLS * PARTS)
 
-/* Vectors whose best is kept in the cache during a pass over the centroids, and floats of centroids that stay there. */
+/* The number of vectors whose best is kept in the cache during a pass over the centroids, and of floats of centroids
+ * that stay in the cache. */
 #define BATCH 192
 #define CACHED ((size_t)48 << 10)
 
@@ -90,7 +91,7 @@ static void scores(const fw_packed *packed, const float *x, size_t nx, size_t st
 
 /* ---- The best ---- */
 
-/* The best score of each lane so far, and whose it is. */
+/* The best score of each lane so far, and its vector. */
 typedef struct fw_lanes_best {
   _Alignas(64) float score[FW_PACK_WIDTH];
   _Alignas(64) uint32_t where[FW_PACK_WIDTH];
@@ -107,7 +108,7 @@ INLINE void keep_tile(const int rows, const int cols, const fw_packed *packed, s
   }
 }
 
-/* Blocks first … end-1. What is best before the first block comes from nowhere, what is best after the last is done. */
+/* Processes blocks first … end-1. The best is initialised before the first block and reduced after the last. */
 INLINE void keep_rows(const int rows, const fw_packed *packed, size_t first, size_t end, const float *const *x,
                       fw_lanes_best *state, uint32_t *number, float *score) {
   vf best[ROWS * PARTS];
@@ -154,9 +155,9 @@ static void nearest(const fw_packed *packed, const float *x, size_t nx, size_t s
                   score + first);
 }
 
-/* ---- Sums of rows, in doubles that stay in registers ---- */
+/* ---- Sums of rows, in doubles held in registers ---- */
 
-/* A strip of the columns; at: its first one. */
+/* Sums a strip of the columns; at: its first column. */
 INLINE void sum_strip(const int parts, const float *at, size_t d, const uint32_t *rows, size_t count, double *sum) {
   vd total[SUM_PARTS];
   UNROLL for (int v = 0; v < parts; v++) total[v] = vd_zero();

@@ -1,4 +1,4 @@
-/* kern/products/projection.c: the nearest of packed vectors by their heads in principal directions. */
+/* kern/products/projection.c: finds the nearest of packed vectors by their heads in principal directions. */
 #include "kern/products/projection.h"
 
 #include <float.h>
@@ -9,28 +9,29 @@
 #include "base/mem.h"
 #include "kern/products/products.h"
 
-#define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
+#define ROUND_UP (1 + 64 * FLT_EPSILON) /* keeps bounds valid when they are rounded to floats */
 #define MOST_D 2048
-#define MOST_ROWS 512  /* vectors in whose covariance directions are looked for */
-#define SWEEPS 4       /* of orthogonal iteration: the directions need not be exact */
-#define SAMPLE 32      /* questions that choose the length of heads */
-#define ROUNDING 0.03F /* what bytes cost, about, relative to the lengths of a question and of the longest vector */
+#define MOST_ROWS 512 /* vectors whose covariance gives the directions */
+#define SWEEPS 4      /* iterations of orthogonal iteration: the directions need not be exact */
+#define SAMPLE 32     /* queries that choose the length of heads */
+#define ROUNDING \
+  0.03F /* approximate error of rounding to bytes, relative to the lengths of a query and of the longest vector */
 #define LEAST_N 128
-#define LEAST_WORK 0x1p16 /* questions times vectors for each dimension, below which directions cost too much */
+#define LEAST_WORK 0x1p16 /* least number of queries times vectors per dimension for which finding directions pays */
 
-#define BATCH 24      /* questions whose bounds are computed at once */
-#define HEAD_BATCH 12 /* and whose heads are */
+#define BATCH 24      /* queries whose bounds are computed at once */
+#define HEAD_BATCH 12 /* queries whose heads are computed at once */
 #define CHUNK 32      /* blocks of heads whose bounds are kept */
 #define LANES (CHUNK * FW_HEAD_WIDTH)
-#define BOUND_STRIDE (LANES + FW_HEAD_WIDTH) /* rows that are not a multiple of 4096 bytes apart */
+#define BOUND_STRIDE (LANES + FW_HEAD_WIDTH) /* stride of rows, not a multiple of 4096 bytes */
 #define AHEAD 2
-#define MIDDLE 64        /* what bytes of questions are too large by; they go up to 127 */
-#define MOST_BOUND 32000 /* that 16 bits hold, with room for rounding */
+#define MIDDLE 64        /* offset of the bytes of queries, which go up to 127 */
+#define MOST_BOUND 32000 /* fits 16 bits, with a margin for rounding */
 
-/* Some vectors and questions, by which the length of heads and their scales are chosen. */
+/* A sample of vectors and queries, used to choose the length of heads and their scales. */
 typedef struct sample {
-  float heads[MOST_ROWS * FW_HEAD_MOST], squares[MOST_ROWS]; /* of vectors */
-  const float *x[SAMPLE];                                    /* questions */
+  float heads[MOST_ROWS * FW_HEAD_MOST], squares[MOST_ROWS]; /* of the vectors */
+  const float *x[SAMPLE];                                    /* the queries */
   size_t questions;
 } sample;
 
@@ -47,7 +48,7 @@ static void find_mean(const fw_projection *v, size_t n, double *sum) {
   for (size_t k = 0; k < v->d; k++) v->mean[k] = (float)(sum[k] / (double)n);
 }
 
-/* Sum of y y^T over vectors evenly chosen among all. */
+/* Sums y y^T over vectors that are evenly spaced among all. */
 static void find_covariance(const fw_projection *v, size_t n, double *y, double *cov) {
   const size_t d = v->d, count = n < MOST_ROWS ? n : MOST_ROWS;
   memset(cov, 0, d * d * sizeof *cov);
@@ -60,7 +61,8 @@ static void find_covariance(const fw_projection *v, size_t n, double *y, double 
     for (size_t j = k + 1; j < d; j++) cov[k * d + j] = cov[j * d + k];
 }
 
-/* Makes axis i orthogonal to those before it and of length 1; twice, because of rounding. False: nothing is left. */
+/* Makes axis i orthogonal to the earlier ones and of length 1; does so twice, because of rounding. False: nothing is
+ * left. */
 static bool orthonormalize(double *axes, size_t i, size_t d) {
   double *axis = axes + i * d;
   for (int again = 0; again < 2; again++) {
@@ -72,7 +74,7 @@ static bool orthonormalize(double *axes, size_t i, size_t d) {
   return true;
 }
 
-/* The leading eigenvectors of cov, by orthogonal iteration from its first columns; returns how many were found. */
+/* Finds the leading eigenvectors of cov by orthogonal iteration from its first columns; returns their number. */
 static size_t find_axes(const double *cov, size_t d, double *axes, double *next) {
   size_t count = d < FW_HEAD_MOST ? d : FW_HEAD_MOST;
   memcpy(axes, cov, count * d * sizeof *axes);
@@ -86,8 +88,7 @@ static size_t find_axes(const double *cov, size_t d, double *axes, double *next)
   }
 }
 
-/* Mixes the directions by a cosine transform, so that all numbers of a head are of a similar size, which suits bytes.
- */
+/* Mixes the directions by a cosine transform, so that all numbers of a head have a similar size, which suits bytes. */
 static void mix_axes(const double *axes, size_t p, size_t d, double *mixed) {
   const double pi = 3.14159265358979323846;
   memset(mixed, 0, p * d * sizeof *mixed);
@@ -99,13 +100,13 @@ static void mix_axes(const double *axes, size_t p, size_t d, double *mixed) {
 
 /* ---- Heads ---------------------------------------------------------------------------------------------- */
 
-/* What the square of the length of a rest may be off by, relative to that of the vector: d roundings in each of p
- * coordinates, and directions that are orthonormal but for rounding. */
+/* The error of the squared length of a rest, relative to the vector's: d roundings in each of p coordinates, and
+ * directions that are orthonormal except for rounding. */
 static float rest_slack(const fw_projection *v) {
   return FLT_EPSILON * 3 * sqrtf((float)v->p + 1) * (float)(v->d + 16);
 }
 
-/* head[i * FW_HEAD_MOST …]: p coordinates, and a bound of the length of the rest. n <= HEAD_BATCH. */
+/* head[i * FW_HEAD_MOST …]: p coordinates, and an upper bound of the length of the rest. n <= HEAD_BATCH. */
 static void make_heads(const fw_projection *v, const float *x, size_t n, size_t stride, bool centred, float *head,
                        float *square) {
   float from[HEAD_BATCH * MOST_D];
@@ -119,7 +120,7 @@ static void make_heads(const fw_projection *v, const float *x, size_t n, size_t 
   }
 }
 
-/* A head to its place among the values of a block. */
+/* Stores a head at its position among the values of a block. */
 static void put_head(const fw_projection *v, size_t i, const uint8_t *bytes, int8_t *values) {
   int8_t *to = values + 2 * (i / FW_HEAD_WIDTH * v->heads.pairs * FW_HEAD_WIDTH + i % FW_HEAD_WIDTH);
   for (size_t k = 0; k <= v->p; k++) to[k / 2 * 2 * FW_HEAD_WIDTH + k % 2] = (int8_t)bytes[k];
@@ -139,7 +140,7 @@ static void pack_head(fw_projection *v, size_t i, const float *head, float squar
   v->most_bias = fmaxf(v->most_bias, bias);
 }
 
-/* A scale for questions like those of a sample. */
+/* Chooses the scale of queries from a sample. */
 static void choose_x_scale(fw_projection *v, const sample *s) {
   float reach = 0, longest = 0;
   for (size_t i = 0; i < s->questions; i++) {
@@ -152,7 +153,7 @@ static void choose_x_scale(fw_projection *v, const sample *s) {
   v->x_longest = 1.25F * longest;
 }
 
-/* And one for vectors, which keeps bounds within 16 bits. */
+/* Chooses the scale of vectors so that bounds fit 16 bits. */
 static void choose_scale(fw_projection *v, const float *heads) {
   float reach = 0;
   for (size_t i = 0; i < v->n; i++)
@@ -172,7 +173,7 @@ static furrow_status allocate_heads(fw_projection *v, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Heads of all packed vectors. s: a sample of questions, which choose their scale; NULL: they keep it. */
+/* Computes the heads of all packed vectors. s: a sample of queries to choose their scale; NULL: the scale stays. */
 static furrow_status pack_heads(fw_projection *v, const sample *s, furrow_error *err) {
   float *heads, most = 0;
   const size_t n = v->n;
@@ -193,19 +194,19 @@ static furrow_status pack_heads(fw_projection *v, const sample *s, furrow_error 
   return FURROW_OK;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------ */
+/* ---- Queries -------------------------------------------------------------------------------------------- */
 
-/* What is known of a question. Keys are squares of distances, or minus inner products: smaller is better. */
+/* The state of a query. Keys are squared distances, or negative inner products: smaller is better. */
 typedef struct state {
   const float *x;
-  float square; /* of x - c, or of x */
-  float slack;  /* what a bound may be too small by */
+  float square; /* squared length of x - c, or of x */
+  float slack;  /* by how much a bound may be too small */
   float shift;  /* inner products: <x, c> */
-  float key;    /* of the best */
+  float key;    /* key of the best vector */
   uint32_t best;
 } state;
 
-/* A key in double, added in the same order at every level. */
+/* Computes a key in double, added in the same order at every level. */
 static double exact_key(const fw_projection *v, const float *x, uint32_t j) {
   const float *y = v->rows + j * v->stride;
   double sum[4] = {0};
@@ -216,13 +217,13 @@ static double exact_key(const fw_projection *v, const float *x, uint32_t j) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* What two keys may be off by together. */
+/* The sum of the errors of two keys. */
 static float key_slack(const fw_projection *v, const state *q, float key) {
   const float size = v->l2 ? key : sqrtf(q->square) * (v->longest + v->size);
   return FLT_EPSILON * (float)(v->d + 16) * size;
 }
 
-/* Returns whether it is better. */
+/* Compares a vector with the best one; returns whether it is better. */
 static bool consider(const fw_projection *v, state *q, uint32_t j) {
   if (j == q->best) return false;
   const float key = v->kern->key(q->x, v->rows + j * v->stride, v->d, v->l2), slack = key_slack(v, q, key);
@@ -242,13 +243,13 @@ static float needed(const fw_projection *v, const state *q) {
   return (v->l2 ? (q->square - q->key) / 2 : -q->key - q->shift) - q->slack;
 }
 
-/* Squares that neither overflow nor vanish. */
+/* Whether squares neither overflow nor vanish. */
 static bool sound(const fw_projection *v, float square) {
   const float size = sqrtf(square) + v->longest + v->size;
   return size * size < FLT_MAX / 64 && size * size > FLT_MIN * 0x1p40F;
 }
 
-/* Bounds are off by less than d roundings in each of p coordinates of both sides, and as many in lengths. */
+/* The error of a bound is less than d roundings in each of p coordinates of both sides, and as many in lengths. */
 static void begin(const fw_projection *v, const float *x, float square, state *q) {
   const float size = sqrtf(square) + v->longest + (v->l2 ? 0 : v->size);
   *q = (state){.x = x, .square = square, .key = INFINITY, .best = UINT32_MAX};
@@ -256,7 +257,7 @@ static void begin(const fw_projection *v, const float *x, float square, state *q
   if (!v->l2) q->shift = -v->kern->key(x, v->mean, v->d, false);
 }
 
-/* And what rounding to bytes costs. False: there are no bounds. */
+/* Adds the error of rounding to bytes. Returns false if there are no bounds. */
 static bool begin_rounded(const fw_projection *v, const float *x, const fw_question *ready, state *q) {
   begin(v, x, ready->square, q);
   q->slack += ready->lost * v->longest + (ready->length * v->x_scale * ROUND_UP + ready->lost) * v->lost +
@@ -283,7 +284,7 @@ void fw_projection_ask(const fw_projection *v, const float *x, size_t nx, size_t
   }
 }
 
-/* Pairs of bytes, each there twice. */
+/* Expands pairs of bytes; each is stored twice. */
 static void pair_up(const fw_question *ready, size_t pairs, uint32_t *out) {
   for (size_t k = 0; k < pairs; k++) out[k] = 0x10001U * (ready->bytes[2 * k] | (uint32_t)ready->bytes[2 * k + 1] << 8);
 }
@@ -299,8 +300,8 @@ static void fetch(const fw_projection *v, uint32_t j) {
   for (size_t k = 0; k < v->d; k += 16) __builtin_prefetch(row + k);
 }
 
-/* Considers what the bounds of a chunk allow. Without a guess, the vector with the largest bound comes first, which
- * leaves few others. */
+/* Considers the vectors that the bounds of a chunk allow. Without a guess, the vector with the largest bound comes
+ * first, which rules out most others. */
 static void choose(const fw_projection *v, const int16_t *bound, size_t lanes, uint32_t first, state *q) {
   const fw_products *kern = v->kern;
   uint32_t at[LANES];
@@ -313,7 +314,7 @@ static void choose(const fw_projection *v, const int16_t *bound, size_t lanes, u
   }
 }
 
-/* Questions without bounds have no x. */
+/* Queries without bounds have no x. */
 static void answer_batch(const fw_projection *v, state *q, const uint32_t *pairs, size_t n) {
   _Alignas(64) int16_t bound[BATCH * BOUND_STRIDE];
   for (size_t b = 0; b < v->heads.blocks; b += CHUNK) {
@@ -328,7 +329,7 @@ static void answer_batch(const fw_projection *v, state *q, const uint32_t *pairs
   }
 }
 
-/* At most BATCH questions. */
+/* Answers at most BATCH queries. */
 static void answer(const fw_packed *packed, const float *x, size_t n, size_t stride, const fw_question *ready,
                    uint32_t *best) {
   const fw_projection *v = packed->projection;
@@ -358,15 +359,15 @@ void fw_projection_nearest(const fw_packed *packed, const float *x, size_t nx, s
   }
 }
 
-/* ---- How many directions -------------------------------------------------------------------------------- */
+/* ---- The number of directions --------------------------------------------------------------------------- */
 
-/* Cycles for a question, roughly, with heads of `count` numbers that leave so many of n vectors. */
+/* The approximate cycles per query with heads of `count` numbers, if `left` of n vectors are not ruled out. */
 static double cost(const fw_projection *v, size_t count, double left) {
   const double padded = (double)((count - 1 + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH);
   return (double)v->n * ((double)count / 40 + 0.15) + padded * (double)v->d / 14 + 400 + left * 90;
 }
 
-/* And without: with a sketch, products of bytes. */
+/* The same without heads: with a sketch, products of bytes. */
 static double plain_cost(const fw_packed *packed) {
   return (double)packed->n * (1 + (double)packed->d / (packed->sketch ? 35 : 15));
 }
@@ -387,7 +388,7 @@ static void count_left(const fw_projection *v, const float *heads, const float *
   }
 }
 
-/* The cheapest length of heads for the given questions; 0: none is cheaper than all products. */
+/* Returns the cheapest length of heads for the given queries; 0 if none is cheaper than all products. */
 static size_t choose_length(const fw_projection *v, const fw_packed *packed, const float *x, size_t nx, size_t stride,
                             sample *s) {
   const size_t n = v->n, count = n < MOST_ROWS ? n : MOST_ROWS, questions = nx < SAMPLE ? nx : SAMPLE;
@@ -421,7 +422,7 @@ static size_t choose_length(const fw_projection *v, const fw_packed *packed, con
   return chosen;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole projection ------------------------------------------------------------------------------- */
 
 static furrow_status pack_axes(fw_projection *v, const double *axes, size_t p, furrow_error *err) {
   float *rounded;

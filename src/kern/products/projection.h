@@ -1,23 +1,25 @@
-/* kern/products/projection.h: packed vectors projected onto a few directions, to find the few that can be the nearest.
+/* kern/products/projection.h: packed vectors projected onto a few directions, to find the few that can be the
+ * nearest.
  *
- * In p orthonormal directions in which the packed vectors y (relative to their mean c) vary most, y - c has a head of p
- * numbers; behind them comes the length of what is left of it. So does a question x. By Cauchy and Schwarz, the product
- * of two heads is at least <x - c, y - c>, and it has p + 1 terms instead of d. Heads are rounded to bytes, and what
- * that may cost is known. What cannot be the nearest by this bound is skipped; distances to the others decide, and
- * those that floats cannot tell apart are compared in doubles. The answer is therefore the same at every level. */
+ * In p orthonormal directions in which the packed vectors y (relative to their mean c) vary most, y - c has a head
+ * of p coordinates, followed by the length of the rest of the vector. A query x has such a head as well. By the
+ * Cauchy-Schwarz inequality, the product of two heads is at least <x - c, y - c>, and it has p + 1 terms instead of
+ * d. Heads are rounded to bytes, and the error of that is bounded. Vectors that cannot be the nearest by this bound
+ * are skipped; distances to the others decide, and distances that floats cannot tell apart are compared in doubles.
+ * The answer is therefore the same at every level. */
 #ifndef FW_KERN_PRODUCTS_PROJECTION_H
 #define FW_KERN_PRODUCTS_PROJECTION_H
 
 #include "kern/products/products.h"
 
 #define FW_HEAD_WIDTH 32 /* heads of a block */
-#define FW_HEAD_MOST 48  /* numbers of a head: coordinates and the length of the rest */
-#define FW_HEAD_STEP 8   /* of which there is a multiple */
+#define FW_HEAD_MOST 48  /* most numbers of a head: coordinates and the length of the rest */
+#define FW_HEAD_STEP 8   /* the length of a head is a multiple of this */
 
-/* Heads as bytes. A bound is start + the products of a head with bytes of a question, which are 64 too large each and
- * at most 127; start makes up for that. Sums of 16 bits wrap around, except the result. */
+/* Heads as bytes. A bound is start + the products of a head with the bytes of a query, which have an offset of 64
+ * and are at most 127; start compensates for the offset. Sums of 16 bits wrap around, but the result does not. */
 typedef struct fw_heads {
-  size_t blocks, pairs; /* of FW_HEAD_WIDTH vectors; of numbers of a head */
+  size_t blocks, pairs; /* blocks of FW_HEAD_WIDTH vectors; pairs of numbers of a head */
   const int8_t *values; /* [blocks][pairs][FW_HEAD_WIDTH][2], aligned to 64 bytes */
   const int16_t *start; /* [blocks * FW_HEAD_WIDTH], aligned to 64 bytes */
 } fw_heads;
@@ -28,39 +30,40 @@ struct fw_projection {
   const fw_products *kern;
   const float *rows; /* [n][stride]: the vectors, borrowed */
   size_t stride;
-  float *mean, *zero;    /* c; nothing: d numbers */
+  float *mean, *zero;    /* c, and d zeros */
   fw_packed axes;        /* the directions */
-  fw_heads heads;        /* of the vectors */
-  void *memory;          /* of heads */
-  float longest;         /* the most of |y - c|, a bound */
+  fw_heads heads;        /* heads of the vectors */
+  void *memory;          /* holds the heads */
+  float longest;         /* an upper bound of |y - c| */
   float size;            /* |c| */
-  float x_scale, scale;  /* of bytes: of questions, of vectors */
+  float x_scale, scale;  /* scales of the bytes of queries and of vectors */
   float steps;           /* 1 / (x_scale * scale) */
-  float x_longest;       /* the length that questions are expected to have at most */
-  float lost;            /* the most that rounding took from a head */
-  float most, most_bias; /* the longest head, the largest bias, in steps */
+  float x_longest;       /* the expected largest length of queries */
+  float lost;            /* the largest rounding error of a head */
+  float most, most_bias; /* the longest head and the largest bias, in steps */
 };
 
-/* A question, made ready: its head as bytes, which are 64 too large. */
+/* A prepared query: its head as bytes, with an offset of 64. */
 struct fw_question {
-  float square; /* of x - c, or of x */
-  float lost;   /* that rounding took from the head; infinite: there are no bounds for this question */
-  float length; /* of the bytes */
+  float square; /* squared length of x - c, or of x */
+  float lost;   /* rounding error of the head; infinite: there are no bounds for this query */
+  float length; /* length of the bytes */
   uint8_t bytes[FW_HEAD_MOST];
 };
 
-/* Finds the directions for packed vectors, and how many of them make questions like the nx given ones fastest. NULL in
- * *projection: none would. The vectors must outlive it. */
+/* Finds the directions for packed vectors, and the number of directions that is fastest for queries like the nx
+ * given ones. NULL in *projection: none would help. The vectors must outlive it. */
 furrow_status fw_projection_create(fw_projection **projection, const fw_packed *packed, const float *vectors,
                                    size_t stride, bool l2, const float *x, size_t nx, size_t x_stride,
                                    furrow_error *err) FURROW_MUST_USE;
 void fw_projection_free(fw_projection *projection);
 
-/* Other vectors, as many, in the same directions. Questions that were made ready remain so. */
+/* Replaces the vectors by the same number of others, in the same directions. Prepared queries stay valid. */
 furrow_status fw_projection_renew(fw_projection *projection, const float *vectors, furrow_error *err) FURROW_MUST_USE;
-/* Makes nx questions ready. */
+/* Prepares nx queries. */
 void fw_projection_ask(const fw_projection *v, const float *x, size_t nx, size_t stride, fw_question *ready);
-/* As fw_packed_nearest, for packed vectors with a projection. ready: the questions, made ready; NULL: they are not. */
+/* Like fw_packed_nearest, for packed vectors with a projection. ready: the prepared queries; NULL: they are not
+ * prepared. */
 void fw_projection_nearest(const fw_packed *packed, const float *x, size_t nx, size_t stride, const fw_question *ready,
                            uint32_t *best);
 

@@ -34,7 +34,7 @@ static inline uint32_t vs_not_below(const int16_t *p, vs limit) {
   const vs a = _mm256_cmpgt_epi16(limit, vs_load(p)), b = _mm256_cmpgt_epi16(limit, vs_load(p + WIDTH));
   return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(a, b));
 }
-static inline uint32_t vs_lane(uint32_t bit) { /* packing puts quarters in the order 0, 2, 1, 3 */
+static inline uint32_t vs_lane(uint32_t bit) { /* packing orders the quarters 0, 2, 1, 3 */
   return (bit & 7) | (bit & 8) << 1 | (bit & 16) >> 1;
 }
 static inline int16_t vs_largest(vs v) {

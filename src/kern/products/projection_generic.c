@@ -55,7 +55,7 @@ static void round_head(const float *head, size_t count, float scale, float most,
   }
 }
 
-/* Sums side by side, which need not wait for each other. */
+/* Four independent sums. */
 static float key(const float *x, const float *y, size_t d, bool l2) {
   float sum[4] = {0};
   for (size_t k = 0; k < d; k++) sum[k % 4] += l2 ? (x[k] - y[k]) * (x[k] - y[k]) : -x[k] * y[k];

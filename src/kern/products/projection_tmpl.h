@@ -1,14 +1,14 @@
-/* kern/products/projection_tmpl.h: bounds of kern/products/projection.h, a tile of ROWS questions times COLS blocks
- * held in registers.
+/* kern/products/projection_tmpl.h: bounds of kern/products/projection.h with a tile of ROWS queries times COLS
+ * blocks held in registers.
  *
  * Before including it, define
- *   ROWS, COLS        questions and blocks of a tile
+ *   ROWS, COLS        queries and blocks of a tile
  *   WIDTH             16-bit integers of a register; PARTS = FW_HEAD_WIDTH / WIDTH registers make a block
  *   vs                a register of them
  *   vs_load(p), vs_store(p, v), vs_add(a, b), vs_max(a, b), vs_set(x)
- *   vs_pair(x)                  the four bytes of x, again and again
- *   vs_multiply(x, y)           sums of two products, unsigned bytes times signed ones
- *   vs_not_below(p, limit)      a bit for each of FW_HEAD_WIDTH integers, and vs_lane(bit), whose it is
+ *   vs_pair(x)                  the four bytes of x, repeated
+ *   vs_multiply(x, y)           sums of two products, unsigned bytes times signed bytes
+ *   vs_not_below(p, limit)      a bit for each of FW_HEAD_WIDTH integers; vs_lane(bit) is the index of its integer
  *   vs_largest(v) */
 
 #include "kern/simd/unroll.h"

@@ -10,10 +10,10 @@
 
 #define ALIGNMENT 64
 #define MOST_VALUE 127
-#define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
+#define ROUND_UP (1 + 64 * FLT_EPSILON) /* keeps bounds valid when they are rounded to floats */
 
-/* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. The vectors themselves take
- * more memory, so no sum overflows. */
+/* Lays out the arrays of a sketch; each begins at a multiple of ALIGNMENT. The vectors themselves take more memory,
+ * so no sum overflows. */
 static void lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
   const size_t lanes = s->blocks * FW_PACK_WIDTH;
   const size_t sizes[] = {4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
@@ -32,10 +32,10 @@ static void lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
 
 /* ---- Measuring and rounding ----
  *
- * Sums go in STEPS at once, so that a compiler can. */
+ * Sums are computed in STEPS parallel parts, so that a compiler can vectorise them. */
 
 #define STEPS 8
-#define TO_INTEGER 0x1.8p52 /* added and taken away, it leaves the nearest integer */
+#define TO_INTEGER 0x1.8p52 /* adding and subtracting it rounds to the nearest integer */
 
 static double total(const double *parts) {
   double sum = 0;
@@ -69,7 +69,7 @@ static void find_centre(fw_sketch *s) {
   for (size_t k = 0; k < s->d; k++) s->centre[k] = (float)(sum[k] / (double)s->n);
 }
 
-/* The centre, the lengths, the scale; false if some number is not finite. */
+/* Computes the centre, the lengths and the scale; returns false if some number is not finite. */
 static bool measure(fw_sketch *s) {
   static const float zero[FW_SKETCH_MAX_D];
   double most = 0, reach = 0, ignored = 0;
@@ -90,7 +90,7 @@ static bool measure(fw_sketch *s) {
   return centre < (double)FLT_MAX && (s->scale == 0 || s->scale >= FLT_MIN);
 }
 
-/* A vector to its place among the values. Returns the square of what rounding lost. */
+/* Rounds a vector and stores it among the values. Returns the square of the rounding error. */
 static double round_vector(fw_sketch *s, size_t j) {
   const double scale = s->scale, inverse = scale > 0 ? 1 / scale : 0;
   const float *row = s->row + j * s->stride;

@@ -1,7 +1,7 @@
-/* kern/products/sketch_avx2.c: scores by a sketch with the byte products of AVX2.
+/* kern/products/sketch_avx2.c: scores from a sketch with the byte products of AVX2.
  *
- * They add two products of an unsigned and a signed byte to 16 bits, so questions have seven bits here: 64 is added
- * to -63 … 63, and 2 * 127 * 127 fits. */
+ * They add two products of an unsigned and a signed byte in 16 bits, so queries have seven bits here: 64 is added to
+ * -63 … 63, and 2 * 127 * 127 fits. */
 #include <float.h>
 #include <immintrin.h>
 #include <math.h>
@@ -9,17 +9,17 @@
 #include "kern/products/sketch.h"
 #include "kern/simd/unroll.h"
 
-#define ROWS 6 /* questions of a tile */
+#define ROWS 6 /* queries of a tile */
 #define MOST 63
 #define MIDDLE 64
 
-/* What is known of a question. */
+/* A prepared query. */
 typedef struct question {
   float factor; /* scores are factor * integer product - bias, relative to the centre */
-  float slack;  /* what they may be off by; infinite: some number is not finite */
+  float slack;  /* the error of the scores; infinite: some number is not finite */
 } question;
 
-/* ---- Questions ------------------------------------------------------------------------------------------ */
+/* ---- Queries -------------------------------------------------------------------------------------------- */
 
 INLINE __m256 load_some(const float *p, size_t left) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -44,7 +44,7 @@ INLINE float largest(__m256 v) {
   return _mm_cvtss_f32(_mm_max_ss(most, _mm_movehdup_ps(most)));
 }
 
-/* Two times four bytes of one question; questions of a tile take turns. */
+/* Stores two times four bytes of one query; the queries of a tile are interleaved. */
 INLINE void put_quads(uint32_t *quads, __m256i values) {
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
   const __m128i bytes = _mm_packus_epi16(words, words);
@@ -52,7 +52,7 @@ INLINE void put_quads(uint32_t *quads, __m256i values) {
   quads[ROWS] = (uint32_t)_mm_extract_epi32(bytes, 1);
 }
 
-/* Rounds x to bytes (padded with what is multiplied by 0) and measures what that costs. */
+/* Rounds x to bytes (the padding is multiplied by 0) and computes the error of that. */
 static void make_ready(const fw_sketch *s, const float *x, question *q, uint32_t *quads) {
   const size_t d = s->d;
   const __m256 sign = _mm256_set1_ps(-0.0F);
@@ -73,7 +73,7 @@ static void make_ready(const fw_sketch *s, const float *x, question *q, uint32_t
     kept = _mm256_fmadd_ps(back, back, kept);
     put_quads(quads + k / 4 * ROWS, _mm256_add_epi32(value, _mm256_set1_epi32(MIDDLE)));
   }
-  const float loose = 1 + (float)(d / 8 + 64) * FLT_EPSILON; /* sums of floats, made bounds */
+  const float loose = 1 + (float)(d / 8 + 64) * FLT_EPSILON; /* turns sums of floats into bounds */
   const float size = length + s->most;
   const float rest = sqrtf(total(lost)) * loose + (size + most) * 4 * FLT_EPSILON;
   const float slack = sqrtf(total(kept)) * s->rest * loose + size * size * (float)(d / 8 + 64) * FLT_EPSILON;
@@ -88,13 +88,13 @@ INLINE __m256 to_scores(__m256i sum, const float *bias, float factor) {
   return _mm256_fmsub_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(factor), _mm256_load_ps(bias));
 }
 
-/* Scores of block b and of `cols` - 1 behind it; a block is two registers. */
+/* Computes the scores of block b and of the next `cols` - 1 blocks; a block is two registers. */
 INLINE void score_tile(const int rows, const int cols, const fw_sketch *s, size_t b, const question *q,
                        const uint32_t *quads, float *out, size_t out_stride) {
   const __m256i ones = _mm256_set1_epi16(1);
   const int8_t *block = s->values + b * s->quads * 64;
   __m256i sum[ROWS * 2];
-  UNROLL for (int c = 0; c < 2 * cols; c++) { /* start is made for a middle of 128 */
+  UNROLL for (int c = 0; c < 2 * cols; c++) { /* start assumes an offset of 128 */
     const __m256i *start = (const __m256i *)(s->start + b * FW_PACK_WIDTH) + c;
     UNROLL for (int i = 0; i < rows; i++) sum[i * 2 * cols + c] = _mm256_srai_epi32(_mm256_load_si256(start), 1);
   }

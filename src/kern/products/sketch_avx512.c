@@ -1,4 +1,5 @@
-/* kern/products/sketch_avx512.c: the nearest of packed vectors by a sketch, with the byte products of AVX-512 VNNI. */
+/* kern/products/sketch_avx512.c: finds the nearest of packed vectors by a sketch, with the byte products of AVX-512
+ * VNNI. */
 #include <float.h>
 #include <immintrin.h>
 #include <math.h>
@@ -6,26 +7,26 @@
 #include "kern/products/sketch.h"
 #include "kern/simd/unroll.h"
 
-#define ROWS 6 /* questions and blocks of a tile */
+#define ROWS 6 /* queries and blocks of a tile */
 #define COLS 4
-#define BATCH 48 /* questions that are made ready at once; a multiple of ROWS */
+#define BATCH 48 /* queries that are prepared at once; a multiple of ROWS */
 #define CHUNK 64 /* blocks whose bounds are kept: CHUNK * FW_PACK_WIDTH floats for each row of a tile */
 #define LANES (CHUNK * FW_PACK_WIDTH)
-#define TOO_MANY 96 /* candidates of a chunk, above which all products are faster */
+#define TOO_MANY 96 /* with more candidates in a chunk, all products are faster */
 
-/* What is known of a question. */
+/* A prepared query. */
 typedef struct question {
   const float *x;
   float factor; /* scores are factor * integer product - bias, relative to the centre */
   float rest;   /* |x - rounded x| */
-  float slack;  /* what else they may be off by */
-  float shift;  /* true score - score relative to the centre */
-  float score;  /* the best that is known to be true, and whose it is */
+  float slack;  /* other errors of the scores */
+  float shift;  /* exact score - score relative to the centre */
+  float score;  /* the best exact score, and its vector */
   uint32_t best;
   bool sound; /* all numbers are finite */
 } question;
 
-/* ---- Questions ------------------------------------------------------------------------------------------ */
+/* ---- Queries -------------------------------------------------------------------------------------------- */
 
 INLINE __mmask16 lanes_at(size_t k, size_t d) {
   return d - k < 16 ? (__mmask16)((1U << (d - k)) - 1) : 0xffff;
@@ -36,7 +37,7 @@ INLINE __m512 relative(const fw_sketch *s, const float *x, size_t k, __mmask16 i
   return s->l2 ? _mm512_sub_ps(v, _mm512_maskz_loadu_ps(in, s->centre + k)) : v;
 }
 
-/* Four times four bytes of one question; questions of a tile take turns. */
+/* Stores four times four bytes of one query; the queries of a tile are interleaved. */
 INLINE void put_quads(uint32_t *quads, __m128i bytes) {
   quads[0] = (uint32_t)_mm_extract_epi32(bytes, 0);
   quads[ROWS] = (uint32_t)_mm_extract_epi32(bytes, 1);
@@ -44,7 +45,7 @@ INLINE void put_quads(uint32_t *quads, __m128i bytes) {
   quads[3 * ROWS] = (uint32_t)_mm_extract_epi32(bytes, 3);
 }
 
-/* Rounds x to bytes + 128 (padded with what is multiplied by 0) and measures what that costs. */
+/* Rounds x to bytes + 128 (the padding is multiplied by 0) and computes the error of that. */
 static void make_ready(const fw_sketch *s, const float *x, question *q, uint32_t *quads) {
   const size_t d = s->d;
   __m512 reach = _mm512_setzero_ps(), square = reach, product = reach, own = reach, lost = reach, kept = reach;
@@ -68,7 +69,7 @@ static void make_ready(const fw_sketch *s, const float *x, question *q, uint32_t
     kept = _mm512_fmadd_ps(back, back, kept);
     put_quads(quads + k / 4 * ROWS, _mm512_cvtepi32_epi8(_mm512_add_epi32(value, _mm512_set1_epi32(128))));
   }
-  const float loose = 1 + (float)(d / 8 + 64) * FLT_EPSILON; /* sums of floats, made bounds */
+  const float loose = 1 + (float)(d / 8 + 64) * FLT_EPSILON; /* turns sums of floats into bounds */
   const float size = length + s->most;
   q->x = x;
   q->factor = scale * s->scale;
@@ -82,12 +83,12 @@ static void make_ready(const fw_sketch *s, const float *x, question *q, uint32_t
 
 /* ---- Bounds --------------------------------------------------------------------------------------------- */
 
-/* sum += products of four bytes each. As an intrinsic, GCC 12 copies every sum before it adds. */
+/* sum += products of four bytes each. With the intrinsic, GCC 12 copies every sum before it adds. */
 INLINE void add_products(__m512i *sum, __m512i x, __m512i y) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(x), "v"(y));
 }
 
-/* sum[i * COLS + c]: products of the integers of question i and of block b + c. */
+/* sum[i * COLS + c]: products of the integers of query i and of block b + c. */
 INLINE void multiply(const int rows, const int cols, const fw_sketch *s, size_t b, const uint32_t *quads,
                      __m512i *sum) {
   const int8_t *block = s->values + b * s->quads * 64;
@@ -105,7 +106,7 @@ INLINE void multiply(const int rows, const int cols, const fw_sketch *s, size_t 
   }
 }
 
-/* Upper bounds (but for slack and shift) of the scores of some blocks go to bound; most: the largest of each lane. */
+/* Computes upper bounds (without slack and shift) of the scores of some blocks; most: the largest of each lane. */
 INLINE void bound_tile(const int cols, const fw_sketch *s, size_t b, const question *q, const uint32_t *quads,
                        float *bound, __m512 *most) {
   __m512i sum[ROWS * COLS];
@@ -156,12 +157,12 @@ INLINE void consider(question *q, uint32_t j, float score) {
   q->best = j;
 }
 
-/* The lowest bound that a better one can have. */
+/* The lowest bound that a better vector can have. */
 INLINE float needed(const question *q) {
   return q->score - q->shift - q->slack;
 }
 
-/* Numbers of lanes whose bound is at least `least`; at most TOO_MANY + FW_PACK_WIDTH of them. */
+/* Finds the lanes whose bound is at least `least`; at most TOO_MANY + FW_PACK_WIDTH of them. */
 static size_t collect(const float *bound, size_t lanes, float least, uint32_t *found) {
   const __m512 limit = _mm512_set1_ps(least);
   size_t count = 0;
@@ -172,7 +173,7 @@ static size_t collect(const float *bound, size_t lanes, float least, uint32_t *f
   return count;
 }
 
-/* All products of one question with the blocks of a chunk. */
+/* Computes all products of one query with the blocks of a chunk. */
 static void consider_all(const fw_packed *packed, size_t first, size_t end, question *q, fw_nearest_fn all) {
   const size_t lanes = first * FW_PACK_WIDTH;
   const fw_packed part = {.n = packed->n - lanes < (end - first) * FW_PACK_WIDTH ? packed->n - lanes
@@ -187,7 +188,7 @@ static void consider_all(const fw_packed *packed, size_t first, size_t end, ques
   if (best != UINT32_MAX) consider(q, (uint32_t)lanes + best, score);
 }
 
-/* The one with the largest bound first: what it truly has leaves few others. */
+/* Starts with the vector with the largest bound: its exact score rules out most others. */
 static void choose(const fw_packed *packed, size_t first, size_t end, question *q, const float *bound, float largest,
                    fw_nearest_fn all) {
   uint32_t found[TOO_MANY + FW_PACK_WIDTH + 1];
@@ -208,9 +209,9 @@ static void choose(const fw_packed *packed, size_t first, size_t end, question *
     if (found[i] != top) consider(q, base + found[i], true_score(packed, q->x, base + found[i]));
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole search ----------------------------------------------------------------------------------- */
 
-/* Questions come in tiles of ROWS; the last ones of a batch may be there twice. */
+/* Queries come in tiles of ROWS; the last ones of a batch may be repeated. */
 static void answer_batch(const fw_packed *packed, question *q, size_t rows, const uint32_t *quads, size_t width,
                          fw_nearest_fn all) {
   _Alignas(64) float bound[ROWS * LANES];
@@ -229,7 +230,7 @@ void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx
                               float *score, fw_nearest_fn all) {
   uint32_t quads[BATCH * FW_SKETCH_MAX_D / 4];
   question q[BATCH];
-  const size_t width = (packed->d + 15) / 16 * 4; /* quads of a question */
+  const size_t width = (packed->d + 15) / 16 * 4; /* quads of a query */
   for (size_t first = 0; first < nx; first += BATCH) {
     const size_t n = nx - first < BATCH ? nx - first : BATCH, rows = (n + ROWS - 1) / ROWS * ROWS;
     for (size_t i = 0; i < rows; i++) {

@@ -1,14 +1,15 @@
 /* kern/scan/groups_avx2.c: sums of groups of codes with AVX2: 64 groups of 4 codes.
  *
  * The group of a code is its upper two bits and its lower four. `vpshufb` gives 0 if the highest bit of an index is
- * set, and looks at the lower four bits otherwise. So x is an index that is 0 for codes from 128 on, x + 64 (at most
- * 255) one for codes from 64 on, and so on for x ^ 128: four look-ups, whose results are combined without a blend. */
+ * set, and uses the lower four bits otherwise. So x is an index that gives 0 for codes from 128 on, x + 64 (at most
+ * 255) one for codes from 64 on, and likewise with x ^ 128: four look-ups, whose results are combined without a
+ * blend. */
 #include <immintrin.h>
 
 #include "kern/scan/scan.h"
 #include "kern/simd/unroll.h"
 
-/* Bits 7 … 2 of the rank are those of the group. */
+/* Bits 7 … 2 of `rank` are the group. */
 static uint8_t group_code(uint8_t rank) {
   return (uint8_t)((rank & 192) | (rank >> 2 & 15) | (rank & 3) << 4);
 }
@@ -36,7 +37,7 @@ INLINE __m256 squares_at(const float *x, const float *y) {
   return _mm256_mul_ps(t, t);
 }
 
-/* Four parts of eight floats: their sums. */
+/* Sums four parts of eight floats. */
 INLINE __m128 sum_four(const float *x, const float *y) {
   const __m256 a = _mm256_hadd_ps(squares_at(x, y), squares_at(x + 8, y + 8));
   const __m256 b = _mm256_hadd_ps(squares_at(x + 16, y + 16), squares_at(x + 24, y + 24));
@@ -44,7 +45,7 @@ INLINE __m128 sum_four(const float *x, const float *y) {
   return _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1));
 }
 
-/* Four parts of four floats. */
+/* Sums four parts of four floats. */
 INLINE __m128 sum_four_short(const float *x, const float *y) {
   const __m256 a = squares_at(x, y), b = squares_at(x + 8, y + 8);
   const __m256 sums = _mm256_hadd_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
@@ -68,13 +69,14 @@ INLINE __m256i both(const uint8_t *query, const uint8_t *list, __m256i offset, s
   return _mm256_add_epi8(_mm256_add_epi8(bytes, offset), _mm256_load_si256((const __m256i *)(list + at)));
 }
 
-/* Of the codes of a quarter, the least of each four: 16 bytes. */
+/* Of the codes of a quarter, the minimum of each four: 16 bytes. */
 INLINE __m128i least_of(const uint8_t *query, const uint8_t *list, __m256i offset, size_t at) {
   const __m256i least = _mm256_min_epu8(both(query, list, offset, at), both(query, list, offset, at + 32));
   return _mm_min_epu8(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
 }
 
-/* What look_up needs: the second quarter, the difference (of bits) of the first from it, and the same of the others. */
+/* Prepares a row for look_up: the second quarter, its bitwise difference from the first, and the same for the other
+ * two. */
 INLINE void make_row(const uint8_t *query, const uint8_t *list, __m256i offset, uint8_t *row) {
   __m128i q[4];
   UNROLL for (size_t i = 0; i < 4; i++) q[i] = least_of(query, list, offset, 64 * i);
@@ -98,7 +100,7 @@ static void group_table(const uint8_t *query, const uint8_t *list, const uint8_t
 
 /* ---- Sums ----------------------------------------------------------------------------------------------- */
 
-/* Sums of 32 codes: all is a sum of 16-bit pairs, high only of their upper bytes. */
+/* Sums of 32 codes: `all` sums 16-bit pairs, `high` only their upper bytes. */
 typedef struct pair_sums {
   __m256i all, high;
 } pair_sums;
@@ -117,7 +119,7 @@ INLINE __m256i look_up(const uint8_t *row, const uint8_t *at) {
   return _mm256_xor_si256(_mm256_xor_si256(a, b), _mm256_xor_si256(c, d));
 }
 
-/* Averages are rounded up: twice an average is at most the sum plus 1, four times the last one the sum plus 4. */
+/* Averages are rounded up: twice an average is at most the sum plus 1, four times the last average the sum plus 4. */
 INLINE void add_rows(pair_sums *s, const uint8_t *least, const uint8_t *at, const size_t row[FW_GROUP_ROWS]) {
   const __m256i a = _mm256_avg_epu8(look_up(least, at), look_up(least + FW_GROUPS, at + row[1]));
   const __m256i b =
@@ -134,8 +136,8 @@ INLINE void fetch_rows(const fw_code_block *block, size_t m) {
   _mm_prefetch(fw_ahead(block->extra_ahead, line * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
-/* Half of a block: with both at once there would not be enough registers. What is read beyond a narrower block means
- * nothing. The last rows of a table may belong to no sub-quantizer: they are 0 for any code. */
+/* Processes half of a block, because both halves at once would need too many registers. Values that are read beyond
+ * a narrower block are ignored. The last rows of a table may belong to no sub-quantizer: they are 0 for any code. */
 INLINE pair_sums add_half(const uint8_t *least, size_t m, const fw_code_block *block, const size_t half) {
   const size_t width = block->width, rows[FW_GROUP_ROWS] = {0, width, 2 * width, 3 * width};
   const uint8_t *codes = block->codes + half * 32;
@@ -160,7 +162,7 @@ INLINE __m256i not_above(__m256i sums, __m256i limit) {
   return _mm256_cmpeq_epi16(_mm256_subs_epu16(sums, limit), _mm256_setzero_si256());
 }
 
-/* Even vectors are the lower bytes of pairs. */
+/* Even vectors are in the lower bytes of pairs. */
 INLINE uint64_t compare(pair_sums s, __m256i limit) {
   const __m256i even = _mm256_srli_epi16(not_above(even_sums(s), limit), 8);
   const __m256i odd = _mm256_slli_epi16(not_above(s.high, limit), 8);

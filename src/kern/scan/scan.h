@@ -1,8 +1,8 @@
-/* kern/scan/scan.h: distances to many stored vectors: of product quantizer codes in blocks, and of plain rows.
+/* kern/scan/scan.h: distances to many stored vectors: product quantizer codes in blocks, and plain rows.
  *
- * Codes of a list lie in blocks of FW_BLOCK vectors: [m][FW_BLOCK] bytes, one byte for each sub-quantizer. The last
- * block is narrower: as many vectors as are left, rounded up to FW_BLOCK_UNIT. Where fw_scan.nibbles, codes of 4 bits
- * are two in a byte: [(m + 1) / 2][FW_BLOCK] bytes. */
+ * The codes of a list are stored in blocks of FW_BLOCK vectors: [m][FW_BLOCK] bytes, one byte for each
+ * sub-quantizer. The last block is narrower: it has the remaining vectors, rounded up to FW_BLOCK_UNIT. If
+ * fw_scan.nibbles, a byte holds two codes of 4 bits: [(m + 1) / 2][FW_BLOCK] bytes. */
 #ifndef FW_KERN_SCAN_SCAN_H
 #define FW_KERN_SCAN_SCAN_H
 
@@ -13,16 +13,16 @@
 #define FW_BLOCK 64
 #define FW_BLOCK_UNIT 16
 #define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
-#define FW_LUT_BYTES 256 /* of a sub-quantizer in fw_lut.bytes */
-#define FW_GROUPS 64     /* groups of the 256 codes of a sub-quantizer, at most */
+#define FW_LUT_BYTES 256 /* bytes of a sub-quantizer in fw_lut.bytes */
+#define FW_GROUPS 64     /* most groups of the 256 codes of a sub-quantizer */
 #define FW_GROUP_MOST_M 128
 #define FW_GROUP_ROWS 4 /* sub-quantizers whose bytes are averaged by group kernels */
 
-/* Vectors whose codes a list of n has space for. */
+/* The number of vectors for which a list of n has space. */
 static inline size_t fw_block_padded(size_t n) {
   return (n + FW_BLOCK_UNIT - 1) / FW_BLOCK_UNIT * FW_BLOCK_UNIT;
 }
-/* Vectors whose codes block b of a list of n has space for. */
+/* The number of vectors for which block b of a list of n has space. */
 static inline size_t fw_block_width(size_t n, size_t b) {
   size_t left = n - b * FW_BLOCK;
   return left < FW_BLOCK ? fw_block_padded(left) : FW_BLOCK;
@@ -30,13 +30,13 @@ static inline size_t fw_block_width(size_t n, size_t b) {
 
 typedef struct fw_code_list {
   size_t n;
-  const uint8_t *codes; /* FW_BLOCK bytes behind them are readable */
-  const float *extra;   /* [n], added to each value; FW_BLOCK floats behind are readable; NULL: 0 */
-  const uint8_t *ahead; /* codes and extras that are looked at next: fetched meanwhile; never read by a kernel */
+  const uint8_t *codes; /* FW_BLOCK bytes after them are readable */
+  const float *extra;   /* [n], added to each value; FW_BLOCK floats after them are readable; NULL: 0 */
+  const uint8_t *ahead; /* codes and extras that are scanned next: prefetched, never read by a kernel */
   const float *extra_ahead;
 } fw_code_list;
 
-/* One block of a list, and what is looked at soon: the blocks behind it, or the list that comes next. */
+/* One block of a list, and what is scanned soon: the following blocks, or the next list. */
 typedef struct fw_code_block {
   const uint8_t *codes;
   const float *extra;
@@ -45,7 +45,7 @@ typedef struct fw_code_block {
   const float *extra_ahead;
 } fw_code_block;
 
-/* An address to prefetch. It is computed as a number: `from` may be NULL, and nothing need be there. */
+/* Returns an address to prefetch. It is computed as a number: `from` may be NULL, and the address need not be valid. */
 static inline const char *fw_ahead(const void *from, size_t bytes) {
   return (const char *)((uintptr_t)from + bytes);
 }
@@ -63,99 +63,102 @@ static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t 
                          .extra_ahead = extra ? extra + coming : NULL};
 }
 
-/* What the parts of a code add to a distance, for one query. Smaller is better.
+/* Look-up tables of one query: what the parts of a code add to a distance. Smaller is better.
  *
- * bytes are the numbers of `values`, rounded down: low + step * (sum of bytes of a code) is not above the sum of its
- * values, except for rounding errors, which stay below `slack` of the whole comparison (fw_lut_slack). */
+ * bytes are the numbers of `values`, rounded down: low + step * (sum of the bytes of a code) is not above the sum of
+ * its values, except for rounding errors, which stay below `slack` in the whole comparison (fw_lut_slack). */
 typedef struct fw_lut {
   size_t m, ksub, width; /* width: ksub rounded up to FW_PACK_WIDTH of kern/products/products.h */
   float *values;         /* [m][width], aligned to 64 bytes */
-  uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
+  uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; undefined beyond ksub */
   uint8_t *wrapped;      /* [m][FW_LUT_BYTES]: values by fw_scan.wrap; NULL: none */
   bool wraps;            /* wrapped is filled */
   float low, step;
-  float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
-  bool nibbles;    /* ksub is 16; codes are two in a byte, the first in its lower half. bytes are [m][16] and, if m is
-                      odd, 16 times 0; the sum of two that share a byte fits a byte */
+  float magnitude; /* sum over m of the largest |value|; infinite if a value is NaN */
+  bool nibbles; /* ksub is 16; a byte holds two codes, the first in its lower half. bytes are [m][16] and, if m is odd,
+                   16 zeros; the sum of two that share a byte fits a byte */
 } fw_lut;
 
 #define FW_LUT_NIBBLES 16 /* bytes of a sub-quantizer in fw_lut.bytes, if fw_lut.nibbles */
 
-/* Bytes of a code in blocks. */
+/* The bytes of a code in blocks. */
 static inline size_t fw_lut_rows(const fw_lut *lut) {
   return lut->nibbles ? (lut->m + 1) / 2 : lut->m;
 }
 
-/* More than all rounding errors together in: the sum of the values of a code, plus extra, plus base; and the same by
- * way of bytes; and a limit that was made by taking base from a distance. Each of these is less than 2 m + 30 roundings
- * of numbers that are at most magnitude + |extra| + |base|; a rounding is off by 2^-24 of its number, here 2^-23. */
+/* An upper bound of all rounding errors together in: the sum of the values of a code, plus extra, plus base; the
+ * same computed from bytes; and a limit that was made by subtracting base from a distance. Each of these has fewer
+ * than 2 m + 30 roundings of numbers that are at most magnitude + |extra| + |base|; a rounding has an error of 2^-24
+ * of its number, here 2^-23. */
 static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
   float most = lut->magnitude + (base < 0 ? -base : base) + (extra < 0 ? -extra : extra);
   return most * (float)(2 * lut->m + 32) * 0x1p-23F;
 }
 
-/* Rows of a table of groups of m sub-quantizers: a multiple of FW_GROUP_ROWS. */
+/* The rows of a table of groups of m sub-quantizers: a multiple of FW_GROUP_ROWS. */
 static inline size_t fw_group_rows(size_t m) {
   return (m + FW_GROUP_ROWS - 1) / FW_GROUP_ROWS * FW_GROUP_ROWS;
 }
 
 typedef struct fw_scan {
-  bool nibbles; /* quantise, sift and bounds know fw_lut.nibbles */
+  bool nibbles; /* quantise, sift and bounds support fw_lut.nibbles */
   /* fw_lut_sum of all vectors of a block, if fw_lut.nibbles; NULL: it would not be faster. */
   void (*sum_block)(const fw_lut *lut, const uint8_t *block, size_t width, float out[FW_BLOCK]);
 
-  /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
+  /* Packs a block of `width` vectors from `count` consecutive codes of m bytes each; 0 beyond them. */
   void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);
 
-  /* Codes of a block of m rows become numbers[256 * row + code]. */
+  /* Replaces the codes of a block of m rows by numbers[256 * row + code]. */
   void (*renumber)(const uint8_t *numbers, size_t m, uint8_t *block, size_t width);
 
   /* Fills bytes, low, step and magnitude from values. */
   void (*quantise)(fw_lut *lut);
 
-  /* Looks through a list, from block *next on, for vectors whose value is not surely above `limit`. Stops at the first
-   * blocks that have any: they are from the one that is returned up to *next, which is behind them, and masks has their
-   * bits, a word for each block. When there are none left, both are the number of blocks. */
+  /* Scans a list from block *next on for vectors whose value is not certainly above `limit`. Stops at the first
+   * blocks that have any: these blocks start at the returned one and end before *next, and masks has their bits, a
+   * word for each block. When there are none left, both are the number of blocks. */
   size_t (*sift)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                  uint64_t masks[FW_BLOCK_GROUP]);
 
-  /* The same, faster; vectors up to 2 m steps above the limit may pass, not just m. NULL: there is none. */
+  /* The same, faster; vectors up to 2 m steps above the limit may pass, not just m. NULL: not available. */
   size_t (*sift_quickly)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                          uint64_t masks[FW_BLOCK_GROUP]);
 
-  /* Minus the bounds of the first `blocks` blocks of a list, all of FW_BLOCK vectors: values are not below -out[i],
-   * except for rounding, and not above it by more than m * step. */
+  /* The negative bounds of the first `blocks` blocks of a list, all of FW_BLOCK vectors: values are not below
+   * -out[i], except for rounding, and not above it by more than m * step. */
   void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
 
-  /* Groups of codes, for sub-quantizers of 256: a first pass over a list, cheaper than sift and less precise. A level
-   * that does without has NULL for group_code. The sum of the group bytes of a vector is at least
-   * FW_GROUP_ROWS * (sum - fw_group_rows(m) / FW_GROUP_ROWS), where `sum` is what sift_groups compares.
+  /* Groups of codes, for sub-quantizers of 256: a first pass over a list, cheaper than sift and less precise. A
+   * level without it has NULL for group_code. The sum of the group bytes of a vector is at least FW_GROUP_ROWS *
+   * (sum - fw_group_rows(m) / FW_GROUP_ROWS), where `sum` is what sift_groups compares.
    *
-   * The code of a centroid, by its rank in an order in which similar centroids are near each other. */
+   * group_code returns the code of a centroid, given its position in an order in which similar centroids are
+   * neighbours. */
   uint8_t (*group_code)(uint8_t rank);
-  uint32_t group_most; /* vectors of a block, on average: if more pass, sift is faster than a sum for each */
+  uint32_t group_most; /* average number of vectors per block above which sift is faster than a sum for each */
   /* out[i] = the lowest byte of floor(values[i] * scale), an integer of 31 bits; n is a multiple of 64. */
   void (*wrap)(const float *values, size_t n, float scale, uint8_t *out);
   /* out[i] = |x_i - y_i|^2 of m parts of dsub floats each. */
   void (*part_squares)(const float *x, const float *y, size_t m, size_t dsub, float *out);
-  /* The smallest byte of each group: least[fw_group_rows(m)][FW_GROUPS], aligned to 64 bytes. A byte is query[k][j], of
-   * [m][FW_LUT_BYTES]; with list, it is the lowest byte of query[k][j] + list[k][j] + offset[k]. */
+  /* The smallest byte of each group: least[fw_group_rows(m)][FW_GROUPS], aligned to 64 bytes. A byte is query[k][j],
+   * from [m][FW_LUT_BYTES]; with list, it is the lowest byte of query[k][j] + list[k][j] + offset[k]. */
   void (*group_table)(const uint8_t *query, const uint8_t *list, const uint8_t *offset, size_t m, uint8_t *least);
-  /* As sift: passes vectors whose sum is not above `limit`. extra of the list is fetched, not read. */
+  /* Like sift: passes vectors whose sum is not above `limit`. The list's `extra` is prefetched, not read. */
   size_t (*sift_groups)(const uint8_t *least, size_t m, const fw_code_list *list, size_t *next, uint32_t limit,
                         uint64_t masks[FW_BLOCK_GROUP]);
 
-  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_padded(n) vectors. values alone of lut. */
+  /* out[i] = the sum of the values of each vector, in doubles, for fw_block_padded(n) vectors. Uses only the values
+   * of lut. */
   void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
 
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
    * be skipped. */
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
-  /* A number that at least k of n values are not below, and not many more than k: at most the k-th largest of them, and
-   * near it. n is a multiple of 16. */
+  /* Returns a lower bound of the k-th largest of n values that is close to it: at least k values are not below it,
+   * and not many more. n is a multiple of 16. */
   float (*rank_bound)(const float *values, size_t n, size_t k);
-  /* The positions of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; positions
-   * holds n + 16. */
+  /* Finds the positions of values that are not below `limit`, ascending; returns their number. n is a multiple of
+   * 16; positions holds n + 16. */
   size_t (*find_not_below)(const float *values, size_t n, float limit, uint32_t *positions);
 
   /* out[i] = |x - y_i|^2, <x, y_i> for n rows of d floats, at any address. */
@@ -169,8 +172,8 @@ static inline void fw_pack_plain(const uint8_t *rows, size_t m, size_t count, ui
     for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? rows[i * m + k] : 0;
 }
 
-/* fw_scan.sift, a block at a time. sift_block gives the bits of the vectors of a block that pass; those beyond its
- * width mean nothing. It is called in one place alone, so that it is inlined. */
+/* fw_scan.sift, a block at a time. sift_block returns the bits of the vectors of a block that pass; bits beyond its
+ * width are ignored. It is called in only one place, so that it is inlined. */
 typedef uint64_t fw_sift_block(const fw_lut *lut, const fw_code_block *block, float limit);
 static inline __attribute__((always_inline)) size_t fw_sift_by_blocks(fw_sift_block *sift_block, const fw_lut *lut,
                                                                       const fw_code_list *list, size_t *next,
@@ -198,12 +201,12 @@ static inline float fw_nibble_sum(const fw_lut *lut, const uint8_t *code, size_t
   return sum;
 }
 
-/* Number m of the code whose first byte in a block is *code. */
+/* Returns part m of the code whose first byte in a block is *code. */
 static inline unsigned fw_lut_number(const fw_lut *lut, const uint8_t *code, size_t stride, size_t m) {
   return lut->nibbles ? code[m / 2 * stride] >> 4 * (m % 2) & 15U : code[m * stride];
 }
 
-/* The sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
+/* Returns the sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
 static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n, size_t i) {
   size_t b = i / FW_BLOCK, stride = fw_block_width(n, b);
   const uint8_t *code = codes + b * FW_BLOCK * fw_lut_rows(lut) + i % FW_BLOCK;
@@ -218,7 +221,7 @@ static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n
   return sum;
 }
 
-/* The kernels of this process, and what fills them (kern/dispatch.h). */
+/* The kernels of this process, and the functions that fill them (kern/dispatch.h). */
 const fw_scan *fw_scan_table(void);
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);

@@ -76,7 +76,7 @@ static inline vb vb_mix_high(vb a, vb b) {
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-/* Sums of the bytes of 32 codes: all is a sum of 16-bit pairs, high only of their upper bytes. */
+/* Sums of the bytes of 32 codes: `all` sums 16-bit pairs, `high` only their upper bytes. */
 typedef struct sums {
   __m256i all, high;
 } sums;
@@ -90,7 +90,7 @@ static inline __m256i table_of(const uint8_t *bytes) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bytes));
 }
 
-/* 32 codes: their lower four bits, and the others, each as the highest bit of a byte. */
+/* 32 codes: their lower four bits, and each of the other bits as the highest bit of a byte. */
 typedef struct code_bits {
   __m256i low, bit4, bit5, bit6, bit7;
 } code_bits;
@@ -103,7 +103,7 @@ static inline code_bits split(__m256i codes) {
   return c;
 }
 
-/* From 64 bytes of a table, by the lower six bits. */
+/* Looks up in 64 bytes of a table, by the lower six bits. */
 static inline __m256i look_up_64(const uint8_t *bytes, const code_bits *c) {
   const __m256i a = _mm256_shuffle_epi8(table_of(bytes), c->low);
   const __m256i b = _mm256_shuffle_epi8(table_of(bytes + 16), c->low);
@@ -120,8 +120,8 @@ static inline __attribute__((always_inline)) __m256i look_up_256(const uint8_t *
   return _mm256_blendv_epi8(lower, upper, c.bit7);
 }
 
-/* From a smaller table, 16 bytes at a time: of codes that are 0 … 15 the lower bits are the place, the others have
- * their highest bit set, which gives 0. Then all go on by 16. */
+/* Looks up in a smaller table, 16 bytes at a time: for codes 0 … 15 the lower bits are the position, the others have
+ * their highest bit set, which gives 0. Then all codes are reduced by 16. */
 static inline __m256i look_up_few(const uint8_t *bytes, size_t ksub, __m256i codes) {
   __m256i found = _mm256_setzero_si256();
   for (size_t h = 0; h < ksub; h += 16) {
@@ -158,7 +158,7 @@ static inline const float *part(const float *extra, size_t n) {
   return extra ? extra + n : NULL;
 }
 
-/* Bounds of 32 vectors, with even and odd ones back in order. */
+/* Computes the bounds of 32 vectors, with even and odd ones back in order. */
 static inline void finish(const fw_lut *lut, sums s, const float *extra, __m256 values[4]) {
   const __m256i even = _mm256_sub_epi16(s.all, _mm256_slli_epi16(s.high, 8));
   const __m256i front = _mm256_unpacklo_epi16(even, s.high), back = _mm256_unpackhi_epi16(even, s.high);
@@ -178,13 +178,13 @@ static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, fl
   return mask;
 }
 
-/* A line of codes for each step, and of extras for the first ones. */
+/* Prefetches a line of codes for each step, and of extras for the first steps. */
 static inline void fetch_ahead(const fw_code_block *block, size_t m) {
   _mm_prefetch(fw_ahead(block->ahead, m * FW_BLOCK), _MM_HINT_T0);
   if (m < FW_BLOCK / 16) _mm_prefetch(fw_ahead(block->extra_ahead, m * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
-/* Two codes of 4 bits in each byte. */
+/* Adds two codes of 4 bits in each byte. */
 static inline void add_nibbles(sums *s, __m256i first, __m256i second, const uint8_t *at) {
   const __m256i codes = _mm256_loadu_si256((const __m256i *)at), low = _mm256_set1_epi8(15);
   const __m256i a = _mm256_shuffle_epi8(first, _mm256_and_si256(codes, low));
@@ -206,7 +206,7 @@ static void add_nibble_block(const fw_lut *lut, const fw_code_block *block, sums
   s[1] = b;
 }
 
-/* What is read beyond a narrower block means nothing. */
+/* Values that are read beyond a narrower block are ignored. */
 static void add_block(const fw_lut *lut, const fw_code_block *block, sums s[2]) {
   const uint8_t *codes = block->codes;
   sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;

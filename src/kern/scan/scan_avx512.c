@@ -34,7 +34,7 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-/* Sums of the bytes of 64 codes: all is a sum of 16-bit pairs, high only of their upper bytes. */
+/* Sums of the bytes of 64 codes: `all` sums 16-bit pairs, `high` only their upper bytes. */
 typedef struct sums {
   __m512i all, high;
 } sums;
@@ -49,7 +49,7 @@ static inline table load_table(const uint8_t *bytes) {
                  _mm512_load_si512(bytes + 192)};
 }
 
-/* Seven bits of a code choose from two registers, the eighth between the two halves of the table. */
+/* Seven bits of a code select from two registers, the eighth selects between the two halves of the table. */
 static inline __m512i look_up(const table *t, __m512i codes) {
   const __m512i lower = _mm512_permutex2var_epi8(t->a, codes, t->b);
   const __m512i upper = _mm512_permutex2var_epi8(t->c, codes, t->d);
@@ -119,7 +119,7 @@ static inline void add_nibbles(sums *s, const nibble_table *t, const uint8_t *co
   add(s, _mm512_add_epi8(a, b));
 }
 
-/* Where the scan goes on: four blocks of codes and their extras, 16 lines, are fetched meanwhile. */
+/* Where the scan continues: four blocks of codes and their extras, 16 lines, are prefetched. */
 typedef struct ahead {
   const uint8_t *codes;
   const float *extra;
@@ -134,8 +134,8 @@ static inline void fetch_some(ahead next, size_t m) {
   if (m < 16) _mm_prefetch(fw_ahead(next.extra, m * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
-/* Blocks that are sifted at once, with the same tables in registers; the last one may be narrower. What is read beyond
- * it means nothing. */
+/* Blocks that are sifted at once, with the same tables in registers; the last one may be narrower. Values that are
+ * read beyond it are ignored. */
 typedef struct strip {
   const uint8_t *codes;
   const float *extra;
@@ -163,11 +163,11 @@ INLINE void sift_strip(const int count, const fw_lut *lut, const strip *at, floa
   UNROLL for (int b = 0; b < count; b++) masks[b] = compare(lut, s[b], part(at->extra, (size_t)b * FW_BLOCK), limit);
 }
 
-enum { ROWS = 4 }; /* whose bytes are averaged before they are added */
+enum { ROWS = 4 }; /* rows whose bytes are averaged before they are added */
 
-/* ROWS rows from row m on, of which `left` are there; bytes of the others are 0. */
+/* Adds ROWS rows from row m on; only `left` of them exist, and the bytes of the others are 0. */
 INLINE void add_means(const int count, const fw_lut *lut, const strip *at, size_t m, size_t left, sums *s) {
-  __m512i means[2][FW_BLOCK_GROUP]; /* of the first and the second two rows */
+  __m512i means[2][FW_BLOCK_GROUP]; /* of the first two and the second two rows */
   UNROLL for (int b = 0; b < count; b++) means[0][b] = means[1][b] = _mm512_setzero_si512();
   UNROLL for (int i = 0; i < ROWS; i++) {
     const size_t row = m + (size_t)i;
@@ -187,8 +187,8 @@ INLINE void add_means(const int count, const fw_lut *lut, const strip *at, size_
   }
 }
 
-/* Averages are rounded up: twice an average is at most the sum plus 1, and four times the mean of ROWS rows their sum
- * plus 4. */
+/* Averages are rounded up: twice an average is at most the sum plus 1, and four times the mean of ROWS rows is at
+ * most their sum plus 4. */
 INLINE void sift_strip_quickly(const int count, const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
   sums s[FW_BLOCK_GROUP];
   fw_lut means = *lut;
@@ -201,7 +201,7 @@ INLINE void sift_strip_quickly(const int count, const fw_lut *lut, const strip *
   UNROLL for (int b = 0; b < count; b++) masks[b] = compare(&means, s[b], part(at->extra, (size_t)b * FW_BLOCK), limit);
 }
 
-/* Whole functions, so that registers are assigned in each by itself. */
+/* Separate functions, so that registers are allocated for each on its own. */
 typedef void (*sift_fn)(const fw_lut *lut, const strip *at, float limit, uint64_t *masks);
 
 static void sift_one(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
@@ -271,12 +271,12 @@ static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, f
 
 /* ---- Sums ----------------------------------------------------------------------------------------------- */
 
-/* Floats of 256 codes, as four tables of bytes: of each float the lowest byte, the next … */
+/* The floats of 256 codes as four tables of bytes: the lowest bytes of the floats, the next bytes … */
 typedef struct float_table {
   table byte[4];
 } float_table;
 
-/* 64 floats to 64 bytes of each kind. */
+/* Splits 64 floats into 64 bytes of each kind. */
 static inline void split_floats(const float *numbers, __m512i kind[4]) {
   const __m512i sort = _mm512_set_epi8(63, 59, 55, 51, 47, 43, 39, 35, 31, 27, 23, 19, 15, 11, 7, 3, /* */
                                        62, 58, 54, 50, 46, 42, 38, 34, 30, 26, 22, 18, 14, 10, 6, 2, /* */
@@ -313,8 +313,8 @@ static inline void add_sixteen(__m512i floats, double *to) {
   _mm512_store_pd(to + 8, _mm512_add_pd(_mm512_load_pd(to + 8), back));
 }
 
-/* Numbers of 64 codes to 64 sums of doubles: the bytes of each float come together again. Their order is that of
- * unpacking; store_sums puts it right. */
+/* Adds the numbers of 64 codes to 64 sums of doubles: reassembles the bytes of each float. The order is that of
+ * unpacking; store_sums corrects it. */
 static inline void add_floats(const float_table *t, __m512i codes, double *totals) {
   const __m512i a = look_up(&t->byte[0], codes), b = look_up(&t->byte[1], codes);
   const __m512i c = look_up(&t->byte[2], codes), d = look_up(&t->byte[3], codes);
@@ -326,14 +326,14 @@ static inline void add_floats(const float_table *t, __m512i codes, double *total
   add_sixteen(_mm512_unpackhi_epi16(low2, high2), totals + 48);
 }
 
-/* Sums 4 i … of each 16 are those of 16 vectors' i-th four. */
+/* Of each 16 sums, number 4 i and the next three belong to the i-th four of 16 vectors. */
 static inline void store_sums(const double *totals, float out[FW_BLOCK]) {
   for (int i = 0; i < 16; i++)
     _mm_storeu_ps(out + i % 4 * 16 + i / 4 * 4, _mm256_cvtpd_ps(_mm256_load_pd(totals + 4 * i)));
 }
 
 static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
-  enum { BLOCKS = 8 }; /* that share a table */
+  enum { BLOCKS = 8 }; /* blocks that share a table */
   _Alignas(64) double totals[BLOCKS * FW_BLOCK];
   const size_t blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
   for (size_t first = 0; first < blocks; first += BLOCKS) {
@@ -343,7 +343,7 @@ static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out
       const float_table t = load_floats(lut->values + m * lut->width, lut->width);
       for (size_t b = first; b < end; b++) {
         const uint8_t *at = codes + b * FW_BLOCK * lut->m + m * fw_block_width(n, b);
-        /* what these steps leave the processor no chance to foresee */
+        /* the hardware prefetcher cannot predict these steps */
         _mm_prefetch(fw_ahead(at, BLOCKS * FW_BLOCK * lut->m), _MM_HINT_T0);
         add_floats(&t, _mm512_loadu_si512(at), totals + (b - first) * FW_BLOCK);
       }
@@ -356,14 +356,14 @@ static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out
   }
 }
 
-/* A table of 16 floats is a register, and 16 codes choose from it by their lower four bits. */
+/* A table of 16 floats is a register, and 16 codes select from it by their lower four bits. */
 static inline void add_row(__m512 *sum, __m512 first, __m512 second, const uint8_t *codes) {
   const __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
   *sum = _mm512_add_ps(*sum, _mm512_permutexvar_ps(v, first));
   *sum = _mm512_add_ps(*sum, _mm512_permutexvar_ps(_mm512_srli_epi32(v, 4), second));
 }
 
-/* Reads beyond narrower blocks. A last table that is not there has zeros, which change no sum. */
+/* Reads beyond narrower blocks. A last table that does not exist has zeros, which change no sum. */
 static void sum_block(const fw_lut *lut, const uint8_t *block, size_t width, float out[FW_BLOCK]) {
   const __m512 zero = _mm512_setzero_ps();
   __m512 a = zero, b = zero, c = zero, d = zero;
@@ -435,7 +435,7 @@ static inline __m512 add_term(__m512 sum, __m512 x, __m512 y, bool l2) {
   return l2 ? _mm512_fmadd_ps(t, t, sum) : _mm512_fmadd_ps(x, y, sum);
 }
 
-/* Four sums that are names, not an array: they stay in registers. */
+/* Four separate sums, not an array, so that they stay in registers. */
 static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
   __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
   size_t j = 0;

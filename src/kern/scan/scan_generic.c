@@ -27,7 +27,7 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-/* Here the values themselves are added up: there is nothing to gain from bytes. */
+/* Adds up the values themselves: bytes would not be faster here. */
 static void add_block(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float sums[FW_BLOCK]) {
   for (size_t i = 0; i < width; i++) sums[i] = extra ? extra[i] : 0;
   for (size_t m = 0; m < lut->m; m++) {

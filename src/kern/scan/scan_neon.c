@@ -69,7 +69,7 @@ typedef struct sums {
   uint16x8_t part[8];
 } sums;
 
-/* 64 codes in a table, 64 bytes of it at a time: positions that are not among these leave what was found before. */
+/* Looks up 64 codes in a table, 64 bytes of it at a time: positions outside of these bytes keep the earlier result. */
 INLINE void look_up(const uint8_t *bytes, const int quarters, const uint8_t *codes, uint8x16_t found[4]) {
   uint8x16x4_t table = vld1q_u8_x4(bytes);
   uint8x16_t place[4];
@@ -86,7 +86,7 @@ INLINE void look_up(const uint8_t *bytes, const int quarters, const uint8_t *cod
   }
 }
 
-/* What is read beyond a narrower block means nothing. */
+/* Values that are read beyond a narrower block are ignored. */
 INLINE void add_codes(const int quarters, const fw_lut *lut, const uint8_t *codes, size_t width, sums *s) {
   const size_t block = FW_BLOCK * lut->m;
   for (size_t m = 0; m < lut->m; m++, codes += width) {
@@ -185,7 +185,7 @@ static size_t find_not_below(const float *numbers, size_t n, float limit, uint32
     for (size_t k = 0; k < 4; k++) below[k] = vmovn_u32(vcltq_f32(vld1q_f32(numbers + i + 4 * k), least));
     const uint8x8_t first = vmovn_u16(vcombine_u16(below[0], below[1]));
     const uint8x8_t second = vmovn_u16(vcombine_u16(below[2], below[3]));
-    /* four bits for each number, of which the lowest one is kept */
+    /* four bits for each number; the lowest one is kept */
     const uint8x8_t fours = vshrn_n_u16(vreinterpretq_u16_u8(vcombine_u8(first, second)), 4);
     uint64_t found = ~vget_lane_u64(vreinterpret_u64_u8(fours), 0) & 0x1111111111111111u;
     for (; found; found &= found - 1) positions[count++] = (uint32_t)(i + (size_t)__builtin_ctzll(found) / 4);

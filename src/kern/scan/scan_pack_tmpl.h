@@ -1,7 +1,8 @@
 /* kern/scan/scan_pack_tmpl.h: pack of kern/scan/scan.h, by transposing squares of bytes.
  *
- * Before including it, define vb, a register of 16 bytes, and vb_load(p), vb_load_half(p) of the first 8, vb_store(p,
- * v), vb_zero(), and vb_mix_low(a, b), vb_mix_high(a, b): their bytes interleaved, of the lower or upper halves. */
+ * Before including it, define vb, a register of 16 bytes, and vb_load(p), vb_load_half(p) of the first 8,
+ * vb_store(p, v), vb_zero(), and vb_mix_low(a, b), vb_mix_high(a, b), which interleave the bytes of the lower or
+ * upper halves. */
 
 enum { TILE = 16 };
 
@@ -9,7 +10,8 @@ static inline vb load_row(const uint8_t *at, bool half) {
   return half ? vb_load_half(at) : vb_load(at);
 }
 
-/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, interleaved byte by byte: that transposes. */
+/* Four times, row i and row i + 8 become rows 2 i and 2 i + 1, interleaved byte by byte, which transposes the
+ * square. */
 static inline void transpose(vb r[TILE]) {
   for (int round = 0; round < 4; round++) {
     vb t[TILE];
@@ -21,7 +23,7 @@ static inline void transpose(vb r[TILE]) {
   }
 }
 
-/* Columns of TILE codes, of which `count` are there: 8 (half) or 16 of them. */
+/* Packs columns of TILE codes, `count` of which exist: 8 (half) or 16 of them. */
 static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
                                                             size_t width, bool half) {
   vb r[TILE];
@@ -30,7 +32,7 @@ static inline __attribute__((always_inline)) void pack_tile(const uint8_t *rows,
   for (size_t k = 0; k < (half ? 8 : TILE); k++) vb_store(block + k * width, r[k]);
 }
 
-/* All columns of TILE codes. The last tile begins early enough to be whole. */
+/* Packs all columns of TILE codes. The last tile begins early enough to be complete. */
 static inline __attribute__((always_inline)) void pack_rows(const uint8_t *rows, size_t m, size_t count, uint8_t *block,
                                                             size_t width) {
   const size_t step = m < TILE ? 8 : TILE;

@@ -1,15 +1,15 @@
-/* kern/scan/scan_quantise_tmpl.h: quantise of kern/scan/scan.h, from two functions of the file that includes this. */
+/* kern/scan/scan_quantise_tmpl.h: quantise of kern/scan/scan.h, built from two functions of the including file. */
 
 typedef struct span {
   float low, high;
-  bool whole; /* no NaN among them */
+  bool whole; /* none of them is NaN */
 } span;
 
 static span measure(const float *numbers, size_t ksub);
-/* bytes[j] = (numbers[j] - low) * to_byte, at most `most`, cut down to an integer; beyond ksub up to width anything. */
+/* bytes[j] = (numbers[j] - low) * to_byte, at most `most`, truncated to an integer; undefined from ksub to width. */
 static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes);
 
-/* The widest table (or two that share a byte) decides the step; the sum of m bytes must fit 16 bits. */
+/* The widest table (or two that share a byte) determines the step; the sum of m bytes must fit 16 bits. */
 static float largest_byte(size_t m) {
   return m <= 257 ? 255 : (float)(65535 / m);
 }

@@ -1,6 +1,6 @@
-/* kern/scan/scan_rank_tmpl.h: rank_bound of kern/scan/scan.h, by halving. Before including it, define
+/* kern/scan/scan_rank_tmpl.h: rank_bound of kern/scan/scan.h, by bisection. Before including it, define
  *   count_not_below(numbers, n, limit)        how many are at least `limit`
- *   find_range(numbers, n, *low, *high)       the smallest that is not -infinity, and the largest; a NaN is skipped */
+ *   find_range(numbers, n, *low, *high)       the smallest that is not -infinity, and the largest; NaN is skipped */
 
 static float rank_bound(const float *numbers, size_t n, size_t k) {
   enum { ROUNDS = 12 };

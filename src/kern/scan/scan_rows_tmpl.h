@@ -1,4 +1,4 @@
-/* kern/scan/scan_rows_tmpl.h: l2_rows and ip_rows of kern/scan/scan.h, with four sums side by side.
+/* kern/scan/scan_rows_tmpl.h: l2_rows and ip_rows of kern/scan/scan.h, with four independent sums.
  *
  * Before including it, define
  *   ROW_WIDTH      floats of a register
@@ -8,7 +8,7 @@
  * or OWN_ROW and the function row below, which may be better where a part of a register can be loaded. */
 
 #if !defined(OWN_ROW)
-/* |x - y|^2 or <x, y>; y may be at any address. l2 is a constant in each loop, so that each is compiled for itself. */
+/* x - y|^2 or <x, y>; y may be at any address. l2 is a constant in each loop, so that each is compiled separately. */
 static inline __attribute__((always_inline)) float row(const float *x, const float *y, size_t d, bool l2) {
   vf sum[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
   size_t j = 0;

@@ -1,4 +1,4 @@
-/* kern/simd/neon_bits_tmpl.h: comparisons of bytes as bits of a word; include it after arm_neon.h. */
+/* kern/simd/neon_bits_tmpl.h: converts comparisons of bytes to bits of a word; include it after arm_neon.h. */
 
 #if defined(__AARCH64EB__)
 #error "the kernels for ARM take the lowest byte of a word for its first one: little-endian only"

@@ -1,8 +1,9 @@
-/* kern/simd/unroll.h: loops over registers, which only are registers when the loop is gone. */
+/* kern/simd/unroll.h: unrolls loops over arrays of registers, which the compiler keeps in registers only if
+ * unrolled. */
 #ifndef FW_KERN_SIMD_UNROLL_H
 #define FW_KERN_SIMD_UNROLL_H
 
-/* UNROLL for (…) …: the loop's bounds must be known when it is compiled. */
+/* UNROLL for (…) …: the loop's bounds must be compile-time constants. */
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else

@@ -1,9 +1,8 @@
-/* kern/text/cells_tmpl.h: find_cells, from 64 bytes at a time. Before it are to be defined:
+/* kern/text/cells_tmpl.h: find_cells, 64 bytes at a time. Before including it, define
  *
  *   cell_bits         masks of 64 bytes: static inline cell_bits read_cell_bits(const char *p, char delimiter)
- *   store_cell_marks  static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found): the places of
- *                     the bits of `found`, plus base; up to FW_KERN_PAD elements may be written
- */
+ *   store_cell_marks  static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found): stores the
+ *                     positions of the bits of `found`, plus base; up to FW_KERN_PAD elements may be written */
 
 /* Bit i: the exclusive or of bits 0 … i. */
 static inline uint64_t prefix_xor(uint64_t bits) {
@@ -11,20 +10,20 @@ static inline uint64_t prefix_xor(uint64_t bits) {
   return bits;
 }
 
-/* What the words before say of the next one. */
+/* State that is carried from one word to the next. */
 typedef struct cell_carry {
   uint64_t within; /* all bits: the next byte is within quotes */
-  uint64_t begins; /* bit 0: a cell begins with the next byte, or the byte before is a quote that closes one */
-  uint64_t closed; /* bit 0: the byte before is a quote that closes a cell */
-  uint64_t cr;     /* bit 0: the byte before is a CR outside of quotes */
+  uint64_t begins; /* bit 0: a cell begins with the next byte, or the previous byte is a quote that closes one */
+  uint64_t closed; /* bit 0: the previous byte is a quote that closes a cell */
+  uint64_t cr;     /* bit 0: the previous byte is a CR outside of quotes */
 } cell_carry;
 
-/* What was met, in any bit. */
+/* What was found, in any bit. */
 typedef struct cell_findings {
   uint64_t quotes, doubled, returns, spans, odd;
 } cell_findings;
 
-/* The bits of a word that lie within quotes, an opening quote among them. */
+/* Returns the bits of a word that are within quotes, including the opening quote. */
 static inline uint64_t match_quotes(const cell_bits *b, cell_carry *carry, cell_findings *met, uint64_t inside) {
   const uint64_t within = prefix_xor(b->quotes) ^ carry->within;
   const uint64_t opening = b->quotes & within, closing = b->quotes & ~within;

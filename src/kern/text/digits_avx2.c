@@ -1,10 +1,10 @@
-/* kern/text/digits_avx2.c: digits of floats, four at a time; digits_generic.c says how. */
+/* kern/text/digits_avx2.c: digits of floats, four at a time; digits_generic.c explains the method. */
 #include <immintrin.h>
 
 #include "base/powers.h"
 #include "kern/text/digits.h"
 
-enum { POINT = 36 }; /* bits behind the point */
+enum { POINT = 36 }; /* bits after the binary point */
 
 static inline __m256i all64(uint64_t v) {
   return _mm256_set1_epi64x((int64_t)v);
@@ -15,7 +15,7 @@ static inline __m256i times(__m256i a, uint32_t b) {
   return _mm256_mul_epu32(a, all64(b));
 }
 
-/* As fw_eight_digits. x / 100 is x * 5243 >> 19 for x < 10000, x / 10 is x * 6554 >> 16 for x < 100. */
+/* Like fw_eight_digits. x / 100 is x * 5243 >> 19 for x < 10000, x / 10 is x * 6554 >> 16 for x < 100. */
 static inline __m256i eight_digits(__m256i v) {
   const __m256i high = _mm256_srli_epi64(times(v, 109951163), 40);
   const __m256i fours = _mm256_or_si256(high, _mm256_slli_epi64(_mm256_sub_epi64(v, times(high, 10000)), 32));
@@ -27,7 +27,7 @@ static inline __m256i eight_digits(__m256i v) {
   return _mm256_or_si256(tens, _mm256_slli_epi16(ones, 8));
 }
 
-/* Digits as an integer: returns tens, and *last. */
+/* Returns the digits as an integer: tens, and *last. */
 static inline __m256i choose(__m256i m, __m256i scale, __m256i *last) {
   const __m256i upper = _mm256_slli_epi64(_mm256_mul_epu32(m, _mm256_srli_epi64(scale, 32)), 32);
   const __m256i product = _mm256_add_epi64(_mm256_mul_epu32(m, scale), upper);
@@ -51,7 +51,7 @@ static inline void store(void *at, __m256i v) {
   _mm256_storeu_si256(at, v);
 }
 
-/* Four floats as integers, to words: tens and the last digit. `first` is that of nine digits. */
+/* Converts four floats to integers: tens and the last digit. `first` assumes nine digits. */
 static inline void take_four(fw_java_run *run, size_t i, const float *values) {
   const __m128i bits = _mm_and_si128(_mm_loadu_si128((const __m128i *)values), _mm_set1_epi32(INT32_MAX));
   const __m128i place = _mm_sub_epi32(_mm_set1_epi32(150), _mm_srli_epi32(bits, 23));
@@ -61,7 +61,7 @@ static inline void take_four(fw_java_run *run, size_t i, const float *values) {
   __m256i last;
   store(&run->words[0][i], choose(_mm256_cvtepu32_epi64(m), _mm256_srli_epi64(scale, 24), &last));
   store(&run->words[1][i], last);
-  /* fw_floor_log10_pow2; 0 has two digits less than nine */
+  /* fw_floor_log10_pow2; 0 has two digits fewer than nine */
   const __m128i power = _mm_srai_epi32(_mm_mullo_epi32(place, _mm_set1_epi32(-315653)), 20);
   const __m128i zero = _mm_cmpeq_epi32(bits, _mm_setzero_si128());
   const __m128i quick = _mm_cmpeq_epi32(_mm_min_epu32(place, _mm_set1_epi32(46)), place);
@@ -70,7 +70,7 @@ static inline void take_four(fw_java_run *run, size_t i, const float *values) {
   store(&run->first[i], _mm256_cvtepi32_epi64(first));
 }
 
-/* Digits one by one, without zeros before them. */
+/* Splits into single digits, without leading zeros. */
 static inline void align_four(fw_java_run *run, size_t i) {
   const __m256i tens = load(&run->words[0][i]), last = load(&run->words[1][i]), first = load(&run->first[i]);
   const __m256i few = _mm256_cmpgt_epi64(all64(10000000), tens), fewer = _mm256_cmpgt_epi64(all64(1000000), tens);

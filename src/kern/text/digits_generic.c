@@ -1,8 +1,9 @@
-/* kern/text/digits_generic.c: digits of floats and doubles, without a branch that depends on them.
+/* kern/text/digits_generic.c: digits of floats and doubles, without branches that depend on them.
  *
- * Between 2^-23 and 2^p Java's digits are the shortest ones (java_number_out.c says why), also those of powers of two.
- * For x = m * 2^-i and 10^k just not above 2^-i, x / 10^k is m * fw_decimal_scales[i] without error, since 5^-k has at
- * most 56 bits there. So one product gives the digits and what lies behind them, and all comparisons are exact. */
+ * Between 2^-23 and 2^p Java's digits are the shortest ones (java_number_out.c says why), including powers of two.
+ * For x = m * 2^-i and the largest 10^k that is not above 2^-i, x / 10^k is m * fw_decimal_scales[i] without error,
+ * since 5^-k has at most 56 bits there. So one product gives the digits and the remainder after them, and all
+ * comparisons are exact. */
 #include "base/powers.h"
 #include "kern/text/digits.h"
 
@@ -14,9 +15,9 @@ typedef struct integer {
   uint64_t last;
 } integer;
 
-/* `past` is x less 10 * tens, in 2^-point; `half` is half the distance to the neighbours. A multiple of ten within that
- * reads back to x and is shorter than all the others; if there is none the nearest integer is taken, ties to even. That
- * is never the next multiple of ten. */
+/* `past` is x less 10 * tens, in 2^-point; `half` is half the distance to the neighbours. A multiple of ten within
+ * that distance reads back to x and is shorter than all other candidates; if there is none, the nearest integer is
+ * taken, ties to even, which is never the next multiple of ten. */
 static FW_ALWAYS_INLINE integer choose(uint64_t tens, uint64_t past, uint64_t half, int point) {
   const uint64_t before = (UINT64_C(10) << point) - past, least = past < before ? past : before;
   const uint64_t rest = past >> point, middle = UINT64_C(1) << (point - 1);
@@ -24,7 +25,7 @@ static FW_ALWAYS_INLINE integer choose(uint64_t tens, uint64_t past, uint64_t ha
   return (integer){tens + (before < half), nearest & (0 - (uint64_t)(least >= half))};
 }
 
-/* The scales of floats have 40 bits, so all of it fits a word. */
+/* The scales of floats have 40 bits, so everything fits a word. */
 static FW_ALWAYS_INLINE integer choose_float(uint64_t m, uint64_t scale) {
   const int point = 36;
   const uint64_t product = m * (scale >> 24), tens = (uint32_t)(product >> point) / 10;
@@ -38,25 +39,25 @@ static FW_ALWAYS_INLINE integer choose_double(uint64_t m, uint64_t scale) {
   return choose(tens, (s - 10 * tens) << point | (uint64_t)product >> (64 - point), scale >> 2, point);
 }
 
-/* Where in fw_decimal_scales a float is found whose bits, without the sign, are these. */
+/* The index in fw_decimal_scales of the float with these bits (without the sign). */
 static FW_ALWAYS_INLINE int64_t place_of(uint64_t bits, int p) {
   return (p == 53 ? 1075 : 150) - (int64_t)(bits >> (p - 1));
 }
 
-/* Negative if the bits are not those of 0 or of a float between 2^-23 and 2^p. */
+/* Negative unless the bits encode 0 or a float between 2^-23 and 2^p. */
 static FW_ALWAYS_INLINE int64_t oddness(uint64_t bits, int p) {
   const int64_t i = place_of(bits, p);
   return i | ((p + 22 - i) & -(int64_t)bits);
 }
 
-/* ---- digits one by one ---- */
+/* ---- single digits ---- */
 
-/* Two words, moved down by `bits`: the lower one. */
+/* Shifts two words down by `bits`; returns the lower one. */
 static FW_ALWAYS_INLINE uint64_t shifted(uint64_t low, uint64_t high, int bits) {
   return low >> bits | high << 1 << (63 - bits);
 }
 
-/* Lets number i begin with its first digit that is not 0, which is one of the first three. */
+/* Removes the leading zeros of number i; its first nonzero digit is one of the first three. */
 static FW_ALWAYS_INLINE void align_digits(fw_java_run *run, size_t i, bool wide) {
   const uint64_t high = run->words[0][i], low = run->words[1][i], last = wide ? run->last[i] : 0;
   const int zeros = __builtin_ctzll(high | 0x10000) & 24;

@@ -1,7 +1,7 @@
-/* kern/text/marks_tmpl.h: what marks are. Before it: equal_mask(p, c), the bits of the 64 bytes at p that are c, and
- * inside(i, n), those of numbers i … i+63 that are below n. */
+/* kern/text/marks_tmpl.h: classifies marks. Before including it, define equal_mask(p, c), the bits of the 64 bytes
+ * at p that are c, and inside(i, n), the bits of numbers i … i+63 that are below n. */
 
-/* Which of the marks are what, by their bytes. */
+/* Sets the bits of the marks by their bytes. */
 static void classify(fw_marks *marks, char extra) {
   uint64_t odd = 0;
   for (size_t i = 0; i < marks->count; i += 64) {

@@ -9,7 +9,7 @@ static inline uint64_t join_masks(__m256i low, __m256i high) {
   return (uint64_t)(uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
 }
 
-/* Bits of the last, partial group of 64 that lie inside the text. */
+/* The bits of the last, partial group of 64 that are inside of the text. */
 static inline uint64_t inside(size_t i, size_t n) {
   return n - i >= 64 ? ~0ull : ~0ull >> (64 - (n - i));
 }
@@ -30,8 +30,8 @@ static inline __m128i numbers_of_bits(uint64_t bits) {
   return _mm_loadl_epi64((const __m128i *)&fw_set_bits[bits & 0xff]);
 }
 
-/* The positions of the bits of `found`, plus base, and unless `chars` is NULL the bytes there. Many bits are taken
- * eight at a time out of each byte of the mask. */
+/* Stores the positions of the bits of `found`, plus base, and the bytes there unless `chars` is NULL. For many bits:
+ * takes eight at a time from each byte of the mask. */
 INLINE void store_many(uint32_t *out, char *chars, const char *text, size_t base, uint64_t found) {
   __m256i first = _mm256_set1_epi32((int)(uint32_t)base);
   UNROLL for (unsigned j = 0; j < 64; j += 8) {
@@ -47,8 +47,8 @@ INLINE void store_many(uint32_t *out, char *chars, const char *text, size_t base
   }
 }
 
-/* The same for few bits, k in all, one by one. Four are stored without looking whether there are four: what is too much
- * is overwritten by the next group. */
+/* The same for few bits, k in all, one by one. Always stores a multiple of four: the next group overwrites the
+ * excess. */
 INLINE void store_few(uint32_t *out, char *chars, const char *text, size_t base, uint64_t found, unsigned k) {
   for (unsigned j = 0; j < k; j += 4) {
     UNROLL for (unsigned m = 0; m < 4; m++) {
@@ -62,7 +62,7 @@ INLINE void store_few(uint32_t *out, char *chars, const char *text, size_t base,
 
 #include "kern/text/marks_tmpl.h"
 
-/* How the marks are stored depends on how many there were so far, so that the branch is seldom a surprise. */
+/* How marks are stored depends on how many there were so far, so that the branch is mostly predicted. */
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   const __m256i limit = _mm256_set1_epi8((char)upto);
   const __m256i wanted = _mm256_set1_epi8(extra);
@@ -129,7 +129,7 @@ static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_to
   }
 }
 
-/* Every third of 24 tokens is another element of each of three registers: put together, they want sorting. */
+/* Every third of 24 tokens is another element of each of three registers: combined, they have to be sorted. */
 static void deal_to_three(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
   const __m256i first = _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5);
   const __m256i second = _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6);
@@ -152,7 +152,7 @@ static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_toke
     _mm256_storeu_si256((__m256i *)(tokens[0] + i), tokens_at(offsets + i));
 }
 
-/* `lists` is a constant where this is called, so the loop over them is none. */
+/* `lists` is a constant at every call, so the loop over them is unrolled. */
 INLINE void pick_lists(const uint32_t *offsets, size_t n, const size_t lists, const uint64_t *const *bits,
                        fw_token *const *tokens) {
   fw_token *out[3];
@@ -178,7 +178,7 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
 
 static size_t count_lines(const char *text, size_t n) {
   size_t lines = 0;
-  uint64_t carry = 0; /* the byte before was CR */
+  uint64_t carry = 0; /* the previous byte was CR */
   for (size_t i = 0; i < n; i += 64) {
     const uint64_t lf = equal_mask(text + i, '\n') & inside(i, n);
     const uint64_t cr = equal_mask(text + i, '\r') & inside(i, n);
@@ -190,20 +190,20 @@ static size_t count_lines(const char *text, size_t n) {
 
 /* ---- Eight tokens at a time ------------------------------------------------------------------------------
  *
- * Lane j of a pair of 16-byte lanes has token j, and the other one token j + 4: what is computed from four such pairs
- * comes out in the order of the tokens. */
+ * Lane j of a pair of 16-byte lanes has token j, and the other lane has token j + 4: the results of four such pairs
+ * are in the order of the tokens. */
 
 static inline __m256i join_lanes(const char *first, const char *second) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)first)),
                                  _mm_loadu_si128((const __m128i *)second), 1);
 }
 
-/* The last 16 bytes of tokens j and j + 4; what comes before a shorter one is other text. */
+/* Loads the last 16 bytes of tokens j and j + 4; other text precedes a shorter token. */
 static inline __m256i load_backs(const char *text, const fw_token *tokens, unsigned j) {
   return join_lanes(text - 16 + fw_token_end(tokens[j]), text - 16 + fw_token_end(tokens[j + 4]));
 }
 
-/* The first 16 bytes, and what follows a shorter one. */
+/* Loads the first 16 bytes; other text follows a shorter token. */
 static inline __m256i load_fronts(const char *text, const fw_token *tokens, unsigned j) {
   return join_lanes(text + fw_token_end(tokens[j]) - fw_token_length(tokens[j]),
                     text + fw_token_end(tokens[j + 4]) - fw_token_length(tokens[j + 4]));
@@ -218,12 +218,12 @@ static inline bool any_above(__m256i lengths, int most) {
   return !_mm256_testz_si256(above, above);
 }
 
-/* Element j of each half in all bytes of that half. */
+/* Copies element j of each half to all bytes of that half. */
 static inline __m256i spread(__m256i lengths, unsigned j) {
   return _mm256_shuffle_epi8(lengths, _mm256_set1_epi8((char)(4 * j)));
 }
 
-/* The first elements of the halves of four pairs, in the order of the tokens. */
+/* Collects the first elements of the halves of four pairs, in the order of the tokens. */
 static inline __m256i collect_firsts(const __m256i pairs[4]) {
   return _mm256_unpacklo_epi64(_mm256_unpacklo_epi32(pairs[0], pairs[1]), _mm256_unpacklo_epi32(pairs[2], pairs[3]));
 }
@@ -237,12 +237,12 @@ static inline __m256i join_fours(__m256i digits) {
   return _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 << 16 | 100));
 }
 
-/* Two numbers of four digits to one of eight, in each half those of a before those of b. */
+/* Joins two numbers of four digits to one of eight; in each half, the numbers of a come before the numbers of b. */
 static inline __m256i join_eights(__m256i fours_a, __m256i fours_b) {
   return _mm256_madd_epi16(_mm256_packus_epi32(fours_a, fours_b), _mm256_set1_epi32(1 << 16 | 10000));
 }
 
-/* The numbers of 16 digits in four pairs of lanes, as their upper and lower eight digits. */
+/* Joins the 16 digits in each lane of four pairs to numbers: their upper and lower eight digits. */
 static inline void join_digits(const __m256i pairs[4], __m256i *high, __m256i *low) {
   const __m256i a = join_eights(join_fours(pairs[0]), join_fours(pairs[1]));
   const __m256i b = join_eights(join_fours(pairs[2]), join_fours(pairs[3]));
@@ -287,7 +287,7 @@ static inline __m256i load_two_and_two(const char *text, const fw_token *tokens)
   return _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(text, tokens)), load_two(text, tokens + 4), 1);
 }
 
-/* The digits of tokens of up to 8 bytes; what is 0 in front of them takes `outside` bits. */
+/* Extracts the digits of tokens of up to 8 bytes; the bytes before them are cleared by `outside` bits. */
 static inline __m256i digits_of_four(__m256i bytes, __m256i outside) {
   const __m256i inside_token = _mm256_sllv_epi64(_mm256_set1_epi64x(-1), outside);
   return _mm256_and_si256(_mm256_sub_epi8(bytes, _mm256_set1_epi8('0')), inside_token);
@@ -297,7 +297,7 @@ static inline __m256i beyond_nine(__m256i digits) {
   return _mm256_subs_epu8(digits, _mm256_set1_epi8(9));
 }
 
-/* Eight tokens of up to 8 digits; bits of *bad say which are not. */
+/* Reads eight tokens of up to 8 digits; *bad has a bit for each that is not. */
 static inline __m256i read_integers8(const char *text, const fw_token *tokens, __m256i lengths, unsigned *bad) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i outside = _mm256_sub_epi32(_mm256_set1_epi32(64), _mm256_slli_epi32(lengths, 3));
@@ -313,7 +313,7 @@ static inline __m256i read_integers8(const char *text, const fw_token *tokens, _
   return join_eights(join_fours(a), join_fours(b));
 }
 
-/* Eight tokens of up to 16 digits: their upper and lower eight. */
+/* Reads eight tokens of up to 16 digits: their upper and lower eight. */
 static inline void read_integers16(const char *text, const fw_token *tokens, __m256i lengths, __m256i *high,
                                    __m256i *low, unsigned *bad) {
   __m256i digits[4], wrong[4];
@@ -334,7 +334,7 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
-/* Eight tokens of up to 16 digits as numbers of 64 bits. */
+/* Reads eight tokens of up to 16 digits as 64-bit numbers. */
 static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, void *out) {
   __m256i high, low;
   unsigned bad;
@@ -345,7 +345,7 @@ static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, 
   return bad;
 }
 
-/* Up to 20 digits: those before the last 16, times 10^16, plus those. */
+/* Reads up to 20 digits: the digits before the last 16, times 10^16, plus the last 16. */
 static __attribute__((noinline)) unsigned read_eight_long_u64(const char *text, const fw_token *tokens, uint64_t *out) {
   fw_token upper[8], lower[8];
   uint64_t high[8];
@@ -369,7 +369,7 @@ static inline unsigned read_eight_any_u64(const char *text, const fw_token *toke
   return read_eight_u64(text, tokens, out);
 }
 
-/* Numbers of 32 bits with 9 or 10 digits, or with zeros in front. */
+/* Reads 32-bit numbers with 9 or 10 digits, or with leading zeros. */
 static __attribute__((noinline)) unsigned read_eight_long_u32(const char *text, const fw_token *tokens, uint32_t *out) {
   uint64_t wide[8];
   unsigned bad = read_eight_u64(text, tokens, wide);
@@ -398,16 +398,16 @@ static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint3
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
-/* Constants of the loop over floats. They do not all fit in registers, and the compiler would make many of them anew
- * for each group, which takes as long as using them; so it is kept from knowing them (make_constants). */
+/* Constants of the loop over floats. They do not all fit in registers, and the compiler would rebuild many of them
+ * for each group, which takes as long as using them; so make_constants hides their values from it. */
 typedef struct constants {
-  __m256i digit_zero, nine, minus, point;           /* bytes; the point less '0' */
+  __m256i digit_zero, nine, minus, point;           /* bytes; the point minus '0' */
   __m256i spreads[4];                               /* bytes 4 * j: element j of a half */
   __m256i byte_numbers, from_end, from_end_plus_16; /* of a lane: i, 15 - i, 31 - i */
-  __m256i minus_lengths; /* of tokens that begin at a byte: 16 - i; except at the last byte, which must be a digit */
+  __m256i minus_lengths; /* for tokens that begin at a byte: 16 - i; except at the last byte, which must be a digit */
   __m256i first_byte, last_four;       /* masks */
-  __m256i positions, positions_behind; /* 32 + 2 * i, and of the next one */
-  __m256i over_up, over_down;          /* orders of bytes that move over the point, less 1 for some */
+  __m256i positions, positions_behind; /* 32 + 2 * i, and the same of the next byte */
+  __m256i over_up, over_down;          /* shuffles that move bytes over the point, some of them less 1 */
   __m256i token_length, one, two, place_mask, range_less_32, twice_range;
   __m256i below, middle, margin, small, large, most_cut, least_digits;
   __m256d upper; /* 10^8 */
@@ -452,15 +452,15 @@ static inline void make_constants(constants *k) {
   __asm__("" : "+m"(*k));
 }
 
-/* What the bytes of two tokens of more than 16 bytes are. */
+/* The bytes of two tokens of more than 16 bytes, decoded. */
 typedef struct decimal_pair {
-  __m256i digits; /* their values, the point being left out */
-  __m256i wrong;  /* bytes that are not 0 are not digits */
+  __m256i digits; /* their values, without the point */
+  __m256i wrong;  /* nonzero bytes are not digits */
   __m256i sum; /* first element of each half: position of the point (32 + 2 * its byte; 0: none), plus 1 for a minus */
 } decimal_pair;
 
-/* Adds up the positions of points and minus, in each half. With several points the sum names at most one byte: if that
- * byte is left out, a point remains. */
+/* Adds up the positions of points and minus, in each half. With several points the sum names at most one byte: if
+ * that byte is removed, a point remains. */
 INLINE __m256i sum_positions(const constants *k, __m256i values, __m256i is_minus) {
   const __m256i is_point = _mm256_cmpeq_epi8(values, k->point);
   const __m256i positions = _mm256_sub_epi8(_mm256_and_si256(is_point, k->positions), is_minus);
@@ -471,7 +471,7 @@ INLINE __m256i add_halves(__m256i sums) {
   return _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0x4e));
 }
 
-/* The values of the bytes of a token as digits; 0 outside of it, and for the minus. */
+/* The values of the bytes of a token as digits; 0 outside of it and for the minus. */
 INLINE __m256i values_of(const constants *k, __m256i bytes, __m256i inside_token, __m256i is_minus) {
   return _mm256_and_si256(_mm256_sub_epi8(bytes, k->digit_zero), _mm256_andnot_si256(is_minus, inside_token));
 }
@@ -489,13 +489,13 @@ INLINE __m256d join_doubles(const constants *k, __m128i high, __m128i low) {
   return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), k->upper), _mm256_cvtepi32_pd(low));
 }
 
-/* Four powers of ten. (A gather takes longer than the loads on most processors.) */
+/* Loads four powers of ten. (On most processors a gather takes longer than the loads.) */
 INLINE __m256d load_tens(const uint32_t *exponents) {
   return _mm256_setr_pd(fw_decimal_tens[exponents[0]], fw_decimal_tens[exponents[1]], fw_decimal_tens[exponents[2]],
                         fw_decimal_tens[exponents[3]]);
 }
 
-/* Eight numbers as doubles: those that four pairs of tokens are, times 10^(exponents - FW_DECIMAL_RANGE). */
+/* Eight numbers as doubles: the numbers of four pairs of tokens, times 10^(exponents - FW_DECIMAL_RANGE). */
 typedef struct products {
   __m256d a, b;
 } products;
@@ -503,7 +503,7 @@ typedef struct products {
 INLINE products scale_eight(const constants *k, __m256i high, __m256i low, __m256i exponents) {
   uint32_t each[8];
   _mm256_storeu_si256((__m256i *)each, exponents);
-  __asm__("" : "+m"(each)); /* to be loaded one by one, not shifted out of the register */
+  __asm__("" : "+m"(each)); /* forces single loads instead of shifts of the register */
   const __m256d a = join_doubles(k, _mm256_castsi256_si128(high), _mm256_castsi256_si128(low));
   const __m256d b = join_doubles(k, _mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1));
   return (products){_mm256_mul_pd(a, load_tens(each)), _mm256_mul_pd(b, load_tens(each + 4))};
@@ -515,14 +515,14 @@ INLINE void store_floats(products p, __m256i sum, float *out) {
   _mm256_storeu_ps(out, _mm256_xor_ps(values, _mm256_castsi256_ps(_mm256_slli_epi32(sum, 31))));
 }
 
-/* Which of them are close to the middle between two floats. */
+/* Which of them are close to the midpoint of two floats. */
 INLINE __m256i are_close(const constants *k, products p) {
   const __m256i bits = even_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b)); /* 0 1 4 5 2 3 6 7 */
   const __m256i off = _mm256_sub_epi32(_mm256_and_si256(bits, k->below), k->middle);
   return _mm256_permute4x64_epi64(_mm256_cmpeq_epi32(_mm256_min_epu32(off, k->margin), off), 0xd8);
 }
 
-/* Which of them are not 0 and out of the range of normal floats, roughly, by their upper halves. */
+/* Which of them are not 0 and, judged by their upper halves, roughly out of the range of normal floats. */
 INLINE __m256i out_of_range(const constants *k, products p) {
   const __m256i upper = odd_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b));
   const __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi32(k->small, upper), _mm256_cmpgt_epi32(upper, k->large));
@@ -537,11 +537,12 @@ INLINE unsigned bad_tokens(__m256i refused, const __m256i wrong[4]) {
   return to_bits(refused) | tokens_with_bytes(wrong);
 }
 
-/* Sixteen bytes from here + 15 - i have those behind byte i set; from here + 16 all. */
+/* Loading sixteen bytes from here + 15 - i sets the bytes after byte i; from here + 16, all bytes. */
 static const uint8_t bytes_behind[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
                                          255,        255, 255, 255, 255, 255, 255, 255};
 
-/* The zeros above a point in byte i of 32 bits are 31 - i; 32: there is none. 10^-decimals of that, less 16. */
+/* The leading zeros of 32 bits with a point at byte i are 31 - i; 32 if there is none. Entry (zeros - 16) is
+ * 10^-decimals. */
 static const double tens_by_zeros[17] = {1e0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7, 1e-8,
                                          1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e0};
 
@@ -550,23 +551,23 @@ typedef struct short_pair {
   __m256i is_minus;
 } short_pair;
 
-/* Tokens j and j + 4: [-]digits[.digits] of up to 16 bytes, of which the last one is a digit. */
+/* Reads tokens j and j + 4: [-]digits[.digits] of up to 16 bytes, the last of which is a digit. */
 INLINE short_pair read_pair(const constants *k, __m256i bytes, __m256i lengths, uint32_t zeros[8], unsigned j) {
   const __m256i inside_token = _mm256_cmpgt_epi8(lengths, k->from_end);
   const __m256i is_minus =
       _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), _mm256_cmpeq_epi8(lengths, k->minus_lengths));
   const __m256i values = values_of(k, bytes, inside_token, is_minus);
   const uint32_t points = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(values, k->point));
-  zeros[j] = _lzcnt_u32(points & 0x7fff); /* one in the last byte stays, and is wrong */
+  zeros[j] = _lzcnt_u32(points & 0x7fff); /* a point in the last byte stays, and is wrong */
   zeros[j + 4] = _lzcnt_u32(points >> 16 & 0x7fff);
-  /* the digits up to the point move one byte up, over it; of several points, others remain */
+  /* the digits up to the point move one byte up, over it; of several points, the others remain */
   const __m256i behind =
       join_lanes((const char *)bytes_behind + (zeros[j] - 16), (const char *)bytes_behind + (zeros[j + 4] - 16));
   const __m256i digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_up, behind));
   return (short_pair){digits, not_digits(k, digits), is_minus};
 }
 
-/* The signs of eight tokens, of whose bytes one is the minus or none. */
+/* The signs of eight tokens; at most one byte of each is the minus. */
 INLINE __m256i signs_of(const __m256i is_minus[4]) {
   const __m256i any =
       _mm256_packs_epi16(_mm256_packs_epi16(is_minus[0], is_minus[1]), _mm256_packs_epi16(is_minus[2], is_minus[3]));
@@ -578,7 +579,7 @@ INLINE __m256d scales_of(const uint32_t *zeros) {
   return _mm256_setr_pd(tens[zeros[0] - 16], tens[zeros[1] - 16], tens[zeros[2] - 16], tens[zeros[3] - 16]);
 }
 
-/* Eight tokens [-]digits[.digits] of up to 16 bytes. */
+/* Reads eight tokens [-]digits[.digits] of up to 16 bytes. */
 INLINE unsigned read_eight_decimals(const constants *k, const char *text, const fw_token *tokens, __m256i lengths,
                                     float *out) {
   __m256i digits[4], wrong[4], is_minus[4], high, low;
@@ -598,8 +599,8 @@ INLINE unsigned read_eight_decimals(const constants *k, const char *text, const 
   return bad_tokens(_mm256_or_si256(are_close(k, p), empty), wrong);
 }
 
-/* The front of two tokens [-]digits.digits[e(+|-)dd], the digits behind the point move over it.
- * `cut` is for the upper half of the sum. */
+/* Reads the front of two tokens [-]digits.digits[e(+|-)dd]; the digits after the point move over it. `cut` is for
+ * the upper half of the sum. */
 INLINE decimal_pair read_fronts(const constants *k, __m256i bytes, __m256i lengths, __m256i cut) {
   const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), k->first_byte);
   const __m256i values = values_of(k, bytes, _mm256_cmpgt_epi8(lengths, k->byte_numbers), is_minus);
@@ -611,21 +612,22 @@ INLINE decimal_pair read_fronts(const constants *k, __m256i bytes, __m256i lengt
   return p;
 }
 
-/* The digits in the back of two tokens that are not in the front, nor in the exponent, which is there if `has_e`. */
+/* Extracts the digits in the back of two tokens that are neither in the front nor in the exponent, which exists if
+ * `has_e`. */
 INLINE __m256i digits_of_backs(const constants *k, __m256i bytes, __m256i lengths, __m256i has_e) {
   const __m256i in_back = _mm256_cmpgt_epi8(lengths, k->from_end_plus_16);
   const __m256i body = _mm256_andnot_si256(_mm256_and_si256(has_e, k->last_four), in_back);
   return _mm256_and_si256(_mm256_sub_epi8(bytes, k->digit_zero), body);
 }
 
-/* Which tokens have e as the last byte but three, behind their front. */
+/* Which tokens have an e four bytes before their end, after their front. */
 INLINE __m256i have_exponents(__m256i tails, __m256i lengths) {
   const __m256i letter = _mm256_and_si256(_mm256_or_si256(tails, _mm256_set1_epi32(0x20)), _mm256_set1_epi32(0xff));
   return _mm256_and_si256(_mm256_cmpeq_epi32(letter, _mm256_set1_epi32('e')),
                           _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(19)));
 }
 
-/* The powers of ten that e(+|-)dd stands for; *refused: the exponent is something else. */
+/* The powers of ten of e(+|-)dd; *refused: the exponent is malformed. */
 INLINE __m256i powers_of(const constants *k, __m256i tails, __m256i has_e, __m256i *refused) {
   const __m256i digits = _mm256_sub_epi8(_mm256_srli_epi32(tails, 16), _mm256_set1_epi32('0' << 8 | '0'));
   const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(tails, 8), _mm256_set1_epi32(0xff));
@@ -637,11 +639,11 @@ INLINE __m256i powers_of(const constants *k, __m256i tails, __m256i has_e, __m25
   return _mm256_and_si256(_mm256_sub_epi32(_mm256_xor_si256(power, minus), minus), has_e);
 }
 
-/* Eight tokens [-]digits.digits[e(+|-)dd] of up to 32 bytes, as printf's %e writes them.
+/* Reads eight tokens [-]digits.digits[e(+|-)dd] of up to 32 bytes, as printf's %e writes them.
  *
- * A token is looked at twice: its first 16 bytes (the front) have the digits that matter; its last 16 (the back) the
- * exponent, and digits that need only be digits. Those of the front are a number N of 16 digits of which n are before
- * the point, so the token is N * 10^(n - 16 + exponent). */
+ * A token is read twice: its first 16 bytes (the front) have the digits that matter; its last 16 bytes (the back)
+ * have the exponent, and further digits, which are only checked. The digits of the front are a number N of 16
+ * digits, n of which are before the point, so the token is N * 10^(n - 16 + exponent). */
 INLINE unsigned read_eight_long(const constants *k, const char *text, const fw_token *tokens, __m256i lengths,
                                 float *out) {
   __m256i digits[4], wrong[4], sums[4], backs[4], high, low, refused;
@@ -665,9 +667,9 @@ INLINE unsigned read_eight_long(const constants *k, const char *text, const fw_t
   const __m256i clamped = _mm256_min_epu32(exponents, k->twice_range);
   const products p = scale_eight(k, high, low, clamped);
   store_floats(p, sum, out);
-  /* what is cut must be less than one part in 10^13, or nothing */
+  /* the cut part must be less than one part in 10^13, or zero */
   const __m256i cut = _mm256_and_si256(_mm256_cmpgt_epi32(sum, k->most_cut), _mm256_cmpgt_epi32(k->least_digits, high));
-  /* besides the point and the minus there is a digit, and it is not too long */
+  /* besides the point and the minus there is a digit, and the token is not too long */
   const __m256i least = _mm256_add_epi32(k->two, _mm256_and_si256(sum, k->one));
   const __m256i odd_length =
       _mm256_or_si256(_mm256_cmpgt_epi32(least, lengths), _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(32)));
@@ -677,7 +679,8 @@ INLINE unsigned read_eight_long(const constants *k, const char *text, const fw_t
   return bad_tokens(_mm256_or_si256(refused, _mm256_or_si256(are_close(k, p), out_of_range(k, p))), wrong);
 }
 
-/* Tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns how many. */
+/* Reads tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns their
+ * number. */
 static size_t read_digits_f32(const char *text, const fw_token *tokens, size_t n, float *out) {
   const char *back = text - 1;
   size_t i = 0;

@@ -5,7 +5,7 @@
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
 
-/* The offsets of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
+/* Stores the offsets of up to 64 marks: the compressed numbers of the marked bytes are widened, sixteen at a time. */
 static inline void store_offsets(uint32_t *out, __m512i packed, size_t found, size_t first) {
   const __m512i base = _mm512_set1_epi32((int)(uint32_t)first);
   _mm512_storeu_si512(out, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed))));
@@ -20,7 +20,7 @@ static inline void store_offsets(uint32_t *out, __m512i packed, size_t found, si
   }
 }
 
-/* The marks of 64 bytes: their offsets and, for classify, the bytes themselves, pushed together. */
+/* Finds the marks of 64 bytes: their offsets and, for classify, the compressed bytes themselves. */
 static inline size_t mark_group(const char *text, size_t i, __mmask64 inside, __m512i limit, __m512i wanted,
                                 __m512i numbers, fw_marks *marks, size_t count) {
   const __m512i bytes = _mm512_loadu_si512(text + i);
@@ -96,7 +96,7 @@ static inline __m512i tokens_at(const uint32_t *offsets) {
   return _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
 }
 
-/* `lists` is a constant where this is called, so the loop over them is none. */
+/* `lists` is a constant at every call, so the loop over them is unrolled. */
 static inline __attribute__((always_inline)) void pick_lists(const uint32_t *offsets, size_t n, const size_t lists,
                                                              const uint64_t *const *bits, fw_token *const *tokens) {
   fw_token *out[3];
@@ -129,7 +129,7 @@ static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_to
   }
 }
 
-/* Every third of 48 tokens is another element of each of three registers: put together, they want sorting. */
+/* Every third of 48 tokens is another element of each of three registers: combined, they have to be sorted. */
 static void deal_to_three(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
   const __m512i first = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13);
   const __m512i second = _mm512_setr_epi32(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14);
@@ -159,7 +159,7 @@ static inline __m512i join_lanes(__m128i a, __m128i b, __m128i c, __m128i d) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* Four tokens, each as the last bytes of a 16-byte lane; what comes before a token in its lane is other text. */
+/* Loads four tokens, each into the last bytes of a 16-byte lane; other text precedes a token in its lane. */
 static inline __m512i load_lanes16(const char *text, const fw_token *tokens) {
   const char *back = text - 16;
   return join_lanes(_mm_loadu_si128((const __m128i *)(back + fw_token_end(tokens[0]))),
@@ -168,7 +168,7 @@ static inline __m512i load_lanes16(const char *text, const fw_token *tokens) {
                     _mm_loadu_si128((const __m128i *)(back + fw_token_end(tokens[3]))));
 }
 
-/* The first 16 bytes of four tokens, and what follows those that are shorter. */
+/* Loads the first 16 bytes of four tokens; other text follows the shorter ones. */
 static inline __m512i load_fronts16(const char *text, const fw_token *tokens) {
   const char *first = text + fw_token_end(tokens[0]) - fw_token_length(tokens[0]);
   const char *second = text + fw_token_end(tokens[1]) - fw_token_length(tokens[1]);
@@ -178,8 +178,8 @@ static inline __m512i load_fronts16(const char *text, const fw_token *tokens) {
                     _mm_loadu_si128((const __m128i *)third), _mm_loadu_si128((const __m128i *)fourth));
 }
 
-/* Tokens of up to eight bytes, each as the last bytes of an 8-byte lane. (A gather takes longer on the processors at
- * hand.) */
+/* Loads tokens of up to eight bytes, each into the last bytes of an 8-byte lane. (A gather takes longer on the
+ * measured processors.) */
 static inline __m512i load_lanes8(const char *text, const fw_token *tokens) {
   uint64_t lanes[8];
   for (unsigned j = 0; j < 8; j++) memcpy(&lanes[j], text - 8 + fw_token_end(tokens[j]), 8);
@@ -187,11 +187,11 @@ static inline __m512i load_lanes8(const char *text, const fw_token *tokens) {
                            (long long)lanes[4], (long long)lanes[5], (long long)lanes[6], (long long)lanes[7]);
 }
 
-/* Constants of the loops over tokens, which the compiler must not know: it would make some of them anew for each group,
- * which takes as long as using them. */
+/* Constants of the loops over tokens. Their values are hidden from the compiler, which would rebuild some of them
+ * for each group, which takes as long as using them. */
 typedef struct constants {
   __m512i zero, ten, point, hyphen;
-  __m512i tens, hundreds, myriads, eights, order; /* of join_digits16 */
+  __m512i tens, hundreds, myriads, eights, order; /* for join_digits16 */
   __m512i below, middle, margin;
 } constants;
 
@@ -215,8 +215,8 @@ static inline constants make_constants(void) {
                      .margin = hide(_mm512_set1_epi64(2 * FW_DECIMAL_MARGIN))};
 }
 
-/* The numbers of 16 digits in each of eight lanes, four in a and four in b, in the order of the tokens: pairs, fours
- * and eights of digits are joined by multiply-and-add. */
+/* Joins the 16 digits in each of eight lanes, four in a and four in b, to numbers in the order of the tokens:
+ * multiply-and-add joins pairs, fours and eights of digits. */
 INLINE __m512i join_digits16(const constants *k, __m512i a, __m512i b) {
   const __m512i fours_a = _mm512_madd_epi16(_mm512_maddubs_epi16(a, k->tens), k->hundreds);
   const __m512i fours_b = _mm512_madd_epi16(_mm512_maddubs_epi16(b, k->tens), k->hundreds);
@@ -226,13 +226,13 @@ INLINE __m512i join_digits16(const constants *k, __m512i a, __m512i b) {
   return _mm512_permutexvar_epi64(k->order, all);
 }
 
-/* Lengths of eight tokens as 16-bit numbers. */
+/* The lengths of eight tokens as 16-bit numbers. */
 static inline __m128i lengths_of(const fw_token *tokens) {
   const __m256i t = _mm256_loadu_si256((const __m256i *)tokens);
   return _mm256_cvtepi32_epi16(_mm256_and_si256(t, _mm256_set1_epi32(FW_TOKEN_LENGTH)));
 }
 
-/* The bytes of eight tokens in their 16-byte lanes, a bit each; none for tokens of more than 16. */
+/* The bytes of eight tokens in their 16-byte lanes, a bit each; none for tokens of more than 16 bytes. */
 static inline __m128i token_bytes16(__m128i lengths) {
   return _mm_sllv_epi16(_mm_set1_epi16(-1), _mm_sub_epi16(_mm_set1_epi16(16), lengths));
 }
@@ -255,7 +255,7 @@ static inline size_t refuse(uint32_t *refused, size_t count, size_t base, unsign
   return count;
 }
 
-/* Calls that take eight tokens see the last ones together with copies of the very last. */
+/* Fills the last group of eight tokens up with copies of the last token. */
 static inline const fw_token *fill_up(const fw_token *tokens, size_t n, fw_token last[8]) {
   for (size_t i = 0; i < 8; i++) last[i] = tokens[i < n ? i : n - 1];
   return last;
@@ -263,7 +263,7 @@ static inline const fw_token *fill_up(const fw_token *tokens, size_t n, fw_token
 
 /* ---- Integers ------------------------------------------------------------------------------------------- */
 
-/* Eight tokens of up to 16 digits; bits of *bad say which are not. */
+/* Reads eight tokens of up to 16 digits; *bad has a bit for each that is not. */
 INLINE __m512i read_integers16(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
                                unsigned *bad) {
   const __m512i zero = k->zero, ten = k->ten;
@@ -277,7 +277,7 @@ INLINE __m512i read_integers16(const constants *k, const char *text, const fw_to
   return join_digits16(k, _mm512_maskz_mov_epi8(digits_a, a), _mm512_maskz_mov_epi8(digits_b, b));
 }
 
-/* Eight tokens of up to 8 digits. */
+/* Reads eight tokens of up to 8 digits. */
 static inline __m512i read_integers8(const char *text, const fw_token *tokens, __m128i lengths, unsigned *bad) {
   /* a byte whose top `length` bits are set: the bytes of the token in its lane */
   const __m128i tops = _mm_srlv_epi16(_mm_set1_epi16((short)0xff00), lengths);
@@ -301,7 +301,7 @@ INLINE __m512i read_integers(const constants *k, const char *text, const fw_toke
   return read_integers8(text, tokens, lengths, bad);
 }
 
-/* Eight tokens of up to 20 digits: those before the last 16, times 10^16, plus those. */
+/* Reads eight tokens of up to 20 digits: the digits before the last 16, times 10^16, plus the last 16. */
 INLINE __m512i read_integers20(const constants *k, const char *text, const fw_token *tokens, unsigned *bad) {
   fw_token upper[8], lower[8];
   __mmask8 has_upper = 0;
@@ -343,8 +343,8 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
-/* Sign, significand and power of ten of eight numbers -> the floats; bits of *bad are added for those that are refused.
- * wide: the power may be one that leads out of the range of floats. */
+/* Computes eight floats from sign, significand and power of ten; sets bits of *bad for refused ones. wide: the power
+ * may lead out of the range of floats. */
 INLINE __m256 scale_eight(const constants *k, __m512i significands, __m512d scales, __mmask8 minus, bool wide,
                           unsigned *bad) {
   const __m512d product = _mm512_mul_pd(_mm512_cvtepi64_pd(significands), scales);
@@ -361,7 +361,8 @@ INLINE __m256 scale_eight(const constants *k, __m512i significands, __m512d scal
   return _mm256_mask_xor_ps(values, minus, values, _mm256_set1_ps(-0.0F));
 }
 
-/* Tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns how many. */
+/* Reads tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns their
+ * number. */
 static size_t read_digits_f32(const char *text, const fw_token *tokens, size_t n, float *out) {
   const char *back = text - 1;
   size_t i = 0;
@@ -386,16 +387,17 @@ static size_t read_digits_f32(const char *text, const fw_token *tokens, size_t n
 #define LANE_BOTTOMS 0x0001000100010001ull
 #define LANE_TOPS 0x8000800080008000ull
 
-/* Four tokens [-]digits[.digits] of up to 15 bytes in 16-byte lanes, each with the byte behind it; a bit of a mask is a
- * byte.
+/* Four tokens [-]digits[.digits] of up to 15 bytes in 16-byte lanes, each with the byte after it; a bit of a mask is
+ * a byte.
  *
- * The byte behind a token stands in for the point where there is none, else it is one more digit 0. So each lane has a
- * first point, and the digits before it move one byte up, over it. */
+ * The byte after a token takes the role of the point if there is none; otherwise it is one more digit 0. So each
+ * lane has a first point, and the digits before it move one byte up, over it. */
 typedef struct short_lanes {
-  __m512i digits;  /* of a number of 16 digits in each lane, of which those in bits above the lane's point follow it */
-  uint64_t points; /* the bits of each lane up to and with its point */
+  __m512i
+      digits; /* of a number of 16 digits in each lane; the digits in bits above the lane's point follow the point */
+  uint64_t points; /* the bits of each lane up to and including its point */
   uint64_t minus;
-  uint64_t wrong; /* not 0: some token is not like that */
+  uint64_t wrong; /* not 0: some token has another form */
 } short_lanes;
 
 INLINE short_lanes read_short_lanes(const constants *k, const char *text, const fw_token *tokens, uint64_t bytes) {
@@ -410,7 +412,7 @@ INLINE short_lanes read_short_lanes(const constants *k, const char *text, const 
   short_lanes s;
   s.points = any ^ (any - LANE_BOTTOMS);
   s.minus = minus;
-  /* another byte, a second point, a minus that is not first, no digit at all */
+  /* another byte, a second point, a minus that is not first, or no digit at all */
   s.wrong = ((digits | points | minus) ^ bytes) | (points & ~s.points) | (minus & ~first) |
             (LANE_TOPS & ~((digits & ~LANE_TOPS) + ~LANE_TOPS));
   const __m512i v = _mm512_maskz_mov_epi8(is_digit, d);
@@ -418,7 +420,7 @@ INLINE short_lanes read_short_lanes(const constants *k, const char *text, const 
   return s;
 }
 
-/* Eight tokens of up to 15 bytes. */
+/* Reads eight tokens of up to 15 bytes. */
 INLINE __m256 read_short_f32(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
                              unsigned *bad) {
   static const double tens[16] = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
@@ -427,8 +429,8 @@ INLINE __m256 read_short_f32(const constants *k, const char *text, const fw_toke
   const __m128i bytes = _mm_srli_epi16(token_bytes16(lengths), 1);
   const short_lanes a = read_short_lanes(k, text, tokens, low_mask(bytes));
   const short_lanes b = read_short_lanes(k, text, tokens + 4, high_mask(bytes));
-  /* a point at bit k is a mask of k + 1 ones, and 15 - k digits follow it; k + 1 is the exponent of that mask plus 1 as
-   * a float */
+  /* a point at bit k is a mask of k + 1 ones, and 15 - k digits follow it; k + 1 is the exponent of that mask plus 1
+   * as a float */
   const __m256i ones = _mm256_cvtepu16_epi32(pair_masks(a.points, b.points));
   const __m256i powers = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_add_epi32(ones, _mm256_set1_epi32(1))));
   const __m256i decimals = _mm256_sub_epi32(_mm256_set1_epi32(127 + 16), _mm256_srli_epi32(powers, 23));
@@ -443,12 +445,12 @@ INLINE __m256 read_short_f32(const constants *k, const char *text, const fw_toke
   return scale_eight(k, join_digits16(k, a.digits, b.digits), scales, _mm_test_epi16_mask(minus, minus), false, bad);
 }
 
-/* The first 16 digits of a token [+-]digits[.digits][e[+-]digits] of up to 32 bytes, pushed together: the token is that
+/* The first 16 digits of a token [+-]digits[.digits][e[+-]digits] of up to 32 bytes, compressed: the token is that
  * number of 16 digits times 10^exponent. */
 typedef struct long_token {
   __m128i digits;
   int32_t exponent;
-  bool minus, cut; /* digits other than 0 were cut off */
+  bool minus, cut; /* cut: digits other than 0 were cut off */
 } long_token;
 
 static inline bool take_apart(const char *text, fw_token token, long_token *t) {
@@ -467,7 +469,8 @@ static inline bool take_apart(const char *text, fw_token token, long_token *t) {
   const uint32_t body = digits & before_e;
   const uint32_t power = digits & ~before_e;
   const unsigned npower = (unsigned)__builtin_popcount(power);
-  /* wrong: a foreign byte, a second e or point, a point in the exponent, a sign elsewhere than first or behind the e */
+  /* wrong: a foreign byte, a second e or point, a point in the exponent, a sign that is neither first nor after the
+   * e */
   const uint32_t wrong = ((digits | points | es | signs) ^ bytes) | (es & before_e) | (points & (points - 1)) |
                          (points & ~before_e) | (signs & ~(first | es << 1));
   const __m256i packed = _mm256_maskz_compress_epi8(body, d);
@@ -492,12 +495,12 @@ static inline __m256i tails_of(__m512i a, __m512i b) {
   return _mm512_castsi512_si256(_mm512_permutex2var_epi32(a, last, b));
 }
 
-/* Eight tokens [-]digits.digits[e(+|-)dd] of up to 32 bytes, as printf's %e writes them.
+/* Reads eight tokens [-]digits.digits[e(+|-)dd] of up to 32 bytes, as printf's %e writes them.
  *
- * A token is looked at twice: its first 16 bytes (the front) have the digits that matter; its last 16 (the back) the
- * exponent, and digits that need only be digits. Masks of 16 bits are for the bytes of one lane, eight in a register.
- * The digits of the front are a number N of 16 digits of which k are before the point, so the token is N * 10^(k - 16 +
- * exponent). */
+ * A token is read twice: its first 16 bytes (the front) have the digits that matter; its last 16 bytes (the back)
+ * have the exponent, and further digits, which are only checked. Masks of 16 bits are for the bytes of one lane,
+ * eight in a register. The digits of the front are a number N of 16 digits, k of which are before the point, so the
+ * token is N * 10^(k - 16 + exponent). */
 INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
                             unsigned *bad) {
   const __m128i ones = _mm_set1_epi16(-1);
@@ -508,7 +511,7 @@ INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token
   const __m512i front_b = load_fronts16(text, tokens + 4);
   const __m512i da = _mm512_sub_epi8(front_a, zero);
   const __m512i db = _mm512_sub_epi8(front_b, zero);
-  /* the bytes of the token in the front, and those of the back that are not in the front too */
+  /* the bytes of the token in the front, and the bytes of the back that are not in the front as well */
   const __m128i front = _mm_xor_si128(_mm_sllv_epi16(ones, lengths), ones);
   const __m128i back = _mm_sllv_epi16(ones, _mm_sub_epi16(_mm_set1_epi16(32), lengths));
   const __mmask64 digits_a = _mm512_mask_cmplt_epu8_mask(low_mask(front), da, ten);
@@ -522,7 +525,7 @@ INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token
       pair_masks(_mm512_mask_cmplt_epu8_mask(low_mask(back), _mm512_sub_epi8(back_a, zero), ten),
                  _mm512_mask_cmplt_epu8_mask(high_mask(back), _mm512_sub_epi8(back_b, zero), ten));
   const __m128i back_zeros = pair_masks(_mm512_cmpeq_epi8_mask(back_a, zero), _mm512_cmpeq_epi8_mask(back_b, zero));
-  /* the exponent is the last four bytes or not there */
+  /* the exponent is the last four bytes, or absent */
   const __m256i tails = tails_of(back_a, back_b);
   const __m256i byte = _mm256_set1_epi32(0xff);
   const __m256i signs = _mm256_and_si256(_mm256_srli_epi32(tails, 8), byte);
@@ -540,7 +543,7 @@ INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token
   good &= _mm_test_epi16_mask(points, points) & _mm_testn_epi16_mask(points, before_point);
   good &= _mm_testn_epi16_mask(minus, _mm_set1_epi16((short)0xfffe)) & _mm_test_epi16_mask(digits, digits);
   good &= _mm_cmple_epi16_mask(lengths, _mm_set1_epi16(32));
-  /* the digits behind the point move one byte down, over it */
+  /* the digits after the point move one byte down, over it */
   const __m128i moved = _mm_andnot_si128(before_point, ones);
   const __m512i va = _mm512_maskz_mov_epi8(digits_a, da);
   const __m512i vb = _mm512_maskz_mov_epi8(digits_b, db);
@@ -558,16 +561,15 @@ INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token
   const __m256i exponents = _mm256_add_epi32(_mm256_add_epi32(before, power), _mm256_set1_epi32(FW_DECIMAL_RANGE));
   good &= _mm256_cmple_epu32_mask(exponents, _mm256_set1_epi32(2 * FW_DECIMAL_RANGE));
   const __m512d scales = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), good, exponents, fw_decimal_tens, 8);
-  /* what is cut must be less than one part in 10^13, or nothing */
-  const __m128i body =
-      _mm_mask_mov_epi16(ones, has_e, _mm_set1_epi16(0x0fff)); /* of the back: what the exponent leaves */
+  /* the cut part must be less than one part in 10^13, or zero */
+  const __m128i body = _mm_mask_mov_epi16(ones, has_e, _mm_set1_epi16(0x0fff)); /* of the back: without the exponent */
   const __mmask8 cut = _mm_test_epi16_mask(_mm_andnot_si128(back_zeros, back_digits), body);
   good &= (__mmask8) ~(cut & _mm512_cmplt_epu64_mask(significands, _mm512_set1_epi64(FW_DECIMAL_CUT)));
   *bad = (unsigned)(__mmask8)~good;
   return scale_eight(k, significands, scales, _mm_test_epi16_mask(minus, minus), true, bad);
 }
 
-/* One token of up to 32 bytes: the odd one among short ones. */
+/* Reads one token of up to 32 bytes: an irregular one among short ones. */
 static __attribute__((noinline)) bool read_one_f32(const char *text, fw_token token, float *out) {
   long_token t;
   if (!take_apart(text, token, &t)) return false;
@@ -605,7 +607,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return count;
 }
 
-/* read_u32 is that of AVX2, which is faster: eight short tokens fit in its registers. */
+/* read_u32 is AVX2's, which is faster: eight short tokens fit in its registers. */
 void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;

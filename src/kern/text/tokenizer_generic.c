@@ -8,7 +8,7 @@
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
 
-/* ---- Masks of bytes, 16 at a time (two registers where there are none of 16 bytes) ----------------------- */
+/* ---- Masks of bytes, 16 at a time (two registers if there are none of 16 bytes) -------------------------- */
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
@@ -19,7 +19,7 @@ static inline bytes16 load16(const char *p) {
   return bytes;
 }
 
-/* Bit i: byte i, which is 0 or 255. Each byte keeps the bit of its place, and a multiplication adds up eight. */
+/* Bit i: byte i, which is 0 or 255. Each byte keeps the bit of its position, and a multiplication adds up eight. */
 static inline uint64_t to_bits(bytes16 mask) {
   const bytes16 positions = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const words2 bits = (words2)(mask & positions);
@@ -43,12 +43,12 @@ static inline uint64_t mark_mask(const char *p, uint8_t upto, char extra) {
   return bits;
 }
 
-/* Bits of the last, partial group of 64 that lie inside the text. */
+/* The bits of the last, partial group of 64 that are inside of the text. */
 static inline uint64_t inside(size_t i, size_t n) {
   return n - i >= 64 ? ~0ull : ~0ull >> (64 - (n - i));
 }
 
-/* Without an instruction for it, the compiler's own is a call. */
+/* Without an instruction for it, the compiler's builtin is a call. */
 static inline unsigned count_bits(uint64_t bits) {
   bits -= bits >> 1 & 0x5555555555555555u;
   bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
@@ -66,7 +66,7 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   for (size_t i = 0; i < n; i += 64) {
     uint64_t found = mark_mask(text + i, upto, extra) & inside(i, n);
     const unsigned k = count_bits(found);
-    /* four at a time without looking whether there are four: what is too much is overwritten by the next group */
+    /* always stores a multiple of four: the next group overwrites the excess */
     for (unsigned j = 0; j < k; j += 4) {
       UNROLL for (unsigned m = 0; m < 4; m++) {
         const size_t at = i + (size_t)__builtin_ctzll(found | 1ull << 63);
@@ -116,7 +116,7 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
   }
 }
 
-/* `lists` is a constant where this is called. */
+/* `lists` is a constant at every call. */
 INLINE void deal_to(const uint32_t *offsets, size_t n, const size_t lists, fw_token *const *tokens) {
   for (size_t i = 0, out = 0; i < n; i += lists, out++)
     UNROLL for (size_t k = 0; k < lists; k++) tokens[k][out] = token_at(offsets + i + k);
@@ -130,7 +130,7 @@ static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_toke
 
 static size_t count_lines(const char *text, size_t n) {
   size_t lines = 0;
-  uint64_t carry = 0; /* the byte before was CR */
+  uint64_t carry = 0; /* the previous byte was CR */
   for (size_t i = 0; i < n; i += 64) {
     const uint64_t lf = equal_mask(text + i, '\n') & inside(i, n);
     const uint64_t cr = equal_mask(text + i, '\r') & inside(i, n);
@@ -140,33 +140,33 @@ static size_t count_lines(const char *text, size_t n) {
   return lines;
 }
 
-/* ---- Digits, eight in a word, the first one lowest, with '0' taken off ----------------------------------- */
+/* ---- Digits, eight in a word, the first one lowest, with '0' subtracted ---------------------------------- */
 
 #define EACH 0x0101010101010101u
 #define TOPS 0x8080808080808080u
 
-/* Sixteen bytes from here + n have the last n bytes set. */
+/* Loading sixteen bytes from here + n sets the last n bytes. */
 static const uint8_t zeros_then_ones[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
                                             255,        255, 255, 255, 255, 255, 255, 255};
 
-/* The eight bytes before `end`, those of them that belong to a token of n <= 8 bytes. */
+/* Loads the eight bytes before `end` and keeps the bytes that belong to a token of n <= 8 bytes. */
 static inline uint64_t word_before(const char *end, size_t n) {
   return (fw_get_le64(end - 8) ^ EACH * '0') & fw_get_le64(zeros_then_ones + n + 8);
 }
 
-/* Not 0: some byte is not a digit. A byte that overflows disturbs others only if it is one itself. */
+/* Not 0: some byte is not a digit. A byte that overflows disturbs others only if it is not a digit itself. */
 static inline uint64_t not_digits(uint64_t word) {
   return (word | (word + EACH * (0x80 - 10))) & TOPS;
 }
 
-/* The number of eight digits: pairs, then fours, then eight, side by side. */
+/* The value of eight digits: computes pairs, then fours, then eight in parallel. */
 static inline uint64_t join_digits(uint64_t word) {
   const uint64_t pair = 0x000000ff000000ffu;
   word = word * 10 + (word >> 8);
   return ((word & pair) * 0x000f424000000064u + (word >> 16 & pair) * 0x0000271000000001u) >> 32;
 }
 
-/* The top bit of each byte that is c, which is less than 128. */
+/* Sets the top bit of each byte that is c, which is less than 128. */
 static inline uint64_t tops_where(uint64_t word, unsigned char c) {
   const uint64_t others = word ^ EACH * c;
   return ~(((others & ~TOPS) + ~TOPS) | others) & TOPS;
@@ -174,8 +174,8 @@ static inline uint64_t tops_where(uint64_t word, unsigned char c) {
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
-/* [digits].digits of n bytes, 2 <= n <= 9. What is before the point moves one byte up, over it: it is taken from the
- * eight bytes that end one byte earlier. */
+/* Reads [digits].digits of n bytes, 2 <= n <= 9. The digits before the point move one byte up, over it: they are
+ * taken from the eight bytes that end one byte earlier. */
 static inline bool read_short_decimal(const char *end, size_t n, float *value) {
   const uint64_t here = fw_get_le64(end - 8) ^ EACH * '0', earlier = fw_get_le64(end - 9) ^ EACH * '0';
   const uint64_t inside_token = fw_get_le64(zeros_then_ones + 7 + n); /* the last n - 1 bytes */
@@ -187,7 +187,7 @@ static inline bool read_short_decimal(const char *end, size_t n, float *value) {
   return fw_decimal_round(product, value) && points && !not_digits(digits);
 }
 
-/* digits[.digits] of n <= 16 bytes, as a number of 128 bits. */
+/* Reads digits[.digits] of n <= 16 bytes, as a 128-bit number. */
 static inline bool read_decimal(const char *end, size_t n, float *value) {
   const uint64_t low = (fw_get_le64(end - 16) ^ EACH * '0') & fw_get_le64(zeros_then_ones + n);
   const uint64_t high = (fw_get_le64(end - 8) ^ EACH * '0') & fw_get_le64(zeros_then_ones + n + 8);
@@ -204,8 +204,8 @@ static inline bool read_decimal(const char *end, size_t n, float *value) {
   return fw_decimal_scale(join_digits(upper) * 100000000 + join_digits(lower), -decimals, value);
 }
 
-/* digit.digits e(+|-)dd as printf's %e writes it, with 16 to 24 digits behind the point, of which the first 16 matter.
- */
+/* Reads digit.digits e(+|-)dd as printf's %e writes it, with 16 to 24 digits after the point, the first 16 of which
+ * matter. */
 static inline bool read_scientific(const char *s, const char *end, float *value) {
   const char *first = s + 2, *e = end - 4;
   const size_t decimals = (size_t)(e - first);
@@ -224,7 +224,7 @@ static inline bool read_scientific(const char *s, const char *end, float *value)
   return fw_decimal_scale(significand, (exponent ^ negative) - negative - 16, value);
 }
 
-/* A sign is as likely as none, so this is without a branch. */
+/* Branchless, because signs are unpredictable. */
 static inline void set_sign(float *value, bool minus) {
   uint32_t bits;
   memcpy(&bits, value, sizeof bits);
@@ -232,7 +232,7 @@ static inline void set_sign(float *value, bool minus) {
   memcpy(value, &bits, sizeof bits);
 }
 
-/* A token that is not of the most common form. */
+/* Reads a token that does not have the most common form. */
 static __attribute__((noinline)) bool read_other_f32(const char *text, fw_token token, float *value) {
   const size_t length = fw_token_length(token);
   const char *end = text + fw_token_end(token), *begin = end - length;
@@ -255,7 +255,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
       continue;
     }
     const bool minus = *(end - length) == '-';
-    const size_t rest = length - minus - (*(end - length + minus) == '0'); /* less a 0 in front */
+    const size_t rest = length - minus - (*(end - length + minus) == '0'); /* without a leading 0 */
     if (rest - 2 <= 7)
       good = read_short_decimal(end, rest, &out[i]);
     else
@@ -276,7 +276,7 @@ static inline const char *token_begin(const char *text, fw_token token, const ch
   return fw_token_length(token) < FW_TOKEN_LENGTH ? *end - fw_token_length(token) : *end;
 }
 
-/* Digits alone, of which there are more than 8. */
+/* Reads more than 8 digits. */
 static bool read_long_u64(const char *begin, const char *end, uint64_t *value) {
   bool overflow = false;
   if (begin == end || *begin == '+') return false;

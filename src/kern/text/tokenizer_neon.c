@@ -13,7 +13,7 @@ static inline uint8x16_t load(const char *p) {
 
 /* ---- Marks ---------------------------------------------------------------------------------------------- */
 
-/* Bits of a group of 64 that are among the first n. */
+/* The bits of a group of 64 that are among the first n. */
 static inline uint64_t inside(size_t n) {
   return n >= 64 ? ~0ull : ~0ull >> (64 - n);
 }
@@ -28,7 +28,7 @@ static inline uint64_t equal_bits(const char *p, char c) {
                  vceqq_u8(load(p + 48), wanted));
 }
 
-/* What the marks are, from their bytes. */
+/* Classifies the marks by their bytes. */
 static void classify(fw_marks *marks, char extra) {
   uint64_t odd = 0;
   for (size_t i = 0; i < marks->count; i += 64) {
@@ -78,7 +78,7 @@ static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) 
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
-/* The bytes of the lanes whose bits are set in the number of the row, pushed together. */
+/* A row has the bytes of the lanes whose bits are set in the row's number, compressed. */
 #define LANE(n) 4 * (n), 4 * (n) + 1, 4 * (n) + 2, 4 * (n) + 3
 static const uint8_t lanes_of_bits[16][16] = {
     {0},
@@ -119,7 +119,7 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
 
 /* ---- Lines ---------------------------------------------------------------------------------------------- */
 
-/* Line ends are where CR is, and where LF is without a CR before it. */
+/* A line ends at each CR, and at each LF without a CR before it. */
 static size_t count_lines(const char *text, size_t n) {
   size_t lines = 0;
   size_t i = 0;
@@ -146,7 +146,7 @@ INLINE uint8x16_t numbers_of_bytes(void) {
   return vld1q_u8(numbers);
 }
 
-/* A token of up to 16 bytes as the last bytes of a register. */
+/* A token of up to 16 bytes in the last bytes of a register. */
 typedef struct lane {
   uint8x16_t text, digits;  /* digits: their values, 0 in all other bytes */
   uint64_t bytes, is_digit; /* four bits for each byte */
@@ -165,8 +165,8 @@ INLINE lane load_lane(const char *text, fw_token token) {
   return l;
 }
 
-/* The numbers of 16 digits in four registers as their upper and lower eight digits: high[i], low[i]. Neighbours are
- * joined to pairs, fours and eights. */
+/* Joins the 16 digits in each of four registers to numbers: their upper and lower eight digits, high[i] and low[i].
+ * Neighbours are joined to pairs, fours and eights. */
 INLINE void join_digits(const uint8x16_t lanes[4], uint32x4_t *high, uint32x4_t *low) {
   const uint8x16_t ten = vdupq_n_u8(10), hundred = vdupq_n_u8(100);
   const uint16x8_t ten_thousand = vdupq_n_u16(10000);
@@ -234,8 +234,8 @@ static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint3
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
 
-/* The digits of a token [-]digits[.digits], those before the point moved over it; how many are behind it, and the sign.
- * True: it is something else. */
+/* Extracts the digits of a token [-]digits[.digits]; the digits before the point move over it. Returns the number of
+ * decimals and the sign. True: the token has another form. */
 INLINE bool take_decimal(const lane *l, uint8x16_t *digits, unsigned *decimals, uint32_t *sign) {
   const uint64_t points = to_fours(vceqq_u8(l->text, vdupq_n_u8('.')));
   const uint64_t minus = to_fours(vceqq_u8(l->text, vdupq_n_u8('-')));
@@ -249,7 +249,7 @@ INLINE bool take_decimal(const lane *l, uint8x16_t *digits, unsigned *decimals, 
   return (wrong | (point & (point - 1)) | (minus & ~first)) != 0 || l->is_digit == 0;
 }
 
-/* Two numbers as doubles, and all ones where they are far enough from the middle between two floats. */
+/* Two numbers as doubles, and all ones where they are far enough from the midpoint of two floats. */
 INLINE float64x2_t scale_two(uint32x2_t high, uint32x2_t low, const double *scales, uint64x2_t *far) {
   /* the upper half times 10^8 is exact in a double, so the sum is rounded once */
   const float64x2_t upper = vmulq_n_f64(vcvtq_f64_u64(vmovl_u32(high)), 1e8);

@@ -144,7 +144,7 @@ static furrow_status add_arguments(fw_samples *s, const fw_data_conf *data, furr
 /* ---- Columns of csv data -------------------------------------------------------------------------------- */
 
 bool furrow_learn_is_label_name(const char *name) {
-  return fw_label_name_rank(name) != SIZE_MAX;
+  return fw_label_name_priority(name) != SIZE_MAX;
 }
 
 static const char *column_name(const furrow_parser *parser, size_t i) {

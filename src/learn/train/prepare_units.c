@@ -190,7 +190,7 @@ static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char
   const char *list = furrow_learn_conf_get(conf, "columns");
   for (uint64_t i = 0; list[0]; i++, list = next_name(list)) {
     FW_TRY(read_name(list, i, name, err));
-    if (fw_role_name_rank(role, name) != SIZE_MAX) return FURROW_OK;
+    if (fw_role_name_priority(role, name) != SIZE_MAX) return FURROW_OK;
   }
   name[0] = 0;
   return FURROW_OK;

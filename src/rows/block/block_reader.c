@@ -1,4 +1,4 @@
-/* rows/block/block_reader.c: blocks of a reader that the library did not make, in the types that are asked for. */
+/* rows/block/block_reader.c: blocks from an external reader, converted to the requested types. */
 #include "rows/block/block_reader.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void fw_block_reader_close(fw_block_reader *reader) {
   fw_free(reader);
 }
 
-/* Copies the block into one of the types that were asked for. */
+/* Copies the block to a block of the requested types. */
 static furrow_status convert(fw_block_reader *r, const furrow_rowblock *given, furrow_rowblock *block,
                              furrow_error *err) {
   if (!r->converted) FW_TRY(furrow_container_create(&r->converted, r->key_type, r->value_type, err));
@@ -65,7 +65,7 @@ static furrow_status check_block(fw_block_reader *r, const furrow_rowblock *bloc
     return fw_fail(err, FURROW_E_FORMAT, "format %.64s: %.160s", r->format->name, why.message);
   const bool has_label = block->label.any != NULL;
   if (r->label_known && r->has_label != has_label)
-    return fw_fail(err, FURROW_E_PARSE, "rows from here on have %s label, those before have %s", has_label ? "a" : "no",
+    return fw_fail(err, FURROW_E_PARSE, "rows from here on have %s label, earlier rows have %s", has_label ? "a" : "no",
                    has_label ? "none" : "one");
   r->label_known = true;
   r->has_label = has_label;

@@ -6,10 +6,10 @@
 
 typedef struct fw_block_reader {
   const furrow_rows_format *format;
-  void *rows; /* of the format */
+  void *rows; /* the reader of the format */
   furrow_key_type key_type;
   furrow_value_type value_type;
-  furrow_container *converted; /* the block, where its types were others */
+  furrow_container *converted; /* the block after a conversion of its types */
   bool label_known, has_label;
 } fw_block_reader;
 
@@ -17,7 +17,7 @@ typedef struct fw_block_reader {
 furrow_status fw_block_reader_open(fw_block_reader **reader, const furrow_rows_format *format, const void *state,
                                    const furrow_rows_request *request, furrow_error *err) FURROW_MUST_USE;
 void fw_block_reader_close(fw_block_reader *reader);
-/* The next block that has rows, in the types that were asked for: FURROW_OK, FURROW_END or an error. */
+/* Returns the next block that has rows, in the requested types: FURROW_OK, FURROW_END or an error. */
 furrow_status fw_block_reader_next(fw_block_reader *reader, furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_block_reader_rewind(fw_block_reader *reader, furrow_error *err) FURROW_MUST_USE;
 
@@ -30,7 +30,8 @@ extern const furrow_rows_format fw_format_memory;
 furrow_status fw_memory_rows_named(char *const *paths, size_t npaths, bool *named, furrow_error *err) FURROW_MUST_USE;
 /* Checks types, offsets and indices of a block of the caller: E_ARGUMENT. */
 furrow_status fw_block_check(const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
-/* All rows of a reader of them as one block that borrows its arrays; false: they are not one. */
+/* Returns all rows of a reader of rows in memory as one block that borrows its arrays; false if they are not one
+ * block. */
 bool fw_memory_rows_whole(const fw_block_reader *reader, furrow_rowblock *block);
 
 #endif

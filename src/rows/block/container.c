@@ -9,12 +9,12 @@
 #include "base/mem.h"
 #include "rows/block/elements.h"
 
-/* Bytes behind the capacity of every column: a parser may store a vector register past its end. */
+/* Bytes after the capacity of every column: a parser may store a vector register past its end. */
 enum { COLUMN_SLACK = 64, FIRST_CAPACITY = 16 };
 
 /* ---- Elements ------------------------------------------------------------------------------------------- */
 
-/* What a column is made of: the index types and the value types in one list. */
+/* The element types of columns: index types and value types in one list. */
 typedef enum element { ELEMENT_U32, ELEMENT_U64, ELEMENT_F32, ELEMENT_I32, ELEMENT_I64 } element;
 
 static element element_of_index(furrow_key_type type) {
@@ -35,7 +35,7 @@ static const char *element_name(element kind) {
   return names[kind];
 }
 
-/* Element i as text, for messages. */
+/* Writes element i as text, for messages. */
 static void element_text(char *text, size_t size, const void *from, element kind, size_t i) {
   switch (kind) {
   case ELEMENT_U32: snprintf(text, size, "%" PRIu32, ((const uint32_t *)from)[i]); break;
@@ -46,7 +46,7 @@ static void element_text(char *text, size_t size, const void *from, element kind
   }
 }
 
-/* Stores v as element i; false when the type cannot hold it exactly. */
+/* Stores v as element i; returns false if the type cannot hold it exactly. */
 static inline bool store_integer(void *to, element kind, size_t i, int64_t v) {
   if (kind == ELEMENT_I64) {
     ((int64_t *)to)[i] = v;
@@ -58,7 +58,7 @@ static inline bool store_integer(void *to, element kind, size_t i, int64_t v) {
   }
   float f = (float)v;
   ((float *)to)[i] = f;
-  return f < 0x1p63F && (int64_t)f == v; /* 2^63 itself is what INT64_MAX rounds to, and no int64_t */
+  return f < 0x1p63F && (int64_t)f == v; /* INT64_MAX rounds to 2^63, which is not an int64_t */
 }
 
 static inline bool store_float(void *to, element kind, size_t i, float f) {
@@ -67,8 +67,8 @@ static inline bool store_float(void *to, element kind, size_t i, float f) {
   return (float)v == f && store_integer(to, kind, i, v);
 }
 
-/* Converts n elements from one index type to another or from one value type to another; returns how many went before
- * one that does not fit, so n if all do. */
+/* Converts n elements from one index type to another or from one value type to another. Returns the number of
+ * elements before the first that does not fit: n if all fit. */
 static size_t convert_elements(void *to, element to_kind, const void *from, element from_kind, size_t n) {
   size_t i = 0;
   if (to_kind == from_kind) {
@@ -117,8 +117,7 @@ furrow_status furrow_container_create(furrow_container **container, furrow_key_t
   if (!furrow_key_size(key_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such index type: %d", (int)key_type);
   if (!furrow_value_size(value_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such value type: %d", (int)value_type);
   furrow_container *c;
-  furrow_status status = FW_ALLOC_ZERO(&c, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&c, 1, err));
   c->key_type = key_type;
   c->value_type = value_type;
   *container = c;
@@ -144,9 +143,9 @@ void furrow_container_clear(furrow_container *container) {
   container->max_field = container->max_index = 0;
 }
 
-/* ---- Room ----------------------------------------------------------------------------------------------- */
+/* ---- Capacity ------------------------------------------------------------------------------------------- */
 
-/* Capacity for `wanted` elements where there is one for `capacity`: grows by half at least. */
+/* The new capacity for `wanted` elements: grows by at least half. */
 static size_t next_capacity(size_t capacity, size_t wanted) {
   if (wanted <= capacity && capacity) return capacity;
   size_t grown = capacity + capacity / 2;
@@ -154,7 +153,8 @@ static size_t next_capacity(size_t capacity, size_t wanted) {
   return grown < wanted ? wanted : grown;
 }
 
-/* Makes *column hold `capacity` elements if it is there and has `grown`, or if it is not there and `wanted`. */
+/* Enlarges *column to `capacity` elements if it is allocated and `grown`, or allocates it if it is not and is
+ * `wanted`. */
 static furrow_status column_capacity(void **column, bool wanted, bool grown, size_t capacity, size_t size,
                                      furrow_error *err) {
   if (*column ? !grown : !wanted) return FURROW_OK;
@@ -163,7 +163,7 @@ static furrow_status column_capacity(void **column, bool wanted, bool grown, siz
     return fw_fail_memory(err, SIZE_MAX);
   }
   FW_TRY(fw_realloc(column, bytes, 1, err));
-  fw_prefer_large_pages(*column, bytes); /* the first write to a page costs more than what is written to it */
+  fw_prefer_large_pages(*column, bytes); /* the first write to a page costs more than the data written to it */
   return FURROW_OK;
 }
 
@@ -205,29 +205,28 @@ static furrow_status reserve_features(furrow_container *c, size_t capacity, unsi
   return status;
 }
 
-/* A failure half-way leaves some columns with more room than the capacity says, which harms nothing. */
+/* After a failure some columns may be larger than the capacity says, which does no harm. */
 furrow_status fw_container_reserve(furrow_container *container, size_t rows, size_t features, unsigned columns,
                                    furrow_error *err) {
-  furrow_status status = reserve_rows(container, next_capacity(container->row_capacity, rows), columns, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_rows(container, next_capacity(container->row_capacity, rows), columns, err));
   return reserve_features(container, next_capacity(container->feature_capacity, features), columns, err);
 }
 
 /* ---- Push ----------------------------------------------------------------------------------------------- */
 
-/* One column of a push: where it goes, what comes. */
+/* One column of a push: its destination and its source. */
 typedef struct column_push {
   const char *name;
   void *to;
   const void *from; /* NULL: the default, 0 or 1 */
   element to_kind, from_kind;
-  bool shown;       /* the container has it; otherwise what went before gets the default */
-  bool one;         /* the default */
-  bool of_features; /* an element per feature, not per row */
+  bool shown;       /* the container has the column; if not, its earlier elements get the default */
+  bool one;         /* the default is 1, not 0 */
+  bool of_features; /* one element per feature, not per row */
 } column_push;
 
-/* Writes behind the `before` elements that the container shows; nothing of it is visible until the counts and flags
- * change. Returns the number of elements that fitted: `count` if all did. */
+/* Writes after the first `before` elements, which the container shows; the new elements stay invisible until the
+ * counts and flags change. Returns the number of elements that fitted: `count` if all did. */
 static size_t push_column(const column_push *column, size_t before, size_t count) {
   size_t size = element_size(column->to_kind);
   if (!column->shown) fill_elements(column->to, column->to_kind, before, column->one);
@@ -239,7 +238,7 @@ static size_t push_column(const column_push *column, size_t before, size_t count
   return convert_elements(end, column->to_kind, column->from, column->from_kind, count);
 }
 
-/* E_RANGE for element i of what comes. */
+/* Fails with E_RANGE for element i of the block. */
 static furrow_status fail_misfit(const column_push *column, const furrow_rowblock *block, size_t i, furrow_error *err) {
   char text[32];
   size_t row = i;
@@ -252,11 +251,11 @@ static furrow_status fail_misfit(const column_push *column, const furrow_rowbloc
                  element_name(column->to_kind));
 }
 
-/* Moves the offsets by what is there already; false when they go down somewhere. */
+/* Shifts the offsets by the features that the container has; returns false if the offsets descend. */
 static bool push_offsets(furrow_container *c, const furrow_rowblock *block) {
   uint64_t *to = c->offset + c->rows;
   const uint64_t *from = block->offset;
-  uint64_t shift = c->features - from[0]; /* may wrap; the sums are right all the same */
+  uint64_t shift = c->features - from[0]; /* may wrap around; the sums are correct all the same */
   bool descends = false;
   for (size_t i = 1; i <= block->size; i++) {
     descends |= from[i] < from[i - 1];
@@ -269,7 +268,7 @@ static const void *element_at(const void *array, element kind, uint64_t i) {
   return array ? (const char *)array + i * element_size(kind) : NULL;
 }
 
-/* The columns that the container has or gets. */
+/* The columns that the container has after the push. */
 static unsigned columns_after(const furrow_container *c, const furrow_rowblock *block, size_t features) {
   unsigned columns = 0;
   if (block->label.any) columns |= FW_COLUMN_LABEL;
@@ -288,7 +287,7 @@ static furrow_status push_columns(furrow_container *c, const furrow_rowblock *bl
   const void *field = element_at(block->field.any, from_index, first);
   const void *from = element_at(block->value.any, from_value, first);
   const struct {
-    unsigned column; /* 0: always */
+    unsigned column; /* 0: always present */
     column_push push;
   } all[] = {
       {FW_COLUMN_LABEL, {"label", c->label, block->label.any, value, from_value, c->has_label, false, false}},
@@ -308,7 +307,7 @@ static furrow_status push_columns(furrow_container *c, const furrow_rowblock *bl
   return FURROW_OK;
 }
 
-/* Shows what was pushed. */
+/* Makes the pushed rows visible. */
 static void commit_push(furrow_container *c, size_t rows, size_t features, unsigned columns) {
   size_t first = c->features * furrow_key_size(c->key_type), added = features - c->features;
   uint64_t largest = fw_largest_index((char *)c->index + first, c->key_type, added);

@@ -1,10 +1,10 @@
-/* rows/block/elements.h: small things that several files do with rows and their elements. */
+/* rows/block/elements.h: small helpers for rows and their elements. */
 #ifndef FW_ROWS_BLOCK_ELEMENTS_H
 #define FW_ROWS_BLOCK_ELEMENTS_H
 
 #include "furrow/rows.h"
 
-/* The largest of n indices or fields; 0 of none. Four chains, so that the comparisons need not wait for one another. */
+/* The largest of n indices or fields; 0 if n is 0. Uses four independent chains of comparisons for speed. */
 static inline uint64_t fw_largest_u32(const uint32_t *a, size_t n) {
   uint32_t m[4] = {0};
   size_t i = 0;
@@ -30,7 +30,7 @@ static inline uint64_t fw_largest_index(const void *a, furrow_key_type type, siz
   return type == FURROW_KEY_U32 ? fw_largest_u32((const uint32_t *)a, n) : fw_largest_u64((const uint64_t *)a, n);
 }
 
-/* A row as a block of one; offset is its two offsets. */
+/* A row as a block of one row; `offset` gets its two offsets. */
 static inline furrow_rowblock fw_row_block(const furrow_row *row, uint64_t *offset) {
   offset[0] = 0;
   offset[1] = row->length;
@@ -48,7 +48,7 @@ static inline furrow_rowblock fw_row_block(const furrow_row *row, uint64_t *offs
   };
 }
 
-/* Element i of a column of indices or fields; it must fit. */
+/* Stores element i of a column of indices or fields; it must fit. */
 static inline void fw_store_index(furrow_key_type type, void *column, size_t i, uint64_t index) {
   if (type == FURROW_KEY_U32)
     ((uint32_t *)column)[i] = (uint32_t)index;

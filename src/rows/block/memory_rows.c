@@ -1,4 +1,4 @@
-/* rows/block/memory_rows.c: rows of the caller's own arrays, by the name memory://… */
+/* rows/block/memory_rows.c: rows in the caller's own arrays, named memory://… */
 #include <math.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@
 
 static const char kind[] = "rows";
 
-/* What lies under a name. */
+/* The rows under one name. */
 typedef struct memory_rows {
   size_t rows;
   furrow_rowblock block; /* sparse: all rows */
   bool dense;
   furrow_dense_rows table; /* dense: with row_stride set */
-  bool borrowed;           /* its values can be a block's as they are */
+  bool borrowed;           /* its values can be used in a block without a copy */
   void (*release)(void *user);
   void *user;
 } memory_rows;
@@ -110,9 +110,9 @@ furrow_status fw_memory_rows_named(char *const *paths, size_t npaths, bool *name
 typedef struct reader {
   fw_memory_entry **entries;
   size_t nentries;
-  size_t begin, end;     /* the part, in the rows of all entries */
-  size_t next;           /* row of them to give next */
-  size_t block_features; /* about how many a block has */
+  size_t begin, end;     /* the rows of the part, counted over all entries */
+  size_t next;           /* the next row to return, counted over all entries */
+  size_t block_features; /* approximate number of features per block */
   furrow_key_type key_type;
   furrow_rowblock block;
   /* dense */
@@ -120,7 +120,7 @@ typedef struct reader {
   void *index;
   float *value;
   size_t row_capacity, feature_capacity, value_capacity;
-  size_t pattern; /* index[] repeats 0 … pattern-1 for all of its capacity; 0: it does not */
+  size_t pattern; /* index[] repeats 0 … pattern-1 over its whole capacity; 0: it does not */
 } reader;
 
 static const memory_rows *rows_of(const reader *r, size_t i) {
@@ -180,10 +180,10 @@ static furrow_status rewind_reader(void *rows, furrow_error *err) {
 
 /* ---- Sparse: slices ---- */
 
-/* The end of the block that begins with row `first`: behind the row that fills it. */
+/* Returns the end of the block that begins with row `first`: the row after the one that fills it. */
 static size_t slice_end(const furrow_rowblock *all, size_t first, size_t limit, size_t features) {
   const uint64_t full = all->offset[first] + features;
-  const size_t most = limit - first < features ? limit : first + features; /* rows without features are rows, too */
+  const size_t most = limit - first < features ? limit : first + features; /* rows without features count as well */
   const size_t next = first + 1;
   return next + fw_lower_bound_u64(all->offset + next, most - next, sizeof *all->offset, full);
 }
@@ -201,7 +201,7 @@ static furrow_status reserve_dense(reader *r, size_t rows, size_t columns, furro
   return status;
 }
 
-/* 0 … columns-1, again and again. */
+/* Fills index[] with 0 … columns-1, repeated. */
 static void set_pattern(reader *r, size_t columns) {
   if (r->pattern == columns) return;
   for (size_t i = 0, column = 0; i < r->feature_capacity; i++, column = column + 1 < columns ? column + 1 : 0)

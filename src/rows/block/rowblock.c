@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "furrow/rows.h"
 
-/* Element i onwards of an array that may be absent. */
+/* Returns the array from element i on; the array may be absent. */
 static furrow_keys indices_from(furrow_keys a, furrow_key_type type, uint64_t i) {
   if (a.any) a.any = (const char *)a.any + i * furrow_key_size(type);
   return a;
@@ -64,7 +64,7 @@ size_t furrow_rowblock_memory_cost(const furrow_rowblock *block) {
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Stands beside the value types for a row without values. */
+/* A value type for rows without values. */
 enum { ALL_ONES = -1 };
 
 ALWAYS_INLINE float value_f32(const furrow_row *row, int value_type, size_t i) {
@@ -78,8 +78,8 @@ ALWAYS_INLINE double value_f64(const furrow_row *row, int value_type, size_t i) 
   return value_type == ALL_ONES ? 1.0 : furrow_values_get(row->value, (furrow_value_type)value_type, i);
 }
 
-/* Adds up the features until one whose index is not below n; returns its place, or row->length. `wide`, key_type and
- * value_type are constants at every call, so that one loop per combination is compiled. */
+/* Adds up the features until one whose index is not below n; returns its position, or row->length. `wide`, key_type
+ * and value_type are constants at every call, so one loop per combination is compiled. */
 ALWAYS_INLINE size_t dot_loop(const furrow_row *row, const void *weights, bool wide, size_t n, furrow_key_type key_type,
                               int value_type, double *dot) {
   const float *w32 = weights;
@@ -170,7 +170,7 @@ const char *furrow_value_type_name(furrow_value_type type) {
   return (unsigned)type < VALUE_TYPES ? value_types[type].name : "?";
 }
 
-/* The place of `name` in the table, or `count`. */
+/* Returns the position of `name` in the table, or `count`. */
 static unsigned find_type(const type_traits *types, unsigned count, const char *name) {
   unsigned i = 0;
   while (i < count && strcmp(types[i].name, name) != 0) i++;
@@ -199,7 +199,7 @@ furrow_status furrow_value_type_find(const char *name, furrow_value_type *type, 
   return FURROW_OK;
 }
 
-/* ---- Inline functions, for those who bind to the shared library ------------------------------------------- */
+/* ---- Inline functions, for programs that bind to the shared library --------------------------------------- */
 
 extern inline uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i);
 extern inline double furrow_values_get(furrow_values a, furrow_value_type type, size_t i);

@@ -1,4 +1,4 @@
-/* rows/encode/dictionary.c: the fields of a schema, and the file that has what was learned of them. */
+/* rows/encode/dictionary.c: the fields of a schema, and the file with what was learned about them. */
 #include "rows/encode/dictionary.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static furrow_status add_field(fw_dictionary *d, size_t *capacity, const char *n
   return FURROW_OK;
 }
 
-/* One field for each part of a time: "column.part". */
+/* Adds one field for each part of a time: "column.part". */
 static furrow_status add_parts(fw_dictionary *d, size_t *capacity, fw_field field, furrow_error *err) {
   for (unsigned part = 0; part < FW_TIME_PART_COUNT; part++) {
     if (!(field.column->parts & 1U << part)) continue;
@@ -63,7 +63,7 @@ static size_t find_field(const fw_dictionary *d, const char *name) {
   return SIZE_MAX;
 }
 
-/* The fields that a cross combines: of the log, and with one feature at most. */
+/* Finds the fields that a cross combines: they belong to the log and have at most one feature per row. */
 static furrow_status find_crossed(const fw_dictionary *d, const fw_cross *cross, fw_field *field, furrow_error *err) {
   for (size_t i = 0; i < cross->count; i++) {
     const size_t found = find_field(d, cross->names[i]);
@@ -149,7 +149,7 @@ static furrow_status fail_at(furrow_error *err, size_t offset, const char *messa
   return status;
 }
 
-/* `count` elements of `each` bytes at the offset that stands at `at`; *section is NULL where count is 0. */
+/* Finds `count` elements of `each` bytes at the offset that is stored at `at`; *section is NULL if count is 0. */
 static furrow_status find_section(const fw_dictionary *d, size_t at, uint64_t count, size_t each,
                                   const unsigned char **section, furrow_error *err) {
   const uint64_t offset = fw_get_le64(d->image + at);
@@ -171,7 +171,7 @@ static furrow_status open_texts(const fw_dictionary *d, size_t at, uint64_t size
   return status;
 }
 
-/* count + 1 offsets that begin with 0, do not descend and end with `last`. */
+/* Checks count + 1 offsets: they begin with 0, do not descend, and end with `last`. */
 static bool ascends(const unsigned char *offsets, uint64_t count, uint64_t last) {
   uint64_t before = 0;
   if (fw_get_le64(offsets) != 0 || fw_get_le64(offsets + 8 * count) != last) return false;
@@ -183,7 +183,7 @@ static bool ascends(const unsigned char *offsets, uint64_t count, uint64_t last)
   return true;
 }
 
-/* How many features the field must have, by what was learned. */
+/* The number of features that the field must have, given what was learned. */
 static uint64_t field_size(const fw_dictionary *d, const fw_field *field) {
   switch (field->kind) {
   case FW_FIELD_CATEGORY:
@@ -215,7 +215,7 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
   if (fw_get_le32(record + FW_DICT_FIELD_KIND) != field->kind ||
       fw_get_le32(record + FW_DICT_FIELD_SIDE) != field->side ||
       fw_get_le32(record + FW_DICT_FIELD_HASH_BITS) != field->hash_bits)
-    return fail_at(err, at, "a field is not that of the schema");
+    return fail_at(err, at, "a field differs from the schema's");
   field->first = fw_get_le64(record + FW_DICT_FIELD_FIRST);
   field->size = fw_get_le64(record + FW_DICT_FIELD_FEATURES);
   field->unknown = fw_get_le64(record + FW_DICT_FIELD_UNKNOWN);
@@ -225,19 +225,19 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
   field->newest = fw_get_f64(record + FW_DICT_FIELD_NEWEST);
   const uint64_t edges = fw_get_le64(record + FW_DICT_FIELD_EDGE_COUNT);
   if (edges >= FW_BINS_MOST || (edges > 0 && field->kind != FW_FIELD_BINS))
-    return fail_at(err, at + FW_DICT_FIELD_EDGE_COUNT, "so many edges of bins cannot be");
+    return fail_at(err, at + FW_DICT_FIELD_EDGE_COUNT, "too many edges of bins");
   field->edge_count = (size_t)edges;
   if (!isfinite(field->mean) || !isfinite(field->factor) || !isfinite(field->newest))
     return fail_at(err, at + FW_DICT_FIELD_MEAN, "a scale is not finite");
   const uint64_t size = fw_get_le64(record + FW_DICT_FIELD_TEXTS_SIZE);
   if ((size > 0) != fw_field_has_texts(field))
-    return fail_at(err, at, "a field has texts that should have none, or none");
+    return fail_at(err, at, "a field has texts but must not, or has none but must");
   FW_TRY(open_texts(d, at + FW_DICT_FIELD_TEXTS, size, &field->texts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_COUNTS, field->texts.count, 8, &field->counts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_EDGES, edges, 8, &field->edges, err));
   FW_TRY(check_edges(field, at + FW_DICT_FIELD_EDGES, err));
   if (field->first != first || field->size != field_size(d, field))
-    return fail_at(err, at + FW_DICT_FIELD_FIRST, "the features of a field do not follow those of the one before");
+    return fail_at(err, at + FW_DICT_FIELD_FIRST, "the features of a field do not follow the previous field's");
   return FURROW_OK;
 }
 
@@ -248,7 +248,7 @@ static furrow_status open_fields(fw_dictionary *d, furrow_error *err) {
     first += d->fields[i].size;
   }
   d->features = fw_get_le64(d->image + FW_DICT_AT_FEATURES);
-  return d->features == first ? FURROW_OK : fail_at(err, FW_DICT_AT_FEATURES, "not the number of its features");
+  return d->features == first ? FURROW_OK : fail_at(err, FW_DICT_AT_FEATURES, "the number of its features is wrong");
 }
 
 static furrow_status check_joined(const fw_dictionary *d, const fw_joined *table, uint64_t features, size_t at,
@@ -288,7 +288,7 @@ static furrow_status open_tables(fw_dictionary *d, size_t count, size_t at, furr
 static furrow_status open_history(fw_dictionary *d, furrow_error *err) {
   const uint64_t users = fw_get_le64(d->image + FW_DICT_AT_USERS);
   if ((users > 0) != (d->history_field != SIZE_MAX) || (users > 0 && users != d->fields[d->user_field].size))
-    return fail_at(err, FW_DICT_AT_USERS, "not the number of users");
+    return fail_at(err, FW_DICT_AT_USERS, "the number of users is wrong");
   if (users == 0) return FURROW_OK;
   FW_TRY(find_section(d, FW_DICT_AT_HISTORY_OFFSETS, users + 1, 8, &d->history_offsets, err));
   FW_TRY(find_section(d, FW_DICT_AT_HISTORY_TIMES, users, 8, &d->history_times, err));
@@ -313,17 +313,17 @@ static furrow_status check_header(const fw_dictionary *d, const furrow_schema *s
   if (fw_get_le64(image + FW_DICT_AT_SIZE) != d->size)
     return fail_at(err, FW_DICT_AT_SIZE, "cut short, or longer than it says");
   if (fw_get_le64(image + FW_DICT_AT_DIGEST) != XXH3_64bits(image + FW_DICT_AT_SCHEMA, d->size - FW_DICT_AT_SCHEMA))
-    return fail_at(err, FW_DICT_AT_DIGEST, "damaged: the digest is another one");
+    return fail_at(err, FW_DICT_AT_DIGEST, "damaged: the digest does not match");
   FW_TRY(fw_schema_digest(schema, &digest, err));
   if (fw_get_le64(image + FW_DICT_AT_SCHEMA) != digest) {
-    fail_at(err, FW_DICT_AT_SCHEMA, "made with another schema than the one beside it");
+    fail_at(err, FW_DICT_AT_SCHEMA, "made with another schema than the one stored next to it");
     fw_error_set_hint(err, "a schema that is changed needs a new dictionary: encode or train again");
     return FURROW_E_FORMAT;
   }
   return FURROW_OK;
 }
 
-/* The tables of the columns, and then the fields. */
+/* Reads the tables of the columns, and then the fields. */
 static furrow_status open_plan(fw_dictionary *d, const furrow_schema *schema, furrow_error *err) {
   const uint32_t fields = fw_get_le32(d->image + FW_DICT_AT_FIELDS),
                  columns = fw_get_le32(d->image + FW_DICT_AT_COLUMNS),
@@ -363,8 +363,8 @@ furrow_status fw_dictionary_open(fw_dictionary *d, const furrow_schema *schema, 
   return status;
 }
 
-/* The bytes of the file: where they are, or read. They are not mapped (io/file_map.h): offsets in them say where to
- * read next, and another program may change a file after they were checked. */
+/* Gets the bytes of the file: in place if they are in memory, else read. They are not mapped (io/file_map.h),
+ * because offsets in them decide where to read next, and another program may change a file after they were checked. */
 static furrow_status get_image(fw_dictionary *d, size_t size, furrow_error *err) {
   d->image = fw_input_memory(d->input, &d->size);
   if (d->image) return FURROW_OK;
@@ -422,12 +422,12 @@ static void align(fw_buffer *out) {
   while (out->size % 8 != 0 && out->missing == 0) fw_buffer_byte(out, 0);
 }
 
-/* Where the sections go, one behind the other. */
+/* Assigns offsets to the sections, one after the other. */
 typedef struct place {
   uint64_t next;
 } place;
 
-/* The offset of the next section; 0: it is empty. */
+/* Returns the offset of the next section; 0 if it is empty. */
 static uint64_t put_section(place *p, const fw_buffer *section) {
   const uint64_t at = p->next;
   p->next += (section->size + 7) / 8 * 8;
@@ -468,7 +468,7 @@ static void put_bytes(fw_buffer *out, const fw_buffer *section) {
   align(out);
 }
 
-/* In the order of put_section. */
+/* In the same order as put_section. */
 static void put_sections(fw_buffer *out, const fw_dictionary_parts *parts) {
   for (size_t i = 0; i < parts->dictionary->count; i++) {
     put_bytes(out, &parts->fields[i].texts);
@@ -508,7 +508,8 @@ furrow_status fw_dictionary_write(const fw_dictionary_parts *parts, fw_buffer *o
   FW_TRY(fw_schema_digest(parts->schema, &schema, err));
   put_header(out, parts, schema);
   for (size_t i = 0; i < fields; i++) put_field(&records, &p, &parts->dictionary->fields[i], &parts->fields[i]);
-  for (size_t i = 0; i < columns; i++) fw_put_u32(&records, (uint32_t)(parts->column_table[i] + 1)); /* SIZE_MAX: 0 */
+  for (size_t i = 0; i < columns; i++)
+    fw_put_u32(&records, (uint32_t)(parts->column_table[i] + 1)); /* SIZE_MAX becomes 0 */
   align(&records);
   for (size_t i = 0; i < tables; i++) put_table(&records, &p, &parts->tables[i]);
   fw_put_u64(out, put_section(&p, &parts->history->offsets));

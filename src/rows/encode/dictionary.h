@@ -1,7 +1,6 @@
-/* rows/encode/dictionary.h: what an encoder learned: fields, their features and names, joined tables, histories.
+/* rows/encode/dictionary.h: what an encoder has learned: fields, their features and names, joined tables, histories.
  *
- * The file (docs/formats/dictionary.md) is used as it is, in memory. All offsets in it are checked when it is opened.
- */
+ * The file (docs/formats/dictionary.md) is used in memory as it is. All offsets in it are checked when it is opened. */
 #ifndef FW_ROWS_ENCODE_DICTIONARY_H
 #define FW_ROWS_ENCODE_DICTIONARY_H
 
@@ -12,17 +11,17 @@
 #define FW_DICTIONARY_NAME "dictionary.furrow"
 #define FW_SCHEMA_NAME "schema.json"
 
-/* X(name): how a field's features are made */
-#define FW_FIELD_KINDS(X)                                                             \
-  X(CATEGORY) /* one text */                                                          \
-  X(SET)      /* elements of a cell */                                                \
-  X(WORDS)    /* words of a cell */                                                   \
-  X(NUMBER)   /* its value, one feature; another one where it is missing */           \
-  X(BINS)     /* a feature for each bin, and one where it is missing */               \
-  X(PART)     /* a part of a time that has few values, and one where it is missing */ \
-  X(AGE)      /* days of a time up to the newest one: a number */                     \
-  X(CROSS)    /* features of several fields, hashed */                                \
-  X(HISTORY)  /* the items before */
+/* X(name): how the features of a field are made */
+#define FW_FIELD_KINDS(X)                                                                \
+  X(CATEGORY) /* one text */                                                             \
+  X(SET)      /* elements of a cell */                                                   \
+  X(WORDS)    /* words of a cell */                                                      \
+  X(NUMBER)   /* its value is one feature; there is another one for missing values */    \
+  X(BINS)     /* one feature per bin, and one for missing values */                      \
+  X(PART)     /* a part of a time with few values, and one feature for missing values */ \
+  X(AGE)      /* days up to the newest time: a number */                                 \
+  X(CROSS)    /* features of several fields, hashed */                                   \
+  X(HISTORY)  /* the user's earlier items */
 
 typedef enum fw_field_kind {
 #define FW_X(name) FW_FIELD_##name,
@@ -32,7 +31,7 @@ typedef enum fw_field_kind {
 
 #define FW_FIELD_CROSSED_MOST 8
 
-/* Features of texts: unknown ones, missing ones, then the texts. Those of hashes have neither. */
+/* Features of texts: unknown, missing, then the texts. Hashed fields have neither of the first two. */
 enum { FW_LOCAL_UNKNOWN, FW_LOCAL_MISSING, FW_LOCAL_FIRST };
 
 typedef struct fw_field {
@@ -40,7 +39,7 @@ typedef struct fw_field {
   char *name;
   fw_field_kind kind;
   furrow_side side;
-  const fw_column *column; /* NULL: a cross, the history */
+  const fw_column *column; /* NULL: a cross or the history */
   size_t table;            /* the joined table that has the column; SIZE_MAX: the log */
   fw_time_part part;
   unsigned hash_bits;
@@ -48,11 +47,11 @@ typedef struct fw_field {
   size_t crossed_count;
   /* learned */
   uint64_t first, size;
-  uint64_t unknown, missing;   /* cells, or elements, of the data that it was learned from */
+  uint64_t unknown, missing;   /* cells or elements in the training data */
   double mean, factor;         /* NUMBER, AGE: the value is (x - mean) * factor */
-  double newest;               /* AGE: seconds */
+  double newest;               /* AGE: newest time in seconds */
   fw_string_table texts;       /* count 0: none */
-  const unsigned char *counts; /* of the texts */
+  const unsigned char *counts; /* counts of the texts */
   const unsigned char *edges;  /* BINS */
   size_t edge_count;
 } fw_field;
@@ -60,7 +59,7 @@ typedef struct fw_field {
 /* Features that are joined by a key. */
 typedef struct fw_joined {
   fw_string_table keys;
-  const unsigned char *offsets; /* of key i: features offsets[i] … offsets[i+1] - 1 of what follows */
+  const unsigned char *offsets; /* key i has the features offsets[i] … offsets[i+1] - 1 of the following arrays */
   const unsigned char *index, *field, *value;
 } fw_joined;
 
@@ -71,17 +70,18 @@ typedef struct fw_dictionary {
   size_t table_count;
   uint64_t features, records;
   size_t user_field, item_field, history_field; /* SIZE_MAX: none */
-  uint64_t history_users;                       /* features of the user field; 0: there is no history */
+  uint64_t history_users;                       /* number of features of the user field; 0: there is no history */
   const unsigned char *history_offsets, *history_items, *history_times;
   const unsigned char *image;
   size_t size;
-  fw_input *input; /* of the image; NULL: it is on the heap */
+  fw_input *input; /* holds the image; NULL: the image is on the heap */
 } fw_dictionary;
 
-/* The fields of a schema, nothing learned; column_table[i]: the table of column i, SIZE_MAX: the log. */
+/* Plans the fields of a schema before anything is learned; column_table[i]: the table of column i, SIZE_MAX: the
+ * log. */
 furrow_status fw_dictionary_plan(fw_dictionary *dictionary, const furrow_schema *schema, const size_t *column_table,
                                  furrow_error *err) FURROW_MUST_USE;
-/* Opens an image; takes it, even if it fails: on the heap (fw_free). */
+/* Opens an image on the heap (fw_free) and takes ownership of it, even if it fails. */
 furrow_status fw_dictionary_open(fw_dictionary *dictionary, const furrow_schema *schema, void *image, size_t size,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Opens a file. */
@@ -106,25 +106,25 @@ static inline float fw_get_f32(const unsigned char *bytes) {
 static inline bool fw_field_has_texts(const fw_field *field) {
   return field->kind <= FW_FIELD_WORDS && field->hash_bits == 0;
 }
-/* Whether a row may have several features of it. */
+/* Whether a row may have several features of the field. */
 static inline bool fw_field_is_list(const fw_field *field) {
   return field->kind == FW_FIELD_SET || field->kind == FW_FIELD_WORDS || field->kind == FW_FIELD_HISTORY;
 }
 
-/* A digest of what the schema says. */
+/* Computes a digest of the schema. */
 furrow_status fw_schema_digest(const furrow_schema *schema, uint64_t *digest, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Layout of the file ---- */
 
 #define FW_DICTIONARY_MAGIC "FURROWDC"
 enum { FW_DICTIONARY_VERSION = 1 };
-/* offsets in the header, in the record of a field, in that of a table */
+/* offsets in the header, in the record of a field, and in the record of a table */
 enum {
   FW_DICT_AT_VERSION = 8,
   FW_DICT_AT_FIELDS = 12,
   FW_DICT_AT_SIZE = 16,
   FW_DICT_AT_DIGEST = 24,
-  FW_DICT_AT_SCHEMA = 32, /* the digest is of the bytes from here on */
+  FW_DICT_AT_SCHEMA = 32, /* the digest covers the bytes from here on */
   FW_DICT_AT_FEATURES = 40,
   FW_DICT_AT_RECORDS = 48,
   FW_DICT_AT_COLUMNS = 56,
@@ -162,9 +162,9 @@ enum {
   FW_DICT_TABLE = 56
 };
 
-/* ---- What a dictionary file is written from -------------------------------------------------------------- */
+/* ---- The parts of a dictionary file that is written ------------------------------------------------------ */
 
-/* Sections of a field: images as they will stand in the file. */
+/* Sections of a field, in the form in which they are stored in the file. */
 typedef struct fw_field_image {
   fw_buffer texts, counts, edges;
 } fw_field_image;
@@ -181,7 +181,7 @@ typedef struct fw_history_image {
 
 typedef struct fw_dictionary_parts {
   const furrow_schema *schema;
-  const fw_dictionary *dictionary; /* fields with all that is learned */
+  const fw_dictionary *dictionary; /* fields with everything that was learned */
   const size_t *column_table;
   const fw_field_image *fields;
   const fw_joined_image *tables;
@@ -192,7 +192,7 @@ void fw_put_u32(fw_buffer *out, uint32_t number);
 void fw_put_u64(fw_buffer *out, uint64_t number);
 void fw_put_f64(fw_buffer *out, double number);
 
-/* The bytes of the file. */
+/* Writes the bytes of the file. */
 furrow_status fw_dictionary_write(const fw_dictionary_parts *parts, fw_buffer *out, furrow_error *err) FURROW_MUST_USE;
 
 #endif

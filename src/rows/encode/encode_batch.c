@@ -1,8 +1,9 @@
-/* rows/encode/encode_batch.c: batches of cells into rows, field by field.
+/* rows/encode/encode_batch.c: encodes batches of cells into rows, field by field.
  *
- * Each field is made for all records of a batch: texts are hashed, the slots of their hashes are fetched, then they are
- * looked up; so that memory is waited for once for many cells. Then the fields are put together, record by record. */
-#define XXH_INLINE_ALL /* hashes of short texts are most of the work */
+ * Each field is computed for all records of a batch: texts are hashed, the slots of their hashes are prefetched,
+ * then the texts are looked up, so the memory latency is paid once for many cells. Then the fields are assembled,
+ * record by record. */
+#define XXH_INLINE_ALL /* hashing short texts is most of the work */
 #include <xxhash.h>
 
 #include <float.h>
@@ -16,7 +17,7 @@
 #include "rows/encode/encoder.h"
 #include "rows/table/time_cell.h"
 
-/* A batch on its way. */
+/* The state of encoding a batch. */
 typedef struct work {
   const furrow_encoder *encoder;
   const fw_encode_view *view;
@@ -42,8 +43,8 @@ static const fw_table_cell *cells_of(const work *w, size_t slot) {
   return w->batch->cells + slot * FW_TABLE_RECORDS;
 }
 
-/* The cell is bad: so is its record. */
-static furrow_status refuse(const work *w, size_t slot, size_t record, const char *message, furrow_error *err) {
+/* Rejects a record because of a bad cell. */
+static furrow_status refuse_cell(const work *w, size_t slot, size_t record, const char *message, furrow_error *err) {
   bool *bad = &w->scratch->bad[record];
   if (*bad) return FURROW_OK;
   *bad = true;
@@ -57,13 +58,13 @@ static furrow_status grow_field(fw_encoded_field *made, size_t count, bool value
   return FW_GROW(&made->value, &made->value_capacity, count, err);
 }
 
-/* ---- One text a cell ------------------------------------------------------------------------------------ */
+/* ---- One text per cell ---------------------------------------------------------------------------------- */
 
 static uint64_t hashed_feature(const fw_field *field, uint64_t hash) {
   return field->first + (hash >> (64 - field->hash_bits));
 }
 
-/* The feature where there is no value: none, unless the data had such cells, too. */
+/* The feature of a missing value; none, unless the training data had missing values as well. */
 static uint64_t missing_feature(const fw_field *field) {
   return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_FEATURE_NONE;
 }
@@ -81,11 +82,12 @@ static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *t
 static furrow_status refuse_lists(const work *w, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++)
-    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse_cell(w, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
 }
 
-/* Cells whose texts are looked up at a time: what they need of the dictionary stays in the first cache. */
+/* Cells whose texts are looked up at a time: the parts of the dictionary that they need stay in the first-level
+ * cache. */
 enum { LOOKUPS = 64 };
 
 static void find_features(const fw_field *field, const fw_table_cell *cells, const uint64_t *hashes, size_t n,
@@ -151,7 +153,7 @@ static furrow_status take_element(void *user, const fw_cell_element *element, fu
   return FURROW_OK;
 }
 
-/* A set of n elements has the length 1, unless its elements bring values. */
+/* Scales a set of n elements to length 1, unless its elements have values. */
 static void scale_list(list *l, size_t begin) {
   const float value = (float)(1 / sqrt((double)l->elements));
   if (l->field->column->values) return;
@@ -170,7 +172,7 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
     made->offset[i] = (uint32_t)begin;
     l.elements = 0;
     FW_TRY(fw_cell_elements(&cells[i], field->column, &w->scratch->word, take_element, &l, &bad, err));
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
     if (l.elements > 0) {
       scale_list(&l, begin);
     } else if (missing_feature(field) != FW_FEATURE_NONE) {
@@ -201,11 +203,12 @@ static double age_in_days(const fw_field *field, double seconds) {
   return (field->newest - seconds) / 86400;
 }
 
-/* The feature of a number or time. Returns what is wrong; NULL: nothing. */
+/* Encodes a number or a time as a feature. Returns an error message, or NULL. */
 static const char *place_number(const work *w, const fw_field *field, size_t i, bool missing, double number,
                                 fw_encoded_field *made) {
   if (missing) {
-    const bool known = field->missing > 0 || w->encoder->dictionary.records == 0; /* 0: nobody has looked */
+    const bool known =
+        field->missing > 0 || w->encoder->dictionary.records == 0; /* records 0: the training data was not inspected */
     made->index[i] = known ? field->first + field->size - 1 : FW_FEATURE_NONE;
     if (made->value) made->value[i] = 1;
     return NULL;
@@ -230,7 +233,7 @@ static furrow_status encode_number(const work *w, const fw_field *field, size_t 
     const char *bad = fw_cell_number(&cells[i], field->column, &number, &missing);
     made->index[i] = FW_FEATURE_NONE;
     if (!bad) bad = place_number(w, field, i, missing, number, made);
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -243,7 +246,7 @@ static furrow_status encode_time(const work *w, const fw_field *field, size_t sl
   for (size_t i = 0; i < w->batch->records; i++) {
     made->index[i] = FW_FEATURE_NONE;
     const char *bad = t->bad[i] ? t->bad[i] : place_number(w, field, i, t->missing[i], t->seconds[i], made);
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -282,7 +285,7 @@ static furrow_status encode_crosses(const work *w, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- What is not a feature ------------------------------------------------------------------------------ */
+/* ---- Labels, weights, groups and keys ------------------------------------------------------------------- */
 
 static furrow_status read_labels(const work *w, bool with_label, furrow_error *err) {
   const size_t slot = w->view->label;
@@ -291,7 +294,7 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
   for (size_t i = 0; i < w->batch->records; i++) {
     const char *bad = fw_cell_label(&cells_of(w, slot)[i], column, &w->scratch->label[i]);
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -301,12 +304,12 @@ static furrow_status read_weights(const work *w, furrow_error *err) {
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
     const char *bad = fw_cell_weight(&cells_of(w, slot)[i], column, &w->scratch->weight[i]);
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
 
-/* A whole number is its own group; other texts are their hash. */
+/* A whole number is its own group; other texts are hashed. */
 static void read_groups(const work *w) {
   const size_t slot = w->view->group;
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
@@ -319,11 +322,11 @@ static void read_groups(const work *w) {
   }
 }
 
-/* A row of a joined table without a key belongs to nothing. */
+/* Rejects rows of a joined table that have no key. */
 static furrow_status check_keys(const work *w, furrow_error *err) {
   const size_t slot = w->view->key;
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++)
-    if (cells_of(w, slot)[i].kind != FW_TABLE_TEXT) FW_TRY(refuse(w, slot, i, "the key is missing", err));
+    if (cells_of(w, slot)[i].kind != FW_TABLE_TEXT) FW_TRY(refuse_cell(w, slot, i, "the key is missing", err));
   return FURROW_OK;
 }
 
@@ -331,7 +334,7 @@ static furrow_status check_keys(const work *w, furrow_error *err) {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Where the next feature of a row goes. The key type is a constant in each copy of the functions below. */
+/* Where the next feature of a row is stored. The key type is a constant in each copy of the functions below. */
 typedef struct target {
   furrow_container *rows;
   furrow_key_type type;
@@ -401,7 +404,7 @@ static furrow_status find_joined(const work *w, size_t *features, furrow_error *
   return FURROW_OK;
 }
 
-/* At most so many features are to come. */
+/* An upper bound of the number of features to come. */
 static size_t count_features(const work *w) {
   const fw_encode_view *view = w->view;
   size_t count = (w->scratch->field_count - view->field_count) * w->batch->records;
@@ -419,7 +422,7 @@ static uint64_t event_feature(const work *w, size_t field, size_t record) {
   return FW_FEATURE_NONE;
 }
 
-/* The time of an event; without it the history has no order. */
+/* Reads the time of an event; without it the history has no order. */
 static furrow_status read_event(const work *w, size_t record, fw_event *event, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const size_t slot = w->view->time;
@@ -428,7 +431,7 @@ static furrow_status read_event(const work *w, size_t record, fw_event *event, f
   const fw_time_cells *t = &w->scratch->times;
   const char *bad = t->missing[record] ? "the time is missing, which the history needs" : t->bad[record];
   event->time = t->seconds[record];
-  return bad ? refuse(w, slot, record, bad, err) : FURROW_OK;
+  return bad ? refuse_cell(w, slot, record, bad, err) : FURROW_OK;
 }
 
 static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error *err) {

@@ -1,4 +1,4 @@
-/* rows/encode/encode_cells.c: what is in a cell: elements, words, a number, a time. */
+/* rows/encode/encode_cells.c: reads the contents of a cell: elements, words, a number, a time. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -15,7 +15,7 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-/* Cuts the value off an element name:value. */
+/* Splits the value off an element name:value. */
 static const char *read_value(fw_cell_element *element) {
   const char *colon = memrchr(element->text, ':', element->length);
   const char *end = element->text + element->length;
@@ -54,7 +54,7 @@ static furrow_status take_set(const fw_table_cell *cell, const fw_column *column
 
 /* ---- Words ---- */
 
-/* Letters and digits; bytes of other alphabets are letters. */
+/* Letters and digits; bytes of other alphabets count as letters. */
 static bool is_word_byte(unsigned char c) {
   return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
@@ -131,7 +131,7 @@ const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, f
   bool missing = false;
   const char *bad = fw_cell_number(cell, column, &number, &missing);
   *weight = missing ? 1 : (float)number;
-  return !bad && *weight < 0 ? "a weight is not negative" : bad;
+  return !bad && *weight < 0 ? "a weight must not be negative" : bad;
 }
 
 static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {

@@ -1,11 +1,11 @@
-/* rows/encode/encode_view.c: which cells of a table are read, and for which fields. */
+/* rows/encode/encode_view.c: decides which cells of a table are read, and for which fields. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "rows/encode/encoder.h"
 
-/* The slot of a column, which is added if no slot has it yet. The lists are long enough. */
+/* Returns the slot of a column; adds a slot if there is none yet. The lists are long enough. */
 static size_t slot_of(fw_encode_view *view, const char *name) {
   for (size_t i = 0; i < view->slots; i++)
     if (strcmp(view->names[i], name) == 0) return i;

@@ -1,4 +1,4 @@
-/* rows/encode/encoder.c: encoders loaded, saved and asked; one user, one item. */
+/* rows/encode/encoder.c: loads, saves and queries encoders; encodes one user or one item. */
 #include "rows/encode/encoder.h"
 
 #include <assert.h>
@@ -28,7 +28,7 @@ static bool has_values(const fw_dictionary *d) {
   return false;
 }
 
-/* What events are read with: JSON lines. */
+/* Makes the table that events are read with: JSON lines. */
 static furrow_status make_event_table(furrow_encoder *encoder, furrow_error *err) {
   const fw_table_layout layout = {.kind = FW_TABLE_JSON};
   return fw_table_create(&encoder->events, &layout, encoder->log.names, encoder->log.slots, NULL, err);
@@ -59,7 +59,7 @@ furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema,
   return status;
 }
 
-/* directory/name, to be freed. */
+/* Returns directory/name; the caller frees it. */
 static furrow_status join_path(char **path, const char *directory, const char *name, furrow_error *err) {
   fw_buffer text = {0};
   fw_buffer_format(&text, "%s/%s", directory, name);
@@ -137,7 +137,7 @@ furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_e
 
 /* ---- Saving --------------------------------------------------------------------------------------------- */
 
-/* A copy of the bytes as a file in memory. */
+/* Stores a copy of the bytes as a file in memory. */
 static furrow_status save_memory(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {
   void *copy = NULL;
   FW_TRY(fw_alloc(&copy, size, 1, err));
@@ -157,7 +157,7 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
   return fw_buffer_status(schema, err);
 }
 
-/* Neither file may be there: one of another encoder and one of this do not go together. */
+/* Checks that neither file exists: the files of two encoders do not belong together. */
 static furrow_status check_free(const char *directory, furrow_error *err) {
   static const char *const names[] = {FW_DICTIONARY_NAME, FW_SCHEMA_NAME};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -172,7 +172,7 @@ static furrow_status check_free(const char *directory, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* What is saved. */
+/* The files to save. */
 typedef struct encoder_files {
   const void *dictionary, *schema;
   size_t dictionary_size, schema_size;
@@ -190,7 +190,7 @@ static furrow_status save_in_memory(const encoder_files *files, const char *dire
   return status;
 }
 
-/* Opened, for commit. */
+/* Writes a file and leaves it open for commit. */
 static furrow_status write_file(fw_atomic_file **file, const char *directory, const char *name, const void *bytes,
                                 size_t size, bool overwrite, furrow_error *err) {
   char *path = NULL;
@@ -202,7 +202,7 @@ static furrow_status write_file(fw_atomic_file **file, const char *directory, co
   return fw_atomic_file_write(*file, bytes, size, err);
 }
 
-/* Never one of another encoder beside one of this: where the machine stops between the two, the schema is missing. */
+/* The files of two encoders are never mixed: if the machine stops between the two commits, the schema is missing. */
 static furrow_status save_in_place(const encoder_files *files, const char *directory, bool overwrite,
                                    furrow_error *err) {
   fw_atomic_file *dictionary = NULL, *schema = NULL;
@@ -230,7 +230,7 @@ static furrow_status check_only_encoder(const char *path, furrow_error *err) {
 }
 
 static furrow_status check_empty(const char *path, furrow_error *err) {
-  (void)path; /* empty directories are not asked about */
+  (void)path; /* not called for empty directories */
   return fw_fail(err, FURROW_E_EXISTS, "the directory has files");
 }
 
@@ -242,7 +242,7 @@ static int write_in(int folder, const char *name, const void *bytes, size_t size
   return errnum;
 }
 
-/* Both files or neither: the directory appears with them in one step. */
+/* Saves both files or neither: the directory appears with them in one step. */
 static furrow_status save_whole(const encoder_files *files, const char *directory, bool overwrite, furrow_error *err) {
   fw_atomic_dir *dir = NULL;
   FW_TRY(fw_atomic_dir_open(&dir, directory, overwrite ? check_only_encoder : check_empty, err));
@@ -269,7 +269,8 @@ static furrow_status save_files(const encoder_files *files, const char *director
     return status;
   }
   if (!there) return save_whole(files, directory, overwrite, err);
-  /* A directory that has other files, is mounted, or lies where no two can be exchanged keeps its place. */
+  /* A directory that has other files, is a mount point, or is on a file system that cannot exchange directories is
+   * kept. */
   if (save_whole(files, directory, overwrite, NULL) == FURROW_OK) return FURROW_OK;
   return save_in_place(files, directory, overwrite, err);
 }

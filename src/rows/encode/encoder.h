@@ -1,4 +1,4 @@
-/* rows/encode/encoder.h: cells of a table into features. */
+/* rows/encode/encoder.h: encodes the cells of a table into features. */
 #ifndef FW_ROWS_ENCODE_ENCODER_H
 #define FW_ROWS_ENCODE_ENCODER_H
 
@@ -11,25 +11,25 @@
 
 #define FW_FEATURE_NONE UINT64_MAX
 
-/* The rows format `table`: a raw log through an encoder. */
+/* The rows format `table`: a raw log, read through an encoder. */
 extern const fw_format fw_format_table;
 
 /* Whether a directory has an encoder. */
 furrow_status fw_encoder_in_directory(const char *directory, bool *there, furrow_error *err) FURROW_MUST_USE;
-/* The digest of its dictionary, as the file says it; 16 digits and a 0. */
+/* Reads the digest from the encoder's dictionary file: 16 digits and a 0. */
 furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_error *err) FURROW_MUST_USE;
-/* The bytes of its two files; the dictionary's stay the encoder's. */
+/* Returns the bytes of the encoder's two files; the encoder owns the dictionary's. */
 furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
                                size_t *dictionary_size, furrow_error *err) FURROW_MUST_USE;
 
-/* ---- Columns of one table, the log or a joined one ------------------------------------------------------ */
+/* ---- Columns of one table: the log or a joined table ----------------------------------------------------- */
 
-/* Which cells are read, and what becomes of them. Slot i of the reader is the column names[i]. */
+/* Which cells are read, and how they are used. Slot i of the reader is the column names[i]. */
 typedef struct fw_encode_view {
   const char **names;
   size_t slots;
-  size_t *fields;     /* fields that are made from cells */
-  size_t *field_slot; /* the slot of each */
+  size_t *fields;     /* fields that are computed from cells */
+  size_t *field_slot; /* the slot of each of them */
   size_t field_count;
   size_t label, weight, group, key, time; /* slots; SIZE_MAX: none. key: of a joined table; time: of the history */
   size_t *table_key;                      /* the slot of each joined table's key */
@@ -38,7 +38,7 @@ typedef struct fw_encode_view {
   bool events;  /* the history needs the events */
 } fw_encode_view;
 
-/* The views of the log: all of it, and what the history alone needs. */
+/* The views of the log: all of it, and only what the history needs. */
 furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *dictionary,
                                  bool history, furrow_error *err) FURROW_MUST_USE;
 /* The view of a joined table. */
@@ -52,32 +52,32 @@ struct furrow_encoder {
   const furrow_schema *schema;
   fw_dictionary dictionary;
   fw_encode_view log;
-  bool has_values;  /* some feature has a value that is not 1 */
+  bool has_values;  /* some feature has a value other than 1 */
   fw_table *events; /* reads one event */
 };
 
-/* Takes the schema and the image (fw_free), even if it fails. */
+/* Takes ownership of the schema and the image (fw_free), even if it fails. */
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) FURROW_MUST_USE;
 
-/* Appends to the last row, which has fields and values, the items that the user had when the training data ended. */
+/* Appends the items that the user had at the end of the training data to the last row, which has fields and values. */
 furrow_status fw_encoder_add_history(const fw_dictionary *dictionary, uint64_t user, furrow_container *rows,
                                      furrow_error *err) FURROW_MUST_USE;
 
-/* The times of one column of a batch, for all fields that are made of them. */
+/* The times of one column of a batch, shared by all fields that use them. */
 typedef struct fw_time_cells {
-  bool read; /* false: nothing of the batch has been read yet */
+  bool read; /* false: not read yet for this batch */
   size_t slot;
   double seconds[FW_TABLE_RECORDS];
-  const char *bad[FW_TABLE_RECORDS]; /* what is wrong with the cell; NULL: nothing */
+  const char *bad[FW_TABLE_RECORDS]; /* what is wrong with each cell; NULL: nothing */
   bool missing[FW_TABLE_RECORDS];
 } fw_time_cells;
 
 /* Memory of one thread; all zeros is empty. */
 typedef struct fw_encode_scratch {
-  struct fw_encoded_field *fields; /* of the view, then the crosses */
+  struct fw_encoded_field *fields; /* fields of the view, then the crosses */
   size_t field_count;
-  uint64_t *keys; /* of the joined tables */
+  uint64_t *keys; /* keys of the joined tables */
   size_t key_capacity;
   fw_buffer word;
   fw_time_cells times;
@@ -88,34 +88,34 @@ typedef struct fw_encode_scratch {
 
 void fw_encode_scratch_clear(fw_encode_scratch *scratch);
 
-/* Where rows go. */
+/* The destination of the rows. */
 typedef struct fw_encode_out {
   furrow_container *rows; /* NULL: only the events are wanted */
-  bool with_label;        /* records have a label: a cell that lacks it is bad */
-  fw_event *events;       /* one for each row, where the view says so */
+  bool with_label;        /* records have a label: a cell without one is bad */
+  fw_event *events;       /* one per row, if the view requests them */
   size_t event_count, event_capacity;
 } fw_encode_out;
 
-/* Appends the rows of a batch that was read by a table with the slots of the view; records with cells that cannot be
- * read are refused (fw_table_refuse) or counted. The scratch stays with one view. */
+/* Appends the rows of a batch that was read by a table with the slots of the view. Records with unreadable cells are
+ * rejected (fw_table_refuse) or counted. A scratch must always be used with the same view. */
 furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_view *view, const fw_table *table,
                               const fw_table_cursor *cursor, const fw_table_batch *batch, fw_encode_scratch *scratch,
                               fw_encode_out *out, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Cells (encode_cells.c), shared by learning and encoding -------------------------------------------- */
 
-/* One field of a batch: a feature for each record, or lists of them. */
+/* One field of a batch: a feature for each record, or lists of features. */
 typedef struct fw_encoded_field {
-  uint64_t *index;  /* of records, or of list elements; FW_FEATURE_NONE: none */
-  float *value;     /* the same; only where the field has values */
+  uint64_t *index;  /* for each record or list element; FW_FEATURE_NONE: none */
+  float *value;     /* the same; only if the field has values */
   uint32_t *offset; /* lists: records + 1 elements; else NULL */
   size_t index_capacity, value_capacity, offset_capacity;
 } fw_encoded_field;
 
-/* Calls take(user, element) for the elements of a set, or the words of a text, of a cell; value is 1 where the elements
- * have none. */
+/* Calls take(user, element) for the elements of a set, or the words of a text, in a cell. An element without a value
+ * has the value 1. */
 typedef struct fw_cell_element {
-  const char *text; /* of the cell, or of `word` */
+  const char *text; /* points into the cell, or into `word` */
   uint32_t length;
   float value;
 } fw_cell_element;
@@ -123,17 +123,17 @@ typedef furrow_status fw_take_element(void *user, const fw_cell_element *element
 /* *bad: what is wrong with the cell; NULL: nothing. */
 furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *column, fw_buffer *word,
                                fw_take_element *take, void *user, const char **bad, furrow_error *err) FURROW_MUST_USE;
-/* Whether a cell has several values: a list of one is that one. */
+/* Whether a cell has several values; a list of one element counts as that element. */
 static inline bool fw_cell_is_list(const fw_table_cell *cell) {
   return cell->kind == FW_TABLE_LIST && memchr(cell->text, FW_TABLE_LIST_SEPARATOR, cell->length);
 }
-/* The number of a cell, log applied where the column says so. Returns what is wrong; NULL: nothing. *missing: the cell
- * says that there is none. */
+/* Reads the number of a cell; applies the logarithm if the column asks for it. Returns an error message, or NULL.
+ * *missing: the cell is empty or has a word for a missing value. */
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing);
-/* The label and the weight of a cell. Return what is wrong; NULL: nothing. */
+/* Read the label or the weight of a cell. Return an error message, or NULL. */
 const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label);
 const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight);
-/* The same for the seconds of the times of a batch, unless they have been read. */
+/* Reads the times of a batch, in seconds, unless they have been read already. */
 void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column);
 
 #endif

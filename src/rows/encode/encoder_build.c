@@ -1,7 +1,7 @@
-/* rows/encode/encoder_build.c: a dictionary from a log and its tables.
+/* rows/encode/encoder_build.c: builds a dictionary from a log and its tables.
  *
- * The tables and the log are read once to count texts and measure numbers; then the features of all fields have their
- * numbers, the rows of the tables become features, and, where there is a history, the log is read once more. */
+ * The tables and the log are read once to count texts and measure numbers. Then the features of all fields are
+ * numbered, the rows of the tables are encoded, and, if there is a history, the log is read once more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@ typedef struct build {
   const furrow_schema *schema;
   furrow_encoder_params params;
   const furrow_comm *comm;
-  fw_table_source *log; /* NULL: a pipe, which is left to the encoding */
+  fw_table_source *log; /* NULL: a pipe, which is read only when rows are encoded */
   fw_table_source **tables;
-  size_t *column_table;   /* of each column; SIZE_MAX: the log */
+  size_t *column_table;   /* table of each column; SIZE_MAX: the log */
   furrow_encoder encoder; /* as far as it is known */
   fw_learned *learned;    /* of each field */
   fw_field_image *fields;
@@ -34,9 +34,9 @@ static fw_table_scan_params scan_params(const build *b, bool one_thread) {
                                 .progress_user = b->params.progress_user};
 }
 
-/* ---- Which column is where ------------------------------------------------------------------------------ */
+/* ---- The table of each column --------------------------------------------------------------------------- */
 
-/* The table of a schema: as its name says, or in the folder of the caller's. */
+/* Opens a table of the schema, by its name or in the caller's folder. */
 static furrow_status open_table(const build *b, size_t i, furrow_error *err) {
   const char *uri = b->schema->tables[i].uri;
   fw_uri parsed = {0};
@@ -54,7 +54,7 @@ static furrow_status open_table(const build *b, size_t i, furrow_error *err) {
   return status;
 }
 
-/* A pipe is read once: by the encoding. */
+/* A pipe can be read only once, which is left to the encoding. */
 static furrow_status open_log(build *b, furrow_error *err) {
   fw_uri uri = {0};
   fw_fileset set = {0};
@@ -72,7 +72,7 @@ static bool has_column(const fw_table_source *source, const char *name) {
   return fw_table_layout_column(fw_table_source_layout(source), name) != SIZE_MAX;
 }
 
-/* What cannot be a column of a table. */
+/* Whether a column must belong to the log. */
 static bool is_of_log(const furrow_schema *schema, const fw_column *column) {
   for (size_t i = 0; i < schema->table_count; i++)
     if (strcmp(schema->tables[i].key, column->name) == 0) return true;
@@ -134,7 +134,7 @@ static furrow_status make_lists(build *b, furrow_error *err) {
   return FW_ALLOC(&b->column_table, schema->count, err);
 }
 
-static furrow_status plan(build *b, furrow_error *err) {
+static furrow_status plan_build(build *b, furrow_error *err) {
   fw_dictionary *d = &b->encoder.dictionary;
   FW_TRY(fw_schema_check(b->schema, err));
   FW_TRY(make_lists(b, err));
@@ -189,7 +189,7 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   return status;
 }
 
-/* Features get their numbers. */
+/* Numbers the features of all fields. */
 static furrow_status number_features(build *b, furrow_error *err) {
   fw_dictionary *d = &b->encoder.dictionary;
   for (size_t i = 0; i < d->count; i++) {
@@ -212,7 +212,7 @@ typedef struct joiner {
   const fw_table *table;
   fw_encode_scratch scratch;
   fw_encode_out out;
-  fw_buffer keys, offsets; /* texts of the keys, and where they begin */
+  fw_buffer keys, offsets; /* texts of the keys, and their offsets */
 } joiner;
 
 static furrow_status join_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
@@ -261,7 +261,7 @@ static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Tells the caller what was read and left out. */
+/* Reports the rows that were read and left out to the caller. */
 static void count_rows(const build *b, const furrow_parser_stats *table) {
   furrow_parser_stats *all = b->params.stats;
   if (!all) return;
@@ -271,7 +271,7 @@ static void count_rows(const build *b, const furrow_parser_stats *table) {
   all->bytes += table->bytes;
 }
 
-/* A table of which the log knows no key says nothing: another column is meant, or the keys are written otherwise. */
+/* Rejects a table without any key of the log: another column is meant, or the keys are written differently. */
 static furrow_status check_keys(const build *b, size_t t, furrow_error *err) {
   const fw_side_table *table = &b->schema->tables[t];
   const fw_dictionary *d = &b->encoder.dictionary;
@@ -358,7 +358,7 @@ static furrow_status write_history(historian *h, furrow_error *err) {
     fw_history_end(h->history, user, &items, &count, &time);
     for (size_t i = 0; i < count; i++) fw_put_u64(&image->items, items[i]);
     fw_put_u64(&image->offsets, total += count);
-    fw_put_f64(&image->times, count > 0 ? time : -1e300); /* without items there is nothing to go on from */
+    fw_put_f64(&image->times, count > 0 ? time : -1e300); /* a user without items has no time to continue from */
   }
   FW_TRY(fw_buffer_status(&image->items, err));
   FW_TRY(fw_buffer_status(&image->times, err));
@@ -389,16 +389,16 @@ static furrow_status learn_history(build *b, furrow_error *err) {
   return status;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------------ */
+/* ---- The whole build ------------------------------------------------------------------------------------ */
 
 static furrow_status learn_tables(build *b, furrow_error *err) {
-  FW_TRY(plan(b, err));
+  FW_TRY(plan_build(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(learn_table(b, i, err));
   return FURROW_OK;
 }
 
 /* Only the log is divided among ranks. */
-static furrow_status learn(build *b, furrow_error *err) {
+static furrow_status learn_fields(build *b, furrow_error *err) {
   FW_TRY(fw_comm_all_ok(b->comm, learn_tables(b, err), err));
   FW_TRY(learn_log(b, err));
   FW_TRY(number_features(b, err));
@@ -406,7 +406,7 @@ static furrow_status learn(build *b, furrow_error *err) {
   return learn_history(b, err);
 }
 
-static furrow_status finish(const build *b, furrow_encoder **encoder, furrow_error *err) {
+static furrow_status finish_build(const build *b, furrow_encoder **encoder, furrow_error *err) {
   const fw_dictionary_parts parts = {.schema = b->schema,
                                      .dictionary = &b->encoder.dictionary,
                                      .column_table = b->column_table,
@@ -466,8 +466,8 @@ furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, co
   FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
   FW_TRY(fw_comm_of(&b.comm, b.params.comm, err));
   furrow_encoder *made = NULL;
-  furrow_status status = learn(&b, err);
-  if (status == FURROW_OK) status = finish(&b, &made, err);
+  furrow_status status = learn_fields(&b, err);
+  if (status == FURROW_OK) status = finish_build(&b, &made, err);
   status = fw_comm_all_ok(b.comm, status, err);
   if (status == FURROW_OK)
     *encoder = made;

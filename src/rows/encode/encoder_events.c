@@ -1,6 +1,6 @@
-/* rows/encode/encoder_events.c: events that come one by one, or a few at a time: lines of JSON that are in memory.
+/* rows/encode/encoder_events.c: encodes events that come one by one, or a few at a time, as JSON lines in memory.
  *
- * A reader keeps the memory of a batch, so that an event costs no allocation. */
+ * A reader keeps the memory of a batch, so an event needs no allocation. */
 #include <string.h>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ furrow_status furrow_event_reader_create(furrow_event_reader **reader, const fur
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->encoder = encoder;
   made->view = encoder->log;
-  made->view.time = SIZE_MAX; /* the history is that of now */
+  made->view.time = SIZE_MAX; /* the history at the end of the training data is used, so events need no time */
   furrow_status status = fw_table_batch_init(&made->batch, encoder->events, err);
   if (status == FURROW_OK) status = furrow_container_create(&made->out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   if (status == FURROW_OK)
@@ -48,7 +48,7 @@ void furrow_event_reader_free(furrow_event_reader *reader) {
 
 /* ---- Columns that no field has ---- */
 
-/* Columns of the schema without a feature are not read, but an event may have them as a line of the log does. */
+/* Columns of the schema without a feature are not read, but an event may have them, like a line of the log. */
 static bool is_ignored(const furrow_encoder *encoder, const char *name) {
   const fw_column *column = fw_schema_find(encoder->schema, name);
   return column && (column->kind == FW_AS_IGNORE || (column->kind == FW_AS_TIME && !column->parts));
@@ -90,7 +90,7 @@ static furrow_status read_batch(furrow_event_reader *r, fw_table_cursor *cursor,
   return d->history_users > 0 ? fw_encoder_add_history(d, r->out.events[0].user, r->out.rows, err) : FURROW_OK;
 }
 
-/* Reads r->text. The items of a history go behind the last row, so that lines come one by one where there is one. */
+/* Reads r->text. If there is a history, lines are read one by one, because its items are appended to the last row. */
 static furrow_status read_text(furrow_event_reader *r, furrow_error *err) {
   const size_t end = r->text.size - 2 * FW_KERN_PAD;
   fw_table_cursor cursor = {
@@ -107,7 +107,7 @@ static furrow_status read_text(furrow_event_reader *r, furrow_error *err) {
   return status == FURROW_OK ? furrow_container_get_block(r->out.rows, &r->block, err) : status;
 }
 
-/* The number of the line that an error is in. */
+/* Finds the number of the line of an error. */
 static void count_lines(const furrow_event_reader *r, furrow_error *err) {
   if (!err || err->offset >= r->text.size - 2 * FW_KERN_PAD) return;
   const char *text = r->text.bytes + FW_KERN_PAD;
@@ -149,7 +149,7 @@ static furrow_status check_pairs(const furrow_encoder *encoder, const furrow_pai
   return FURROW_OK;
 }
 
-/* The event as a line of JSON: it is read as any other. */
+/* Writes the event as a line of JSON, which is read like any other. */
 static furrow_status write_event(furrow_event_reader *r, const furrow_pair *pairs, size_t count, furrow_error *err) {
   const fw_encode_view *view = &r->view;
   fw_buffer *line = &r->text;
@@ -184,7 +184,7 @@ furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const fur
   furrow_status status = write_event(reader, pairs, count, err);
   if (status == FURROW_OK) status = read_text(reader, err);
   if (status == FURROW_OK) status = push_row(reader, rows, err);
-  if (err && status != FURROW_OK) { /* of the line that was made up */
+  if (err && status != FURROW_OK) { /* offsets would refer to the generated line */
     err->offset = FURROW_NO_OFFSET;
     err->column = 0;
   }

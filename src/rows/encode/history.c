@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "rows/block/elements.h"
 
-/* Where a user stands. */
+/* The state of a user. */
 typedef enum user_state { USER_UNSEEN, USER_REPEATS /* the training data */, USER_GOES_ON } user_state;
 
 typedef struct user_past {
-  double time;     /* of the last event */
+  double time;     /* time of the last event */
   uint32_t count;  /* items before `time` */
   uint32_t latest; /* items at `time`; both at most `last` */
   uint32_t state;
@@ -23,7 +23,7 @@ struct fw_history {
   uint32_t last;
   uint64_t users;
   user_past *pasts;
-  uint32_t *items; /* of each user: `last` before, `last` at the time of the last event */
+  uint32_t *items; /* for each user: `last` items before, `last` items at the time of the last event */
 };
 
 furrow_status fw_history_create(fw_history **history, const fw_dictionary *d, uint32_t last, furrow_error *err) {
@@ -56,22 +56,22 @@ void fw_history_rewind(fw_history *h) {
   memset(h->pasts, 0, h->users * sizeof *h->pasts);
 }
 
-/* Appends to a list that keeps the last of its items. */
-static void append(uint32_t *list, uint32_t *count, uint32_t most, uint32_t item) {
+/* Appends to a list that keeps only its last items. */
+static void append_item(uint32_t *list, uint32_t *count, uint32_t most, uint32_t item) {
   if (*count == most) memmove(list, list + 1, (most - 1) * sizeof *list);
   if (*count < most) ++*count;
   list[*count - 1] = item;
 }
 
-/* The items at the time of the last event become earlier ones. */
-static void settle(const fw_history *h, user_past *past, uint32_t *before) {
+/* Moves the items at the time of the last event to the earlier ones. */
+static void settle_latest(const fw_history *h, user_past *past, uint32_t *before) {
   const uint32_t *latest = before + h->last;
-  for (uint32_t i = 0; i < past->latest; i++) append(before, &past->count, h->last, latest[i]);
+  for (uint32_t i = 0; i < past->latest; i++) append_item(before, &past->count, h->last, latest[i]);
   past->latest = 0;
 }
 
-/* Begins with what the training data ended with, if the event is later than that. */
-static void begin(const fw_history *h, uint64_t user, user_past *past, uint32_t *before, double time) {
+/* Starts with the items at the end of the training data, if the event is later than that. */
+static void begin_user(const fw_history *h, uint64_t user, user_past *past, uint32_t *before, double time) {
   const fw_dictionary *d = h->dictionary;
   if (past->state == USER_GOES_ON) return;
   past->state = USER_REPEATS;
@@ -82,7 +82,7 @@ static void begin(const fw_history *h, uint64_t user, user_past *past, uint32_t 
   past->count = past->latest = 0;
   past->time = fw_get_f64(d->history_times + 8 * user);
   for (uint64_t i = from; i < to; i++)
-    append(before, &past->count, h->last, (uint32_t)fw_get_le64(d->history_items + 8 * i));
+    append_item(before, &past->count, h->last, (uint32_t)fw_get_le64(d->history_items + 8 * i));
 }
 
 static furrow_status fail_order(const fw_history *h, uint64_t user, furrow_error *err) {
@@ -107,21 +107,21 @@ furrow_status fw_history_take(fw_history *h, const fw_event *event, const uint32
   user_past *past = &h->pasts[user];
   uint32_t *before = h->items + user * 2 * h->last;
   const bool first = past->state == USER_UNSEEN;
-  begin(h, user, past, before, event->time);
+  begin_user(h, user, past, before, event->time);
   if (!first && event->time < past->time) return fail_order(h, user, err);
-  if (event->time > past->time || first) settle(h, past, before);
+  if (event->time > past->time || first) settle_latest(h, past, before);
   past->time = event->time;
   *items = before;
   *count = past->count;
   if (event->item == FW_FEATURE_NONE || (!known->hash_bits && item < FW_LOCAL_FIRST)) return FURROW_OK;
-  append(before + h->last, &past->latest, h->last, (uint32_t)item);
+  append_item(before + h->last, &past->latest, h->last, (uint32_t)item);
   return FURROW_OK;
 }
 
 void fw_history_end(fw_history *h, uint64_t user, const uint32_t **items, size_t *count, double *time) {
   user_past *past = &h->pasts[user];
   uint32_t *before = h->items + user * 2 * h->last;
-  settle(h, past, before);
+  settle_latest(h, past, before);
   *items = before;
   *count = past->count;
   *time = past->time;
@@ -129,7 +129,7 @@ void fw_history_end(fw_history *h, uint64_t user, const uint32_t **items, size_t
 
 /* ---- Rows ---- */
 
-/* Copies row i, and adds the features of the items. */
+/* Copies row i and adds the features of the items. */
 static furrow_status add_row(const fw_history *h, const furrow_rowblock *block, size_t i, const uint32_t *items,
                              size_t count, furrow_container *out, furrow_error *err) {
   const furrow_row row = furrow_rowblock_row(block, i);

@@ -1,4 +1,4 @@
-/* rows/encode/learn_fields.c: texts counted and numbers measured, in any number of threads with the same result. */
+/* rows/encode/learn_fields.c: counts texts and measures numbers, with the same result for any number of threads. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -29,7 +29,7 @@ bool fw_field_learns(const fw_field *field) {
 
 /* ---- One thread ----------------------------------------------------------------------------------------- */
 
-/* Numbers of a field of a batch. */
+/* The numbers of a field in a batch. */
 typedef struct number_cells {
   double numbers[FW_TABLE_RECORDS];
   bool missing[FW_TABLE_RECORDS];
@@ -42,12 +42,12 @@ typedef struct learner {
   const fw_table_cursor *cursor;
   const fw_table_batch *batch;
   fw_learned *learned;   /* of all fields */
-  bool *found;           /* of each slot: some record has the column */
-  number_cells *numbers; /* of each field of the view */
+  bool *found;           /* for each slot: whether some record has the column */
+  number_cells *numbers; /* for each field of the view */
   fw_time_cells times;   /* of the column that was read last */
   bool bad[FW_TABLE_RECORDS];
   fw_buffer word;
-  uint64_t piece, record; /* the place of the batch in the data */
+  uint64_t piece, record; /* position of the batch in the data */
 } learner;
 
 static const fw_field *field_at(const learner *l, size_t i) {
@@ -60,7 +60,7 @@ static const fw_table_cell *cells_of(const learner *l, size_t slot) {
 
 /* ---- Which records count ---- */
 
-static furrow_status refuse(learner *l, size_t slot, size_t record, const char *message, furrow_error *err) {
+static furrow_status refuse_cell(learner *l, size_t slot, size_t record, const char *message, furrow_error *err) {
   if (l->bad[record]) return FURROW_OK;
   l->bad[record] = true;
   return fw_table_refuse(l->table, l->cursor, l->batch, slot, record, message, err);
@@ -70,7 +70,7 @@ static furrow_status read_times(learner *l, const fw_field *field, size_t slot, 
   const fw_time_cells *t = &l->times;
   fw_time_cells_read(&l->times, l->batch, slot, field->column);
   for (size_t i = 0; i < l->batch->records; i++)
-    if (t->bad[i]) FW_TRY(refuse(l, slot, i, t->bad[i], err));
+    if (t->bad[i]) FW_TRY(refuse_cell(l, slot, i, t->bad[i], err));
   memcpy(to->numbers, t->seconds, sizeof to->numbers);
   memcpy(to->missing, t->missing, sizeof to->missing);
   return FURROW_OK;
@@ -80,7 +80,7 @@ static furrow_status read_numbers(learner *l, const fw_field *field, size_t slot
   const fw_table_cell *cells = cells_of(l, slot);
   for (size_t i = 0; i < l->batch->records; i++) {
     const char *bad = fw_cell_number(&cells[i], field->column, &to->numbers[i], &to->missing[i]);
-    if (bad) FW_TRY(refuse(l, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(l, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -94,7 +94,7 @@ static furrow_status check_values(learner *l, const fw_field *field, size_t slot
   for (size_t i = 0; i < l->batch->records; i++) {
     const char *bad;
     FW_TRY(fw_cell_elements(&cells_of(l, slot)[i], field->column, &l->word, ignore_element, NULL, &bad, err));
-    if (bad) FW_TRY(refuse(l, slot, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(l, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -102,7 +102,7 @@ static furrow_status check_values(learner *l, const fw_field *field, size_t slot
 static furrow_status check_single(learner *l, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(l, slot);
   for (size_t i = 0; i < l->batch->records; i++)
-    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse_cell(l, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
 }
 
@@ -120,7 +120,7 @@ static furrow_status check_field(learner *l, size_t i, furrow_error *err) {
   }
 }
 
-/* What is not a feature: the label, the weight, the key of a table. */
+/* Checks the cells that are not features: the label, the weight, the key of a table. */
 static furrow_status check_others(learner *l, furrow_error *err) {
   const fw_encode_view *view = l->view;
   const furrow_schema *schema = l->encoder->schema;
@@ -129,18 +129,18 @@ static furrow_status check_others(learner *l, furrow_error *err) {
     float number;
     const char *bad = NULL;
     if (view->label != SIZE_MAX) bad = fw_cell_label(&cells_of(l, view->label)[i], label, &number);
-    if (bad) FW_TRY(refuse(l, view->label, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(l, view->label, i, bad, err));
     bad = view->weight != SIZE_MAX ? fw_cell_weight(&cells_of(l, view->weight)[i], weight, &number) : NULL;
-    if (bad) FW_TRY(refuse(l, view->weight, i, bad, err));
+    if (bad) FW_TRY(refuse_cell(l, view->weight, i, bad, err));
     if (view->key != SIZE_MAX && cells_of(l, view->key)[i].kind != FW_TABLE_TEXT)
-      FW_TRY(refuse(l, view->key, i, "the key is missing", err));
+      FW_TRY(refuse_cell(l, view->key, i, "the key is missing", err));
   }
   return FURROW_OK;
 }
 
-/* ---- What they have ---- */
+/* ---- Counting and measuring ---- */
 
-/* Cells whose texts are counted at a time: what they need of the counter stays in the first cache. */
+/* Cells whose texts are counted at a time: the parts of the counter that they need stay in the first-level cache. */
 enum { COUNTED = 64 };
 
 static furrow_status count_some(fw_learned *learned, const fw_table_cell *cells, const bool *bad, size_t n,
@@ -170,7 +170,7 @@ static furrow_status count_texts(const learner *l, fw_learned *learned, size_t s
 }
 
 typedef struct counted_cell {
-  fw_text_counter *texts; /* NULL: hashed, nothing is counted */
+  fw_text_counter *texts; /* NULL: hashed, so nothing is counted */
   size_t elements;
 } counted_cell;
 
@@ -257,8 +257,8 @@ static void clear_learner(learner *l) {
   fw_buffer_clear(&l->word);
 }
 
-/* Moves the first learner's counts, adds the others'. */
-static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_error *err) {
+/* Moves the first learner's counts, and adds the others'. */
+static furrow_status gather_learned(fw_learned *all, learner *l, bool first, furrow_error *err) {
   for (size_t i = 0; i < l->view->field_count; i++) {
     fw_learned *one = &l->learned[l->view->fields[i]], *sum = &all[l->view->fields[i]];
     if (first) {
@@ -273,7 +273,7 @@ static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_erro
   return FURROW_OK;
 }
 
-/* The first learner's slots get what all found. */
+/* Combines what all learners found in the slots of the first. */
 static furrow_status join_found(learner *learners, uint32_t threads, const furrow_comm *comm, furrow_error *err) {
   const size_t slots = learners[0].view->slots;
   void *memory = NULL;
@@ -288,7 +288,7 @@ static furrow_status join_found(learner *learners, uint32_t threads, const furro
   return FURROW_OK;
 }
 
-/* Text without a header may have any columns: one that no record has is a mistake. */
+/* Formats without a header may have any columns: a column that no record has is an error. */
 static furrow_status check_found(const fw_table_layout *layout, const learner *l, furrow_error *err) {
   const fw_encode_view *view = l->view;
   for (size_t s = 0; s < view->slots; s++) {
@@ -298,8 +298,8 @@ static furrow_status check_found(const fw_table_layout *layout, const learner *l
   return FURROW_OK;
 }
 
-static furrow_status scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
-                          learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
+static furrow_status scan_source(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
+                                 learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
   void **users;
   FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) users[i] = &learners[i];
@@ -308,14 +308,16 @@ static furrow_status scan(fw_table_source *source, const fw_table *table, const 
   return status;
 }
 
-/* What the threads of this rank learned, and then all ranks. */
-static furrow_status join(const fw_table_layout *layout, learner *learners, uint32_t threads, const furrow_comm *comm,
-                          fw_learned *learned, furrow_parser_stats *stats, furrow_error *err) {
+/* Joins what the threads of this rank learned, then what all ranks learned. */
+static furrow_status join_learned(const fw_table_layout *layout, learner *learners, uint32_t threads,
+                                  const furrow_comm *comm, fw_learned *learned, furrow_parser_stats *stats,
+                                  furrow_error *err) {
   FW_TRY(fw_rank_stats_join(comm, stats, err));
   FW_TRY(join_found(learners, threads, comm, err));
   if (stats->rows > 0) FW_TRY(check_found(layout, learners, err));
   furrow_status status = FURROW_OK;
-  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = gather(learned, &learners[i], i == 0, err);
+  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
+    status = gather_learned(learned, &learners[i], i == 0, err);
   FW_TRY(fw_comm_all_ok(comm, status, err));
   const fw_encode_view *view = learners[0].view;
   for (size_t i = 0; i < view->field_count; i++) FW_TRY(fw_learned_join(&learned[view->fields[i]], comm, err));
@@ -333,9 +335,10 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
     status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
   for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
     status = make_learner(&learners[i], encoder, view, table, err);
-  if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
+  if (status == FURROW_OK) status = scan_source(source, table, params, learners, threads, stats, err);
   status = fw_comm_all_ok(comm, status, err);
-  if (status == FURROW_OK) status = join(fw_table_source_layout(source), learners, threads, comm, learned, stats, err);
+  if (status == FURROW_OK)
+    status = join_learned(fw_table_source_layout(source), learners, threads, comm, learned, stats, err);
   for (uint32_t i = 0; learners && i < threads; i++) clear_learner(&learners[i]);
   fw_free(learners);
   fw_table_free(table);
@@ -344,7 +347,7 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
 
 /* ---- All ranks ------------------------------------------------------------------------------------------ */
 
-/* What a rank learned of a field, as it is sent: then its texts, pieces and sampled numbers. */
+/* What a rank learned about a field, as it is sent; its texts, pieces and sampled numbers follow. */
 typedef struct sent_field {
   uint64_t missing, text_bytes, pieces, sampled;
   double most;
@@ -364,7 +367,7 @@ static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, fu
   return fw_buffer_status(out, err);
 }
 
-/* Adds what a rank sent; *at moves behind it. */
+/* Adds what another rank sent and moves *at past it. */
 static furrow_status add_learned(fw_learned *sum, char **at, furrow_error *err) {
   sent_field head;
   memcpy(&head, *at, sizeof head);
@@ -401,7 +404,7 @@ furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furr
   return fw_comm_all_ok(comm, status, err);
 }
 
-/* ---- What a field learned ------------------------------------------------------------------------------- */
+/* ---- The result for a field ----------------------------------------------------------------------------- */
 
 static furrow_status build_texts(const fw_counted_text *const *texts, size_t kept, fw_buffer *image,
                                  furrow_error *err) {
@@ -423,7 +426,7 @@ static furrow_status build_texts(const fw_counted_text *const *texts, size_t kep
   return status;
 }
 
-/* Texts that are too rare are unknown ones. */
+/* Texts that are too rare count as unknown. */
 static furrow_status keep_texts(fw_field *field, const fw_counted_text *const *texts, size_t count,
                                 fw_field_image *image, furrow_error *err) {
   size_t kept = 0;

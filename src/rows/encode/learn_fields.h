@@ -1,4 +1,4 @@
-/* rows/encode/learn_fields.h: what is learned of the fields of a table: texts counted, numbers measured. */
+/* rows/encode/learn_fields.h: learns the fields of a table: counts texts, measures numbers. */
 #ifndef FW_ROWS_ENCODE_LEARN_FIELDS_H
 #define FW_ROWS_ENCODE_LEARN_FIELDS_H
 
@@ -12,25 +12,25 @@
 
 /* ---- Texts and their counts ------------------------------------------------------------------------------ */
 
-/* Everything that a lookup compares and changes lies together, so that it waits for memory once. */
+/* Everything that a lookup compares and changes is stored together, so that it waits for memory only once. */
 typedef struct fw_counted_text {
   uint64_t hash, count;
   uint32_t length;
-  char text[]; /* then bytes up to a multiple of 8 */
+  char text[]; /* padded to a multiple of 8 bytes */
 } fw_counted_text;
 
 /* The caller's struct; all zeros is an empty counter. */
 typedef struct fw_text_counter {
-  char *records; /* counted texts, one behind the other */
+  char *records; /* counted texts, one after the other */
   size_t size, capacity;
   size_t count;
-  uint64_t *slots; /* upper half of the hash, place of the record / 8 + 1; 0: free */
+  uint64_t *slots; /* upper half of the hash, offset of the record / 8 + 1; 0: free */
   size_t mask;
 } fw_text_counter;
 
 void fw_text_counter_clear(fw_text_counter *counter);
 
-/* Adds n times the text, whose hash is fw_string_table_hash; the text is copied when it is new. */
+/* Adds n occurrences of the text, whose hash is fw_string_table_hash; copies a new text. */
 furrow_status fw_text_counter_add(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length,
                                   uint64_t n, furrow_error *err) FURROW_MUST_USE;
 /* To add a batch: hash each text, prefetch the slots, prefetch the records, then add them all. */
@@ -45,23 +45,23 @@ static inline void fw_text_counter_prefetch_record(const fw_text_counter *counte
     if ((slot ^ hash) >> 32) continue;
     const char *record = counter->records + 8 * (size_t)((uint32_t)slot - 1);
     __builtin_prefetch(record, 1);
-    __builtin_prefetch(record + 40); /* often in the next line */
+    __builtin_prefetch(record + 40); /* often in the next cache line */
     return;
   }
 }
 /* Adds all of `other`. */
 furrow_status fw_text_counter_merge(fw_text_counter *counter, const fw_text_counter *other,
                                     furrow_error *err) FURROW_MUST_USE;
-/* Gives the texts, the most frequent first, equally frequent ones in the order of their bytes. The list is the
- * caller's (fw_free), the texts are the counter's until something is added. */
+/* Returns the texts, the most frequent first, equally frequent ones in byte order. The caller owns the list
+ * (fw_free), the counter owns the texts until something is added. */
 furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_counted_text ***sorted,
                                    furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Mean, deviation and quantiles of the numbers of a column -------------------------------------------- */
 
-/* Data comes in numbered pieces, in any order and to several of these; merged, they give the same bits whatever the
- * order was: sums are made by piece and added up in the order of the pieces, and the sample for quantiles holds the
- * numbers whose places in the data have the smallest hashes. */
+/* Data comes in numbered pieces, in any order, and is divided among several of these. Merged, they give the same
+ * bits whatever the order was: each piece has its own sums, which are added up in the order of the pieces, and the
+ * sample for quantiles holds the numbers whose positions in the data have the smallest hashes. */
 
 #define FW_SAMPLE_NUMBERS 8192
 
@@ -85,21 +85,21 @@ typedef struct fw_number_stats {
 } fw_number_stats;
 
 void fw_number_stats_clear(fw_number_stats *stats);
-/* Adds a number of a piece; `record` is its place there. The pieces may come in any order, all numbers of one in
- * theirs. */
+/* Adds a number of a piece; `record` is its position there. Pieces may come in any order, but the numbers of a piece
+ * must come in their order. */
 furrow_status fw_number_stats_add(fw_number_stats *stats, uint64_t piece, uint64_t record, double number,
                                   furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_number_stats_merge(fw_number_stats *stats, const fw_number_stats *other,
                                     furrow_error *err) FURROW_MUST_USE;
-/* Count, mean and standard deviation of all. */
+/* Computes count, mean and standard deviation of all numbers. */
 void fw_number_stats_moments(fw_number_stats *stats, uint64_t *count, double *mean, double *deviation);
-/* Cuts the numbers into up to `bins` bins of about as many: at most bins - 1 edges, ascending, none twice; number x is
- * in the bin of the edges that are <= x. Returns how many edges there are. */
+/* Divides the numbers into up to `bins` bins of about equal size: at most bins - 1 different edges, ascending.
+ * Number x is in the bin whose number is the count of edges <= x. Returns the number of edges. */
 size_t fw_number_stats_edges(fw_number_stats *stats, size_t bins, double *edges);
 
 /* ---- One pass over a table ------------------------------------------------------------------------------- */
 
-/* What is learned of a field. */
+/* What is learned about a field. */
 typedef struct fw_learned {
   fw_text_counter texts;
   fw_number_stats numbers;
@@ -108,18 +108,18 @@ typedef struct fw_learned {
 
 void fw_learned_clear(fw_learned *learned);
 
-/* Reads all of the source, each of several ranks a part, so that all of them have learned the same; learned[f] is for
- * field f of the dictionary, all zeros at first. Records that the encoding will refuse are refused (fw_table_refuse),
- * or do not count. */
+/* Scans the whole source, each of several ranks a part, so that all ranks learn the same. learned[f] is for field f
+ * of the dictionary, all zeros at first. Records that the encoding would reject are rejected (fw_table_refuse) or do
+ * not count. */
 furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *encoder, const fw_encode_view *view,
                               const fw_table_scan_params *params, const furrow_comm *comm, fw_learned *learned,
                               furrow_parser_stats *stats, furrow_error *err) FURROW_MUST_USE;
-/* Makes what this rank learned of a field what all ranks did; all of them call it. */
+/* Combines what the ranks learned about a field, on all ranks; all of them call it. */
 furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
-/* Sets what a field learned (all but `first`), and makes its images; its texts are used where they lie in them. */
+/* Sets what a field learned (all but `first`) and makes its images; the field's texts point into them. */
 furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Whether anything must be learned of the field from the data. */
+/* Whether the field learns anything from the data. */
 bool fw_field_learns(const fw_field *field);
 
 #endif

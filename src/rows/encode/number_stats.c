@@ -16,7 +16,7 @@ void fw_number_stats_clear(fw_number_stats *stats) {
 
 /* ---- The sample ---- */
 
-/* A hash of a place in the data (the finalizer of splitmix64). */
+/* Hashes a position in the data (the finalizer of splitmix64). */
 static uint64_t hash_place(uint64_t piece, uint64_t record) {
   uint64_t x = (piece << 32) + record + 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
@@ -86,7 +86,7 @@ furrow_status fw_number_stats_merge(fw_number_stats *stats, const fw_number_stat
   return FURROW_OK;
 }
 
-/* ---- What they give ---- */
+/* ---- Results ---- */
 
 static int compare_pieces(const void *a, const void *b) {
   const fw_number_piece *x = a, *y = b;
@@ -96,7 +96,8 @@ static int compare_pieces(const void *a, const void *b) {
 void fw_number_stats_moments(fw_number_stats *stats, uint64_t *count, double *mean, double *deviation) {
   fw_number_piece all = {0};
   if (stats->piece_count > 1) qsort(stats->pieces, stats->piece_count, sizeof *stats->pieces, compare_pieces);
-  if (stats->piece_count > 0) all = stats->pieces[0]; /* as it is: a column of one value has a deviation of 0 */
+  if (stats->piece_count > 0)
+    all = stats->pieces[0]; /* copied, not merged: a column of one value must have a deviation of exactly 0 */
   for (size_t i = 1; i < stats->piece_count; i++) {
     const fw_number_piece *p = &stats->pieces[i];
     const double n = (double)(all.count + p->count), distance = p->mean - all.mean;

@@ -1,4 +1,4 @@
-/* rows/encode/table_format.c: the rows format `table`: a raw log through an encoder. */
+/* rows/encode/table_format.c: the rows format `table`: a raw log, read through an encoder. */
 #include <string.h>
 
 #include "base/error.h"
@@ -105,7 +105,7 @@ static furrow_status check_columns(table_state *s, const bool *absent, furrow_er
   return status;
 }
 
-/* Whether any of the first records has a label; at prediction there may be none. */
+/* Whether any of the first records has a label; data for prediction may have none. */
 static bool head_has_label(const table_state *s, const char *text, size_t size) {
   const fw_encode_view *view = &s->encoder->log;
   fw_chunk_stats stats = {0};
@@ -117,14 +117,14 @@ static bool head_has_label(const table_state *s, const char *text, size_t size) 
   for (size_t i = 0; i < batch.records && !found; i++)
     found = batch.cells[view->label * FW_TABLE_RECORDS + i].kind != FW_TABLE_MISSING;
   fw_table_batch_clear(&batch);
-  return found; /* also where it cannot be known: reading the records says why */
+  return found; /* also if it cannot be decided: reading the records reports why */
 }
 
 static furrow_status find_label(table_state *s, const char *head, size_t size, bool whole, furrow_error *err) {
   fw_buffer text = {0};
   static const char pad[FW_KERN_PAD] = {0};
   if (!s->with_label || s->encoder->log.label == SIZE_MAX || !is_label_optional(s)) return FURROW_OK;
-  while (!whole && size > 0 && head[size - 1] != '\n') size--; /* whole lines */
+  while (!whole && size > 0 && head[size - 1] != '\n') size--; /* keep whole lines */
   fw_buffer_append(&text, pad, sizeof pad);
   fw_buffer_append(&text, head, size);
   if (whole && size > 0 && head[size - 1] != '\n') fw_buffer_byte(&text, '\n');
@@ -142,8 +142,8 @@ static bool has_name(const fw_table_layout *layout, const char *name) {
   return false;
 }
 
-/* Columns of a log without a header are numbers. A first line of texts may be a header then or a record: a guess could
- * lose it in silence. */
+/* Columns of a log without a header are named by numbers. A first line of texts may then be a header or a record; a
+ * wrong guess could silently lose it. */
 static furrow_status check_header(const table_state *s, furrow_error *err) {
   const fw_encode_view *view = &s->encoder->log;
   const fw_table_layout *layout = &s->layout;
@@ -261,11 +261,11 @@ static bool table_sequential(const void *state) {
   return ((const table_state *)state)->history != NULL;
 }
 
-/* Registers as a format of lines; parse_chunk reads them all. */
+/* Registered as a format of lines, but parse_chunk reads them all. */
 static furrow_status table_line(const void *state, const char *line, size_t length, furrow_rowbuilder *row,
                                 furrow_error *err) {
   (void)state, (void)line, (void)length, (void)row;
-  return fw_fail(err, FURROW_E_UNSUPPORTED, "a table is not read line by line"); /* not covered: nobody calls it */
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "a table is not read line by line"); /* not covered: never called */
 }
 
 const fw_format fw_format_table = {

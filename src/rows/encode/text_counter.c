@@ -47,8 +47,8 @@ static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status append(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length, uint64_t n,
-                            furrow_error *err) {
+static furrow_status append_text(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length, uint64_t n,
+                                 furrow_error *err) {
   if (counter->size / 8 >= MOST_PLACE) return fw_fail(err, FURROW_E_RANGE, "the texts of a column take over 32 GiB");
   FW_TRY(FW_GROW(&counter->records, &counter->capacity, counter->size + record_size(length), err));
   fw_counted_text *record = record_at(counter, counter->size);
@@ -73,7 +73,7 @@ furrow_status fw_text_counter_add(fw_text_counter *counter, uint64_t hash, const
     return FURROW_OK;
   }
   const size_t place = counter->size;
-  FW_TRY(append(counter, hash, text, length, n, err));
+  FW_TRY(append_text(counter, hash, text, length, n, err));
   counter->slots[at] = slot_of(hash, place);
   return FURROW_OK;
 }
@@ -96,8 +96,7 @@ furrow_status fw_text_counter_merge(fw_text_counter *counter, const fw_text_coun
 
 /* ---- Sorting -------------------------------------------------------------------------------------------- */
 
-/* A text and what it is compared by: its count, then eight of its bytes after the other, so that texts are seldom
- * looked at. */
+/* A text and its sort key: its count, then eight of its bytes at a time, so that the text itself is rarely read. */
 typedef struct sort_entry {
   uint64_t key;
   const fw_counted_text *text;
@@ -108,7 +107,7 @@ static int compare_keys(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Eight bytes from `at` on, the first one the highest; behind the end there are zeros. */
+/* Returns eight bytes from `at` on, the first one highest; zeros follow the end of the text. */
 static uint64_t bytes_from(const fw_counted_text *text, size_t at) {
   unsigned char bytes[8] = {0};
   if (at >= text->length) return 0;
@@ -116,8 +115,8 @@ static uint64_t bytes_from(const fw_counted_text *text, size_t at) {
   return __builtin_bswap64(fw_get_le64(bytes));
 }
 
-/* Sorts texts that have the same count, and the same bytes before `at`. Two that are equal up to zeros behind their
- * ends are in the order of their lengths. */
+/* Sorts texts that have the same count and the same bytes before `at`. Two texts that differ only in trailing zeros
+ * are in the order of their lengths. */
 static void sort_from(sort_entry *entries, size_t n, size_t at) {
   enum { AHEAD = 16 };
   bool more = false;

@@ -1,4 +1,4 @@
-/* rows/schema/column_names.c: what the name of a column says about it; which of two classes is the positive one. */
+/* rows/schema/column_names.c: what the name of a column says about it, and which of two classes is the positive one. */
 #include "rows/schema/column_names.h"
 
 #include <ctype.h>
@@ -6,12 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_TEXT = 48 }; /* longer names say nothing */
+enum { NAME_TEXT = 48 }; /* longer names are ignored */
 
-/* Lists, the strongest name first, each ended by NULL. */
+/* Lists of names, the strongest first, each terminated by NULL. */
 static const char *const label_names[] = {"label",  "target",  "y",        "class",    "click",     "clicked",
                                           "rating", "outcome", "response", "survived", "converted", NULL};
-/* Results of an event; then those that may be counts or features beside another label. None is above the others. */
+/* Results of an event; then names that may be counts or features if there is another label. All have the same
+ * priority. */
 static const char *const result_names[] = {"liked",       "isliked",     "bought",  "isbought",
                                            "purchased",   "ispurchased", "isclick", "isclicked",
                                            "isconverted", "conversion",  NULL};
@@ -21,13 +22,13 @@ static const char *const weight_names[] = {"sampleweight", "instanceweight", "ro
 static const char *const group_names[] = {"qid",       "query",    "queryid", "session",
                                           "sessionid", "searchid", "groupid", NULL};
 static const char *const row_names[] = {"index", "row", "rownumber", "rowid", "unnamed0", "0", NULL};
-/* With or without "id" behind them. */
+/* With or without "id" after them. */
 static const char *const user_names[] = {"user",    "uid",     "customer", "visitor", "member",   "username",
                                          "buyer",   "shopper", "reader",   "viewer",  "listener", "client",
                                          "account", "person",  "reviewer", NULL};
 static const char *const item_names[] = {"item", "iid",   "movie", "product", "sku",  "article", "book",
                                          "song", "track", "video", "isbn",    "asin", "anime",   NULL};
-/* Only with "id". */
+/* Only with "id" after them. */
 static const char *const item_ids[] = {"ad",         "news",     "document", "doc",      "listing", "hotel",
                                        "restaurant", "business", "recipe",   "game",     "app",     "offer",
                                        "post",       "photo",    "image",    "show",     "artist",  "course",
@@ -37,7 +38,7 @@ static const char *const time_names[] = {"timestamp", "time",           "ts",   
                                          "unixtime",  "epoch",          NULL};
 static const char *const time_endings[] = {"timestamp", "datetime", "time", "date", NULL};
 
-/* Lower case letters and digits of a name; false: too long. */
+/* Extracts the letters, in lower case, and digits of a name; returns false if it is too long. */
 static bool plain_name(const char *name, char plain[NAME_TEXT]) {
   size_t n = 0;
   for (; *name; name++) {
@@ -54,7 +55,7 @@ static bool ends_with(const char *name, const char *ending) {
   return n > m && strcmp(name + n - m, ending) == 0;
 }
 
-static size_t rank_in(const char *const *list, const char *name) {
+static size_t priority_in(const char *const *list, const char *name) {
   for (size_t i = 0; list[i]; i++)
     if (strcmp(list[i], name) == 0) return i;
   return SIZE_MAX;
@@ -62,22 +63,22 @@ static size_t rank_in(const char *const *list, const char *name) {
 
 static bool is_in(const char *const *list, const char *name) {
   char plain[NAME_TEXT];
-  return plain_name(name, plain) && rank_in(list, plain) != SIZE_MAX;
+  return plain_name(name, plain) && priority_in(list, plain) != SIZE_MAX;
 }
 
-size_t fw_label_name_rank(const char *name) {
+size_t fw_label_name_priority(const char *name) {
   for (size_t i = 0; label_names[i]; i++)
     if (strcasecmp(label_names[i], name) == 0) return i;
   return SIZE_MAX;
 }
 
-size_t fw_likely_label_name_rank(const char *name) {
+size_t fw_likely_label_name_priority(const char *name) {
   return is_in(result_names, name) || is_in(likely_names, name) ? 1 : SIZE_MAX;
 }
 
 bool fw_is_outcome_name(const char *name) {
   if (is_in(result_names, name)) return true;
-  return fw_label_name_rank(name) != SIZE_MAX && strcasecmp(name, "y") != 0 && strcasecmp(name, "class") != 0;
+  return fw_label_name_priority(name) != SIZE_MAX && strcasecmp(name, "y") != 0 && strcasecmp(name, "class") != 0;
 }
 
 bool fw_is_weight_name(const char *name) {
@@ -99,34 +100,34 @@ bool fw_is_id_name(const char *name) {
   return name[n - 2] == 'I' && !isupper((unsigned char)name[n - 3]); /* movieId, movieID; not PAID */
 }
 
-/* Of a name with "id" behind it or, if the list has such names, without; ids rank by their names. */
-static size_t rank_of_thing(const char *plain, const char *const *names, const char *const *ids) {
+/* The priority of a name that ends in "id" or, if the list has such names, does not; ids are ordered by their names. */
+static size_t priority_of_thing(const char *plain, const char *const *names, const char *const *ids) {
   char bare[NAME_TEXT];
   strcpy(bare, plain);
   const bool id = ends_with(plain, "id");
-  size_t rank = rank_in(names, plain);
-  if (rank != SIZE_MAX || !id) return rank;
+  size_t priority = priority_in(names, plain);
+  if (priority != SIZE_MAX || !id) return priority;
   bare[strlen(bare) - 2] = 0;
-  rank = rank_in(names, bare);
-  if (rank != SIZE_MAX || !ids) return rank;
-  rank = rank_in(ids, bare);
-  return rank == SIZE_MAX ? SIZE_MAX : rank + 100;
+  priority = priority_in(names, bare);
+  if (priority != SIZE_MAX || !ids) return priority;
+  priority = priority_in(ids, bare);
+  return priority == SIZE_MAX ? SIZE_MAX : priority + 100;
 }
 
-static size_t rank_of_time(const char *plain, const char *name) {
-  const size_t rank = rank_in(time_names, plain), n = strlen(name);
-  if (rank != SIZE_MAX) return rank;
+static size_t priority_of_time(const char *plain, const char *name) {
+  const size_t priority = priority_in(time_names, plain), n = strlen(name);
+  if (priority != SIZE_MAX) return priority;
   for (size_t i = 0; time_endings[i]; i++)
     if (ends_with(plain, time_endings[i])) return 100 + i;
   return n > 3 && strcasecmp(name + n - 3, "_at") == 0 ? 200 : SIZE_MAX;
 }
 
-size_t fw_role_name_rank(fw_role role, const char *name) {
+size_t fw_role_name_priority(fw_role role, const char *name) {
   char plain[NAME_TEXT];
   if (!plain_name(name, plain)) return SIZE_MAX;
-  if (role == FW_ROLE_USER) return rank_of_thing(plain, user_names, NULL);
-  if (role == FW_ROLE_ITEM) return rank_of_thing(plain, item_names, item_ids);
-  return role == FW_ROLE_TIME ? rank_of_time(plain, name) : SIZE_MAX;
+  if (role == FW_ROLE_USER) return priority_of_thing(plain, user_names, NULL);
+  if (role == FW_ROLE_ITEM) return priority_of_thing(plain, item_names, item_ids);
+  return role == FW_ROLE_TIME ? priority_of_time(plain, name) : SIZE_MAX;
 }
 
 /* ---- Names of classes ------------------------------------------------------------------------------------ */
@@ -177,7 +178,7 @@ static bool is_pair(class_name negative, class_name positive) {
   return false;
 }
 
-/* What an event is counted for, beside whatever else. */
+/* A purchase is the positive class, whatever the other class is. */
 static bool is_purchase(class_name name) {
   static const char *const words[] = {"buy", "bought", "purchase", "purchased"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -185,7 +186,7 @@ static bool is_purchase(class_name name) {
   return false;
 }
 
-/* As "dislike", "not_clicked" and "no purchase" negate what is behind. */
+/* Whether `name` negates `what`, as "dislike", "not_clicked" and "no purchase" do. */
 static bool negates(class_name name, class_name what) {
   static const char *const beginnings[] = {"no", "not", "non", "un", "dis"};
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {

@@ -1,4 +1,4 @@
-/* rows/schema/column_sketch.c: what the cells of a column are like. */
+/* rows/schema/column_sketch.c: statistics of the cells of a column. */
 #include "rows/schema/column_sketch.h"
 
 #include <math.h>
@@ -18,8 +18,8 @@ enum { REGISTERS = 1 << FW_SKETCH_BITS };
 void fw_distinct_add(fw_distinct *distinct, uint64_t hash) {
   const size_t i = hash >> (64 - FW_SKETCH_BITS);
   const uint64_t rest = hash << FW_SKETCH_BITS | (uint64_t)1 << (FW_SKETCH_BITS - 1); /* ends the run of zeros */
-  const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
-  if (rank > distinct->registers[i]) distinct->registers[i] = rank;
+  const uint8_t run_length = (uint8_t)(__builtin_clzll(rest) + 1);
+  if (run_length > distinct->registers[i]) distinct->registers[i] = run_length;
 }
 
 static void merge_distinct(fw_distinct *into, const fw_distinct *from) {
@@ -27,9 +27,9 @@ static void merge_distinct(fw_distinct *into, const fw_distinct *from) {
     if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
 }
 
-/* The estimator of Ertl (New cardinality estimation algorithms for HyperLogLog sketches, 2017), which needs no tables
- * against the bias of the first one in the middle of its range: sigma is for registers that are empty, tau for those
- * that are full. */
+/* The estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which needs no
+ * tables to correct the bias of the original one in the middle of its range: sigma handles empty registers, tau full
+ * ones. */
 static double sigma(double x) {
   double y = 1, z = x, before;
   if (x == 1) return INFINITY;
@@ -66,7 +66,7 @@ double fw_distinct_count(const fw_distinct *distinct) {
 
 /* ---- Values while they are few ---- */
 
-enum { VALUE_TEXT = 200 }; /* bytes of a value that is counted */
+enum { VALUE_TEXT = 200 }; /* most bytes of a value that is counted */
 
 static void drop_values(fw_value_set *set) {
   fw_free(set->slots);
@@ -74,7 +74,7 @@ static void drop_values(fw_value_set *set) {
   *set = (fw_value_set){.most = set->most, .many = true};
 }
 
-/* The slot of the value, or the free one where it belongs. */
+/* Returns the slot of the value, or the free slot where it belongs. */
 static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *slots, size_t capacity, uint64_t hash,
                                    const char *text, size_t length) {
   size_t i = hash & (capacity - 1);
@@ -133,7 +133,7 @@ static furrow_status merge_values(fw_value_set *into, const fw_value_set *from, 
   return FURROW_OK;
 }
 
-/* ---- Examples: the least hashes, so that they do not depend on the order ---- */
+/* ---- Examples: the values with the least hashes, so that they do not depend on the order ---- */
 
 static bool offer_example(fw_example *examples, size_t count, uint64_t hash, const char *text, size_t length) {
   size_t i = count;
@@ -150,7 +150,7 @@ static bool offer_example(fw_example *examples, size_t count, uint64_t hash, con
 
 static void merge_examples(fw_example *into, const fw_example *from, size_t count) {
   for (size_t i = 0; i < count && from[i].hash != UINT64_MAX; i++) {
-    /* its text may be cut; no more of it is kept */
+    /* its text may be truncated; no more of it was kept */
     const uint32_t length = from[i].length;
     if (!offer_example(into, count, from[i].hash, from[i].text,
                        length < FW_SKETCH_EXAMPLE_TEXT ? length : FW_SKETCH_EXAMPLE_TEXT))
@@ -260,7 +260,7 @@ static void add_time(fw_column_sketch *s, fw_time_unit unit, double seconds) {
   s->weekdays |= 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY);
 }
 
-/* From 1973 to 2096 the units do not overlap. */
+/* From 1973 to 2096 the ranges of the units do not overlap. */
 static void add_epoch(fw_column_sketch *s, double value) {
   for (fw_time_unit unit = FW_UNIT_SECONDS; unit < FW_UNIT_TEXT; unit++) {
     const double seconds = value / fw_time_unit_scale(unit);
@@ -272,7 +272,7 @@ static void add_epoch(fw_column_sketch *s, double value) {
 
 /* ---- Cells ---- */
 
-/* What encoders take for a missing number or time. */
+/* Whether encoders treat the text as a missing number or time. */
 static bool is_absent(const char *text, const char *end) {
   const fw_cell words = {.begin = text, .end = end};
   double value = 0;
@@ -392,39 +392,39 @@ uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {
 
 /* ---- Sketches of the parts of several ranks -------------------------------------------------------------- */
 
-/* A sketch is sent as it lies in memory, then what its pointers point to, in the order of its fields. The receiver sets
- * the pointers to where that lies in what came, and merges. */
+/* A sketch is sent as its bytes in memory, followed by the arrays that its pointers point to, in the order of its
+ * fields. The receiver sets the pointers to the received arrays, and merges. */
 
 /* Parts begin at multiples of 8. */
-static void put(fw_buffer *out, const void *bytes, size_t size) {
+static void put_padded(fw_buffer *out, const void *bytes, size_t size) {
   static const char zeros[8] = {0};
   fw_buffer_append(out, bytes, size);
   fw_buffer_append(out, zeros, (8 - size % 8) % 8);
 }
 
 static void write_sketch(const fw_column_sketch *s, fw_buffer *out) {
-  put(out, s, sizeof *s);
-  if (s->magnitudes) put(out, s->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
-  if (s->values.slots) put(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
-  if (s->values.texts.bytes) put(out, s->values.texts.bytes, s->values.texts.size);
+  put_padded(out, s, sizeof *s);
+  if (s->magnitudes) put_padded(out, s->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) put_padded(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) put_padded(out, s->values.texts.bytes, s->values.texts.size);
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
-    if (s->elements[i].distinct) put(out, s->elements[i].distinct, sizeof *s->elements[i].distinct);
+    if (s->elements[i].distinct) put_padded(out, s->elements[i].distinct, sizeof *s->elements[i].distinct);
 }
 
-static void *take(char **at, size_t size) {
+static void *take_padded(char **at, size_t size) {
   void *here = *at;
   *at += (size + 7) / 8 * 8;
   return here;
 }
 
-/* The sketch that begins at *at, which moves behind it; it borrows what came. */
+/* Reads the sketch that begins at *at and moves *at past it; the sketch borrows the received bytes. */
 static void read_sketch(fw_column_sketch *s, char **at) {
-  memcpy(s, take(at, sizeof *s), sizeof *s);
-  if (s->magnitudes) s->magnitudes = take(at, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
-  if (s->values.slots) s->values.slots = take(at, s->values.capacity * sizeof *s->values.slots);
-  if (s->values.texts.bytes) s->values.texts.bytes = take(at, s->values.texts.size);
+  memcpy(s, take_padded(at, sizeof *s), sizeof *s);
+  if (s->magnitudes) s->magnitudes = take_padded(at, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) s->values.slots = take_padded(at, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) s->values.texts.bytes = take_padded(at, s->values.texts.size);
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
-    if (s->elements[i].distinct) s->elements[i].distinct = take(at, sizeof *s->elements[i].distinct);
+    if (s->elements[i].distinct) s->elements[i].distinct = take_padded(at, sizeof *s->elements[i].distinct);
 }
 
 furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm, furrow_error *err) {

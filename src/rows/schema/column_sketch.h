@@ -1,5 +1,5 @@
-/* rows/schema/column_sketch.h: what the cells of a column are like, in bounded memory. Sketches of pieces of the data
- * merge into that of the whole, the same for any cut and order. */
+/* rows/schema/column_sketch.h: statistics of the cells of a column, in bounded memory. The sketches of pieces of the
+ * data merge into the sketch of the whole; the result does not depend on how the data was split, nor on the order. */
 #ifndef FW_ROWS_SCHEMA_COLUMN_SKETCH_H
 #define FW_ROWS_SCHEMA_COLUMN_SKETCH_H
 
@@ -16,30 +16,31 @@
 
 #define FW_SKETCH_BITS 12
 typedef struct fw_distinct {
-  uint8_t registers[1 << FW_SKETCH_BITS]; /* the most leading zeros, plus 1, of hashes that fall there */
+  uint8_t registers[1 << FW_SKETCH_BITS]; /* for each register the most leading zeros of its hashes, plus 1 */
 } fw_distinct;
 
 void fw_distinct_add(fw_distinct *distinct, uint64_t hash);
-/* About as many; the standard error is 1.6 %. */
+/* An estimate; the standard error is 1.6 %. */
 double fw_distinct_count(const fw_distinct *distinct);
 
 /* ---- Values while they are few ---- */
 
 typedef struct fw_counted_value {
   uint64_t hash, count;
-  uint32_t at, length; /* its text in `texts` */
+  uint32_t at, length; /* position of its text in `texts` */
 } fw_counted_value;
 
 typedef struct fw_value_set {
   fw_counted_value *slots; /* open addressing; count 0: free */
   size_t capacity, count, most;
   fw_buffer texts;
-  bool many; /* more than `most`, or too long a text: the set has been dropped */
+  bool many; /* more than `most` values, or a text that is too long: the set has been dropped */
 } fw_value_set;
 
 /* ---- A column ---- */
 
-/* X(name, character): what may stand between the elements of a set. LIST: the reader of tables knows that it is one. */
+/* X(name, character): separators between the elements of a set. LIST: the table reader knows that the cell is a
+ * list. */
 #define FW_SEPARATORS(X) \
   X(BAR, '|')            \
   X(SEMICOLON, ';')      \
@@ -55,10 +56,10 @@ typedef enum fw_separator {
 } fw_separator;
 
 typedef struct fw_element_sketch {
-  uint64_t cells;              /* that have the separator */
-  uint64_t elements;           /* of these cells */
-  uint64_t separators, blanks; /* separators, and those with a blank behind them */
-  uint64_t valued;             /* elements name:number */
+  uint64_t cells;              /* cells that have the separator */
+  uint64_t elements;           /* elements of these cells */
+  uint64_t separators, blanks; /* separators, and how many of them a blank follows */
+  uint64_t valued;             /* elements of the form name:number */
   uint64_t integers;           /* elements that are integers */
   fw_distinct *distinct;
 } fw_element_sketch;
@@ -66,21 +67,21 @@ typedef struct fw_element_sketch {
 enum { FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
 
 typedef struct fw_example {
-  uint64_t hash; /* those with the least hashes are kept: UINT64_MAX: none */
+  uint64_t hash; /* examples with the least hashes are kept; UINT64_MAX: none */
   char text[FW_SKETCH_EXAMPLE_TEXT];
-  uint32_t length; /* of the value, which may be cut in `text` */
+  uint32_t length; /* length of the value, which may be truncated in `text` */
 } fw_example;
 
-/* All zeros and fw_column_sketch_init. */
+/* Start with all zeros and fw_column_sketch_init. */
 typedef struct fw_column_sketch {
   uint64_t cells, missing, lists;     /* cells: that are not missing */
-  uint64_t numbers, integers, padded; /* padded: integers with zeros before them, as 007 */
-  uint64_t absent;    /* cells with a word for nothing, as NA: a category like any, but neither numbers nor times */
-  double least, most; /* number */
+  uint64_t numbers, integers, padded; /* padded: integers with leading zeros, such as 007 */
+  uint64_t absent; /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
+  double least, most;               /* the range of the numbers */
   uint64_t times[FW_UNIT_TEXT + 1]; /* cells that are near to today in that unit */
-  uint32_t hours, weekdays;         /* of these times: bits that occur */
+  uint32_t hours, weekdays;         /* bit sets of the hours and weekdays of these times */
   uint64_t words, bytes;            /* of cells that are not numbers */
-  uint64_t *magnitudes;             /* positive numbers by size, 4 steps an octave from 2^-32 */
+  uint64_t *magnitudes;             /* histogram of positive numbers by size, 4 steps per octave from 2^-32 */
   fw_distinct distinct;
   fw_value_set values;
   fw_element_sketch elements[FW_SEPARATOR_COUNT];
@@ -88,27 +89,27 @@ typedef struct fw_column_sketch {
   fw_example odd; /* a cell that is not a number */
 } fw_column_sketch;
 
-/* At most `values` different ones are counted one by one. */
+/* At most `values` different values are counted one by one. */
 void fw_column_sketch_init(fw_column_sketch *sketch, size_t values);
 void fw_column_sketch_clear(fw_column_sketch *sketch);
 furrow_status fw_column_sketch_add(fw_column_sketch *sketch, const char *text, size_t length, bool list,
                                    furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_sketch *from,
                                      furrow_error *err) FURROW_MUST_USE;
-/* Makes the sketch of this rank's cells that of the cells of all ranks; all of them call it. */
+/* Combines the sketches of all ranks, on all ranks; all of them call it. */
 furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm,
                                     furrow_error *err) FURROW_MUST_USE;
-/* Cells that would have to be numbers or times in a column of these. */
+/* The number of cells that must be numbers or times if the column is one of these. */
 static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
   return sketch->cells - sketch->absent;
 }
-/* Whether nearly all of these (95 %) are numbers. */
+/* Whether nearly all of these cells (95 %) are numbers. */
 bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
-/* The unit in which nearly all of these are times; false: there is none. */
+/* The unit in which nearly all of these cells are times; returns false if there is none. */
 bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
-/* Distinct values; *exact unless it is an estimate. */
+/* The number of distinct values; *exact: it is not an estimate. */
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *sketch, bool *exact);
-/* The mean of the positive numbers, to about a tenth; the others count as 0. */
+/* The mean of the positive numbers, accurate to about a tenth; other numbers count as 0. */
 double fw_column_sketch_mean(const fw_column_sketch *sketch);
 
 char fw_separator_char(fw_separator separator);

@@ -1,5 +1,6 @@
-/* rows/schema/propose.c: a schema proposed from a log: the log is read once, and so is each table that is joined. Where
- * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass begins anew with them. */
+/* rows/schema/propose.c: proposes a schema for a log. The log is read once, and so is each table that is joined. If
+ * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass is repeated with these
+ * columns. */
 #include "rows/schema/propose.h"
 
 #include <stdio.h>
@@ -14,10 +15,10 @@
 
 enum {
   MOST_COLUMNS = 10000,
-  VALUES_EACH = 1000,  /* that are counted one by one */
-  VALUES_OF_MANY = 64, /* where there are more than MANY_COLUMNS columns */
+  VALUES_EACH = 1000,  /* values that are counted one by one */
+  VALUES_OF_MANY = 64, /* the same if there are more than MANY_COLUMNS columns */
   MANY_COLUMNS = 1000,
-  MOST_SKETCHES = 20000 /* of all threads, if it is more than one */
+  MOST_SKETCHES = 20000 /* over all threads, if there is more than one */
 };
 
 typedef struct name_list {
@@ -25,16 +26,16 @@ typedef struct name_list {
   size_t count;
 } name_list;
 
-/* What one thread sees. */
+/* What one thread observes. */
 typedef struct observer {
   fw_column_sketch *sketches;
   size_t count;
-  name_list others; /* columns that are not known, in order */
+  name_list others; /* columns that are not known yet, sorted */
 } observer;
 
 typedef struct observation {
   const furrow_schema_propose_params *params;
-  const furrow_comm *comm; /* whose ranks look at parts */
+  const furrow_comm *comm; /* the ranks that read the parts */
   fw_table_source *source;
   fw_evidence *columns;
   size_t count, capacity;
@@ -57,9 +58,9 @@ static void clear_observation(observation *o) {
   *o = (observation){0};
 }
 
-/* ---- Columns that turn up ---- */
+/* ---- New columns ---- */
 
-/* Where the name is in the list, or belongs. */
+/* Returns the position of the name in the list, or where it belongs. */
 static size_t find_name(const name_list *list, const char *name, size_t length, bool *found) {
   size_t low = 0, high = list->count;
   *found = false;
@@ -106,7 +107,7 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   for (size_t c = 0; c < o->count; c++) {
     const fw_table_cell *cells = &batch->cells[c * FW_TABLE_RECORDS];
     for (size_t r = 0; r < batch->records; r++) {
-      const bool list = cells[r].kind == FW_TABLE_LIST; /* which has an element */
+      const bool list = cells[r].kind == FW_TABLE_LIST; /* a list that has an element */
       FW_TRY(fw_column_sketch_add(&o->sketches[c], cells[r].text, cells[r].length, list, err));
     }
   }
@@ -146,7 +147,7 @@ static furrow_status scan_table(observation *o, const fw_table *table, observer 
   return status;
 }
 
-/* Merges what the threads saw; `others` gets the columns that are new. */
+/* Merges the observations of the threads; `others` gets the new columns. */
 static furrow_status join_observers(observation *o, observer *observers, uint32_t threads, name_list *others,
                                     furrow_error *err) {
   for (uint32_t t = 0; t < threads; t++)
@@ -163,7 +164,7 @@ static furrow_status join_observers(observation *o, observer *observers, uint32_
   return FURROW_OK;
 }
 
-/* Adds the columns that are new to other ranks. */
+/* Adds the new columns of other ranks. */
 static furrow_status join_names(const furrow_comm *comm, name_list *others, furrow_error *err) {
   fw_buffer mine = {0};
   void *all = NULL;
@@ -179,7 +180,7 @@ static furrow_status join_names(const furrow_comm *comm, name_list *others, furr
   return fw_comm_all_ok(comm, status, err);
 }
 
-/* Makes what this rank saw what all ranks saw. */
+/* Combines the observations of all ranks. */
 static furrow_status join_ranks(observation *o, name_list *others, furrow_error *err) {
   if (o->comm->ranks == 1) return FURROW_OK;
   FW_TRY(join_names(o->comm, others, err));
@@ -326,7 +327,7 @@ static furrow_status give_meanings(observation *o, furrow_error *err) {
   return give_meaning(o, "time", p->time, FW_MEANS_TIME, err);
 }
 
-/* Columns that Vowpal Wabbit's text always has. */
+/* Sets the meanings of columns that Vowpal Wabbit's text always has. */
 static void set_vw_meanings(observation *o) {
   fw_evidence *weight = find_column(o, "weight"), *tag = find_column(o, "tag");
   if (fw_table_source_layout(o->source)->kind != FW_TABLE_VW) return;
@@ -335,8 +336,8 @@ static void set_vw_meanings(observation *o) {
   if (tag && tag->meaning == FW_MEANS_NOTHING) tag->meaning = FW_MEANS_TAG;
 }
 
-/* The hour of a click says when people click. The hour of a rating says who is awake: it fits the users of the training
- * data and misleads about later events (docs/formats/schema.md has the figures). */
+/* The hour of a click says when people click. The hour of a rating says who is awake: it fits the users of the
+ * training data but misleads about later events (docs/formats/schema.md has the figures). */
 static furrow_status settle_time_parts(const observation *o, furrow_schema *schema, furrow_error *err) {
   fw_column *time = fw_schema_of_role(schema, FW_ROLE_TIME);
   const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
@@ -365,7 +366,7 @@ static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_er
 
 /* ---- Tables that are joined ---- */
 
-/* Columns that the log has, too, are the log's. */
+/* Columns that the log has as well are taken from the log. */
 static furrow_status decide_table(const observation *o, const char *key, furrow_schema *schema, furrow_error *err) {
   for (size_t i = 0; i < o->count; i++) {
     const fw_evidence *e = &o->columns[i];
@@ -394,7 +395,7 @@ static furrow_status add_table(const observation *log, const char *uri, const ch
   return status;
 }
 
-/* FILE=KEY or FILE=KEY:COLUMN, whose file may have = in its name, and whose key a colon. */
+/* Splits FILE=KEY or FILE=KEY:COLUMN. The name of the file may contain =, and the key a colon. */
 static furrow_status split_table(const observation *log, char *text, char **key, char **name, furrow_error *err) {
   char *equals = strrchr(text, '=');
   if (!equals || equals == text || !equals[1])
@@ -420,7 +421,7 @@ static furrow_status add_tables(const observation *log, furrow_schema *schema, f
   return FURROW_OK;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole proposal ---- */
 
 static furrow_status set_history(const observation *log, furrow_schema *schema, furrow_error *err) {
   const uint32_t history = log->params->history;

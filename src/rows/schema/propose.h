@@ -1,11 +1,11 @@
-/* rows/schema/propose.h: from what the cells of columns are like to a schema. */
+/* rows/schema/propose.h: from the statistics of columns to a schema. */
 #ifndef FW_ROWS_SCHEMA_PROPOSE_H
 #define FW_ROWS_SCHEMA_PROPOSE_H
 
 #include "rows/schema/column_sketch.h"
 #include "rows/schema/schema.h"
 
-/* What a column is meant to be, by its name or by the caller. */
+/* The meaning of a column, by its name or as given by the caller. */
 typedef enum fw_meaning {
   FW_MEANS_NOTHING,
   FW_MEANS_LABEL,
@@ -14,7 +14,7 @@ typedef enum fw_meaning {
   FW_MEANS_USER,
   FW_MEANS_ITEM,
   FW_MEANS_TIME,
-  FW_MEANS_TAG, /* of Vowpal Wabbit's text */
+  FW_MEANS_TAG, /* a tag of Vowpal Wabbit's text */
   FW_MEANS_COUNT
 } fw_meaning;
 
@@ -22,23 +22,23 @@ typedef struct fw_evidence {
   char *name;
   fw_column_sketch sketch;
   uint64_t distinct; /* set by fw_evidence_close */
-  bool exact;        /* distinct is not an estimate */
+  bool exact;        /* distinct is exact, not an estimate */
   fw_meaning meaning;
-  bool given;        /* by the caller */
-  const char *other; /* its name says label, but this is the label; "": but there is none; NULL: neither */
+  bool given;        /* given by the caller */
+  const char *other; /* its name says label, but this column is the label; "": but there is no label; NULL: neither */
 } fw_evidence;
 
-/* After the last cell. */
+/* Call it after the last cell. */
 void fw_evidence_close(fw_evidence *evidence);
-/* Finds the meanings that nobody gave, of columns that none was given for; a label only if one is wanted. E_ARGUMENT:
- * several columns may be the label. */
+/* Finds the meanings that the caller did not give, among the columns without a given meaning; a label only if one is
+ * wanted. E_ARGUMENT: several columns may be the label. */
 furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label,
                                         furrow_error *err) FURROW_MUST_USE;
-/* Adds the column to the schema. `table`: it is one of a table that is joined. E_ARGUMENT: it cannot be what the caller
- * said. */
+/* Adds the column to the schema. `table`: it belongs to a table that is joined. E_ARGUMENT: it cannot be what the
+ * caller said. */
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema,
                                  furrow_error *err) FURROW_MUST_USE;
-/* Of a log with a user and an item. E_ARGUMENT: the names of two classes do not say which is the positive one; or a
+/* For a log with a user and an item. E_ARGUMENT: the names of two classes do not say which is the positive one; or a
  * label is wanted, none was found, and a column looks like one. */
 furrow_status fw_evidence_check_doubts(const fw_evidence *columns, size_t count, bool label,
                                        const furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;

@@ -1,4 +1,4 @@
-/* rows/schema/propose_decide.c: what a column is, by what its cells are like, and the sentence that says why. */
+/* rows/schema/propose_decide.c: decides what a column is from its statistics, and writes the sentence that says why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +12,20 @@
 
 /* Limits that the sentences mention. */
 enum {
-  FEW_INTEGERS = 32,   /* integers with so many values are categories, if each has 10 rows */
-  MANY_VALUES = 10000, /* of categories with more values, those that occur once are left out */
-  LEAST_ROWS = 20,     /* fewer do not tell that all values are different */
-  TEXT_WORDS = 8,      /* words of a cell on average that make it a text */
-  MOST_CLASSES = 1000, /* of a label */
-  FEW_CELLS = 100,     /* of which a bar says more than their figures */
-  SET_ELEMENTS = 10000 /* different elements that a set may have, at most */
+  FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are 10 rows per value */
+  MANY_VALUES = 10000, /* of categories with more values, the values that occur once are left out */
+  LEAST_ROWS = 20,     /* with fewer rows, it does not mean much that all values are different */
+  TEXT_WORDS = 8,      /* average number of words of a cell that make it a text */
+  MOST_CLASSES = 1000, /* most classes of a label */
+  FEW_CELLS = 100,     /* with fewer cells, a | counts as a separator more readily */
+  SET_ELEMENTS = 10000 /* most different elements of a set */
 };
-static const double most_of = 0.95; /* share that counts as nearly all */
-static const double skewed = 20;    /* largest number over mean */
+static const double most_of = 0.95; /* the share that counts as nearly all */
+static const double skewed = 20;    /* largest number divided by the mean */
 
 /* ---- Sentences ---- */
 
-/* Whether an example can stand in a line of text. */
+/* Whether an example can be shown in a line of text. */
 static bool is_printable(const char *text, size_t length) {
   if (fw_utf8_check(text, text + length)) return false;
   for (size_t i = 0; i < length; i++)
@@ -38,7 +38,7 @@ static void say_example(fw_buffer *why, const fw_example *example) {
   size_t n = example->length < FW_SKETCH_EXAMPLE_TEXT ? example->length : FW_SKETCH_EXAMPLE_TEXT;
   const bool cut = example->length > n;
   for (size_t i = 0; i < n; i++) list[i] = example->text[i] == '\x1f' ? ' ' : example->text[i];
-  while (cut && n > 0 && ((unsigned char)list[n - 1] & 0xC0) == 0x80) n--; /* a character may be cut, too */
+  while (cut && n > 0 && ((unsigned char)list[n - 1] & 0xC0) == 0x80) n--; /* removes a truncated character, too */
   if (cut && n > 0) n--;
   if (!is_printable(list, n)) {
     fw_buffer_format(why, "%u bytes", example->length);
@@ -72,7 +72,7 @@ static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *
   say_number(why, s->most);
 }
 
-/* Whether all cells are numbers, or nearly all; words for nothing do not count. */
+/* Whether all cells are numbers; words for missing values do not count. */
 static bool are_numbers(const fw_column_sketch *s) {
   return s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
 }
@@ -97,7 +97,7 @@ static void say_cells(fw_buffer *why, const fw_evidence *e) {
   }
 }
 
-/* What the cells are: all sentences begin so. */
+/* Describes the cells: all sentences begin with this. */
 static void say_facts(fw_buffer *why, const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   const unsigned long long rows = s->cells + s->missing, distinct = e->distinct, missing = s->missing;
@@ -111,7 +111,7 @@ static void say_facts(fw_buffer *why, const fw_evidence *e) {
   if (missing > 0) fw_buffer_format(why, ", %llu of them empty", missing);
 }
 
-/* What a decision makes of a column: the reason goes behind the facts. */
+/* A decision about a column; the reason follows the facts. */
 typedef struct decision {
   const fw_evidence *evidence;
   fw_column *column;
@@ -135,7 +135,7 @@ static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
   return order != 0 ? order : (n > m) - (n < m);
 }
 
-/* The values of a set, by text. */
+/* Returns the values of a set, sorted by text. */
 static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
   size_t n = 0;
   fw_counted_value *list;
@@ -165,7 +165,7 @@ static furrow_status add_classes(decision *d, const fw_counted_value *values, si
   return FURROW_OK;
 }
 
-/* The positive one of two goes last. */
+/* Puts the positive one of two classes last. */
 static void order_classes(decision *d, fw_counted_value values[2]) {
   const char *texts = d->evidence->sketch.values.texts.bytes;
   const int order = fw_class_order(texts + values[0].at, values[0].length, texts + values[1].at, values[1].length);
@@ -193,19 +193,19 @@ static furrow_status set_classes(decision *d) {
   return status;
 }
 
-static furrow_status refuse(decision *d, const char *what, const char *why) {
+static furrow_status refuse_meaning(decision *d, const char *what, const char *why) {
   return fw_fail(d->err, FURROW_E_ARGUMENT, "column %s cannot be the %s: %s", d->evidence->name, what, why);
 }
 
 static furrow_status decide_label(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
-  if (s->cells == 0) return refuse(d, "label", "it is empty");
-  if (s->lists > 0) return refuse(d, "label", "it has lists");
-  if (fw_column_sketch_mostly_numbers(s)) return FURROW_OK; /* reading the log refuses the other cells */
-  if (d->evidence->distinct < 2) return refuse(d, "label", "all of its cells have the same text");
+  if (s->cells == 0) return refuse_meaning(d, "label", "it is empty");
+  if (s->lists > 0) return refuse_meaning(d, "label", "it has lists");
+  if (fw_column_sketch_mostly_numbers(s)) return FURROW_OK; /* reading the log rejects the other cells */
+  if (d->evidence->distinct < 2) return refuse_meaning(d, "label", "all of its cells have the same text");
   if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
-    return refuse(d, "label", "it has more than 1000 different texts");
+    return refuse_meaning(d, "label", "it has more than 1000 different texts");
   return set_classes(d);
 }
 
@@ -213,8 +213,8 @@ static furrow_status decide_label(decision *d) {
 
 static furrow_status decide_weight(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
-  if (!are_numbers(s)) return refuse(d, "weight", "not all of its cells are numbers");
-  if (s->least < 0) return refuse(d, "weight", "it has negative numbers");
+  if (!are_numbers(s)) return refuse_meaning(d, "weight", "not all of its cells are numbers");
+  if (s->least < 0) return refuse_meaning(d, "weight", "it has negative numbers");
   return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
 }
 
@@ -226,7 +226,7 @@ static furrow_status decide_time(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   fw_time_unit unit = FW_UNIT_SECONDS;
   const bool found = fw_column_sketch_unit(s, &unit);
-  if (!found && !are_numbers(s)) return refuse(d, "time", "its cells are neither numbers nor ISO 8601");
+  if (!found && !are_numbers(s)) return refuse_meaning(d, "time", "its cells are neither numbers nor ISO 8601");
   if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
   if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
   const bool role = d->evidence->meaning == FW_MEANS_TIME;
@@ -263,7 +263,7 @@ static furrow_status decide_category(decision *d, const char *reason) {
 }
 
 static furrow_status decide_role(decision *d, fw_role role, const char *by_name, const char *given) {
-  if (d->evidence->sketch.cells == 0) return refuse(d, fw_role_name(role), "it is empty");
+  if (d->evidence->sketch.cells == 0) return refuse_meaning(d, fw_role_name(role), "it is empty");
   FW_TRY(decide(d, FW_AS_CATEGORY, said(d, by_name, given)));
   d->column->role = role;
   return FURROW_OK;
@@ -284,7 +284,7 @@ static furrow_status decide_set(decision *d, fw_separator separator) {
   FW_TRY(decide(d, FW_AS_SET, ""));
   if (separator != FW_SEPARATOR_LIST) FW_TRY(set_separator(d, separator));
   d->column->values = e->elements > 0 && e->valued == e->elements;
-  if (d->column->values) fw_buffer_text(&d->why, "; each has a value behind a colon");
+  if (d->column->values) fw_buffer_text(&d->why, "; each has a value after a colon");
   if (fw_distinct_count(e->distinct) <= MANY_VALUES) return FURROW_OK;
   d->column->min_count = 2;
   fw_buffer_text(&d->why, "; elements that occur once are left out");
@@ -341,7 +341,7 @@ static furrow_status decide_list(decision *d) {
   return decide_set(d, FW_SEPARATOR_LIST);
 }
 
-/* Integers that are names rather than amounts. */
+/* Whether integers are names rather than amounts. */
 static bool are_codes(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->padded > 0) return true;
@@ -370,7 +370,7 @@ static furrow_status decide_content(decision *d, bool table) {
   if (s->cells == 0) return decide(d, FW_AS_IGNORE, "");
   if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
   if (s->lists > 0) return decide_list(d);
-  const bool named = fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
+  const bool named = fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
   if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
   return fw_column_sketch_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
 }
@@ -389,8 +389,8 @@ static furrow_status decide_column(decision *d, bool table) {
   case FW_MEANS_USER: return decide_role(d, FW_ROLE_USER, "the name says user", "named as the user");
   case FW_MEANS_ITEM:
     return decide_role(d, FW_ROLE_ITEM,
-                       fw_role_name_rank(FW_ROLE_ITEM, e->name) != SIZE_MAX ? "the name says item"
-                                                                            : "the only id beside the user",
+                       fw_role_name_priority(FW_ROLE_ITEM, e->name) != SIZE_MAX ? "the name says item"
+                                                                                : "the only id besides the user",
                        "named as the item");
   case FW_MEANS_TIME: return decide_time(d);
   case FW_MEANS_TAG: return decide(d, FW_AS_IGNORE, "the tags of rows");

@@ -1,5 +1,5 @@
-/* rows/schema/propose_meaning.c: which columns are label, weight, group, user, item and time, by name and content; what
- * of that is doubtful. */
+/* rows/schema/propose_meaning.c: finds label, weight, group, user, item and time by name and content, and reports
+ * doubts. */
 #include <stdint.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_free(const fw_evidence *e) {
   return e->meaning == FW_MEANS_NOTHING && e->sketch.cells > 0;
 }
 
-/* Whether its values can be identifiers: integers or texts, not fractions or lists of several. */
+/* Whether its values can be identifiers: integers or texts, but not fractions or lists of several elements. */
 static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
@@ -29,60 +29,60 @@ static bool can_be_id(const fw_evidence *e) {
   return s->integers == s->numbers && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
 }
 
-/* Whether nearly all of its cells can be times; numbers only if their name says so. */
+/* Whether nearly all of its cells can be times; numbers only if the name says so. */
 static bool can_be_time(const fw_evidence *e) {
   fw_time_unit unit;
   if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
-  return unit == FW_UNIT_TEXT || fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
+  return unit == FW_UNIT_TEXT || fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
 }
 
-/* ---- Ranks: the least counts, SIZE_MAX does not ---- */
+/* ---- Priorities: the least one wins, SIZE_MAX does not qualify ---- */
 
-/* Numbers, or names of classes. */
+/* Whether it has numbers, or names of classes. */
 static bool can_be_label(const fw_evidence *e) {
   if (e->sketch.lists > 0) return false;
   return fw_column_sketch_mostly_numbers(&e->sketch) || (e->exact && e->distinct >= 2);
 }
 
-static size_t rank_label(const fw_evidence *e) {
-  return can_be_label(e) ? fw_label_name_rank(e->name) : SIZE_MAX;
+static size_t priority_of_label(const fw_evidence *e) {
+  return can_be_label(e) ? fw_label_name_priority(e->name) : SIZE_MAX;
 }
 
-static size_t rank_likely_label(const fw_evidence *e) {
-  return can_be_label(e) ? fw_likely_label_name_rank(e->name) : SIZE_MAX;
+static size_t priority_of_likely_label(const fw_evidence *e) {
+  return can_be_label(e) ? fw_likely_label_name_priority(e->name) : SIZE_MAX;
 }
 
-static size_t rank_weight(const fw_evidence *e) {
+static size_t priority_of_weight(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   return fw_is_weight_name(e->name) && s->numbers > 0 && s->numbers == fw_column_sketch_present(s) && s->least >= 0
              ? 0
              : SIZE_MAX;
 }
 
-static size_t rank_group(const fw_evidence *e) {
+static size_t priority_of_group(const fw_evidence *e) {
   return fw_is_group_name(e->name) && can_be_id(e) ? 0 : SIZE_MAX;
 }
 
-static size_t rank_user(const fw_evidence *e) {
-  return can_be_id(e) ? fw_role_name_rank(FW_ROLE_USER, e->name) : SIZE_MAX;
+static size_t priority_of_user(const fw_evidence *e) {
+  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_USER, e->name) : SIZE_MAX;
 }
 
-static size_t rank_item(const fw_evidence *e) {
-  return can_be_id(e) ? fw_role_name_rank(FW_ROLE_ITEM, e->name) : SIZE_MAX;
+static size_t priority_of_item(const fw_evidence *e) {
+  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
 }
 
 /* A column of times whose name does not say so comes last. */
-static size_t rank_time(const fw_evidence *e) {
+static size_t priority_of_time(const fw_evidence *e) {
   if (!can_be_time(e)) return SIZE_MAX;
-  const size_t rank = fw_role_name_rank(FW_ROLE_TIME, e->name);
-  return rank == SIZE_MAX ? SIZE_MAX - 1 : rank;
+  const size_t priority = fw_role_name_priority(FW_ROLE_TIME, e->name);
+  return priority == SIZE_MAX ? SIZE_MAX - 1 : priority;
 }
 
-static fw_evidence *find_best(fw_evidence *columns, size_t count, size_t (*rank)(const fw_evidence *)) {
+static fw_evidence *find_best(fw_evidence *columns, size_t count, size_t (*priority)(const fw_evidence *)) {
   fw_evidence *best = NULL;
   size_t least = SIZE_MAX;
   for (size_t i = 0; i < count; i++) {
-    const size_t r = is_free(&columns[i]) ? rank(&columns[i]) : SIZE_MAX;
+    const size_t r = is_free(&columns[i]) ? priority(&columns[i]) : SIZE_MAX;
     if (r >= least) continue;
     least = r;
     best = &columns[i];
@@ -90,13 +90,14 @@ static fw_evidence *find_best(fw_evidence *columns, size_t count, size_t (*rank)
   return best;
 }
 
-static void find_meaning(fw_evidence *columns, size_t count, fw_meaning meaning, size_t (*rank)(const fw_evidence *)) {
+static void find_meaning(fw_evidence *columns, size_t count, fw_meaning meaning,
+                         size_t (*priority)(const fw_evidence *)) {
   if (is_given(columns, count, meaning)) return;
-  fw_evidence *best = find_best(columns, count, rank);
+  fw_evidence *best = find_best(columns, count, priority);
   if (best) best->meaning = meaning;
 }
 
-/* Labels by another name: what the model is to predict must not be a feature. */
+/* Marks labels by another name: the value that the model predicts must not be a feature. */
 static void mark_other_labels(fw_evidence *columns, size_t count) {
   const fw_evidence *label = NULL;
   for (size_t i = 0; i < count; i++)
@@ -105,7 +106,7 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
     if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
-/* Where a user is known and no name says item: the only identifier that repeats. */
+/* If a user is known and no name says item, the only identifier that repeats is the item. */
 static void find_only_id(fw_evidence *columns, size_t count) {
   enum { LEAST = 10 };
   fw_evidence *only = NULL;
@@ -120,17 +121,17 @@ static void find_only_id(fw_evidence *columns, size_t count) {
   if (only) only->meaning = FW_MEANS_ITEM;
 }
 
-/* A label that is not the one that was meant would be found out late. */
-static furrow_status check_labels(const fw_evidence *columns, size_t count, size_t (*rank_of)(const fw_evidence *),
+/* Fails if several columns may be the label: a wrong guess would be noticed late. */
+static furrow_status check_labels(const fw_evidence *columns, size_t count, size_t (*priority_of)(const fw_evidence *),
                                   furrow_error *err) {
   fw_buffer names = {0};
   size_t several = 0, best = SIZE_MAX;
   for (size_t i = 0; i < count; i++) {
-    const size_t rank = is_free(&columns[i]) ? rank_of(&columns[i]) : SIZE_MAX;
-    if (rank == SIZE_MAX) continue;
+    const size_t priority = is_free(&columns[i]) ? priority_of(&columns[i]) : SIZE_MAX;
+    if (priority == SIZE_MAX) continue;
     fw_buffer_format(&names, "%s%s", several > 0 ? ", " : "", columns[i].name);
     several++;
-    if (rank < best) best = rank;
+    if (priority < best) best = priority;
   }
   fw_buffer_byte(&names, 0);
   furrow_status status = fw_buffer_status(&names, err);
@@ -141,30 +142,30 @@ static furrow_status check_labels(const fw_evidence *columns, size_t count, size
   return status;
 }
 
-static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*rank)(const fw_evidence *),
+static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*priority)(const fw_evidence *),
                                 furrow_error *err) {
   if (is_given(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
-  FW_TRY(check_labels(columns, count, rank, err));
-  find_meaning(columns, count, FW_MEANS_LABEL, rank);
+  FW_TRY(check_labels(columns, count, priority, err));
+  find_meaning(columns, count, FW_MEANS_LABEL, priority);
   return FURROW_OK;
 }
 
 furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label, furrow_error *err) {
-  if (label) FW_TRY(find_label(columns, count, rank_label, err));
-  if (label) FW_TRY(find_label(columns, count, rank_likely_label, err));
+  if (label) FW_TRY(find_label(columns, count, priority_of_label, err));
+  if (label) FW_TRY(find_label(columns, count, priority_of_likely_label, err));
   mark_other_labels(columns, count);
-  find_meaning(columns, count, FW_MEANS_WEIGHT, rank_weight);
-  find_meaning(columns, count, FW_MEANS_USER, rank_user);
-  find_meaning(columns, count, FW_MEANS_ITEM, rank_item);
-  find_meaning(columns, count, FW_MEANS_GROUP, rank_group);
-  find_meaning(columns, count, FW_MEANS_TIME, rank_time);
+  find_meaning(columns, count, FW_MEANS_WEIGHT, priority_of_weight);
+  find_meaning(columns, count, FW_MEANS_USER, priority_of_user);
+  find_meaning(columns, count, FW_MEANS_ITEM, priority_of_item);
+  find_meaning(columns, count, FW_MEANS_GROUP, priority_of_group);
+  find_meaning(columns, count, FW_MEANS_TIME, priority_of_time);
   find_only_id(columns, count);
   return FURROW_OK;
 }
 
-/* ---- Doubts: what a proposal can only guess, and what training must not rest on ---- */
+/* ---- Doubts: guesses that training must not rely on ---- */
 
-/* A number with more values is rather an amount than a grade. */
+/* A number with more values is an amount rather than a grade. */
 enum { MOST_GRADES = 11, LARGEST_GRADE = 100 };
 
 static bool are_grades(const fw_evidence *e) {
@@ -173,7 +174,7 @@ static bool are_grades(const fw_evidence *e) {
          s->cells >= 2 * e->distinct && s->least >= -LARGEST_GRADE && s->most <= LARGEST_GRADE;
 }
 
-/* As no and yes. */
+/* Whether the classes are answers such as no and yes. */
 static bool are_answers(const fw_evidence *e) {
   const fw_value_set *set = &e->sketch.values;
   const fw_counted_value *found[2];

@@ -1,4 +1,4 @@
-/* rows/schema/schema.c: columns of a schema: their kinds, their defaults, what must hold between them. */
+/* rows/schema/schema.c: columns of a schema: their kinds, their defaults, and the rules that they must satisfy. */
 #include "rows/schema/schema.h"
 
 #include <assert.h>
@@ -71,7 +71,7 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
   return FURROW_OK;
 }
 
-/* Appends an element of zeros to an array whose capacity is the next power of two. */
+/* Appends a zeroed element to an array whose capacity is the next power of two. */
 static furrow_status append_zero(void **array, size_t count, size_t size, furrow_error *err) {
   if ((count & (count - 1)) == 0) FW_TRY(fw_realloc(array, count ? 2 * count : 1, size, err));
   memset((char *)*array + count * size, 0, size);
@@ -96,7 +96,7 @@ furrow_status fw_schema_add(furrow_schema *schema, const char *name, size_t leng
   FW_TRY(append_column(schema, err));
   fw_column *added = &schema->columns[schema->count];
   FW_TRY(fw_strndup(&added->name, name, length, err));
-  schema->count++; /* so that it is freed with the schema */
+  schema->count++; /* counted now, so that it is freed with the schema */
   FW_TRY(fw_column_set_kind(added, kind, err));
   if (column) *column = added;
   return FURROW_OK;
@@ -170,7 +170,7 @@ const char *furrow_schema_class_name(const furrow_schema *schema, size_t i) {
 
 /* ---- Names in crosses ---- */
 
-/* The time column that has a part of that name: *several, if not only one does. */
+/* Finds the time column that has a part of that name; *several if more than one has it. */
 static const fw_column *time_with_part(const furrow_schema *schema, const char *part, bool *several) {
   const fw_column *found = NULL;
   for (size_t i = 0; i < schema->count; i++) {
@@ -223,7 +223,7 @@ furrow_status fw_schema_resolve(const furrow_schema *schema, char **name, furrow
     const fw_column *column = fw_schema_of_role(schema, role);
     if (column && strcmp(fw_role_name(role), *name) == 0) return fw_column_set_text(name, column->name, err);
   }
-  return FURROW_OK; /* fw_schema_check says what it is not */
+  return FURROW_OK; /* fw_schema_check reports the error */
 }
 
 /* ---- Checks ---- */
@@ -300,7 +300,7 @@ static furrow_status check_tables(const furrow_schema *schema, furrow_error *err
   return FURROW_OK;
 }
 
-/* What has single values that can be combined: not a number as it is, nor text. */
+/* Whether the field has single values that can be combined: not an unbinned number, nor text. */
 static furrow_status check_cross_name(const furrow_schema *schema, const char *name, furrow_error *err) {
   fw_time_part part;
   const fw_column *c = fw_schema_find(schema, name);

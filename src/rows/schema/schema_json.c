@@ -1,4 +1,4 @@
-/* rows/schema/schema_json.c: schema.json read and written (docs/formats/schema.md). */
+/* rows/schema/schema_json.c: reads and writes schema.json (docs/formats/schema.md). */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,26 +91,26 @@ typedef struct schema_reader {
   furrow_json json;
   furrow_schema *schema;
   furrow_error *err;
-  uint64_t at[MEMBER_COUNT]; /* where the members of the column begin; 0: it does not have that one */
+  uint64_t at[MEMBER_COUNT]; /* offsets of the members of the column; 0: absent */
 } schema_reader;
 
 /* ---- Values ---- */
 
-static furrow_status refuse(schema_reader *r, const char *message) {
+static furrow_status refuse_member(schema_reader *r, const char *message) {
   return furrow_json_fail(&r->json, furrow_json_offset(&r->json), NULL, r->err, "%s", message);
 }
 
 static void list_words(const char *const *words, size_t count, char *list, size_t size) {
   size_t n = 0;
   for (size_t i = 0; i < count; i++) {
-    if (!words[i][0]) continue; /* no role */
+    if (!words[i][0]) continue; /* the empty name means no role */
     const int added = snprintf(list + n, size - n, "%s%s", n > 0 ? ", " : "", words[i]);
     if (added < 0 || (size_t)added >= size - n) return;
     n += (size_t)added;
   }
 }
 
-/* The word is none of these. */
+/* Fails because the word is not one of the allowed words. */
 static furrow_status refuse_word(schema_reader *r, uint64_t offset, furrow_json_text word, const char *what,
                                  const char *const *words, size_t count) {
   char written[FW_SUGGESTION_LENGTH + 1], list[160] = "";
@@ -131,7 +131,7 @@ static size_t find_word(furrow_json_text word, const char *const *words, size_t 
   return i;
 }
 
-/* A string that is one of the words. */
+/* Reads a string that must be one of the words. */
 static furrow_status read_word(schema_reader *r, const char *what, const char *const *words, size_t count,
                                unsigned *which) {
   furrow_json_text word;
@@ -149,11 +149,11 @@ static furrow_status read_integer(schema_reader *r, int64_t least, int64_t most,
                           (long long)least, (long long)most);
 }
 
-/* A string without a 0 in it. */
+/* Reads a string without a 0 in it. */
 static furrow_status read_string(schema_reader *r, bool may_be_empty, furrow_json_text *text) {
   FW_TRY(furrow_json_string(&r->json, text, r->err));
-  if (memchr(text->bytes, 0, text->size)) return refuse(r, "has a character 0");
-  return text->size > 0 || may_be_empty ? FURROW_OK : refuse(r, "is empty");
+  if (memchr(text->bytes, 0, text->size)) return refuse_member(r, "has a character 0");
+  return text->size > 0 || may_be_empty ? FURROW_OK : refuse_member(r, "is empty");
 }
 
 static furrow_status read_text(schema_reader *r, bool may_be_empty, char **member) {
@@ -166,7 +166,7 @@ static furrow_status read_text(schema_reader *r, bool may_be_empty, char **membe
   return FURROW_OK;
 }
 
-/* An array of different strings. */
+/* Reads an array of different strings. */
 static furrow_status read_texts(schema_reader *r, char ***texts, size_t *count) {
   furrow_json_text text;
   furrow_status status;
@@ -174,7 +174,7 @@ static furrow_status read_texts(schema_reader *r, char ***texts, size_t *count) 
   while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_string(r, false, &text));
     for (size_t i = 0; i < *count; i++)
-      if (furrow_json_is(text, (*texts)[i])) return refuse(r, "is there twice");
+      if (furrow_json_is(text, (*texts)[i])) return refuse_member(r, "is there twice");
     FW_TRY(fw_text_list_add(texts, count, text.bytes, text.size, r->err));
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -189,7 +189,7 @@ static furrow_status read_parts(schema_reader *r, unsigned *parts) {
   FW_TRY(furrow_json_array(&r->json, r->err));
   while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_word(r, "a part of a time", part_names, COUNT(part_names), &part));
-    if (*parts >> part & 1) return refuse(r, "is there twice");
+    if (*parts >> part & 1) return refuse_member(r, "is there twice");
     *parts |= 1u << part;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -213,7 +213,7 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
   unsigned word = 0;
   int64_t number = 0;
   switch (member) {
-  case MEMBER_AS: /* the defaults of the kind are set after the object has been read: */
+  case MEMBER_AS: /* the defaults of the kind are set after the whole object has been read: */
     FW_TRY(read_word(r, "what a column can be", kind_names, COUNT(kind_names), &word));
     c->kind = word;
     return FURROW_OK;
@@ -245,7 +245,7 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
   return FURROW_OK;
 }
 
-/* Members that are not for this kind of column, or not beside each other. */
+/* Rejects members that do not apply to this kind of column, or that exclude each other. */
 static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_t start) {
   if (!r->at[MEMBER_AS]) return furrow_json_fail(&r->json, start, "as", r->err, "is missing");
   for (unsigned m = 0; m < MEMBER_COUNT; m++)
@@ -260,7 +260,7 @@ static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_
   return FURROW_OK;
 }
 
-/* Sets what the members did not. */
+/* Sets the defaults of absent members. */
 static furrow_status set_defaults(schema_reader *r, fw_column *c) {
   if (c->kind == FW_AS_SET && !c->separator) FW_TRY(fw_column_set_text(&c->separator, "|", r->err));
   if (c->kind == FW_AS_TIME && !r->at[MEMBER_PARTS]) c->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
@@ -369,7 +369,7 @@ static furrow_status read_cross(schema_reader *r) {
   return read_texts(r, &cross->names, &cross->count);
 }
 
-/* One name after the other, of one cross whose array has been entered. */
+/* Reads the names of one cross whose array has been entered. */
 static furrow_status read_single_cross(schema_reader *r) {
   fw_cross *cross = NULL;
   furrow_status status;
@@ -382,7 +382,7 @@ static furrow_status read_single_cross(schema_reader *r) {
   return status;
 }
 
-/* An array of names is one cross; otherwise each element is. */
+/* An array of names is one cross; otherwise each element is a cross. */
 static furrow_status read_crosses(schema_reader *r) {
   FW_TRY(furrow_json_array(&r->json, r->err));
   furrow_status status = furrow_json_element(&r->json, r->err);
@@ -404,7 +404,7 @@ static furrow_status resolve_crosses(furrow_schema *schema, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole file ---- */
 
 static furrow_status read_history(schema_reader *r) {
   int64_t history = 0;
@@ -432,7 +432,7 @@ static furrow_status read_schema(schema_reader *r) {
   return seen[0] ? FURROW_OK : furrow_json_fail(&r->json, 0, "columns", r->err, "is missing");
 }
 
-/* What does not hold together in a file is E_FORMAT of the file. */
+/* An inconsistent file is reported as E_FORMAT of the file. */
 static furrow_status check_read(furrow_schema *schema, const char *file, furrow_error *err) {
   furrow_status status = resolve_crosses(schema, err);
   if (status == FURROW_OK) status = fw_schema_check(schema, err);
@@ -470,7 +470,7 @@ furrow_status furrow_schema_load(furrow_schema **schema, const char *path, furro
   return status;
 }
 
-/* ---- Out: a column a line, so that a person can edit it ---- */
+/* ---- Writing: one column per line, so that a person can edit the file ---- */
 
 static void put_string(fw_buffer *out, const char *text) {
   fw_buffer_json_string(out, text, strlen(text), false);

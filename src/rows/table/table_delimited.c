@@ -7,16 +7,17 @@
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
 
-#define WINDOW ((size_t)32 << 10)      /* text whose marks are found at a time: it and its lists stay in the cache */
-#define MOST_WINDOW ((size_t)16 << 20) /* a record that is longer is read the careful way */
+#define WINDOW ((size_t)32 << 10)      /* text whose marks are found at a time; it and its lists stay in the cache */
+#define MOST_WINDOW ((size_t)16 << 20) /* a longer record is read on the slow path */
 
 static const char newlines_hint[] =
     "if cells hold line ends: FILE?newlines=yes (FILE?…&newlines=yes) reads them; if quotes have no meaning: quotes=no";
 
-/* ---- The careful way: one record ------------------------------------------------------------------------ */
+/* ---- The slow path: one record -------------------------------------------------------------------------- */
 
-/* Takes the record apart: up to `columns` cells to scratch->cells, *count of them in all; a delimiter at the end has an
- * empty cell behind it. False: a quote is not closed or text follows it, at last->begin. The line is not empty. */
+/* Splits the record into cells: up to `columns` cells go to scratch->cells, *count is the total. A delimiter at the
+ * end is followed by an empty cell. Returns false if a quote is not closed or text follows it, at last->begin. The
+ * line is not empty. */
 static bool split_record(const fw_table *table, struct fw_table_scratch *scratch, const char *line, const char *end,
                          size_t *count, fw_cell *last) {
   const size_t columns = table->layout.columns;
@@ -66,7 +67,7 @@ static furrow_status store_cell(fw_table_cell *out, struct fw_table_scratch *scr
   return FURROW_OK;
 }
 
-/* Adds the record [line, end) to the batch, if it is one. */
+/* Adds the record [line, end) to the batch, unless it is blank or bad. */
 static furrow_status take_record(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
                                  const char *line, const char *end, furrow_error *err) {
   struct fw_table_scratch *scratch = batch->scratch;
@@ -89,20 +90,20 @@ static furrow_status take_record(const fw_table *table, const fw_table_cursor *c
   return FURROW_OK;
 }
 
-/* The record at the cursor, whatever it looks like. */
+/* Reads the record at the cursor, whatever it looks like. */
 static furrow_status next_careful(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                   furrow_error *err) {
   const char *line = cursor->text + cursor->at;
   const char *end = cursor->text + cursor->length;
   const char *stop = fw_cell_record_end(&table->rules, !table->layout.multiline, line, end);
-  /* a quote is not closed: what follows the first line of the record may be read all the same */
+  /* a quote is not closed: the text after the first line of the record may still be readable */
   if (!stop) stop = fw_cell_record_end(&table->rules, true, line, end);
   FW_TRY(take_record(table, cursor, batch, line, stop, err));
   cursor->at = (size_t)(fw_cell_line_begin(stop, end) - cursor->text);
   return FURROW_OK;
 }
 
-/* ---- The fast way: windows of marks --------------------------------------------------------------------- */
+/* ---- The fast path: windows of marks -------------------------------------------------------------------- */
 
 /* Finds the marks of `size` bytes. */
 static furrow_status mark_cells(const fw_table *table, struct fw_table_scratch *scratch, size_t size,
@@ -115,8 +116,8 @@ static furrow_status mark_cells(const fw_table *table, struct fw_table_scratch *
   return FURROW_OK;
 }
 
-/* Begins a window at the cursor: whole records and their marks, or text for the careful way: quotes where none belong,
- * CR as line ends, a record that is far too long or has no line end. */
+/* Begins a window at the cursor: whole records and their marks, or text for the slow path: misplaced quotes, CR as
+ * line ends, a record that is far too long or has no line end. */
 static furrow_status open_window(const fw_table *table, fw_table_cursor *cursor, struct fw_table_scratch *scratch,
                                  furrow_error *err) {
   const size_t left = cursor->length - cursor->at;
@@ -137,7 +138,7 @@ static furrow_status open_window(const fw_table *table, fw_table_cursor *cursor,
   return FURROW_OK;
 }
 
-/* Blanks around a cell do not belong to it. */
+/* Strips the blanks around a cell, which do not belong to it. */
 static fw_table_cell trim_cell(const fw_table *table, const char *begin, const char *end) {
   const char delimiter = table->rules.delimiter;
   while (begin < end && fw_is_blank(*begin) && *begin != delimiter) begin++;
@@ -145,7 +146,7 @@ static fw_table_cell trim_cell(const fw_table *table, const char *begin, const c
   return (fw_table_cell){begin, (uint32_t)(end - begin), begin < end ? FW_TABLE_TEXT : FW_TABLE_MISSING};
 }
 
-/* Cells of one column, of records without quotes and CRs. */
+/* Fills the cells of one column for records without quotes and CRs. */
 static void fill_plain(const fw_table *table, const struct fw_table_scratch *scratch, size_t column, size_t begin,
                        size_t end, fw_table_cell *out) {
   const char *window = scratch->window;
@@ -195,7 +196,7 @@ static furrow_status fill_cells(const fw_table *table, fw_table_batch *batch, si
   return FURROW_OK;
 }
 
-/* Whether the record whose cells end at marks first … last has the shape that all should have. A delimiter at the end
+/* Whether the record whose cells end at marks first … last has the expected number of cells. A delimiter at the end
  * of the record may end the last cell. */
 static inline bool is_regular(const fw_table *table, const struct fw_table_scratch *scratch, uint32_t first,
                               uint32_t last) {
@@ -207,7 +208,7 @@ static inline bool is_regular(const fw_table *table, const struct fw_table_scrat
   return length == 0 || (length == 1 && scratch->window[offsets[last] - 1] == '\r');
 }
 
-/* Takes records of the window until it or the batch is at its end. */
+/* Takes records of the window until the window ends or the batch is full. */
 static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                  furrow_error *err) {
   struct fw_table_scratch *scratch = batch->scratch;
@@ -258,14 +259,14 @@ furrow_status fw_table_next_delimited(const fw_table *table, fw_table_cursor *cu
 
 #define CUT_WINDOW ((size_t)4 << 10)
 
-/* Behind the whole records among the first bytes of the text; `begin`: there is none, or *careful: they are for the
- * careful way. */
+/* Returns the end of the whole records among the first bytes of the text; `begin` if there is none, or if they need
+ * the slow path (*careful). */
 static const char *cut_window(const fw_cell_rules *rules, const char *begin, size_t size, bool *careful) {
   uint32_t offsets[CUT_WINDOW + 2 * FW_KERN_PAD], lines[CUT_WINDOW + FW_KERN_PAD];
   char copy[CUT_WINDOW + FW_KERN_PAD];
   fw_cell_marks marks = {.offsets = offsets + FW_KERN_PAD, .lines = lines};
   const char *text = begin;
-  if (size < CUT_WINDOW + FW_KERN_PAD) { /* there may be nothing readable behind it */
+  if (size < CUT_WINDOW + FW_KERN_PAD) { /* the bytes after it may not be readable */
     memcpy(copy, begin, size < CUT_WINDOW ? size : CUT_WINDOW);
     text = copy;
   }
@@ -275,14 +276,14 @@ static const char *cut_window(const fw_cell_rules *rules, const char *begin, siz
   return marks.odd || marks.nlines == 0 ? begin : begin + marks.offsets[marks.lines[marks.nlines - 1]] + 1;
 }
 
-/* Behind the record at p, the careful way; NULL: it may go on. */
+/* Returns the end of the record at p, on the slow path; NULL if it may continue. */
 static const char *cut_record(const fw_cell_rules *rules, const char *p, const char *end) {
   const char *stop = fw_cell_record_end(rules, false, p, end);
   if (!stop || stop == end || (*stop == '\r' && stop + 1 == end)) return NULL;
   return fw_cell_line_begin(stop, end);
 }
 
-/* The same for all records that begin before `until`; *whole is behind the last that does not go on. */
+/* The same for all records that begin before `until`; *whole is the end of the last complete record. */
 static const char *cut_carefully(const fw_cell_rules *rules, const char *p, const char *until, const char *end,
                                  const char **whole) {
   while (p && p < until) {

@@ -1,8 +1,8 @@
 /* rows/table/table_json.c: records of JSON lines.
  *
- * An object a line: scalars are cells, members of objects within it are columns "outer.inner", arrays of scalars are
- * lists; what is nested deeper is a cell with its text as it stands. The keys of a record are mostly those of the
- * record before it, in the same order, so that each is compared with the one expected before it is looked up. */
+ * Each line is an object: scalars are cells, members of nested objects are columns "outer.inner", arrays of scalars
+ * are lists; anything nested deeper is a cell with its JSON text. The keys of a record are mostly the keys of the
+ * previous record, in the same order, so each key is compared with the expected one before it is looked up. */
 #include <string.h>
 
 #include "base/endian.h"
@@ -11,17 +11,17 @@
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
 
-#define DEEPEST 64 /* arrays and objects within each other */
+#define DEEPEST 64 /* nesting of arrays and objects */
 
-/* A record that is being read. A function that finds it malformed sets `wrong` and returns false; `status` is an error
- * of another kind. */
+/* A record that is being read. A function that finds it malformed sets `wrong` and returns false; `status` is set
+ * for any other error. */
 typedef struct json_record {
   const fw_table *table;
   const fw_table_cursor *cursor;
   fw_table_batch *batch;
   struct fw_table_scratch *scratch;
   const char *line, *end, *at;
-  uint32_t before; /* 1 + the number of the name before, 0 at the start */
+  uint32_t before; /* 1 + the number of the previous name, 0 at the start */
   const char *wrong;
   furrow_status status;
   furrow_error *err;
@@ -43,7 +43,8 @@ static inline void skip_blanks(json_record *r) {
 
 /* ---- Scalars -------------------------------------------------------------------------------------------- */
 
-/* The first byte at or behind p that is a quote, a backslash or a control character; may lie behind `end`. */
+/* Returns the first byte from p on that is a quote, a backslash or a control character; may return a position past
+ * `end`. */
 static inline const char *special_byte(const char *p, const char *end) {
   const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
   for (; p < end; p += 8) {
@@ -61,14 +62,14 @@ static bool is_hex(const char *p) {
   return true;
 }
 
-/* Behind the escape at p, a backslash; NULL: it is none. */
+/* Returns the end of the escape at p, a backslash; NULL if it is not an escape. */
 static const char *skip_escape(const char *p, const char *end) {
   if (end - p < 2 || !strchr("\"\\/bfnrtu", p[1]) || !p[1]) return NULL;
   if (p[1] != 'u') return p + 2;
   return end - p >= 6 && is_hex(p + 2) ? p + 6 : NULL;
 }
 
-/* The string whose opening quote is at r->at. */
+/* Reads the string whose opening quote is at r->at. */
 static bool read_string(json_record *r, json_text *text) {
   const char *p = r->at + 1;
   *text = (json_text){.begin = p};
@@ -97,7 +98,7 @@ static uint32_t hex_value(const char *p) {
   return value;
 }
 
-/* The character of \uXXXX at *p, or of two that are a pair; SIZE_MAX: half a pair. Moves behind it. */
+/* Reads the character of \uXXXX at *p, or of a surrogate pair, and moves *p past it. Returns false for half a pair. */
 static bool read_code(const char **p, const char *end, uint32_t *code) {
   *code = hex_value(*p + 2);
   *p += 6;
@@ -110,7 +111,7 @@ static bool read_code(const char **p, const char *end, uint32_t *code) {
   return true;
 }
 
-/* Appends the string to the scratch text, where there is room for it. */
+/* Appends the string to the scratch text, which has enough space. */
 static bool unescape(json_record *r, const json_text *text) {
   static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   char *out = r->scratch->text;
@@ -134,16 +135,16 @@ static bool unescape(json_record *r, const json_text *text) {
   return true;
 }
 
-/* Room for text of at most `size` bytes. */
-static bool reserve(json_record *r, size_t size) {
+/* Reserves scratch space for a text of at most `size` bytes. */
+static bool reserve_text(json_record *r, size_t size) {
   r->status = fw_table_reserve(r->scratch, size, r->err);
   return r->status == FURROW_OK;
 }
 
-/* Makes text without escapes of it. */
-static bool resolve(json_record *r, json_text *text) {
+/* Replaces the text by a copy without escapes. */
+static bool resolve_escapes(json_record *r, json_text *text) {
   if (!text->escapes) return true;
-  if (!reserve(r, (size_t)(text->end - text->begin))) return false;
+  if (!reserve_text(r, (size_t)(text->end - text->begin))) return false;
   const char *begin = r->scratch->text;
   if (!unescape(r, text)) return false;
   *text = (json_text){.begin = begin, .end = r->scratch->text};
@@ -190,7 +191,7 @@ static bool read_word(json_record *r, const char *word, json_text *text) {
 
 typedef enum scalar_kind { SCALAR_TEXT, SCALAR_NULL, SCALAR_NONE } scalar_kind;
 
-/* The scalar at r->at; SCALAR_NONE: an array or object begins there. */
+/* Reads the scalar at r->at; SCALAR_NONE: an array or object begins there. */
 static bool read_scalar(json_record *r, json_text *text, scalar_kind *kind) {
   const char c = r->at < r->end ? *r->at : 0;
   *kind = SCALAR_TEXT;
@@ -206,7 +207,7 @@ static bool read_scalar(json_record *r, json_text *text, scalar_kind *kind) {
   return c ? read_word(r, "null", text) : malformed(r, "a value is missing");
 }
 
-/* ---- What is nested deeper ------------------------------------------------------------------------------ */
+/* ---- Deeper nesting ------------------------------------------------------------------------------------- */
 
 static bool expect(json_record *r, char c, const char *message) {
   skip_blanks(r);
@@ -217,7 +218,7 @@ static bool expect(json_record *r, char c, const char *message) {
 
 static bool skip_value(json_record *r, unsigned depth);
 
-/* The rest of an array or object, whose first byte has been read. */
+/* Skips the rest of an array or object whose first byte has been read. */
 static bool skip_members(json_record *r, char close, unsigned depth) {
   if (depth == DEEPEST) return malformed(r, "more than 64 arrays or objects within each other");
   skip_blanks(r);
@@ -230,7 +231,7 @@ static bool skip_members(json_record *r, char close, unsigned depth) {
     skip_blanks(r);
     if (close == '}') {
       if (r->at == r->end || *r->at != '"') return malformed(r, "a key in quotes is missing");
-      if (!read_string(r, &key) || !expect(r, ':', "a colon is missing behind the key")) return false;
+      if (!read_string(r, &key) || !expect(r, ':', "a colon is missing after the key")) return false;
     }
     if (!skip_value(r, depth + 1)) return false;
     skip_blanks(r);
@@ -253,25 +254,25 @@ static bool skip_value(json_record *r, unsigned depth) {
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
 
-/* Tells the caller of a column that no slot has. */
-static bool tell_other(json_record *r, const json_text *outer, const json_text *key) {
+/* Reports a column that no slot has to the caller. */
+static bool report_column(json_record *r, const json_text *outer, const json_text *key) {
   if (!r->cursor->other_column) return true;
   json_text name = *key;
   if (outer) {
-    const size_t before = (size_t)(outer->end - outer->begin), behind = (size_t)(key->end - key->begin);
-    if (!reserve(r, before + 1 + behind)) return false;
+    const size_t outer_length = (size_t)(outer->end - outer->begin), key_length = (size_t)(key->end - key->begin);
+    if (!reserve_text(r, outer_length + 1 + key_length)) return false;
     char *text = r->scratch->text;
-    memcpy(text, outer->begin, before);
-    text[before] = '.';
-    memcpy(text + before + 1, key->begin, behind);
-    name = (json_text){.begin = text, .end = text + before + 1 + behind};
+    memcpy(text, outer->begin, outer_length);
+    text[outer_length] = '.';
+    memcpy(text + outer_length + 1, key->begin, key_length);
+    name = (json_text){.begin = text, .end = text + outer_length + 1 + key_length};
   }
   const uint64_t offset = r->cursor->offset + (uint64_t)(r->line - r->cursor->text);
   r->status = r->cursor->other_column(r->cursor->user, name.begin, (size_t)(name.end - name.begin), offset, r->err);
   return r->status == FURROW_OK;
 }
 
-/* The cell of a key; *cell is NULL where no slot wants it. */
+/* Finds the cell of a key; *cell is NULL if no slot wants it. */
 static bool find_cell(json_record *r, const json_text *outer, const json_text *key, fw_table_cell **cell) {
   const fw_table *t = r->table;
   const char *prefix = outer ? outer->begin : NULL;
@@ -281,7 +282,7 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   *cell = NULL;
   if (number >= t->nnames || !fw_table_name_is(&t->names[number], prefix, prefix_length, key->begin, length)) {
     number = fw_table_find_name(t, prefix, prefix_length, key->begin, length);
-    if (number == FW_TABLE_NO_NAME) return tell_other(r, outer, key);
+    if (number == FW_TABLE_NO_NAME) return report_column(r, outer, key);
     r->scratch->next[r->before] = number;
   }
   r->before = number + 1;
@@ -290,13 +291,13 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
     return malformed(r, "a key is there twice");
   }
   r->scratch->seen[number] = r->scratch->record;
-  if (t->names[number].slot == SIZE_MAX) return tell_other(r, outer, key);
+  if (t->names[number].slot == SIZE_MAX) return report_column(r, outer, key);
   *cell = fw_table_cell_at(r->batch, t->names[number].slot);
   return true;
 }
 
 static void set_cell(fw_table_cell *cell, const json_text *text, fw_table_cell_kind kind) {
-  if (!cell || text->begin == text->end) return; /* it is missing already */
+  if (!cell || text->begin == text->end) return; /* the cell is marked as missing already */
   *cell = (fw_table_cell){text->begin, (uint32_t)(text->end - text->begin), (uint32_t)kind};
 }
 
@@ -318,11 +319,11 @@ static bool add_element(json_record *r, const char *list, const json_text *eleme
   return true;
 }
 
-/* The array at r->at: a list of scalars without null and "", or, if it has arrays or objects in it, text. */
+/* Reads the array at r->at: a list of scalars without null and "" or, if it contains arrays or objects, text. */
 static bool read_array(json_record *r, fw_table_cell *cell) {
   const char *begin = r->at++;
   if (!cell) return skip_members(r, ']', 1);
-  if (!reserve(r, (size_t)(r->end - begin))) return false;
+  if (!reserve_text(r, (size_t)(r->end - begin))) return false;
   char *list = r->scratch->text;
   json_text element = {0};
   scalar_kind kind;
@@ -352,7 +353,7 @@ static bool read_array(json_record *r, fw_table_cell *cell) {
 
 static bool read_object(json_record *r, const json_text *outer);
 
-/* The value of a key. */
+/* Reads the value of a key. */
 static bool read_value(json_record *r, const json_text *outer, const json_text *key) {
   fw_table_cell *cell = NULL;
   json_text text = {0};
@@ -370,12 +371,12 @@ static bool read_value(json_record *r, const json_text *outer, const json_text *
   }
   if (!read_scalar(r, &text, &kind)) return false;
   if (kind == SCALAR_NULL || !cell) return true;
-  if (!resolve(r, &text)) return false;
+  if (!resolve_escapes(r, &text)) return false;
   set_cell(cell, &text, FW_TABLE_TEXT);
   return true;
 }
 
-/* The object at r->at: the record, or one within it. */
+/* Reads the object at r->at: the record, or an object within it. */
 static bool read_object(json_record *r, const json_text *outer) {
   r->at++;
   skip_blanks(r);
@@ -387,8 +388,8 @@ static bool read_object(json_record *r, const json_text *outer) {
     json_text key;
     skip_blanks(r);
     if (r->at == r->end || *r->at != '"') return malformed(r, "a key in quotes is missing");
-    if (!read_string(r, &key) || !resolve(r, &key)) return false;
-    if (!expect(r, ':', "a colon is missing behind the key")) return false;
+    if (!read_string(r, &key) || !resolve_escapes(r, &key)) return false;
+    if (!expect(r, ':', "a colon is missing after the key")) return false;
     skip_blanks(r);
     if (!read_value(r, outer, &key)) return false;
     skip_blanks(r);

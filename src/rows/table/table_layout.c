@@ -1,4 +1,4 @@
-/* rows/table/table_layout.c: what a table looks like, from its first bytes. */
+/* rows/table/table_layout.c: detects the layout of a table from its first bytes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 #include "rows/text/format.h"
 #include "rows/text/rowbuilder.h"
 
-#define LOOKED_AT 100 /* records */
+#define LOOKED_AT 100 /* records that are inspected */
 
 /* The first bytes of a data set. */
 typedef struct table_head {
   const char *text, *end;
-  bool whole; /* there are no more */
+  bool whole; /* these are all bytes of the data set */
 } table_head;
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
@@ -72,8 +72,8 @@ typedef struct head_record {
   const char *begin, *end;
 } head_record;
 
-/* The next record that is not blank from *p on; false: there is none. One that the head cuts is none, unless it is the
- * first. */
+/* Finds the next record that is not blank, from *p on; returns false if there is none. A record that the head
+ * truncates does not count, unless it is the first. */
 static bool next_record(const fw_cell_rules *rules, bool lines, const table_head *head, const char **p,
                         head_record *record) {
   const bool first = *p == head->text;
@@ -89,7 +89,8 @@ static bool next_record(const fw_cell_rules *rules, bool lines, const table_head
   return false;
 }
 
-/* The number of cells; a delimiter at the end has an empty one behind it, and *open is set. 0: it is malformed. */
+/* Counts the cells. A delimiter at the end is followed by an empty cell, and *open is set. Returns 0 if the record
+ * is malformed. */
 static size_t count_cells(const fw_cell_rules *rules, const head_record *record, bool *open) {
   size_t count = 0;
   fw_cell cell = {0};
@@ -101,7 +102,7 @@ static size_t count_cells(const fw_cell_rules *rules, const head_record *record,
 
 /* ---- Delimiter ------------------------------------------------------------------------------------------ */
 
-/* Whether all records have as many cells, two or more, with this delimiter. */
+/* Whether all records have the same number of cells, at least two, with this delimiter. */
 static bool is_even(const table_head *head, bool lines, fw_cell_rules rules) {
   const char *p = head->text;
   head_record record;
@@ -153,7 +154,7 @@ static bool is_number(const fw_cell *cell) {
   return cell->begin < cell->end && fw_read_f32(cell->begin, cell->end, &value) == cell->end;
 }
 
-/* Whether the first record can be names: text, no number, nothing empty but the first cell (an index). */
+/* Whether the first record can be names: text, not numbers, and no empty cell except the first (an index). */
 static bool can_be_names(const fw_cell_rules *rules, const head_record *record) {
   fw_cell cell;
   size_t i = 0;
@@ -166,7 +167,7 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record) 
   return text;
 }
 
-/* What the records below say of one column, whose cell in the first record is `name`. */
+/* What the later records show about one column, whose cell in the first record is `name`. */
 typedef struct column_look {
   size_t numbers, texts, repeats;
 } column_look;
@@ -189,8 +190,8 @@ static column_look look_below(const table_head *head, const fw_table_layout *lay
   return look;
 }
 
-/* Names and not one number are a header if numbers stand below one of them. Else nothing tells them from data but that
- * a name is not a value of its own column. */
+/* Names without any number are a header if there are numbers below one of them. Otherwise the only sign of a header
+ * is that no name occurs as a value of its own column. */
 static bool find_header(const table_head *head, const fw_table_layout *layout) {
   const fw_cell_rules rules = rules_of(layout);
   const char *below = head->text;
@@ -233,7 +234,7 @@ static furrow_status check_names(const fw_table_layout *layout, furrow_error *er
   return status;
 }
 
-/* The names of a header, also where they are checked against those of the first file. A column without a name has its
+/* Reads the names of a header, also to compare them with the first file's. A column without a name is named by its
  * number. */
 static furrow_status read_names(const fw_table_layout *rules_from, const head_record *record, fw_table_layout *names,
                                 furrow_error *err) {
@@ -259,8 +260,8 @@ static furrow_status read_names(const fw_table_layout *rules_from, const head_re
   return FURROW_OK;
 }
 
-/* Columns without names: as many as the first record has. A delimiter at its end ends the last, unless a later record
- * has a cell there. */
+/* Numbers the columns of a table without names: as many as the first record has. A delimiter at its end ends the
+ * last column, unless a later record has a cell there. */
 static furrow_status number_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   const fw_cell_rules rules = rules_of(layout);
   const char *p = head->text;
@@ -275,7 +276,7 @@ static furrow_status number_columns(fw_table_layout *layout, const table_head *h
     open = again && count == columns;
   }
   if (columns == 0) return fw_fail(err, FURROW_E_FORMAT, "the first record has a quote that is not closed");
-  columns -= open; /* it counts as one, so that there are two */
+  columns -= open; /* it is counted, so that there are two columns */
   while (layout->columns < columns) FW_TRY(add_number_name(layout, &capacity, err));
   return FURROW_OK;
 }
@@ -294,7 +295,7 @@ static furrow_status find_columns(fw_table_layout *layout, const table_head *hea
 
 /* ---- Columns of JSON and VW ----------------------------------------------------------------------------- */
 
-/* Names as they come, some of them many times. */
+/* Names in the order of their occurrence, with repetitions. */
 typedef struct name_list {
   fw_table_layout names;
   size_t capacity;
@@ -323,7 +324,7 @@ static int compare_order(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Adds each name of the list once, in the order in which they came. */
+/* Adds each name of the list once, in the order of the first occurrence. */
 static furrow_status add_different(fw_table_layout *layout, const fw_table_layout *list, furrow_error *err) {
   ordered_name *names;
   FW_TRY(FW_ALLOC(&names, list->columns, err));
@@ -348,8 +349,8 @@ static furrow_status pad_text(void **copy, fw_table_cursor *cursor, const char *
   return FURROW_OK;
 }
 
-/* Reads the head as records without slots: each of their columns is told. */
-static furrow_status find_told_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
+/* Reads the head as records without slots, so that every column is reported. */
+static furrow_status find_reported_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   static const char *const always[] = {"label", "weight", "tag"};
   name_list list = {0};
   const fw_table_layout bare = {.kind = layout->kind};
@@ -390,7 +391,7 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
 
 /* ---- Which kind? ---------------------------------------------------------------------------------------- */
 
-/* All of the first lines that are not blank have the form of VW's text. */
+/* Whether all of the first lines that are not blank have the form of Vowpal Wabbit's text. */
 static bool is_vw(const table_head *head) {
   const fw_cell_rules rules = {.delimiter = '|'};
   const char *p = head->text;
@@ -414,9 +415,9 @@ static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hi
   layout->kind = FW_TABLE_DELIMITED;
   if (!kind) {
     if (*first == '{') layout->kind = FW_TABLE_JSON;
-    const char *behind = first + 1;
-    while (behind < head->end && (fw_is_blank(*behind) || fw_is_line_end(*behind))) behind++;
-    if (behind < head->end && *first == '[' && *behind == '{')
+    const char *second = first + 1;
+    while (second < head->end && (fw_is_blank(*second) || fw_is_line_end(*second))) second++;
+    if (second < head->end && *first == '[' && *second == '{')
       return fw_fail(err, FURROW_E_FORMAT, "this is one array of JSON: a table of JSON has an object on each line");
     if (layout->kind == FW_TABLE_DELIMITED && !hints->delimiter && !hints->header && is_vw(head))
       layout->kind = FW_TABLE_VW;
@@ -431,7 +432,7 @@ static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hi
   return FURROW_OK;
 }
 
-/* "yes", "no", or what is found. */
+/* Reads "yes" or "no"; otherwise the detected answer is used. */
 static furrow_status read_answer(const char *name, const char *value, bool found, bool *answer, furrow_error *err) {
   *answer = found;
   if (!value) return FURROW_OK;
@@ -451,7 +452,7 @@ static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hint
   return find_columns(layout, head, err);
 }
 
-/* NULL: it is to be found. */
+/* NULL: it has to be detected. */
 static const char *given(const char *hint) {
   return hint && strcmp(hint, "auto") == 0 ? NULL : hint;
 }
@@ -473,7 +474,7 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
   furrow_status status = find_kind(&found, &known, &text, p, err);
   if (status == FURROW_OK)
     status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, &known, &text, err)
-                                              : find_told_columns(&found, &text, err);
+                                              : find_reported_columns(&found, &text, err);
   if (status == FURROW_OK)
     *layout = found;
   else
@@ -491,7 +492,7 @@ static furrow_status differs(const fw_table_layout *layout, const fw_table_layou
   if (i == here->columns)
     status = fw_fail(err, FURROW_E_FORMAT, "the header has no column %s, which the first file has", layout->names[i]);
   else if (i == layout->columns)
-    status = fw_fail(err, FURROW_E_FORMAT, "the header has a column that the first file has not");
+    status = fw_fail(err, FURROW_E_FORMAT, "the header has a column that the first file does not have");
   else
     status = fw_fail(err, FURROW_E_FORMAT, "column %zu (from 0) of the header differs from the first file's: %s", i,
                      layout->names[i]);

@@ -1,7 +1,7 @@
 /* rows/table/table_source.c: a data set of tables, read by any number of threads.
  *
- * Threads claim numbered pieces of whole records and hand their batches on. An error ends the claiming; of several,
- * that of the first piece counts, so what a scan reports does not depend on the threads. */
+ * Threads claim numbered pieces of whole records and pass on their batches. After an error no more pieces are
+ * claimed; of several errors the first piece's is reported, so the result of a scan does not depend on the threads. */
 #include <pthread.h>
 #include <string.h>
 
@@ -16,16 +16,16 @@
 
 #define DEFAULT_PIECE ((size_t)512 << 10)
 #define MOST_PIECE ((size_t)UINT32_MAX / 2)
-#define HEAD_BYTES ((size_t)64 << 10)     /* of a file: where its header ends, if pieces are smaller */
-#define MOST_HEAD_BYTES ((size_t)8 << 20) /* so much of a long first line is looked at */
+#define HEAD_BYTES ((size_t)64 << 10)     /* first bytes of a file, where its header ends if pieces are smaller */
+#define MOST_HEAD_BYTES ((size_t)8 << 20) /* the most bytes of a long first line that are inspected */
 
 struct fw_table_source {
   fw_uri uri;
   fw_fileset set;
-  fw_split *pipe; /* what the head was read from, if it is a pipe */
+  fw_split *pipe; /* the open pipe that the head was read from */
   fw_table_layout layout;
-  size_t head_file;      /* whose head was looked at */
-  uint64_t pipe_records; /* where the records of that file begin */
+  size_t head_file;      /* the file whose head was inspected */
+  uint64_t pipe_records; /* offset of the first record in that file */
   bool scanned;
 };
 
@@ -35,7 +35,7 @@ static bool is_pipe(const fw_table_source *source, size_t file) {
   return file < source->set.nfiles && source->set.files[file].kind == FW_FILE_PIPE;
 }
 
-/* Finds the layout from the head, for which there is memory. delimiter: that of the URI, or NULL. */
+/* Detects the layout from the head, for which memory is given. delimiter: from the URI, or NULL. */
 static furrow_status look_at_head(fw_table_source *source, fw_split *split, char *head, const char *delimiter,
                                   furrow_error *err) {
   size_t got = 0, file = 0, skip = 0;
@@ -131,28 +131,28 @@ typedef struct table_scan {
   fw_table_take *take;
   fw_split *split;
 
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the following members */
   uint64_t claimed;
   size_t counted_file;
-  uint64_t counted_lines; /* of counted_file, which is read in order, in the pieces before */
+  uint64_t counted_lines; /* lines of counted_file, which is read in order, in earlier pieces */
   bool stop;
   furrow_status status; /* of the first piece that failed, or of a thread */
   furrow_error error;
-  uint64_t failed;    /* that piece */
+  uint64_t failed;    /* the piece that failed */
   uint64_t first_bad; /* the piece of stats.first_bad */
   furrow_parser_stats stats;
 } table_scan;
 
-/* One piece, while a thread reads it. */
+/* A piece that a thread is reading. */
 typedef struct table_piece {
   fw_text text;
   uint64_t number;
-  uint64_t lines; /* of its file before it, if that is read in order */
+  uint64_t lines; /* lines of its file before it, if that is read in order */
   fw_chunk_stats stats;
   uint64_t records;
 } table_piece;
 
-/* Under the lock. */
+/* Call it under the lock. */
 static void keep_error(table_scan *scan, uint64_t piece, furrow_status status, const furrow_error *error) {
   scan->stop = true;
   if (scan->status != FURROW_OK && scan->failed <= piece) return;
@@ -161,8 +161,8 @@ static void keep_error(table_scan *scan, uint64_t piece, furrow_status status, c
   scan->error = *error;
 }
 
-/* Claims the next piece; false: there is none. */
-static bool claim(table_scan *scan, table_piece *piece) {
+/* Claims the next piece; returns false if there is none. */
+static bool claim_piece(table_scan *scan, table_piece *piece) {
   furrow_error error = {0};
   pthread_mutex_lock(&scan->lock);
   furrow_status status = FURROW_END;
@@ -192,8 +192,8 @@ static bool claim(table_scan *scan, table_piece *piece) {
   return status == FURROW_OK;
 }
 
-/* Fills in the file and the line of an error, of which the offset of the record is known. */
-static void locate(const table_scan *scan, const table_piece *piece, furrow_error *error) {
+/* Sets the file and the line of an error whose record has a known offset. */
+static void locate_error(const table_scan *scan, const table_piece *piece, furrow_error *error) {
   const fw_text *text = &piece->text;
   if (error->file[0]) return;
   fw_error_set_file(error, scan->source->set.files[text->file].path);
@@ -207,8 +207,8 @@ static void locate(const table_scan *scan, const table_piece *piece, furrow_erro
   if (error->column > 0) error->offset += error->column - 1;
 }
 
-/* Where the records of the piece begin: behind the header, which may end behind the first piece where pieces are small.
- */
+/* Finds where the records of the piece begin: after the header, which may end after the first piece if pieces are
+ * small. */
 static furrow_status find_records(const table_scan *scan, const table_piece *piece, size_t *at, furrow_error *err) {
   const fw_text *text = &piece->text;
   const fw_table_layout *layout = &scan->source->layout;
@@ -247,17 +247,17 @@ static furrow_status read_piece(const table_scan *scan, void *user, table_piece 
   while ((status = fw_table_next(scan->table, &cursor, batch, err)) == FURROW_OK) {
     const uint64_t bad = piece->stats.bad_rows;
     FW_TRY(scan->take(user, piece->number, &cursor, batch, err));
-    piece->records += batch->records - (piece->stats.bad_rows - bad); /* what it refuses is not a record */
+    piece->records += batch->records - (piece->stats.bad_rows - bad); /* refused records are not counted */
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* Adds what the piece gave to the whole. */
+/* Adds the results of the piece to the scan. */
 static void count_piece(table_scan *scan, const table_piece *piece, furrow_status status, furrow_error *error) {
   const fw_chunk_stats *stats = &piece->stats;
   furrow_error bad = stats->first_bad;
-  if (stats->bad_rows > 0) locate(scan, piece, &bad);
-  if (status != FURROW_OK) locate(scan, piece, error);
+  if (stats->bad_rows > 0) locate_error(scan, piece, &bad);
+  if (status != FURROW_OK) locate_error(scan, piece, error);
   pthread_mutex_lock(&scan->lock);
   if (stats->bad_rows > 0 && piece->number < scan->first_bad) {
     scan->first_bad = piece->number;
@@ -270,7 +270,7 @@ static void count_piece(table_scan *scan, const table_piece *piece, furrow_statu
   pthread_mutex_unlock(&scan->lock);
 }
 
-/* What thread i does. */
+/* The work of thread i. */
 static void read_pieces(void *context, size_t i) {
   table_scan *scan = context;
   fw_table_batch batch = {0};
@@ -282,7 +282,7 @@ static void read_pieces(void *context, size_t i) {
     keep_error(scan, scan->claimed, status, &error);
     pthread_mutex_unlock(&scan->lock);
   }
-  while (status == FURROW_OK && claim(scan, &piece)) {
+  while (status == FURROW_OK && claim_piece(scan, &piece)) {
     error = (furrow_error){0};
     error.offset = FURROW_NO_OFFSET;
     piece.stats.bad_rows = 0;

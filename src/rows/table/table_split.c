@@ -1,11 +1,11 @@
-/* rows/table/table_split.c: records of a log copied to several files: by user and time, or by chance, alone or in
- * groups.
+/* rows/table/table_split.c: copies the records of a log to several files: by user and time, or at random, alone or
+ * in groups.
  *
- * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) tells which are the last
- * ones (a byte), and a second pass copies. A group's file depends on its hash alone: one pass.
+ * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) finds the last ones (a
+ * byte each), and a second pass copies. At random, the file of a group depends only on the group's hash: one pass.
  *
- * Of several ranks each reads a part. By time, all events of a user go to one rank, which tells the others which of
- * their records are the last. By chance, the numbers of records go on from part to part. */
+ * With several ranks, each reads a part. By time, all events of a user go to one rank, which tells the other ranks
+ * which of their records are the last. At random, the numbers of records continue from part to part. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 enum { MOST_FILES = 64 };
 
 typedef struct event {
-  uint64_t user; /* its hash: of a billion users two may share one, and are then split as one */
+  uint64_t user; /* hash of the user: among a billion users two may share one, and are then split as one */
   double time;
   uint64_t record;
 } event;
@@ -40,21 +40,21 @@ typedef struct table_split {
   /* first pass */
   event *events;
   size_t count, capacity;
-  fw_time_unit unit; /* of the first time; FW_UNIT_SECONDS: any number */
+  fw_time_unit unit; /* unit of the first time; FW_UNIT_SECONDS: any number */
   bool unit_known;
   uint64_t before; /* records of the ranks before this one */
-  uint8_t *to;     /* the file of a record of this rank */
+  uint8_t *to;     /* for each record of this rank its file */
 
   /* copying */
   fw_atomic_file *files[MOST_FILES];
   uint64_t rows[MOST_FILES];
-  double bounds[MOST_FILES]; /* sums of shares */
+  double bounds[MOST_FILES]; /* cumulative shares */
   size_t nfiles;
   uint64_t copied;
   bool headed;
 } table_split;
 
-/* ---- First pass: who and when ---- */
+/* ---- First pass: users and times ---- */
 
 /* Slots of the cells. */
 enum { SLOT_TIME = 0, SLOT_GROUP = 0, SLOT_USER = 1 };
@@ -65,7 +65,7 @@ static const fw_table_cell *cell_of(const fw_table_batch *batch, size_t slot, si
 
 static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                  size_t slot, size_t record, const char *message, furrow_error *err) {
-  /* a skipped record would have to be skipped in the second pass, too: these are errors in any case */
+  /* a skipped record would have to be skipped in the second pass, too: so bad cells are always errors */
   fw_table_cursor strict = *cursor;
   strict.on_bad = FURROW_ON_BAD_ERROR;
   return fw_table_refuse(s->table, &strict, batch, slot, record, message, err);
@@ -77,7 +77,7 @@ static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
   s->unit_known = true;
   if (cell->kind != FW_TABLE_TEXT) return false;
   if (s->unit == FW_UNIT_TEXT) return fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time);
-  /* nanoseconds are beyond what a time in seconds may be */
+  /* nanoseconds are too large to be a time in seconds */
   return fw_time_parse(cell->text, cell->length, FW_UNIT_NANOS, time);
 }
 
@@ -100,7 +100,7 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   return status;
 }
 
-/* Ends the scan with the first record. */
+/* Stops the scan at the first record. */
 static furrow_status note_unit(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                furrow_error *err) {
   double time;
@@ -123,7 +123,7 @@ static furrow_status note_events(void *user, uint64_t piece, const fw_table_curs
   return FURROW_OK;
 }
 
-/* By user, then time, then the order of the log. */
+/* Compares by user, then time, then the order of the log. */
 static int compare_events(const void *a, const void *b) {
   const event *x = a, *y = b;
   if (x->user != y->user) return x->user < y->user ? -1 : 1;
@@ -131,13 +131,13 @@ static int compare_events(const void *a, const void *b) {
   return (x->record > y->record) - (x->record < y->record);
 }
 
-/* How many of n rows are the last; the first file keeps one at least. */
+/* How many of n rows are the last ones; the first file keeps at least one. */
 static size_t count_last(double last, size_t n) {
   const double wanted = last < 1 ? floor((double)n * last + 0.5) : last;
   return wanted < (double)(n - 1) ? (size_t)wanted : n - 1;
 }
 
-/* Sorts events of whole users and calls last(user, record) for those of their last records. */
+/* Sorts the events of whole users and calls last(user, record) for each of their last records. */
 static void choose_last(event *events, size_t count, double share, void (*last)(void *user, uint64_t record),
                         void *user) {
   if (count > 1) qsort(events, count, sizeof *events, compare_events);
@@ -154,11 +154,11 @@ static void mark_last(void *user, uint64_t record) {
 
 /* ---- The last records of several ranks ---- */
 
-/* Where the records of the ranks begin, and the last ones among those of the users of this rank. */
+/* Where the records of each rank begin, and the last records of the users that this rank owns. */
 typedef struct last_records {
   const furrow_comm *comm;
   uint64_t *begins; /* ranks + 1 */
-  fw_buffer *of;    /* each rank's, as u64 */
+  fw_buffer *of;    /* for each rank the numbers of its last records, as u64 */
 } last_records;
 
 static void list_last(void *user, uint64_t record) {
@@ -168,12 +168,12 @@ static void list_last(void *user, uint64_t record) {
   fw_buffer_append(&l->of[r], &record, sizeof record);
 }
 
-/* The rank that has all events of a user; without users, the first. */
+/* The rank that owns all events of a user; without users, the first rank. */
 static unsigned rank_of(const table_split *s, const event *e) {
   return s->params.user ? (unsigned)(e->user % s->comm->ranks) : 0;
 }
 
-/* Sends the parts to the ranks that they are for; *received is to be freed. */
+/* Sends each part to its rank; the caller frees *received. */
 static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void **received, size_t *total,
                                 furrow_error *err) {
   fw_buffer all = {0};
@@ -196,7 +196,7 @@ static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void 
   return status;
 }
 
-/* Users' events to their ranks, and numbers of records back. */
+/* Sends users' events to their ranks, and numbers of records back. */
 static furrow_status exchange_last(table_split *s, last_records *l, furrow_error *err) {
   void *received = NULL;
   size_t bytes = 0;
@@ -246,7 +246,7 @@ static furrow_status choose_last_of_ranks(table_split *s, furrow_error *err) {
 
 /* ---- Copying ---- */
 
-/* Behind the record that begins there, its line end included. */
+/* Returns the end of the record that begins at `line`, including its line end. */
 static const char *record_end(const fw_table_layout *layout, const char *line, const char *end) {
   const fw_cell_rules rules = {.delimiter = layout->delimiter,
                                .quotes = layout->kind == FW_TABLE_DELIMITED && layout->quotes};
@@ -278,7 +278,7 @@ static furrow_status find_file(const table_split *s, const fw_table_cursor *curs
   return FURROW_OK;
 }
 
-/* Every file gets the header of the first. */
+/* Every file gets the header of the log's first file. */
 static furrow_status copy_header(table_split *s, const fw_table_cursor *cursor, furrow_error *err) {
   const fw_table_layout *layout = fw_table_get_layout(s->table);
   size_t head = 0;
@@ -307,10 +307,10 @@ static furrow_status copy_records(void *user, uint64_t piece, const fw_table_cur
   return FURROW_OK;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole split ---- */
 
-/* In the order of the log: one thread of each rank. Where a rank fails, all do. */
-static furrow_status scan(table_split *s, fw_table_take *take, furrow_error *err) {
+/* Scans in the order of the log, with one thread per rank. If one rank fails, all fail. */
+static furrow_status scan_log(table_split *s, fw_table_take *take, furrow_error *err) {
   void *users[] = {s};
   furrow_parser_stats stats;
   furrow_parser_stats_init(&stats);
@@ -327,11 +327,11 @@ static furrow_status scan(table_split *s, fw_table_take *take, furrow_error *err
   return FURROW_OK;
 }
 
-/* The first record of the whole log says what times look like. */
+/* The first record of the whole log decides the unit of times. */
 static void find_unit(table_split *s) {
   void *users[] = {s};
   const fw_table_scan_params params = {.threads = 1, .on_bad = s->params.on_bad};
-  furrow_error ignored; /* what is wrong before the first record is found again */
+  furrow_error ignored; /* errors before the first record will be found again */
   if (s->comm->ranks > 1) (void)!fw_table_scan(s->source, s->table, &params, users, note_unit, NULL, &ignored);
 }
 
@@ -388,7 +388,7 @@ static furrow_status open_files(table_split *s, const char *const *paths, furrow
   return FURROW_OK;
 }
 
-/* The first of several ranks begins all files, though it may have no records. */
+/* With several ranks, the first one begins all files, even if it has no records. */
 static furrow_status write_head(table_split *s, furrow_error *err) {
   fw_buffer head = {0};
   if (s->comm->ranks == 1) return FURROW_OK;
@@ -401,7 +401,7 @@ static furrow_status write_head(table_split *s, furrow_error *err) {
   return status;
 }
 
-/* Before anything is read. */
+/* Called before anything is read. */
 static furrow_status check_paths(const table_split *s, const char *const *paths, furrow_error *err) {
   for (size_t i = 0; i < s->nfiles; i++) {
     const char *path = paths[i];
@@ -437,8 +437,8 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
     return FURROW_E_UNSUPPORTED;
   }
   find_unit(s);
-  FW_TRY(scan(s, note_events, err));
-  /* before ranks agree: where another one fails, it is to be freed */
+  FW_TRY(scan_log(s, note_events, err));
+  /* checked before the ranks agree, so that it is freed if another rank fails */
   const furrow_status status = FW_ALLOC_ZERO(&s->to, s->count, err);
   FW_TRY(fw_comm_all_ok(s->comm, status, err));
   if (s->comm->ranks > 1) return choose_last_of_ranks(s, err);
@@ -448,11 +448,12 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* By chance alone, the number of a record decides: that of its part's first is to be known. */
+/* In a random split without groups the number of a record decides, so each rank needs the number of its first
+ * record. */
 static furrow_status find_numbers(table_split *s, furrow_error *err) {
   uint64_t all;
   if (s->comm->ranks == 1 || s->params.group) return FURROW_OK;
-  FW_TRY(scan(s, count_records, err));
+  FW_TRY(scan_log(s, count_records, err));
   return fw_comm_offset(s->comm, s->count, &s->before, &all, err);
 }
 
@@ -468,7 +469,7 @@ static furrow_status split(table_split *s, const char *uri, const char *const *p
   furrow_status status = open_files(s, paths, err);
   if (status == FURROW_OK) status = write_head(s, err);
   FW_TRY(fw_comm_all_ok(s->comm, status, err));
-  FW_TRY(scan(s, copy_records, err));
+  FW_TRY(scan_log(s, copy_records, err));
   return commit_files(s, paths, err);
 }
 

@@ -2,8 +2,8 @@
  *
  *   [label [weight [base]]] ['tag]|namespace[:scale] feature[:value] … |namespace …
  *
- * The tag is a word that begins with ' or touches the bar. A namespace is a list of feature[:value]; that without a
- * name is called "features". */
+ * The tag is a word that begins with ' or touches the bar. A namespace is a list of feature[:value]; a namespace
+ * without a name is called "features". */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef struct vw_record {
   const fw_table_cursor *cursor;
   fw_table_batch *batch;
   const char *line, *end;
-  /* what is wrong, and where; NULL: nothing */
+  /* the error and its position; NULL: none */
   const char *wrong, *wrong_begin, *wrong_end;
 } vw_record;
 
@@ -33,7 +33,7 @@ static furrow_status malformed(vw_record *r, vw_word at, const char *message) {
   return FURROW_OK;
 }
 
-/* The word at or behind p; it is empty at the end. `bar` ends it, too. */
+/* Returns the first word from p on; it is empty at the end. A bar ends a word as well. */
 static vw_word next_word(const char *p, const char *end) {
   while (p < end && fw_is_blank(*p)) p++;
   vw_word word = {p, p};
@@ -47,7 +47,7 @@ static bool is_number(vw_word word, float *value) {
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
 
-/* The cell of a column that may be there once; NULL: no slot has it. */
+/* Finds the cell of a column that may occur once; NULL if no slot has it. */
 static furrow_status find_cell(const vw_record *r, const char *name, size_t length, fw_table_cell **cell, bool *seen,
                                furrow_error *err) {
   const fw_table *t = r->table;
@@ -74,7 +74,7 @@ static furrow_status set_column(const vw_record *r, const char *name, vw_word wo
 
 /* ---- Before the first bar ------------------------------------------------------------------------------- */
 
-/* The words before the bar, five at most, and the tag, which is not counted. */
+/* Reads the words before the bar, at most five, and the tag, which is not counted. */
 static size_t read_head_words(const char *line, const char *bar, vw_word words[5], vw_word *tag) {
   size_t count = 0;
   for (vw_word word = next_word(line, bar); word.begin < word.end && count < 5; word = next_word(word.end, bar))
@@ -114,7 +114,7 @@ static void add_feature(struct fw_table_scratch *scratch, const char *list, vw_w
   scratch->text += fw_write_f32(scratch->text, value * scale);
 }
 
-/* The features from p on; *next is where they end: the next bar, or the end. */
+/* Reads the features from p on; *next is their end: the next bar, or the end of the line. */
 static furrow_status read_features(vw_record *r, const char *p, float scale, fw_table_cell *cell, const char **next,
                                    furrow_error *err) {
   struct fw_table_scratch *scratch = r->batch->scratch;
@@ -134,7 +134,7 @@ static furrow_status read_features(vw_record *r, const char *p, float scale, fw_
       return malformed(r, word, "a feature has the control character 0x1f in it");
     if (!cell) continue;
     const size_t size = (size_t)(word.end - word.begin) + FW_NUMBER_TEXT + 2;
-    if ((size_t)(scratch->text_end - scratch->text) < size || list == scratch->text) { /* moves what there is */
+    if ((size_t)(scratch->text_end - scratch->text) < size || list == scratch->text) { /* moves the existing text */
       const size_t length = (size_t)(scratch->text - list) + (list == scratch->text ? before : 0);
       const char *old = list == scratch->text ? cell->text : list;
       if ((size_t)(scratch->text_end - scratch->text) < length + size)
@@ -157,7 +157,7 @@ static bool is_reserved(const char *name, size_t length) {
   return false;
 }
 
-/* The namespace whose bar is at *bar, which moves to the next one or the end. */
+/* Reads the namespace whose bar is at *bar, and moves *bar to the next one or to the end. */
 static furrow_status read_namespace(vw_record *r, const char **bar, furrow_error *err) {
   const char *begin = *bar + 1;
   vw_word name = {begin, begin};
@@ -197,7 +197,7 @@ furrow_status fw_table_vw_line(const fw_table *table, const fw_table_cursor *cur
 
 /* ---- Is it VW? ------------------------------------------------------------------------------------------ */
 
-/* Labels of VW: numbers, also with costs and probabilities between colons. */
+/* Labels of VW are numbers, possibly with costs and probabilities after colons. */
 static bool is_label(vw_word word) {
   for (const char *p = word.begin; p < word.end; p++)
     if (!fw_is_digit(*p) && !strchr("+-.:eE", *p)) return false;

@@ -1,4 +1,4 @@
-/* rows/table/text_table.c: a table: which slot gets which column; batches of records. */
+/* rows/table/text_table.c: a table maps columns to slots; batches of records. */
 #include "rows/table/text_table.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void add_name(fw_table *table, const char *text, size_t slot) {
   table->names[table->nnames++] = (fw_table_name){text, length, slot};
 }
 
-/* Names of JSON and VW: those of the head first, as they come. */
+/* Numbers the names of JSON and VW: first the head's, in order of occurrence. */
 static furrow_status make_names(fw_table *table, furrow_error *err) {
   const size_t most = table->layout.columns + table->slots;
   if (most >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
@@ -177,10 +177,10 @@ void fw_table_begin_record(const fw_table *table, const fw_table_cursor *cursor,
 
 /* ---- Bad records ---------------------------------------------------------------------------------------- */
 
-static furrow_status refuse(const fw_table_cursor *cursor, furrow_error *error, furrow_error *err) {
+static furrow_status refuse_record(const fw_table_cursor *cursor, furrow_error *error, furrow_error *err) {
   if (cursor->on_bad == FURROW_ON_BAD_SKIP) {
     fw_chunk_stats *stats = cursor->stats;
-    const bool first = stats && error->offset < stats->first_bad.offset; /* the caller looks at records later */
+    const bool first = stats && error->offset < stats->first_bad.offset; /* the caller inspects records later */
     if (stats) fw_chunk_note_bad(stats, error);
     if (first) stats->first_bad = *error;
     return FURROW_OK;
@@ -195,7 +195,7 @@ furrow_status fw_table_bad_record(const fw_table_cursor *cursor, const char *lin
   (void)fw_fail_at(&error, FURROW_E_PARSE, line, at, end, message);
   error.offset = cursor->offset + (uint64_t)(line - cursor->text);
   if (hint) fw_error_set_hint(&error, "%s", hint);
-  return refuse(cursor, &error, err);
+  return refuse_record(cursor, &error, err);
 }
 
 furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *cursor, const fw_table_batch *batch,
@@ -208,7 +208,7 @@ furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *curs
   const char *line = cursor->text + (batch->begins[record] - cursor->offset);
   const bool borrowed = cell->text >= line && cell->text <= cursor->text + cursor->length;
   if (borrowed && cell->kind != FW_TABLE_MISSING) error.column = (uint64_t)(cell->text - line) + 1;
-  return refuse(cursor, &error, err);
+  return refuse_record(cursor, &error, err);
 }
 
 /* ---- Records of lines ----------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_t
   const furrow_status status = table->layout.kind == FW_TABLE_DELIMITED
                                    ? fw_table_next_delimited(table, cursor, batch, err)
                                    : next_lines(table, cursor, batch, err);
-  /* the cursor stays before a bad record: the next call finds it again */
+  /* the cursor stays before a bad record, so the next call finds it again */
   if (batch->records > 0 && (status == FURROW_OK || status == FURROW_E_PARSE)) return FURROW_OK;
   batch->records = 0;
   return status == FURROW_OK ? FURROW_END : status;

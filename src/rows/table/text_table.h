@@ -1,10 +1,10 @@
 /* rows/table/text_table.h: text tables as batches of cells: delimited text (csv, tsv), JSON lines, Vowpal Wabbit's
  * text.
  *
- * A layout says how text is cut into cells and what the columns are called; it is found from the first bytes of a data
- * set. A table is a layout and the columns that are wanted, in the order of the caller's slots. A cursor walks over a
- * piece of text (io/split.h) and gives batches of records; cells borrow the text, or the batch where they had quotes or
- * escapes in them. */
+ * A layout says how text is split into cells and what the columns are called; it is detected from the first bytes of
+ * a data set. A table is a layout and the wanted columns, in the order of the caller's slots. A cursor walks over a
+ * piece of text (io/split.h) and returns batches of records. Cells borrow the text; cells that had quotes or escapes
+ * borrow memory of the batch. */
 #ifndef FW_ROWS_TABLE_TEXT_TABLE_H
 #define FW_ROWS_TABLE_TEXT_TABLE_H
 
@@ -17,13 +17,14 @@
 
 typedef enum fw_table_kind { FW_TABLE_DELIMITED, FW_TABLE_JSON, FW_TABLE_VW } fw_table_kind;
 
-/* What the caller says of the text; all zeros: nothing, it is found. */
+/* What the caller knows about the text; all zeros: nothing, everything is detected. */
 typedef struct fw_table_hints {
   const char *kind;      /* "csv", "tsv", "json", "vw"; NULL or "auto" */
   const char *delimiter; /* one character, or "\\t"; NULL or "auto" */
   const char *header;    /* "yes", "no"; NULL or "auto" */
-  const char *newlines;  /* "yes": cells in quotes may hold line ends; "no"; NULL or "auto": if the head has a quote */
-  const char *quotes;    /* "no": a quote is a character as any; NULL or "yes" */
+  const char
+      *newlines;      /* "yes": quoted cells may contain line ends; "no"; NULL or "auto": yes if the head has a quote */
+  const char *quotes; /* "no": a quote is an ordinary character; NULL or "yes" */
 } fw_table_hints;
 
 typedef struct fw_table_layout {
@@ -31,25 +32,25 @@ typedef struct fw_table_layout {
   char delimiter;
   bool quotes;    /* delimited: a quote at its start encloses a cell */
   bool header;    /* delimited: the first line of each file has the names */
-  bool multiline; /* delimited: cells in quotes may hold line ends, so files are cut at the ends of records, in order */
-  char **names;   /* of all columns; without a header: "0", "1" … JSON: those of the head, nested ones are "a.b".
-                   * VW: "label", "weight", "tag", then the namespaces (the nameless one is "features") */
+  bool multiline; /* delimited: quoted cells may contain line ends, so files are split at ends of records, in order */
+  char **names; /* of all columns; without a header: "0", "1" … JSON: as found in the head, nested ones are "a.b". VW:
+                   "label", "weight", "tag", then the namespaces (the nameless one is "features") */
   size_t columns;
 } fw_table_layout;
 
-/* The layout of a data set that begins with `head` (whole: that is all of it). E_FORMAT: it is not a table. */
+/* Detects the layout of a data set that begins with `head` (whole: that is all of it). E_FORMAT: it is not a table. */
 furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
                                    bool whole, furrow_error *err) FURROW_MUST_USE;
 void fw_table_layout_clear(fw_table_layout *layout);
 furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout *layout,
                                    furrow_error *err) FURROW_MUST_USE;
-/* How a data set of this layout is cut into pieces of whole records (fw_split_set_records), where that is not lines:
- * false. The layout must outlive the split. */
+/* Says how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into
+ * lines. The layout must outlive the split. */
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
-/* The column of that name, or with that number if none is called so; SIZE_MAX: none. */
+/* Returns the column of that name or, if no column has it, with that number; SIZE_MAX if there is none. */
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name);
-/* Bytes at the start of a file that are not records (a byte order mark, a header). E_FORMAT: its header has other
- * columns than the layout; the message names the first that differs. */
+/* Returns the number of bytes at the start of a file that are not records (a byte order mark, a header). E_FORMAT:
+ * its header has other columns than the layout; the message names the first that differs. */
 furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
                                         furrow_error *err) FURROW_MUST_USE;
 
@@ -58,49 +59,49 @@ furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const cha
 typedef enum fw_table_cell_kind {
   FW_TABLE_TEXT,    /* not empty */
   FW_TABLE_MISSING, /* empty, null, or the record does not have the column; length is 0 */
-  FW_TABLE_LIST     /* a JSON array of scalars, a VW namespace: elements with FW_TABLE_LIST_SEPARATOR between them */
+  FW_TABLE_LIST     /* a JSON array of scalars, a VW namespace: elements separated by FW_TABLE_LIST_SEPARATOR */
 } fw_table_cell_kind;
 
 #define FW_TABLE_LIST_SEPARATOR '\x1f'
 
 typedef struct fw_table_cell {
-  const char *text; /* FW_KERN_PAD bytes before and behind it are readable */
+  const char *text; /* FW_KERN_PAD bytes before and after it are readable */
   uint32_t length;
   uint32_t kind; /* fw_table_cell_kind */
 } fw_table_cell;
 
-#define FW_TABLE_RECORDS 512 /* of a batch, at most */
+#define FW_TABLE_RECORDS 512 /* the most records of a batch */
 
 typedef struct fw_table_batch {
   size_t records;
   fw_table_cell *cells;             /* of slot s and record r: cells[s * FW_TABLE_RECORDS + r] */
-  uint64_t *begins;                 /* where each record begins, from the start of the file's text */
-  struct fw_table_scratch *scratch; /* of the reader, and so is what unquoted cells point to */
+  uint64_t *begins;                 /* offset of each record in the file's text */
+  struct fw_table_scratch *scratch; /* owned by the reader, like the text of unquoted cells */
 } fw_table_batch;
 
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
-/* Does not change: any number of threads. */
+/* Immutable: any number of threads may use it. */
 typedef struct fw_table fw_table;
 
-/* Slot i gets the column names[i]; absent[i] (may be NULL) is set where a delimited layout has no such column: its
- * cells are missing. The layout is copied. */
+/* Slot i gets the column names[i]; absent[i] (may be NULL) is set if a delimited layout has no such column: its
+ * cells are then missing. The layout is copied. */
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
                               bool *absent, furrow_error *err) FURROW_MUST_USE;
 void fw_table_free(fw_table *table);
 const fw_table_layout *fw_table_get_layout(const fw_table *table);
 
-/* A walk over one piece of whole records, with one batch; `at` begins behind the head of a file. All zeros but what is
- * given. */
+/* A walk over one piece of whole records, with one batch; `at` starts after the head of a file. Members that are not
+ * given are zeros. */
 typedef struct fw_table_cursor {
-  const char *text; /* FW_KERN_PAD bytes before and behind it are readable */
+  const char *text; /* FW_KERN_PAD bytes before and after it are readable */
   size_t length, at;
-  uint64_t offset; /* of text[0] in the file's text */
+  uint64_t offset; /* offset of text[0] in the file's text */
   furrow_on_bad on_bad;
   fw_chunk_stats *stats; /* bad records are counted here */
-  uint64_t window;       /* of the reader */
-  /* JSON and VW: is told of a column that no slot has, once for each record that has it (also if the record is bad
-   * further on); NULL: nobody is. */
+  uint64_t window;       /* private to the reader */
+  /* JSON and VW: called for a column that no slot has, once for each record that has it (even if the record turns
+   * out to be bad); may be NULL. */
   furrow_status (*other_column)(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err);
   void *user;
 } fw_table_cursor;
@@ -108,13 +109,13 @@ typedef struct fw_table_cursor {
 furrow_status fw_table_batch_init(fw_table_batch *batch, const fw_table *table, furrow_error *err) FURROW_MUST_USE;
 void fw_table_batch_clear(fw_table_batch *batch);
 
-/* The next records, valid until the next call: FURROW_OK, FURROW_END, or an error with the offset of its record and the
- * column set; the records before it come first. Bad records: another number of cells than the layout has columns, a
- * quote that is not closed, malformed JSON or VW text (docs/formats/tables.md). */
+/* Returns the next records, valid until the next call: FURROW_OK, FURROW_END, or an error with the offset of its
+ * record and the column; the records before it are returned first. Bad records: the number of cells differs from the
+ * layout's columns, a quote is not closed, malformed JSON or VW text (docs/formats/tables.md). */
 furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                             furrow_error *err) FURROW_MUST_USE;
-/* A cell of a record turns out to be bad: counts it (FURROW_OK), or is the error E_PARSE: "column NAME: message
- * (cell)", with the record's offset and the cell's place in its line. */
+/* Handles a bad cell of a record: counts the record (FURROW_OK), or fails with E_PARSE: "column NAME: message
+ * (cell)", with the record's offset and the cell's position in its line. */
 furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *cursor, const fw_table_batch *batch,
                               size_t slot, size_t record, const char *message, furrow_error *err) FURROW_MUST_USE;
 
@@ -128,38 +129,38 @@ typedef struct fw_table_source fw_table_source;
 furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) FURROW_MUST_USE;
 void fw_table_source_close(fw_table_source *source);
 const fw_table_layout *fw_table_source_layout(const fw_table_source *source);
-/* The bytes before the first record of the first file that has any. */
+/* Returns the bytes before the first record of the first file that has any. */
 furrow_status fw_table_source_head(const fw_table_source *source, fw_buffer *head, furrow_error *err) FURROW_MUST_USE;
-/* Whether it can be scanned again: no pipe is in it. */
+/* Whether it can be scanned again: it has no pipe. */
 bool fw_table_source_repeats(const fw_table_source *source);
 
 typedef struct fw_table_scan_params {
-  uint32_t threads; /* 0: one for each processor */
+  uint32_t threads; /* 0: one per processor */
   furrow_on_bad on_bad;
-  size_t piece_bytes;    /* 0: the parser's default. Pieces do not depend on the threads */
-  size_t max_line;       /* bytes of a record; 0: FW_MAX_LINE_BYTES */
+  size_t piece_bytes;    /* 0: the parser's default. Pieces do not depend on the number of threads */
+  size_t max_line;       /* most bytes of a record; 0: FW_MAX_LINE_BYTES */
   uint32_t part, nparts; /* part k of n of the data, as in furrow_parser_params; nparts 0: all */
-  bool whole_pieces;     /* parts have the pieces of the whole, with their numbers; the first may be all of it */
-  /* As that of cursors, `user` is the thread's; NULL: nobody is told. */
+  bool whole_pieces;     /* parts consist of pieces of the whole, with their numbers; the first part may be the whole */
+  /* As in fw_table_cursor; `user` is the thread's. May be NULL. */
   furrow_status (*other_column)(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err);
   furrow_progress progress;
   void *progress_user;
 } fw_table_scan_params;
 
-/* Takes the batches of a piece, in order; `piece` counts from 0 in the order of the data. Batches of different pieces
- * come from different threads at once; `user` is the thread's. */
+/* Takes the batches of a piece, in order; `piece` counts from 0 in the order of the data. Batches of different
+ * pieces come from different threads at the same time; `user` is the thread's. */
 typedef furrow_status fw_table_take(void *user, uint64_t piece, const fw_table_cursor *cursor,
                                     const fw_table_batch *batch, furrow_error *err);
 
-/* Reads everything. users: one for each thread, `threads` of them (fw_table_scan_threads). Errors get their file and
- * line. */
+/* Scans the whole source. users: one per thread, `threads` of them (fw_table_scan_threads). Errors have their file
+ * and line. */
 uint32_t fw_table_scan_threads(const fw_table_scan_params *params);
 furrow_status fw_table_scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
                             void *const *users, fw_table_take *take, furrow_parser_stats *stats,
                             furrow_error *err) FURROW_MUST_USE;
 
-/* Makes what this rank read what all ranks read; all of them call it. The first bad row is that of the first rank that
- * has one. */
+/* Combines the statistics of all ranks, on all ranks; all of them call it. The first bad row is the one of the first
+ * rank that has any. */
 furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats,
                                  furrow_error *err) FURROW_MUST_USE;
 

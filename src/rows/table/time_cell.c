@@ -9,7 +9,7 @@
 #include "base/number_in.h"
 
 enum { DAY_SECONDS = 86400 };
-static const double most_seconds = 1e15; /* far from the end of 64-bit integers, even as microseconds */
+static const double most_seconds = 1e15; /* far from the limits of 64-bit integers, even in microseconds */
 
 unsigned fw_time_part_values(fw_time_part part) {
   static const unsigned counts[] = {
@@ -29,7 +29,7 @@ double fw_time_unit_scale(fw_time_unit unit) {
   return scales[unit];
 }
 
-/* ---- Dates of the Gregorian calendar; years begin in March, so that leap days are at their ends ---- */
+/* ---- Dates of the Gregorian calendar; years begin in March, so that a leap day is the last day of a year ---- */
 
 static int64_t days_of_date(int64_t year, unsigned month, unsigned day) {
   year -= month <= 2;
@@ -58,7 +58,7 @@ static unsigned days_of_month(unsigned year, unsigned month) {
 
 /* ---- Text ---- */
 
-/* Takes `digits` digits at *at. */
+/* Reads `digits` digits at *at. */
 static bool take_digits(const char **at, const char *end, unsigned digits, unsigned *value) {
   unsigned number = 0;
   if ((size_t)(end - *at) < digits) return false;
@@ -87,12 +87,12 @@ static bool take_date(const char **at, const char *end, double *seconds) {
   return true;
 }
 
-/* Digits behind the point (or comma, as loggers write it): .5 is a half. */
+/* Reads digits after the point (or comma, as loggers write it): .5 is a half. */
 static bool take_fraction(const char **at, const char *end, double *seconds) {
   const char *first = *at;
   double fraction = 0, unit = 1;
   for (; *at < end && **at >= '0' && **at <= '9'; ++*at) {
-    if (unit >= 1e15) continue; /* beyond what a double has */
+    if (unit >= 1e15) continue; /* beyond the precision of a double */
     fraction = fraction * 10 + (**at - '0');
     unit *= 10;
   }
@@ -121,13 +121,13 @@ static bool take_zone(const char **at, const char *end, double *seconds) {
     *at = end;
     return true;
   }
-  const bool behind = take_char(at, end, '-');
-  if (!behind && !take_char(at, end, '+')) return false;
+  const bool minus = take_char(at, end, '-');
+  if (!minus && !take_char(at, end, '+')) return false;
   if (!take_digits(at, end, 2, &hour) || hour > 23) return false;
   const bool more = take_char(at, end, ':') || *at < end;
   if (more && (!take_digits(at, end, 2, &minute) || minute > 59)) return false;
   const double offset = hour * 3600.0 + minute * 60.0;
-  *seconds += behind ? offset : -offset;
+  *seconds += minus ? offset : -offset;
   return true;
 }
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(name, text, values): features of a time. age: days up to the newest time of the training data, a number; the
- * others have so many values */
+/* X(name, text, values): features of a time. age is a number: the days up to the newest time of the training data;
+ * each other part has the given number of values */
 #define FW_TIME_PARTS(X)      \
   X(HOUR, "hour", 24)         \
   X(WEEKDAY, "weekday", 7)    \
@@ -21,7 +21,7 @@ typedef enum fw_time_part {
       FW_TIME_PART_COUNT
 } fw_time_part;
 
-/* X(name, text, units of a second): numbers that are times; text: ISO 8601 (2024-05-31 23:59:59.5+02:00) */
+/* X(name, text, units per second): numbers that are times; text: ISO 8601 (2024-05-31 23:59:59.5+02:00) */
 #define FW_TIME_UNITS(X) \
   X(SECONDS, "s", 1)     \
   X(MILLIS, "ms", 1e3)   \
@@ -35,16 +35,17 @@ typedef enum fw_time_unit {
 #undef FW_X
 } fw_time_unit;
 
-/* How many values a part has; 0: it is a number. */
+/* The number of values of a part; 0: it is a number. */
 unsigned fw_time_part_values(fw_time_part part);
-/* How many of the unit make a second. */
+/* The number of units in a second. */
 double fw_time_unit_scale(fw_time_unit unit);
 
-/* The time that all of the text says: a number of units, or (FW_UNIT_TEXT) ISO 8601: a date YYYY-MM-DD, then T or a
- * blank and hh:mm[:ss[.fraction]], then Z, UTC, GMT, +hh, +hhmm or +hh:mm; without one of these it is UTC. false: it
- * does not say one, or one that is more than 30 million years away. */
+/* Parses the whole text as a time: a number of units, or (FW_UNIT_TEXT) ISO 8601: a date YYYY-MM-DD, then T or a
+ * blank and hh:mm[:ss[.fraction]], then Z, UTC, GMT, +hh, +hhmm or +hh:mm; without one of these it is UTC. Returns
+ * false if it is not a time, or is more than 30 million years away. */
 bool fw_time_parse(const char *text, size_t length, fw_time_unit unit, double *seconds);
-/* From 0: the hour; the weekday, Monday is 0; the day of the month; the month. All in UTC; not for FW_PART_AGE. */
+/* Counted from 0: the hour; the weekday, where Monday is 0; the day of the month; the month. All in UTC; not for
+ * FW_PART_AGE. */
 unsigned fw_time_part_of(double seconds, fw_time_part part);
 
 #endif

@@ -25,11 +25,11 @@ static const char *next_after(const fw_cell_rules *rules, const char *delimiter,
   return delimiter < end ? delimiter : NULL;
 }
 
-/* The quote that closes the cell that was opened at `quote`; NULL: there is none. */
+/* Returns the quote that closes the cell opened at `quote`; NULL if there is none. */
 static const char *closing_quote(const char *quote, const char *end) {
   const char *q = quote + 1;
   while ((q = q < end ? memchr(q, '"', (size_t)(end - q)) : NULL) != NULL && q + 1 < end && q[1] == '"')
-    q += 2; /* "" is a quote inside */
+    q += 2; /* "" is a quote inside the cell */
   return q;
 }
 
@@ -94,7 +94,7 @@ bool fw_cell_is_blank_line(const fw_cell_rules *rules, const char *line, const c
   return skip_padding(rules, line, end) == end;
 }
 
-/* ---- What is in a cell ---------------------------------------------------------------------------------- */
+/* ---- The contents of a cell ----------------------------------------------------------------------------- */
 
 bool fw_cell_is_missing(const fw_cell *cell) {
   static const struct {

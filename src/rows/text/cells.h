@@ -1,8 +1,8 @@
-/* rows/text/cells.h: cells of delimited text, one record at a time: the definition of what a cell is.
+/* rows/text/cells.h: cells of delimited text, one record at a time. This is the definition of a cell.
  *
- * A record is a line, or goes on behind it where a cell in quotes holds line ends. Blanks around a cell do not belong
- * to it, except within quotes; "" stands for one quote there. A quote that does not begin a cell is a character as any.
- */
+ * A record is a line; it extends over several lines if a quoted cell contains line ends. Blanks around a cell do not
+ * belong to it, except within quotes, where "" stands for one quote. A quote that does not begin a cell is an
+ * ordinary character. */
 #ifndef FW_ROWS_TEXT_CELLS_H
 #define FW_ROWS_TEXT_CELLS_H
 
@@ -23,26 +23,26 @@ typedef struct fw_cell {
   bool quoted;
 } fw_cell;
 
-/* Takes the cell at *p and moves behind its delimiter; *p becomes NULL with the last cell. A delimiter at the very end
- * of the record has no cell behind it. False: a quote is not closed, or text follows it; cell->begin is where. */
+/* Reads the cell at *p and moves *p past its delimiter; *p becomes NULL with the last cell. A delimiter at the very
+ * end of the record is not followed by another cell. Returns false if a quote is not closed or text follows it;
+ * cell->begin is the position. */
 bool fw_cell_next(const fw_cell_rules *rules, const char **p, const char *end, fw_cell *cell);
 
-/* The end of the record that starts at p: the place of its line end, or `end`. NULL: a quote is not closed. lines:
- * records are lines, whatever is in quotes. A record with text behind a closed quote ends with the line of that quote.
- */
+/* Returns the end of the record that starts at p: its line end, or `end`. NULL: a quote is not closed. lines: every
+ * line is a record, even within quotes. A record with text after a closing quote ends with the line of that quote. */
 const char *fw_cell_record_end(const fw_cell_rules *rules, bool lines, const char *p, const char *end);
-/* Behind the line end at p; CR LF is one. */
+/* Returns the position after the line end at p; CR LF is one line end. */
 const char *fw_cell_line_begin(const char *p, const char *end);
-/* Whether there are only blanks. */
+/* Whether the line has only blanks. */
 bool fw_cell_is_blank_line(const fw_cell_rules *rules, const char *line, const char *end);
 
-/* Whether the cell is empty or one of the words that stand for a value that is not there (NA, null, ? …). */
+/* Whether the cell is empty or one of the words for a missing value (NA, null, ? …). */
 bool fw_cell_is_missing(const fw_cell *cell);
-/* Whether a number starts the cell; nan and inf only if they are all of it. */
+/* Whether the cell starts with a number; nan and inf count only if they are the whole cell. */
 bool fw_cell_starts_with_number(const fw_cell *cell);
-/* The text of a cell, "" being one quote in a quoted one. */
+/* Copies the text of a cell; in a quoted cell, "" becomes one quote. */
 furrow_status fw_cell_copy(const fw_cell *cell, char **text, furrow_error *err) FURROW_MUST_USE;
-/* The same into `out`, which has as many bytes as the cell; returns how many are used. */
+/* The same into `out`, which must have as many bytes as the cell; returns the number of bytes used. */
 size_t fw_cell_unquote(const char *begin, const char *end, char *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows/text/chunk.c: windows of a chunk, and the careful way through one line. */
+/* rows/text/chunk.c: splits a chunk into windows, and parses single lines on the slow path. */
 #include "rows/text/chunk.h"
 
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include "rows/text/format.h"
 #include "rows/text/rowbuilder.h"
 
-/* Text whose marks are found at a time: it and its lists stay in the first levels of the cache. */
+/* The amount of text whose marks are found at a time. The text and its lists stay in the first levels of the cache. */
 #define WINDOW (16 << 10)
-/* A line that is longer is read the careful way: the lists of its marks would take many times its bytes. */
+/* A longer line is parsed on the slow path: the lists of its marks would take many times its bytes. */
 #define LONGEST_MARKED (1 << 20)
 
 void fw_chunk_clear(fw_chunk *chunk) {
@@ -28,7 +28,8 @@ static const char *line_end(const char *p, const char *end) {
   return p;
 }
 
-/* The end of the window that starts at p: behind a line end, the last within WINDOW bytes or else the first after. */
+/* Returns the end of the window that starts at p: after the last line end within WINDOW bytes, or else after the
+ * next one. */
 static const char *window_end(const char *p, const char *end) {
   if ((size_t)(end - p) <= WINDOW) return end;
   const char *last = memrchr(p, '\n', WINDOW);
@@ -36,14 +37,12 @@ static const char *window_end(const char *p, const char *end) {
   return (last ? last : line_end(p + WINDOW, end)) + 1;
 }
 
-/* Cuts the scratch memory into the lists of a window. */
+/* Divides the scratch memory into the lists of a window. */
 static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
   enum { BIT_LISTS = 3, LISTS = 9 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
-  furrow_status status =
-      FW_GROW(&chunk->scratch, &chunk->scratch_capacity, BIT_LISTS * words + LISTS * (each / 2 + 1), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&chunk->scratch, &chunk->scratch_capacity, BIT_LISTS * words + LISTS * (each / 2 + 1), err));
   uint64_t *bits = chunk->scratch;
   uint32_t *next = (uint32_t *)(bits + BIT_LISTS * words);
   window->marks.extras = bits;
@@ -62,8 +61,9 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   return FURROW_OK;
 }
 
-/* Room for all that the window may hold. Where that is not there yet, also for the rest of the text if it is like what
- * was read: growing in small steps costs more than the columns are worth, with many threads most of all. */
+/* Reserves space for everything that the window may contain. If the container has to grow, also reserves space for
+ * the rest of the text, assuming that it is like the text so far: growing in small steps costs more than the columns
+ * are worth, most of all with many threads. */
 static furrow_status reserve_window(fw_chunk *chunk, const fw_window *window, furrow_error *err) {
   furrow_container *out = chunk->out;
   const size_t most = window->marks.count;
@@ -84,8 +84,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   if (begin == end) return FURROW_END;
   *window = (fw_window){.lines = begin, .length = (size_t)(window_end(begin, end) - begin)};
   if (window->length > LONGEST_MARKED) return FURROW_OK;
-  furrow_status status = make_lists(chunk, window, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(make_lists(chunk, window, err));
   fw_tokenizer_table()->find_marks(begin, window->length, upto, extra, &window->marks);
   return reserve_window(chunk, window, err);
 }
@@ -117,7 +116,7 @@ furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next
   if (error.column > 0 && begin > line) error.column += (uint64_t)(begin - line);
   error.status = status;
   error.offset = row.line_offset;
-  chunk->stats.ignored = ignored; /* what the bad row held is not counted twice */
+  chunk->stats.ignored = ignored; /* the contents of the bad row are not counted twice */
   chunk->out->has_field = has_field;
   if (chunk->on_bad == FURROW_ON_BAD_SKIP && (status == FURROW_E_PARSE || status == FURROW_E_RANGE)) {
     fw_chunk_note_bad(&chunk->stats, &error);
@@ -131,8 +130,7 @@ static furrow_status parse_lines(fw_chunk *chunk, furrow_error *err) {
   const char *line = chunk->text.lines + chunk->head;
   const char *end = chunk->text.lines + chunk->text.length;
   while (line < end) {
-    furrow_status status = fw_chunk_line(chunk, line, &line, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(fw_chunk_line(chunk, line, &line, err));
   }
   return FURROW_OK;
 }

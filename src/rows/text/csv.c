@@ -31,8 +31,8 @@ static furrow_status fail_token(const scan *s, furrow_status status, const fw_ce
   return fw_fail_at(s->err, status, s->line, cell->begin, cell->end, message);
 }
 
-/* What may follow a number in its cell: nothing that could be part of one, and nothing that shows that another
- * delimiter was meant (where it is given, dmlc-core's rule holds). */
+/* Whether the text after a number looks like a part of it, or shows that another delimiter was meant. (If the
+ * delimiter is given, dmlc-core's rule holds.) */
 static bool is_part_of_number(const scan *s, const char *after, const char *end, furrow_value_type type) {
   if (memchr(",;|\t", *after, 4)) return s->csv->delimiter_found;
   const char *next = after;
@@ -44,7 +44,7 @@ static bool is_part_of_number(const scan *s, const char *after, const char *end,
   return type != FURROW_VALUE_F32 && (*after == '.' || (*after | 0x20) == 'e');
 }
 
-/* Whether the cell is a number and nothing else: nearly all are. */
+/* Whether the cell is only a number, as nearly all cells are. */
 static bool is_plain_number(const fw_cell *cell, furrow_value_type type, fw_number *number) {
   bool overflow = false;
   if (type == FURROW_VALUE_F32) return fw_read_f32(cell->begin, cell->end, &number->f32) == cell->end;
@@ -52,7 +52,7 @@ static bool is_plain_number(const fw_cell *cell, furrow_value_type type, fw_numb
          !overflow;
 }
 
-/* The number of a cell. *missing: there is none, and the cell says so. */
+/* Reads the number of a cell. *missing: the cell is empty or has a word for a missing value. */
 static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_type type, fw_number *number,
                                bool *missing) {
   *missing = false;
@@ -87,7 +87,7 @@ static furrow_status take_label(const scan *s, const fw_cell *cell) {
   return fw_rowbuilder_set_label(s->row, label, s->err);
 }
 
-/* A weight that is missing or NaN is not a weight: 1 takes its place. */
+/* A missing weight or NaN is replaced by 1. */
 static furrow_status take_weight(const scan *s, const fw_cell *cell) {
   fw_number weight;
   bool missing;
@@ -104,7 +104,7 @@ static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t i
   return fw_rowbuilder_add(s->row, NULL, index, &value, s->err);
 }
 
-/* How many cells the line has, and the last of them. False: a quote is not closed, or text follows it. */
+/* Counts the cells of the line and returns the last one. False: a quote is not closed, or text follows it. */
 static bool count_cells(const fw_csv *csv, const char *line, const char *end, size_t *count, fw_cell *last) {
   *count = 0;
   for (const char *p = line; p; ++*count)
@@ -112,8 +112,8 @@ static bool count_cells(const fw_csv *csv, const char *line, const char *end, si
   return true;
 }
 
-/* Lines under a header have as many cells as it has names; in dense text all have as many as the first. A delimiter at
- * the end of a line of csv ends the last cell or begins an empty one. */
+/* Lines under a header have as many cells as it has names; all lines of dense text have as many cells as the first.
+ * A delimiter at the end of a csv line either ends the last cell or begins an empty one. */
 static furrow_status check_width(const scan *s) {
   const size_t wanted = s->csv->width;
   size_t count;
@@ -134,7 +134,7 @@ static furrow_status check_width(const scan *s) {
   return fail_token(s, FURROW_E_PARSE, &first_extra, message);
 }
 
-/* What to do with the cell of that column. */
+/* Stores the cell according to its column. */
 static furrow_status take_cell(const scan *s, const fw_cell *cell, size_t column, uint64_t *features) {
   if (column == s->csv->label_column) return take_label(s, cell);
   if (column == s->csv->weight_column) return take_weight(s, cell);
@@ -147,7 +147,7 @@ static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char 
   const char *first = line;
   while (first < end && fw_is_blank(*first) && (csv->rules.blanks || *first != csv->rules.delimiter)) first++;
   if (first == end) return true;
-  const bool word = end - first >= 4 && strncasecmp(first, "#n/a", 4) == 0; /* a spreadsheet's missing value */
+  const bool word = end - first >= 4 && strncasecmp(first, "#n/a", 4) == 0; /* a missing value of a spreadsheet */
   return *first == '#' && !word;
 }
 
@@ -179,14 +179,15 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                       s.csv->labels ? "the row has no label"
                                     : "this row has a label, the first row of the data has none");
   }
-  if (s.csv->rules.blanks) FW_TRY(check_width(&s)); /* text in it tells more than the number of its words */
+  if (s.csv->rules.blanks)
+    FW_TRY(check_width(&s)); /* checked first: text in the line is a better error than its number of words */
   if (s.csv->roles) fw_csv_sort_row(row->out, row->out->features, row->features);
   return FURROW_OK;
 }
 
 /* ---- Header --------------------------------------------------------------------------------------------- */
 
-/* The first line of text that is neither blank nor a comment; false if there is none. */
+/* Finds the first line that is neither blank nor a comment; returns false if there is none. */
 static bool first_line(const fw_csv *csv, const char *text, size_t length, const char **line, const char **line_end) {
   const char *end = text + length;
   const char *p = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
@@ -203,7 +204,7 @@ static bool first_line(const fw_csv *csv, const char *text, size_t length, const
   return false;
 }
 
-/* Names, and not one number: such a line is a header. */
+/* A line of names without any number is a header. */
 static bool looks_like_header(const fw_csv *csv, const char *line, const char *end) {
   bool text = false;
   fw_cell cell;
@@ -218,7 +219,7 @@ static bool has_header(const fw_csv *csv, const char *line, const char *end) {
   return csv->header == FW_CSV_HEADER_YES || (csv->header == FW_CSV_HEADER_AUTO && looks_like_header(csv, line, end));
 }
 
-/* Whether a line of cells reaches that column. */
+/* Whether a line has enough cells for that column. */
 static bool reaches_column(const fw_csv *csv, const char *line, const char *end, size_t column) {
   fw_cell cell;
   size_t i = 0;
@@ -260,17 +261,16 @@ static furrow_status look_dense(void *state, const char *head, size_t size, bool
   return FURROW_OK;
 }
 
-/* Whether a name in a header is that of column i of the first file. */
+/* Whether a name in a header equals the name of column i of the first file. */
 static furrow_status compare_name(const fw_csv *csv, const fw_cell *cell, size_t i, bool *same, furrow_error *err) {
   char *name = NULL;
-  furrow_status status = fw_cell_copy(cell, &name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_cell_copy(cell, &name, err));
   *same = i < csv->nnames && strcmp(csv->names[i], name) == 0;
   fw_free(name);
   return FURROW_OK;
 }
 
-/* The columns of every file must be those of the first one, as far as they are known. */
+/* All files must have the columns of the first file, as far as these are known. */
 static furrow_status compare_header(const fw_csv *csv, const char *text, const char *line, const char *end,
                                     furrow_error *err) {
   const char *start = line - text == 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text : line;
@@ -280,13 +280,12 @@ static furrow_status compare_header(const fw_csv *csv, const char *text, const c
   if (csv->nnames == 0) return FURROW_OK;
   for (const char *p = line; p && same && !(csv->names_cut && i >= csv->nnames); i++) {
     if (!fw_cell_next(&csv->rules, &p, end, &cell)) return FURROW_OK;
-    furrow_status status = compare_name(csv, &cell, i, &same, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(compare_name(csv, &cell, i, &same, err));
   }
   if (same && i >= csv->nnames) return FURROW_OK;
-  if (same) cell.begin = cell.end = end; /* it ends too early */
+  if (same) cell.begin = cell.end = end; /* the header ends too early */
   furrow_status status =
-      fw_fail_at(err, FURROW_E_PARSE, start, cell.begin, cell.end, "the header differs from that of the first file");
+      fw_fail_at(err, FURROW_E_PARSE, start, cell.begin, cell.end, "the header differs from the first file's");
   if (err) err->offset = (uint64_t)(start - text);
   return status;
 }
@@ -316,7 +315,7 @@ static const furrow_arg csv_args[] = {
 static furrow_status delimiter_arg(const furrow_args *args, fw_csv *csv, furrow_error *err) {
   const char *text = furrow_args_text(args, "delimiter");
   csv->comma_without_header = !*text;
-  if (!*text || strcmp(text, "auto") == 0) return FURROW_OK; /* look() finds it */
+  if (!*text || strcmp(text, "auto") == 0) return FURROW_OK; /* look() detects it */
   if (strcmp(text, "\\t") == 0 || strcmp(text, "tab") == 0) text = "\t";
   if (strlen(text) != 1 || fw_is_digit(*text) || strchr("+-.eE\"#\r\n", *text)) {
     furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be one byte that no number holds");
@@ -356,8 +355,7 @@ static const furrow_arg dense_args[] = {
 
 static furrow_status open_dense(const furrow_args *args, void **state, furrow_error *err) {
   fw_csv *csv;
-  furrow_status status = FW_ALLOC_ZERO(&csv, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&csv, 1, err));
   *csv = (fw_csv){.rules = {.delimiter = ' ', .blanks = true},
                   .header = FW_CSV_HEADER_NO,
                   .label_column = *furrow_args_text(args, "has_label") == 'n' ? FW_CSV_NO_COLUMN : 0,

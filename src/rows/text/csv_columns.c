@@ -1,4 +1,4 @@
-/* rows/text/csv_columns.c: which column of a csv is the label, the weight, or which feature. */
+/* rows/text/csv_columns.c: finds the label, the weight and the features among the columns of a csv. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,7 +11,7 @@
 
 /* ---- Arguments ------------------------------------------------------------------------------------------ */
 
-/* A column by number, or by a name that the header will resolve. */
+/* Reads a column argument: a number, or a name that the header will resolve. */
 static furrow_status column_arg(const furrow_args *args, const char *argument, size_t *column, char **name,
                                 furrow_error *err) {
   const char *text = furrow_args_text(args, argument);
@@ -25,7 +25,7 @@ static furrow_status column_arg(const furrow_args *args, const char *argument, s
   return FURROW_OK;
 }
 
-/* The names of `columns`, between commas. */
+/* Reads the comma-separated names of `columns`. */
 static furrow_status wanted_arg(fw_csv *csv, const char *text, furrow_error *err) {
   size_t capacity = 0;
   if (!*text) return FURROW_OK;
@@ -78,7 +78,7 @@ furrow_status fw_csv_keep_names(fw_csv *csv, const char *line, const char *end, 
     FW_TRY(fw_cell_copy(&cell, &csv->names[csv->nnames], err));
     csv->nnames++;
   }
-  if (cut && csv->nnames > 0) fw_free(csv->names[--csv->nnames]); /* it may go on */
+  if (cut && csv->nnames > 0) fw_free(csv->names[--csv->nnames]); /* it may be incomplete */
   if (!cut) csv->width = csv->nnames;
   return FURROW_OK;
 }
@@ -91,13 +91,13 @@ static furrow_status fail_name(furrow_error *err, furrow_status status, const ch
   return status;
 }
 
-/* Suggests a name of the header that differs in the case of its letters. */
+/* Suggests a name of the header that differs only in the case of its letters. */
 static void hint_at_name(const fw_csv *csv, const char *name, furrow_error *err) {
   for (size_t i = 0; i < csv->nnames; i++)
     if (strcasecmp(csv->names[i], name) == 0) fw_error_set_hint(err, "the header has %s", csv->names[i]);
 }
 
-/* The column of that name; FW_CSV_NO_COLUMN: there is none. */
+/* Finds the column of that name; FW_CSV_NO_COLUMN if there is none. */
 static furrow_status look_up(const fw_csv *csv, const char *name, size_t *column, furrow_error *err) {
   *column = FW_CSV_NO_COLUMN;
   for (size_t i = 0; i < csv->nnames; i++) {
@@ -138,7 +138,7 @@ static int compare_named(const void *a, const void *b) {
   return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-/* All names, sorted; to be freed. */
+/* Returns all names, sorted; the caller frees them. */
 static furrow_status sort_names(named **sorted, char *const *names, size_t count, furrow_error *err) {
   FW_TRY(FW_ALLOC(sorted, count, err));
   for (size_t i = 0; i < count; i++) (*sorted)[i] = (named){names[i], i};
@@ -173,7 +173,7 @@ static furrow_status assign_roles(const fw_csv *csv, const named *sorted, furrow
   return FURROW_OK;
 }
 
-/* Lists the columns that are left out, and the features of the others. */
+/* Lists the ignored columns, and the features of the others. */
 static furrow_status list_kept(fw_csv *csv, furrow_error *err) {
   size_t kept = 0;
   for (size_t i = 0; i < csv->width; i++) {
@@ -219,7 +219,7 @@ static furrow_status find_features(fw_csv *csv, furrow_error *err) {
   if (status != FURROW_OK) return status;
   while (csv->first_moved < csv->nwanted && csv->kept[csv->first_moved] == csv->first_moved) csv->first_moved++;
   if (csv->first_moved < csv->nwanted || csv->nskipped > 0) return FURROW_OK;
-  fw_free(csv->roles); /* all columns, as they come */
+  fw_free(csv->roles); /* all columns, in the order of the file */
   csv->roles = NULL;
   return FURROW_OK;
 }
@@ -269,7 +269,7 @@ void fw_csv_sort_row(furrow_container *out, size_t begin, size_t count) {
   }
 }
 
-/* Puts the values of a row that has all features, in the order of the file, into their own order. */
+/* Sorts the values of a row that has all features, from the order of the file to the order of the features. */
 static void order_full_row(const fw_csv *csv, furrow_container *out, size_t begin, void *scratch) {
   const size_t size = furrow_value_size(out->value_type);
   char *values = (char *)out->value + begin * size;
@@ -284,7 +284,7 @@ void fw_csv_sort_rows(const fw_csv *csv, furrow_container *out, uint64_t *scratc
   const size_t moved = csv->first_moved;
   for (size_t i = 0; i < out->rows && moved < csv->nwanted; i++) {
     const size_t begin = out->offset[i], count = out->offset[i + 1] - begin;
-    /* a line that was read the careful way is in order already */
+    /* a line that was parsed on the slow path is sorted already */
     if (count == csv->nwanted && index_at(out, begin + moved) == csv->kept[moved])
       order_full_row(csv, out, begin, scratch);
     else
@@ -292,7 +292,7 @@ void fw_csv_sort_rows(const fw_csv *csv, furrow_container *out, uint64_t *scratc
   }
 }
 
-/* ---- What is known of the columns ------------------------------------------------------------------------ */
+/* ---- Information about the columns ----------------------------------------------------------------------- */
 
 size_t fw_csv_column_count(const void *state) {
   const fw_csv *csv = state;

@@ -1,6 +1,6 @@
 /* rows/text/csv_fast.c: csv and dense at memory speed: lines of plain numbers and empty cells.
  *
- * Marks are the delimiters and line ends (and all control bytes, so nothing odd slips through). */
+ * Marks are the delimiters and line ends (and all control bytes, so that unusual bytes are not missed). */
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 /* A batch that knows its format. */
 typedef struct csv_batch {
-  fw_token_batch batch; /* first, so that a pointer to it is one to all */
+  fw_token_batch batch; /* the first member, so that a pointer to it converts to csv_batch */
   const fw_csv *csv;
 } csv_batch;
 
@@ -21,7 +21,7 @@ static inline bool is_delimiter(const fw_csv *csv, char c) {
   return c == csv->rules.delimiter || (csv->rules.blanks && c == '\t');
 }
 
-/* The cell here is that of the label or the weight. */
+/* Reads the cell of the label or the weight. */
 static bool read_special(const fw_mark_cursor *w, csv_batch *b, size_t column) {
   furrow_container *out = b->batch.chunk->out;
   const char *begin = w->text + w->at;
@@ -35,8 +35,8 @@ static bool read_special(const fw_mark_cursor *w, csv_batch *b, size_t column) {
 
 typedef enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_ODD } cell_kind;
 
-/* A cell in quotes whose text is what stands between them. Blanks in there are for the careful way, and so is a cell
- * that its delimiters cut into pieces: one of these lacks a quote. */
+/* Removes the quotes of a quoted cell. Blanks inside of the quotes are left to the slow path, and so is a cell that
+ * contains delimiters, because each of its pieces lacks a quote. */
 static cell_kind take_quoted(const fw_mark_cursor *w, fw_token *token) {
   const char *begin = w->text + w->at + 1;
   const char *end = w->text + fw_mark_cursor_end(w) - 1;
@@ -46,7 +46,7 @@ static cell_kind take_quoted(const fw_mark_cursor *w, fw_token *token) {
   return fw_is_blank(*begin) || fw_is_blank(end[-1]) ? CELL_ODD : CELL_NUMBER;
 }
 
-/* The cell here. Most show by their first byte that they are a number; whether they are, the batch finds out. */
+/* Classifies the cell by its first byte; the batch later finds out whether it is really a number. */
 static inline cell_kind take_cell(const fw_mark_cursor *w, const fw_csv *csv, fw_token *token) {
   const char *begin = w->text + w->at;
   const char *end = w->text + fw_mark_cursor_end(w);
@@ -58,7 +58,7 @@ static inline cell_kind take_cell(const fw_mark_cursor *w, const fw_csv *csv, fw
   return fw_cell_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
 }
 
-/* Whether nothing of the text of a cell that is left out changes how the line is read: no quote, and no comment. */
+/* Whether the text of an ignored cell cannot change how the line is read: it has no quote and no comment. */
 static bool is_plain(const fw_mark_cursor *w) {
   const char *begin = w->text + w->at;
   const size_t length = fw_mark_cursor_end(w) - w->at;
@@ -113,7 +113,8 @@ static void clear_bit(uint64_t *bits, size_t i) {
   bits[i / 64] &= ~(1ull << i % 64);
 }
 
-/* The indices of the features that are coming; a row of as many features before them has the same. */
+/* Writes the indices of the features to come. as_before: the previous row has as many features, so its indices are
+ * copied. */
 static void number_features(const fw_csv *csv, furrow_container *out, size_t n, bool as_before) {
   const size_t size = furrow_key_size(out->key_type);
   char *here = (char *)out->index + out->features * size;
@@ -123,14 +124,14 @@ static void number_features(const fw_csv *csv, furrow_container *out, size_t n, 
     for (size_t i = 0; i < n; i++) fw_store_index(out->key_type, here, i, csv->roles ? csv->kept[i] : i);
 }
 
-/* The cell that ends at a mark. */
+/* Returns a cursor at the cell that ends at a mark. */
 static fw_mark_cursor cell_at(const fw_window *window, uint32_t mark) {
   const uint32_t *offsets = window->marks.offsets;
   return (fw_mark_cursor){
       .text = window->lines, .marks = offsets, .mark = mark, .at = mark == 0 ? 0 : offsets[mark - 1] + 1};
 }
 
-/* Takes the cells of columns that are left out from those to be read. */
+/* Removes the cells of ignored columns from the tokens to read. */
 static bool leave_out(const csv_batch *b, uint32_t first) {
   const fw_window *window = b->batch.window;
   for (size_t i = 0; i < b->csv->nskipped; i++) {
@@ -141,8 +142,8 @@ static bool leave_out(const csv_batch *b, uint32_t first) {
   return true;
 }
 
-/* The row whose cells end at marks first … last: the weight is read and the label noted, the other cells are features.
- */
+/* Adds the row whose cells end at marks first … last: reads the weight and notes the label; the other cells are
+ * features. */
 static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
   fw_token_batch *batch = &b->batch;
   const fw_window *window = batch->window;
@@ -174,11 +175,11 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
   return true;
 }
 
-/* All rows of the window. */
+/* Adds all rows of the window. */
 static bool add_window_rows(csv_batch *b) {
   const fw_marks *marks = &b->batch.window->marks;
   uint32_t first = 0;
-  uint32_t cells = 0; /* of the row before */
+  uint32_t cells = 0; /* of the previous row */
   for (size_t i = 0; i < fw_bit_words(marks->count); i++) {
     for (uint64_t ends = marks->ends[i]; ends; ends &= ends - 1) {
       const uint32_t last = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);

@@ -1,4 +1,4 @@
-/* rows/text/format_args.c: the arguments that a format declares, as a URI gives them. */
+/* rows/text/format_args.c: the arguments that a format declares, and their values from a URI. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static size_t arg_number(const furrow_rows_format *format, const char *name) {
   return i;
 }
 
-/* Keys like __this__ belong to the author of the URI. */
+/* Keys like __this__ are free for the author of the URI. */
 static bool is_private(const char *key) {
   size_t n = strlen(key);
   return n > 4 && strncmp(key, "__", 2) == 0 && strcmp(key + n - 2, "__") == 0;
@@ -51,7 +51,7 @@ static furrow_status check_known(const furrow_rows_format *format, const fw_uri 
 
 static bool is_one_of(const char *values, const char *value) {
   const size_t n = strcspn(value, "|");
-  if (value[n]) return false; /* several of them in a row are none */
+  if (value[n]) return false; /* several of them in a row are not a choice */
   for (const char *p = values; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
     if (strncmp(p, value, n) == 0 && (p[n] == '|' || p[n] == 0)) return n > 0;
   return false;

@@ -1,4 +1,4 @@
-/* rows/text/rowbuilder.c: one row, from its parts. */
+/* rows/text/rowbuilder.c: builds one row from its parts. */
 #include "rows/text/rowbuilder.h"
 
 #include <math.h>
@@ -31,8 +31,7 @@ static furrow_status number_of(furrow_value_type type, double value, fw_number *
 
 furrow_status fw_rowbuilder_set_label(furrow_rowbuilder *row, fw_number label, furrow_error *err) {
   furrow_container *out = row->out;
-  furrow_status status = fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_LABEL, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_LABEL, err));
   store_number(out->value_type, out->label, out->rows, label);
   row->touched = row->has_label = true;
   return FURROW_OK;
@@ -46,8 +45,7 @@ furrow_status furrow_rowbuilder_label(furrow_rowbuilder *row, double label, furr
 
 furrow_status furrow_rowbuilder_weight(furrow_rowbuilder *row, float weight, furrow_error *err) {
   furrow_container *out = row->out;
-  furrow_status status = fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_WEIGHT, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_WEIGHT, err));
   out->weight[out->rows] = weight;
   row->touched = row->has_weight = true;
   return FURROW_OK;
@@ -55,19 +53,17 @@ furrow_status furrow_rowbuilder_weight(furrow_rowbuilder *row, float weight, fur
 
 furrow_status furrow_rowbuilder_qid(furrow_rowbuilder *row, uint64_t qid, furrow_error *err) {
   furrow_container *out = row->out;
-  furrow_status status = fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_QID, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_container_reserve(out, out->rows + 1, out->features, FW_COLUMN_QID, err));
   out->qid[out->rows] = qid;
   row->touched = row->has_qid = true;
   return FURROW_OK;
 }
 
-/* The first feature of the block that has a field: those before it get field 0. */
+/* Called for the first feature of the block that has a field: earlier features get field 0. */
 static furrow_status start_fields(furrow_rowbuilder *row, furrow_error *err) {
   furrow_container *out = row->out;
   size_t used = out->features + row->features;
-  furrow_status status = fw_container_reserve(out, out->rows + 1, used + 1, FW_COLUMN_FIELD, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_container_reserve(out, out->rows + 1, used + 1, FW_COLUMN_FIELD, err));
   memset(out->field, 0, used * furrow_key_size(out->key_type));
   out->has_field = true;
   return FURROW_OK;
@@ -113,8 +109,7 @@ furrow_status fw_rowbuilder_commit(furrow_rowbuilder *row, furrow_error *err) {
     return fw_fail_at(err, FURROW_E_PARSE, row->line, row->line, row->line,
                       row->has_label ? "this row has a label, the rows before it have none" : "the row has no label");
   const unsigned all = FW_COLUMN_LABEL | FW_COLUMN_WEIGHT | FW_COLUMN_QID | FW_COLUMN_VALUE;
-  furrow_status status = fw_container_reserve(out, out->rows + 1, out->features + row->features, all, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_container_reserve(out, out->rows + 1, out->features + row->features, all, err));
   if (!row->has_weight) out->weight[out->rows] = 1;
   if (!row->has_qid) out->qid[out->rows] = 0;
   out->has_label = row->has_label;

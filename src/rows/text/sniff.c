@@ -1,4 +1,4 @@
-/* rows/text/sniff.c: what is this data? From its first bytes. */
+/* rows/text/sniff.c: detects the format of data from its first bytes. */
 #include <ctype.h>
 #include <string.h>
 
@@ -37,13 +37,13 @@ static bool is_control(unsigned char c) {
   return c < 0x20 && !(c >= '\t' && c <= '\r');
 }
 
-/* Whether the head begins with the magic bytes. Where these are mere letters, which a csv header may begin with, too,
- * bytes that no text has must follow. */
+/* Whether the head begins with the magic bytes. If these are only letters, with which a csv header could begin as
+ * well, they must be followed by bytes that no text has. */
 static bool is_kind(const magic *m, const char *head, size_t size) {
   if (size < m->size || memcmp(head, m->bytes, m->size) != 0) return false;
   for (size_t i = 0; i < m->size; i++)
     if (!isalnum((unsigned char)m->bytes[i])) return true;
-  if (m->size == 8) return true; /* our own */
+  if (m->size == 8) return true; /* a file of Furrow */
   for (size_t i = m->size; i < size && i < m->size + 16; i++)
     if (is_control((unsigned char)head[i]) || (unsigned char)head[i] >= 0x80) return true;
   return false;
@@ -64,7 +64,7 @@ furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
     zeros += c == 0;
     controls += c != 0;
   }
-  /* a stray NUL happens in text, every fourth byte or other control bytes do not */
+  /* text may have a stray NUL, but not in every fourth byte, and few other control bytes */
   if (zeros * 4 <= size && controls * 64 <= size) return FURROW_OK;
   furrow_status status = fw_fail(err, FURROW_E_FORMAT, "this is binary data or UTF-16, not text");
   fw_error_set_token(err, head + first, size - first < 4 ? size - first : 4);
@@ -72,23 +72,24 @@ furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
   return status;
 }
 
-/* ---- In which format? ----------------------------------------------------------------------------------- */
+/* ---- Which format? -------------------------------------------------------------------------------------- */
 
-/* What the first lines are made of. */
+/* Statistics of the first lines. */
 typedef struct looks {
-  size_t lines, tokens; /* tokens behind the first one of each line */
+  size_t lines, tokens; /* tokens after the first one of each line */
   size_t one_colon, two_colons, integers, reals;
-  size_t comma_lines, semicolon_lines, pipe_lines, tab_lines; /* lines with one */
-  size_t spaced_lines; /* lines with a space, except the first, which may be a header */
-  /* of tokens of one colon between integers: how many there are, the largest numbers before and behind it */
+  size_t comma_lines, semicolon_lines, pipe_lines, tab_lines; /* lines with at least one */
+  size_t spaced_lines; /* lines with a space, except the first line, which may be a header */
+  /* tokens with one colon between two integers: their number, the largest integers before and after the colon */
   size_t integer_pairs;
-  uint64_t largest_before, largest_behind;
-  /* of tables: tokens of the line; lines with another number of tokens than the first; with a number twice */
+  uint64_t largest_before, largest_after;
+  /* of tables: tokens of a line; lines with another number of tokens than the first; lines that repeat a number */
   size_t width, uneven_lines, repeating_lines;
-  /* of the first tokens: how many have a colon; an index below that of the next token; the index before that one */
+  /* first tokens: with a colon; with an index below the next token's; one less than the next token's; alone on their
+   * line. And tokens qid:n */
   size_t heads_with_colon, heads_below_next, heads_before_next, heads_alone, qids;
-  uint64_t heads[3]; /* some different ones */
-  size_t nheads;     /* 3: or more */
+  uint64_t heads[3]; /* up to three different ones */
+  size_t nheads;     /* 3: three or more */
 } looks;
 
 static size_t count_byte(const char *p, const char *end, char c) {
@@ -102,21 +103,21 @@ static bool holds_letter(const char *p, const char *end) {
   return p < end;
 }
 
-/* The integer that begins a token and ends at its end or a colon; *behind is where it ends. */
-static bool leading_integer(const char *p, const char *end, uint64_t *number, const char **behind) {
+/* Reads the integer that begins a token and ends at its end or at a colon; *after is its end. */
+static bool leading_integer(const char *p, const char *end, uint64_t *number, const char **after) {
   bool overflow = false;
-  *behind = fw_read_u64(p, end, number, &overflow);
-  return *behind && !overflow && (*behind == end || **behind == ':');
+  *after = fw_read_u64(p, end, number, &overflow);
+  return *after && !overflow && (*after == end || **after == ':');
 }
 
 static void look_at_pair(looks *l, const char *p, const char *end) {
-  uint64_t before, behind;
+  uint64_t before, after;
   const char *stop;
   if (!leading_integer(p, end, &before, &stop) || stop == end) return;
-  if (!leading_integer(stop + 1, end, &behind, &stop) || stop < end) return;
+  if (!leading_integer(stop + 1, end, &after, &stop) || stop < end) return;
   l->integer_pairs++;
   if (before > l->largest_before) l->largest_before = before;
-  if (behind > l->largest_behind) l->largest_behind = behind;
+  if (after > l->largest_after) l->largest_after = after;
 }
 
 static void look_at_token(looks *l, const char *p, const char *end) {
@@ -138,7 +139,7 @@ static void look_at_token(looks *l, const char *p, const char *end) {
     l->reals++;
 }
 
-/* The first token of a line, which may be a feature: next is the one behind it, NULL: there is none. */
+/* Inspects the first token of a line, which may be a feature; next is the second token, NULL if there is none. */
 static void look_at_first(looks *l, const char *p, const char *end, const char *next, const char *line_end) {
   uint64_t index, other;
   const char *stop;
@@ -153,7 +154,7 @@ static void look_at_first(looks *l, const char *p, const char *end, const char *
   l->heads_before_next += index + 1 == other;
 }
 
-/* Whether a token of the line is the same as one before it. */
+/* Whether a token of the line equals an earlier one. */
 static bool repeats(const char *const *begins, const char *const *ends, size_t count) {
   for (size_t i = 2; i < count; i++)
     for (size_t k = 1; k < i; k++) {
@@ -194,7 +195,7 @@ static void look_at_line(looks *l, const char *line, const char *end) {
   l->repeating_lines += l->integers == l->tokens && repeats(begins, ends, tokens < MOST ? tokens : MOST);
 }
 
-/* The complete lines of the head, up to `most` of them. */
+/* Inspects the complete lines of the head, at most `most` of them. */
 static looks look_at_head(const char *head, size_t size, bool whole, size_t most) {
   looks l = {0};
   const char *end = head + size;
@@ -209,8 +210,8 @@ static looks look_at_head(const char *head, size_t size, bool whole, size_t most
   return l;
 }
 
-/* The delimiter between cells, if the text is csv. A number may have a decimal comma beside another delimiter, and
- * blanks may stand beside a comma. 0: none is on every line, nor a comma on most. */
+/* Finds the delimiter between cells, if the text is csv. With another delimiter, a number may have a decimal comma;
+ * blanks may follow a comma. Returns 0 if none is on every line and a comma is not on most. */
 static char find_delimiter(const looks *l, const char **why) {
   *why = "semicolons on every line";
   if (l->semicolon_lines == l->lines) return ';';
@@ -251,18 +252,19 @@ char fw_sniff_delimiter(const char *head, size_t size, bool whole) {
   return delimiter ? delimiter : ',';
 }
 
-/* As many words on every line, none of them a feature with a value. */
+/* Whether every line has the same number of words, and none of them is a feature with a value. */
 static bool is_even(const looks *l) {
   return l->tokens > 0 && l->lines > 1 && l->uneven_lines == 0 && l->one_colon + l->two_colons == 0 && l->qids == 0 &&
          l->heads_with_colon == 0;
 }
 
-/* Integers between blanks, as many on every line, and some of them twice on a line: no indices. */
+/* Whether every line has the same number of integers between blanks, and some lines repeat an integer: such integers
+ * are not indices. */
 static bool is_table(const looks *l) {
   return is_even(l) && l->integers == l->tokens && l->repeating_lines > 0;
 }
 
-/* A table between tabs, with or without a header. */
+/* Whether it is a tab-separated table, with or without a header. */
 static bool is_tab_table(const looks *l) {
   return is_even(l) && l->tab_lines == l->lines && l->spaced_lines == 0;
 }
@@ -276,16 +278,16 @@ fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t mos
   if (l.one_colon > 0) return (fw_sniffed){"libsvm", "index:value", l.two_colons == 0};
   if (delimiter && (delimiter != '\t' || l.spaced_lines == 0)) return (fw_sniffed){"csv", why, true};
   if (l.reals > 0) return (fw_sniffed){"dense", "numbers with fractions between blanks", true};
-  if (is_table(&l)) return (fw_sniffed){"dense", "as many integers on every line, some of them twice", true};
+  if (is_table(&l)) return (fw_sniffed){"dense", "the same number of integers on every line, some repeated", true};
   if (l.tokens > 0 && l.integers == l.tokens)
     return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", false};
-  return (fw_sniffed){"libsvm", "nothing speaks for another format", false};
+  return (fw_sniffed){"libsvm", "no sign of another format", false};
 }
 
-/* ---- Is it read wrongly? -------------------------------------------------------------------------------- */
+/* ---- Would it be misread? ------------------------------------------------------------------------------- */
 
-/* Whether all lines begin with a feature where label:weight is expected. Two classes 0 and 1 with weights look the same
- * as rows that begin with feature 0 or 1, unless feature 1 or 2 always follows. */
+/* Whether all lines begin with a feature where label:weight is expected. Two classes 0 and 1 with weights look the
+ * same as rows that begin with feature 0 or 1, unless feature 1 or 2 always follows. */
 static bool is_unlabelled(const looks *l) {
   if (l->lines == 0 || l->heads_with_colon != l->lines || l->heads_alone == l->lines) return false;
   if (l->one_colon != l->tokens || l->heads_below_next + l->heads_alone != l->lines) return false;
@@ -294,7 +296,7 @@ static bool is_unlabelled(const looks *l) {
   return l->nheads > 2 || l->heads[0] > 1 || l->heads[1] > 1;
 }
 
-/* Whether all lines begin with a bare number before features that have values. */
+/* Whether all lines begin with a single number before features that have values. */
 static bool is_labelled(const looks *l) {
   return l->tokens > 0 && l->heads_with_colon == 0 && l->one_colon + l->two_colons == l->tokens;
 }
@@ -304,7 +306,7 @@ fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, boo
   if (unlabelled) return is_labelled(&l) ? FW_MISREAD_LABELLED : FW_MISREAD_NOTHING;
   if (is_unlabelled(&l)) return FW_MISREAD_UNLABELLED;
   if (fields && l.one_colon > 0 && l.two_colons == 0 && l.integer_pairs == l.one_colon &&
-      l.largest_before > l.largest_behind)
+      l.largest_before > l.largest_after)
     return FW_MISREAD_LIBSVM;
   return !fields && (is_table(&l) || is_tab_table(&l)) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
 }

@@ -9,7 +9,7 @@
 #include "base/number_in.h"
 #include "rows/text/rowbuilder.h"
 
-/* One line on its way through the grammar. */
+/* The state of parsing one line. */
 typedef struct scan {
   const fw_sparse *format;
   const char *line, *p, *end;
@@ -33,7 +33,7 @@ static const char *token_end(const char *p, const char *end) {
   return p;
 }
 
-/* Bytes that a number may consist of: a word without any of them cannot be a damaged number. */
+/* Whether the word has a byte that a number may contain; if not, it cannot be a damaged number. */
 static bool holds_number_byte(const char *p, const char *end) {
   for (; p < end; p++)
     if (fw_is_digit(*p) || (*p && strchr("+-.eE", *p))) return true;
@@ -45,8 +45,8 @@ static bool is_number(const char *p, const char *end) {
   return fw_read_f32(p, end, &value) == end;
 }
 
-/* Moves to the next token that is not a mere word. Words and stray NUL bytes are skipped and counted. False at the
- * end of the line or at a comment. */
+/* Moves to the next token that is not just a word. Words and stray NUL bytes are skipped and counted. Returns false
+ * at the end of the line or at a comment. */
 static bool next_token(scan *s) {
   while (s->p < s->end) {
     size_t blank = blank_at(s->p, s->end);
@@ -95,7 +95,7 @@ static furrow_status read_label(scan *s) {
   return furrow_rowbuilder_weight(s->row, weight.f32, s->err);
 }
 
-/* qid:n right after the label; -n means 2^64 - n and a fraction is cut off, both as dmlc-core reads them. */
+/* Reads qid:n right after the label. -n means 2^64 - n and a fraction is cut off, both as in dmlc-core. */
 static furrow_status read_qid(scan *s) {
   const char *start = s->p;
   const char *p = s->p + 4;
@@ -117,7 +117,7 @@ static furrow_status read_qid(scan *s) {
   return furrow_rowbuilder_qid(s->row, negative ? 0 - qid : qid, s->err);
 }
 
-/* An index or a field, less the base. `what` names it in messages. */
+/* Reads an index or a field and subtracts the base. `what` names it in messages. */
 static furrow_status read_index(scan *s, const char *token, const char *what, uint64_t *index) {
   char message[96];
   bool overflow = false;
@@ -151,7 +151,7 @@ static furrow_status read_index(scan *s, const char *token, const char *what, ui
   return FURROW_OK;
 }
 
-/* [:value] behind an index. *has says whether there is one. */
+/* Reads [:value] after an index. *has: whether there is a value. */
 static furrow_status read_value(scan *s, const char *token, bool *has, fw_number *value) {
   *has = s->p < s->end && *s->p == ':';
   if (!*has) return FURROW_OK;
@@ -237,8 +237,8 @@ static furrow_status open_dummy(const furrow_args *args, void **state, furrow_er
   return open_sparse(FW_SPARSE_DUMMY, args, state, err);
 }
 
-/* Refuses text that would be read without an error, but not as what it is. dummy has neither weights nor values to be
- * mistaken, and who names it says that the numbers are indices. */
+/* Rejects text that would be misread without an error. dummy has neither weights nor values that could be mistaken,
+ * and a caller that names it says that the numbers are indices. */
 static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   const fw_sparse *sparse = state;
   if (sparse->kind == FW_SPARSE_DUMMY || (sparse->unchecked && !sparse->unlabelled)) return FURROW_OK;

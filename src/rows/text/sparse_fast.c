@@ -1,7 +1,7 @@
 /* rows/text/sparse_fast.c: libsvm, libfm and dummy at memory speed.
  *
- * Marks are the blanks, colons and line ends of the text (all bytes up to ' ' are, so nothing odd slips through). What
- * stands between two marks is a label, a field, an index or a value by its place in the row alone. */
+ * Marks are the blanks, colons and line ends of the text (all bytes up to ' ', so that unusual bytes are not
+ * missed). A token between two marks is a label, a field, an index or a value by its position in the row alone. */
 #include <string.h>
 
 #include "base/number_in.h"
@@ -36,7 +36,7 @@ INLINE bool scan_head(fw_mark_cursor *w, const fw_sparse_kind kind, fw_token_bat
   return true;
 }
 
-/* The start of a row that begins with a feature. A line without one is not a row. */
+/* Begins a row that starts with a feature. A line without features is not a row. */
 INLINE bool scan_unlabelled(fw_mark_cursor *w, fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
   out->weight[out->rows] = 1;
@@ -45,7 +45,7 @@ INLINE bool scan_unlabelled(fw_mark_cursor *w, fw_token_batch *batch) {
   return fw_mark_cursor_end(w) > w->at && w->text[w->at] != '#';
 }
 
-/* One feature, whose first token is here and not empty. */
+/* Scans one feature, whose first token is at the cursor and not empty. */
 INLINE bool scan_feature(fw_mark_cursor *w, const fw_sparse_kind kind, const bool values, const fw_window *window,
                          size_t i) {
   if (kind == FW_SPARSE_LIBFM) {
@@ -65,7 +65,7 @@ static void skip_comment(fw_mark_cursor *w) {
   while (!fw_is_line_end(fw_mark_cursor_end_char(w))) w->mark++;
 }
 
-/* The features from here to the line end, which end the row. */
+/* Scans the features from the cursor to the line end, which ends the row. */
 INLINE bool scan_features(fw_mark_cursor *cursor, const fw_sparse_kind kind, const bool values,
                           const fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
@@ -102,7 +102,7 @@ INLINE fw_row_outcome scan_row(fw_mark_cursor *w, const fw_sparse_kind kind, fw_
       if (fw_mark_cursor_end(w) > w->at) break;
     }
   }
-  /* the first feature tells whether this row has values */
+  /* the first feature decides whether this row has values */
   const uint32_t *index_end = w->marks + w->mark + (kind == FW_SPARSE_LIBFM && fw_mark_cursor_end_char(w) == ':');
   const bool values = kind != FW_SPARSE_DUMMY && w->text[*index_end] == ':';
   if (values != batch->values && fw_token_batch_features(batch) > 0) return FW_ROW_OTHER_COLUMNS;
@@ -125,7 +125,7 @@ static fw_row_outcome scan_dummy(fw_mark_cursor *cursor, fw_token_batch *batch) 
 
 /* ---- Whole windows -------------------------------------------------------------------------------------- */
 
-/* The marks of 64 tokens at a time, and what the marks before them were. */
+/* The marks of 64 tokens at a time, and the last marks before them. */
 typedef struct word {
   uint64_t all, colons, spaces;
   uint64_t after_space;
@@ -159,7 +159,7 @@ static bool are_bare(const fw_marks *marks) {
   return colons == 0;
 }
 
-/* label (field:index:value)*: behind a space come two colons and then none. */
+/* label (field:index:value)*: two colons and then another mark follow each space. */
 static bool are_fielded(const fw_marks *marks) {
   word w = {0};
   uint64_t wrong = 0;
@@ -173,8 +173,8 @@ static bool are_fielded(const fw_marks *marks) {
   return wrong == 0;
 }
 
-/* Adds the rows, each of which ends at a LF and has as many marks for each of its features as there are lists, and
- * deals their tokens out to these. */
+/* Adds the rows. Each ends at a LF and has one mark per list for each of its features; the tokens are distributed to
+ * the lists. */
 static bool add_rows(fw_token_batch *batch, size_t lists, fw_token *const *tokens) {
   const fw_window *window = batch->window;
   const fw_tokenizer *kern = fw_tokenizer_table();

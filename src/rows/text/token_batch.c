@@ -1,4 +1,4 @@
-/* rows/text/token_batch.c: from the marks of a window to rows, a batch at a time. */
+/* rows/text/token_batch.c: turns the marks of a window into rows, a batch at a time. */
 #include "rows/text/token_batch.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ bool fw_store_number(furrow_value_type type, const char *begin, const char *end,
   bool overflow = false;
   switch (type) {
   case FURROW_VALUE_F32:
-    if (end - begin == 1 && fw_is_digit(*begin)) { /* most labels */
+    if (end - begin == 1 && fw_is_digit(*begin)) { /* most labels are one digit */
       ((float *)column)[i] = (float)(*begin - '0');
       return true;
     }
@@ -31,7 +31,7 @@ static bool store_index(furrow_key_type type, const char *begin, const char *end
   return after == end && !overflow;
 }
 
-/* The text of a token; empty when its length is not known. Blanks around a number in csv are not part of it. */
+/* Returns the text of a token; empty if its length is not known. Blanks around a number in csv are not part of it. */
 static const char *token_text(const char *text, fw_token token, bool trim, const char **end) {
   const uint32_t length = fw_token_length(token);
   const char *e = text + fw_token_end(token);
@@ -42,14 +42,14 @@ static const char *token_text(const char *text, fw_token token, bool trim, const
   return b;
 }
 
-/* Subtracts 1 from n indices; returns the number of the first that is 0, or n. */
+/* Subtracts 1 from n indices; returns the position of the first that is 0, or n. */
 static size_t subtract_base(furrow_key_type type, void *column, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (type == FURROW_KEY_U32 ? ((uint32_t *)column)[i]-- == 0 : ((uint64_t *)column)[i]-- == 0) return i;
   return n;
 }
 
-/* Reads n index tokens to `column`; returns the number of the first that is not an index, or n. */
+/* Reads n index tokens to `column`; returns the position of the first that is not an index, or n. */
 static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, size_t n, void *column) {
   const char *text = batch->window->lines;
   const furrow_key_type type = batch->chunk->out->key_type;
@@ -65,7 +65,7 @@ static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, 
   return batch->base ? subtract_base(type, column, n) : n;
 }
 
-/* Reads n tokens of values or labels to `column`; returns the number of the first that is not a number, or n. */
+/* Reads n tokens of values or labels to `column`; returns the position of the first that is not a number, or n. */
 static size_t read_values(const fw_token_batch *batch, const fw_token *tokens, size_t n, bool trim, void *column) {
   const char *text = batch->window->lines;
   const furrow_value_type type = batch->chunk->out->value_type;
@@ -96,7 +96,7 @@ static void *element(void *column, size_t size, size_t i) {
   return (char *)column + size * i;
 }
 
-/* Reads the tokens of all features of the batch; returns how many are good before the first that is not. */
+/* Reads the tokens of all features of the batch; returns the number of good ones before the first bad one. */
 static size_t read_tokens(const fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
   const fw_window *window = batch->window;
@@ -122,29 +122,29 @@ bool fw_token_batch_read_labels(const fw_token_batch *batch) {
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
-static void begin(fw_token_batch *batch) {
+static void begin_batch(fw_token_batch *batch) {
   batch->rows = batch->chunk->out->rows;
   batch->features = batch->chunk->out->features;
   batch->first_weight = batch->first_qid = SIZE_MAX;
 }
 
-/* Reads the line that starts at walk->at the careful way and moves behind it. */
+/* Parses the line at the cursor on the slow path and moves the cursor past it. */
 static furrow_status careful_line(fw_token_batch *batch, fw_mark_cursor *cursor, furrow_error *err) {
   const char *next;
   furrow_status status = fw_chunk_line(batch->chunk, cursor->text + cursor->at, &next, err);
   cursor->at = (uint32_t)(next - cursor->text);
   while (cursor->mark < batch->window->marks.count && fw_mark_cursor_end(cursor) < cursor->at) cursor->mark++;
-  begin(batch);
+  begin_batch(batch);
   if (status != FURROW_OK) return status;
-  /* features between no-break spaces have no marks, so they took room that was made for the rows to come */
+  /* features between no-break spaces have no marks, so they used capacity that was reserved for later rows */
   const furrow_container *out = batch->chunk->out;
   const size_t most = batch->window->marks.count - cursor->mark;
   return fw_container_reserve(batch->chunk->out, out->rows + most, out->features + most, batch->chunk->format->columns,
                               err);
 }
 
-/* Reads the tokens of the batch and begins a new one. If a row turns out to be odd, it and all after it are taken out,
- * it is read the careful way, and the walk goes back to the line behind it: *moved. */
+/* Reads the tokens of the batch and begins a new one. If a row turns out to be irregular, it and all later rows are
+ * removed, the row is parsed on the slow path, and the cursor returns to the line after it: *moved. */
 static furrow_status read_batch(fw_token_batch *batch, fw_mark_cursor *cursor, bool *moved, furrow_error *err) {
   furrow_container *out = batch->chunk->out;
   const size_t all = fw_token_batch_features(batch);
@@ -166,7 +166,7 @@ static furrow_status read_batch(fw_token_batch *batch, fw_mark_cursor *cursor, b
     cursor->mark = batch->window->row_mark[row - batch->rows];
     return careful_line(batch, cursor, err);
   }
-  begin(batch);
+  begin_batch(batch);
   return FURROW_OK;
 }
 
@@ -216,7 +216,7 @@ static furrow_status read_window(fw_token_batch *batch, fw_window_parser *take_w
                            .comments = memchr(window->lines, '#', window->length) != NULL};
   furrow_status status = FURROW_OK;
   bool moved = true;
-  begin(batch);
+  begin_batch(batch);
   if (!batch->chunk->irregular && !window->marks.odd && take_window(batch)) {
     cursor.at = (uint32_t)window->length;
     cursor.mark = (uint32_t)window->marks.count;
@@ -230,7 +230,7 @@ static furrow_status read_window(fw_token_batch *batch, fw_window_parser *take_w
   return status;
 }
 
-/* A window of one line that is too long for marks. */
+/* Parses a window of one line that is too long for marks. */
 static furrow_status careful_window(fw_chunk *chunk, const fw_window *window, furrow_error *err) {
   const char *line = window->lines;
   furrow_status status = FURROW_OK;

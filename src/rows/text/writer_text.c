@@ -1,4 +1,4 @@
-/* rows/text/writer_text.c: rows as libsvm, libfm and csv. */
+/* rows/text/writer_text.c: writes rows as libsvm, libfm and csv. */
 #include "rows/text/writer_text.h"
 
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 
-/* A piece is what one call of a put function adds: at most three numbers and the signs between them. */
+/* A piece is what one call of a put function adds: at most three numbers and the characters between them. */
 enum { BUFFER_BYTES = 64 << 10, PIECE_BYTES = 4 * FW_NUMBER_TEXT };
 
 /* A feature of a csv row. */
 typedef struct cell {
   uint64_t column;
-  size_t at; /* in the row */
+  size_t at; /* position in the row */
 } cell;
 
 typedef struct text_format text_format;
@@ -29,14 +29,14 @@ struct fw_text_writer {
   size_t used;
   uint64_t rows;
   uint64_t header_bytes;
-  bool has_label; /* csv: of all rows; known with the first */
-  cell *cells;    /* csv: of one row, by column */
+  bool has_label; /* csv: whether rows have a label; decided by the first row */
+  cell *cells;    /* csv: the features of one row, by column */
   size_t cell_capacity;
 };
 
 struct text_format {
   const char *name;
-  /* Refuses what the format cannot hold. Row i of the block is row `rows + i` of the file. */
+  /* Rejects blocks that the format cannot express. Row i of the block is row `rows + i` of the file. */
   furrow_status (*check_block)(const fw_text_writer *w, const furrow_rowblock *block, furrow_error *err);
   furrow_status (*check_row)(fw_text_writer *w, const furrow_row *row, uint64_t number, furrow_error *err);
   furrow_status (*write_row)(fw_text_writer *w, const furrow_row *row, furrow_error *err);
@@ -50,8 +50,8 @@ static furrow_status flush(fw_text_writer *w, furrow_error *err) {
   return status;
 }
 
-/* Room for one piece. */
-static inline furrow_status ensure_capacity(fw_text_writer *w, furrow_error *err) {
+/* Reserves space for one piece. */
+static inline furrow_status reserve_piece(fw_text_writer *w, furrow_error *err) {
   return BUFFER_BYTES - w->used >= PIECE_BYTES ? FURROW_OK : flush(w, err);
 }
 
@@ -125,14 +125,14 @@ static void put_row_head(fw_text_writer *w, const furrow_row *row, bool with_qid
   }
 }
 
-/* Features are [field:]index[:value]. */
+/* Writes features as [field:]index[:value]. */
 static inline furrow_status write_sparse_row(fw_text_writer *w, const furrow_row *row, bool fields, furrow_error *err) {
   uint64_t base = w->params.index_base;
-  furrow_status status = ensure_capacity(w, err);
+  furrow_status status = reserve_piece(w, err);
   if (status != FURROW_OK) return status;
   put_row_head(w, row, !fields);
   for (size_t i = 0; i < row->length; i++) {
-    status = ensure_capacity(w, err);
+    status = reserve_piece(w, err);
     if (status != FURROW_OK) return status;
     put_char(w, ' ');
     if (fields) {
@@ -145,7 +145,7 @@ static inline furrow_status write_sparse_row(fw_text_writer *w, const furrow_row
       put_value(w, row->value, row->value_type, i);
     }
   }
-  status = ensure_capacity(w, err);
+  status = reserve_piece(w, err);
   if (status == FURROW_OK) put_char(w, '\n');
   return status;
 }
@@ -177,7 +177,7 @@ static int compare_cells(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Puts the features of a row into w->cells, by column; check_csv_row has made room for them. */
+/* Sorts the features of a row into w->cells, by column; check_csv_row has reserved them. */
 static void order_cells(fw_text_writer *w, const furrow_row *row) {
   bool ordered = true;
   for (size_t i = 0; i < row->length; i++) {
@@ -201,24 +201,24 @@ static furrow_status check_csv_row(fw_text_writer *w, const furrow_row *row, uin
     return fw_fail(err, FURROW_E_RANGE, "index %" PRIu64 " of row %" PRIu64 " is beyond the %" PRIu64 " columns",
                    w->cells[row->length - 1].column, number, w->params.columns);
   }
-  if (row->weight && *row->weight != *row->weight) { /* a csv reader takes nan for no weight */
+  if (row->weight && *row->weight != *row->weight) { /* csv readers take nan for a missing weight */
     return fw_fail(err, FURROW_E_UNSUPPORTED, "the weight of row %" PRIu64 ", nan, cannot be written as csv", number);
   }
   return FURROW_OK;
 }
 
-/* A name of any length, in quotes where a reader would misunderstand it otherwise. */
+/* Writes a name of any length, quoted if a reader would misunderstand it otherwise. */
 static furrow_status write_name(fw_text_writer *w, const char *name, furrow_error *err) {
   const char special[] = {w->params.delimiter, '"', '#', ' ', '\t', 0};
   const bool quote = name[0] == 0 || strpbrk(name, special) != NULL;
   if (strpbrk(name, "\r\n"))
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a column name with a line break cannot be written as csv");
-  furrow_status status = ensure_capacity(w, err);
+  furrow_status status = reserve_piece(w, err);
   if (status == FURROW_OK && quote) put_char(w, '"');
   for (; status == FURROW_OK && *name; name++) {
     if (*name == '"') put_char(w, '"');
     put_char(w, *name);
-    status = ensure_capacity(w, err);
+    status = reserve_piece(w, err);
   }
   if (status == FURROW_OK && quote) put_char(w, '"');
   return status;
@@ -251,7 +251,7 @@ static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, f
   size_t next = 0;
   order_cells(w, row);
   for (uint64_t column = 0; column < w->params.columns; column++) {
-    FW_TRY(ensure_capacity(w, err));
+    FW_TRY(reserve_piece(w, err));
     if (column) put_char(w, delimiter);
     if (next < row->length && w->cells[next].column == column) {
       if (row->value.any) {
@@ -268,7 +268,7 @@ static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, f
 }
 
 static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, furrow_error *err) {
-  furrow_status status = ensure_capacity(w, err);
+  furrow_status status = reserve_piece(w, err);
   if (status != FURROW_OK) return status;
   if (row->label.any) {
     put_value(w, row->label, row->value_type, 0);
@@ -279,9 +279,10 @@ static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, fur
     put_char(w, w->params.delimiter);
   }
   status = write_csv_cells(w, row, err);
-  if (status == FURROW_OK) status = ensure_capacity(w, err);
+  if (status == FURROW_OK) status = reserve_piece(w, err);
   if (status != FURROW_OK) return status;
-  /* One column, no cell: a line without a byte would not be a row. A delimiter at the end of a line makes no cell. */
+  /* One column without a cell: an empty line would not be a row. A delimiter at the end of a line does not add a
+   * cell. */
   bool no_byte = !row->label.any && !w->params.with_weight && w->params.columns == 1 && row->length == 0;
   if (no_byte && w->params.zeros_missing) put_char(w, w->params.delimiter);
   put_char(w, '\n');
@@ -342,7 +343,7 @@ furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
   return FURROW_OK;
 }
 
-/* All that can be wrong with a block, before anything of it is written. */
+/* Checks everything that can be wrong with a block before any of it is written. */
 static furrow_status check_block(fw_text_writer *w, const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = w->format->check_block(w, block, err);
   for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
@@ -367,15 +368,16 @@ furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock 
     status = w->format->write_row(w, &row, err);
   }
   w->rows += block->size;
-  return status == FURROW_OK ? flush(w, err) : status; /* what was taken is not lost when no commit follows on stdout */
+  return status == FURROW_OK ? flush(w, err)
+                             : status; /* rows that were accepted must not be lost if no commit follows on stdout */
 }
 
-/* What a rank tells the others before they join their parts. */
+/* What a rank sends to the others before they join their parts. */
 typedef struct part_facts {
   uint8_t has_rows, has_label;
 } part_facts;
 
-/* The first rank with rows, which keeps its header; `ranks`: none has rows. */
+/* Finds the first rank with rows, which keeps its header; `ranks` if no rank has rows. */
 static furrow_status find_first(const fw_text_writer *w, unsigned *first, furrow_error *err) {
   const furrow_comm *comm = w->params.comm;
   const part_facts mine = {w->rows > 0, w->has_label};
@@ -402,7 +404,7 @@ furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) {
   if (comm) FW_TRY(find_first(writer, &first, err));
   const bool empty = comm ? fw_comm_is_first(comm) && first == comm->ranks : writer->rows == 0;
   if (empty && is_csv(writer->format) && writer->params.header) status = write_csv_header(writer, true, err);
-  if (status == FURROW_OK) status = flush(writer, err); /* a header */
+  if (status == FURROW_OK) status = flush(writer, err); /* writes a header */
   const uint64_t skip = comm && comm->rank != first ? writer->header_bytes : 0;
   return fw_atomic_file_commit_ranks(writer->file, status, skip, err);
 }

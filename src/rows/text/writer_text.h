@@ -1,4 +1,4 @@
-/* rows/text/writer_text.h: rows as text. */
+/* rows/text/writer_text.h: writes rows as text. */
 #ifndef FW_ROWS_TEXT_WRITER_TEXT_H
 #define FW_ROWS_TEXT_WRITER_TEXT_H
 
@@ -7,20 +7,20 @@
 
 typedef struct fw_text_writer fw_text_writer;
 
-/* Whether there is a text format of that name to write, and what they are called, for messages. */
+/* Whether a text format of that name can be written, and the names of all, for messages. */
 bool fw_text_writer_knows(const char *format);
 extern const char fw_text_writer_names[];
 
-/* Whether the parameters, whose format must be known, fit together. */
+/* Checks that the parameters, whose format must be known, fit together. */
 furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Takes the file over, and closes it when it fails. */
+/* Takes ownership of the file, even when it fails. */
 furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
                                   const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Nothing of a block is written unless all of it can be. */
+/* Writes a block completely or not at all. */
 furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block,
                                   furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) FURROW_MUST_USE;
-/* Takes NULL. */
+/* Accepts NULL. */
 void fw_text_writer_close(fw_text_writer *writer);
 
 #endif

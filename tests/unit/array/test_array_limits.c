@@ -45,7 +45,7 @@ static void streams_and_counts(void **state) {
   static const sample samples[] = {
       {"two.fvecs.gz", {2, 1, 1, 2, 1, 1}, 24, FURROW_OK, 0, NULL},
       {"cut.fvecs.gz", {2, 1, 1, 2, 1, 1}, 20, FURROW_E_FORMAT, 20, "ends within a vector"},
-      {"mixed.fvecs.gz", {2, 1, 1, 1, 1, 1}, 24, FURROW_E_FORMAT, 12, "a vector of 1 element among those of 2"},
+      {"mixed.fvecs.gz", {2, 1, 1, 1, 1, 1}, 24, FURROW_E_FORMAT, 12, "a vector of 1 element among vectors of 2"},
       {"longest.fvecs.gz", {1 << 24}, 4, FURROW_E_FORMAT, 4, "ends within a vector"},
       {"longer.fvecs.gz", {(1 << 24) + 1}, 4, FURROW_E_RANGE, 0, "rows of 67108868 bytes are too long for a stream"},
       {"none.fvecs.gz", {0}, 0, FURROW_OK, 0, NULL},
@@ -54,7 +54,7 @@ static void streams_and_counts(void **state) {
       {"most.bvecs", {INT32_MAX}, 4, FURROW_E_FORMAT, 0, "not a whole number of vectors"},
       {"beyond.bvecs", {(uint32_t)INT32_MAX + 1}, 4, FURROW_E_FORMAT, 0, "the first vector has -2147483648 elements"},
       {"one.fbin.gz", {1, 2, 3, 4}, 16, FURROW_OK, 0, NULL},
-      {"more.fbin.gz", {1, 2, 3, 4, 5}, 17, FURROW_E_FORMAT, 16, "goes on behind the last row"},
+      {"more.fbin.gz", {1, 2, 3, 4, 5}, 17, FURROW_E_FORMAT, 16, "continues after the last row"},
       {"less.fbin.gz", {2, 2, 3, 4, 5}, 20, FURROW_E_FORMAT, 20, "ends within"},
       {"head.fbin", {1, 2}, 7, FURROW_E_FORMAT, 7, "ends within the counts"},
       {"empty.fbin", {0, 0}, 8, FURROW_OK, 0, NULL},

@@ -153,7 +153,7 @@ static void refused(void **state) {
       {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "twice"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,), 'x': 1}", FURROW_E_FORMAT, "a key that is none"},
       {"{'descr': '<f4' 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a dictionary"},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", FURROW_E_FORMAT, "behind its dictionary"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", FURROW_E_FORMAT, "after its dictionary"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)", FURROW_E_FORMAT, "not a dictionary"},
       {"{'descr': '<f4", FURROW_E_FORMAT, "not a string"},
       {"{'descr': '\\x3cf4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a string"},

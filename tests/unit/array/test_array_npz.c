@@ -273,7 +273,7 @@ static const change changes[] = {
     {false, END(8), 2, 2, "in several files"},
     {false, END(12), 4, 3000, "the directory is not within the file"},
     {false, END(16), 4, 3000, "the directory is not within the file"},
-    {false, END(20), 2, 1, "no zip archive, or cut short"},
+    {false, END(20), 2, 1, "not a zip archive, or cut short"},
     {true, LOCATOR(8), 8, UINT64_MAX, "points nowhere"},
     {true, LOCATOR(8), 8, 2100, "points nowhere"},
     {true, LOCATOR(8), 8, 7, "points nowhere"},

@@ -125,7 +125,7 @@ static void refused(void **state) {
   refuse("r.fvecs", "\xff\xff\xff\xff", 4, FURROW_E_FORMAT, "-1 elements");
   refuse("r.fvecs", "\xff\xff\xff\x7f", 4, FURROW_E_FORMAT, "not a whole number of vectors");
   refuse("r.bvecs", "\1\0\0\0x\1\0\0", 8, FURROW_E_FORMAT, "not a whole number of vectors");
-  refuse("r.bvecs", "\1\0\0\0x\2\0\0\0x", 10, FURROW_E_FORMAT, "a vector of 2 elements among those of 1");
+  refuse("r.bvecs", "\1\0\0\0x\2\0\0\0x", 10, FURROW_E_FORMAT, "a vector of 2 elements among vectors of 1");
   refuse("r.fbin", "\1\0\0\0\1", 5, FURROW_E_FORMAT, "ends within the counts");
   refuse("r.fbin", "\1\0\0\0\1\0\0\0", 8, FURROW_E_FORMAT, "1 row of 4 bytes is announced, 0 bytes are there");
   refuse("r.fbin", "\xff\xff\xff\xff\xff\xff\xff\xff", 8, FURROW_E_FORMAT, "too large");

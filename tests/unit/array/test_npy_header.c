@@ -71,7 +71,7 @@ static const struct {
     {"{" TYPE "," ORDER "}", BAD, 0, "the header lacks descr, fortran_order or shape"},
     {"{" TYPE "," SHAPE "}", BAD, 0, "the header lacks descr, fortran_order or shape"},
     {"{" ORDER "," SHAPE "}", BAD, 0, "the header lacks descr, fortran_order or shape"},
-    {"{" TYPE "," ORDER "," SHAPE "}x", BAD, 50, "the header goes on behind its dictionary"},
+    {"{" TYPE "," ORDER "," SHAPE "}x", BAD, 50, "the header continues after its dictionary"},
     {"{'descr':", BAD, 9, no_string},
     {"{'descr':4", BAD, 9, no_string},
     {"{'descr':'<f4", BAD, 9, no_string},

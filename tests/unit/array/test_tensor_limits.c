@@ -51,7 +51,7 @@ static void lengths(void **state) {
 
 static void sizes(void **state) {
   (void)state;
-  static const char wrong[] = "has not as many bytes as its type and shape need";
+  static const char wrong[] = "does not have as many bytes as its type and shape need";
   static const struct {
     const char *header;
     size_t data;

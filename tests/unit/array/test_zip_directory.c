@@ -157,8 +157,8 @@ static const char other[] = "a member is not what the directory says";
 static const char too_many[] = "a member claims more bytes than it can have";
 
 static const lie lies[] = {
-    {false, END, 4, 0, 0, "no zip archive, or cut short"},
-    {false, END + 20, 2, 1, 0, "no zip archive, or cut short"},
+    {false, END, 4, 0, 0, "not a zip archive, or cut short"},
+    {false, END + 20, 2, 1, 0, "not a zip archive, or cut short"},
     {false, END + 4, 2, 1, END, several},
     {false, END + 6, 2, 1, END, several},
     {false, END + 8, 2, 1, END, several},
@@ -276,7 +276,7 @@ static void small_archives(void **state) {
   put_end(&z, 0, 0, 0);
   expect_bytes(&z, FURROW_OK, 0, NULL);
   z.size--;
-  expect_bytes(&z, FURROW_E_FORMAT, 0, "no zip archive");
+  expect_bytes(&z, FURROW_E_FORMAT, 0, "not a zip archive");
   z.size = 0;
   put(&z, FW_ZIP_LOCAL, 4);
   put_about(&z, FW_ZIP_STORED, DATA, DATA);

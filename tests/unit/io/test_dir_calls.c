@@ -63,9 +63,9 @@ static void what_fails_leaves_the_old_directory(void **state) {
   fail_call("fstatat", 1, EIO);
   expect_not_begun(FURROW_E_IO, "cannot look at what is there");
   add_rule((call_rule){.call = "mkdirat", .times = FOR_EVER, .errnum = EEXIST}); /* a hundred names are tried */
-  expect_not_begun(FURROW_E_IO, "cannot make a directory beside it");
+  expect_not_begun(FURROW_E_IO, "cannot make a directory next to it");
   fail_call("mkdirat", 1, EDQUOT);
-  expect_not_begun(FURROW_E_IO, "cannot make a directory beside it");
+  expect_not_begun(FURROW_E_IO, "cannot make a directory next to it");
   fail_call("lstat", 1, ENOENT);
   expect_not_begun(FURROW_E_STATE, "the directory to replace has moved");
   add_rule((call_rule){.call = "lstat", .elsewhere = true});
@@ -80,7 +80,7 @@ static void a_directory_that_cannot_be_opened(void **state) {
   (void)state;
   save_old();
   add_rule((call_rule){.call = "mkdirat", .before = refuse_folders});
-  expect_not_begun(FURROW_E_IO, "cannot open a directory beside it");
+  expect_not_begun(FURROW_E_IO, "cannot open a directory next to it");
 }
 
 static bool vanished;

@@ -53,7 +53,7 @@ static void what_fails_leaves_the_old_file(void **state) {
   fail_call("fstatat", 1, EIO);
   expect_kept("cannot look at the file that is there");
   add_rule((call_rule){.call = "create", .times = FOR_EVER, .errnum = EEXIST}); /* a hundred names are tried */
-  expect_kept("cannot create a file beside it");
+  expect_kept("cannot create a file next to it");
   fail_call("openat", 1, EMFILE);
   expect_kept("cannot look at what is there");
   fail_call("open", 1, EMFILE);
@@ -194,7 +194,7 @@ static void standard_output_takes_all_or_says_why(void **state) {
 static int write_when_stopped(void) {
   furrow_error err = {0};
   furrow_process_interrupt();
-  return write_out(&err) == FURROW_E_CANCELLED && strcmp(err.message, "the process is to stop") == 0 ? 0 : 1;
+  return write_out(&err) == FURROW_E_CANCELLED && strcmp(err.message, "the process was asked to stop") == 0 ? 0 : 1;
 }
 
 static void a_process_that_is_to_stop_writes_no_more(void **state) {
@@ -504,7 +504,7 @@ static void a_rank_that_cannot_begin(void **state) {
   fail_call("create", 1, EROFS);
   assert_int_equal(fw_atomic_file_open_ranks(&file, "x", &comm, &err), FURROW_E_IO);
   end_rules();
-  assert_non_null(strstr(err.message, "cannot create a file beside it"));
+  assert_non_null(strstr(err.message, "cannot create a file next to it"));
   assert_null(file);
   assert_int_equal(test_entries("."), 0);
 }

@@ -170,7 +170,7 @@ static int open_pipe_when_stopped(void) {
   furrow_error err = {0};
   furrow_process_interrupt();
   if (fw_input_open(&input, "pipe", &err) != FURROW_E_CANCELLED || input) return 1;
-  return strcmp(err.file, "pipe") == 0 && strcmp(err.message, "the process is to stop") == 0 ? 0 : 2;
+  return strcmp(err.file, "pipe") == 0 && strcmp(err.message, "the process was asked to stop") == 0 ? 0 : 2;
 }
 
 static int read_pipe_when_stopped(void) {

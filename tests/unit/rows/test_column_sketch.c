@@ -210,24 +210,24 @@ static void what_names_say(void **state) {
   static const char *const none[] = {"price", "paid", "grid", "PAID", "age", "rating", "userful", "", "ad"};
   static const char *const likely[] = {"liked", "Like", "stars", "bought", "is_click", "isClicked", "conversion"};
   for (size_t i = 0; i < sizeof users / sizeof *users; i++)
-    assert_true(fw_role_name_rank(FW_ROLE_USER, users[i]) != SIZE_MAX);
+    assert_true(fw_role_name_priority(FW_ROLE_USER, users[i]) != SIZE_MAX);
   for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-    assert_true(fw_role_name_rank(FW_ROLE_ITEM, items[i]) != SIZE_MAX);
+    assert_true(fw_role_name_priority(FW_ROLE_ITEM, items[i]) != SIZE_MAX);
   for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-    assert_true(fw_role_name_rank(FW_ROLE_TIME, times[i]) != SIZE_MAX);
+    assert_true(fw_role_name_priority(FW_ROLE_TIME, times[i]) != SIZE_MAX);
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) assert_true(fw_is_id_name(ids[i]));
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
     for (fw_role role = FW_ROLE_USER; role <= FW_ROLE_TIME; role++)
-      assert_true(fw_role_name_rank(role, none[i]) == SIZE_MAX);
+      assert_true(fw_role_name_priority(role, none[i]) == SIZE_MAX);
     assert_false(fw_is_id_name(none[i]));
     assert_false(fw_is_weight_name(none[i]) || fw_is_group_name(none[i]));
   }
   assert_true(fw_is_group_name("query_id") && fw_is_weight_name("sample_weight"));
-  assert_true(fw_label_name_rank("Clicked") != SIZE_MAX && fw_label_name_rank("label") == 0);
-  assert_true(fw_label_name_rank("labels") == SIZE_MAX);
+  assert_true(fw_label_name_priority("Clicked") != SIZE_MAX && fw_label_name_priority("label") == 0);
+  assert_true(fw_label_name_priority("labels") == SIZE_MAX);
   for (size_t i = 0; i < sizeof likely / sizeof *likely; i++) {
-    assert_true(fw_likely_label_name_rank(likely[i]) != SIZE_MAX);
-    assert_true(fw_label_name_rank(likely[i]) == SIZE_MAX); /* csv data is not taken by these names */
+    assert_true(fw_likely_label_name_priority(likely[i]) != SIZE_MAX);
+    assert_true(fw_label_name_priority(likely[i]) == SIZE_MAX); /* csv data is not taken by these names */
   }
   assert_true(fw_is_outcome_name("is_clicked") && fw_is_outcome_name("rating"));
   assert_false(fw_is_outcome_name("stars") || fw_is_outcome_name("y"));

@@ -145,7 +145,7 @@ static void other_schema(void **state) {
   write_other_schema("d/schema.json");
   assert_int_equal(furrow_encoder_load(&loaded, "d", &err), FURROW_E_FORMAT);
   assert_null(loaded);
-  assert_string_equal(err.message, "dictionary: made with another schema than the one beside it");
+  assert_string_equal(err.message, "dictionary: made with another schema than the one stored next to it");
   assert_string_equal(err.file, "d/dictionary.furrow");
 }
 

@@ -171,7 +171,7 @@ static void weights_and_groups(void **state) {
   static const char schema[] = "{\"columns\":{\"y\":{\"as\":\"label\"},\"a\":{\"as\":\"category\"},\"w\":{\"as\":"
                                "\"weight\"},\"g\":{\"as\":\"group\"}}}";
   expect_log(schema, "y,a,w,g\n1,k,0.5,7\n2,k,,8\n", "1:0.5 qid:7 a=k\n2 qid:8 a=k\n");
-  expect_refused(schema, "y,a,w,g\n1,k,-1,7\n", FURROW_E_PARSE, "column w: a weight is not negative");
+  expect_refused(schema, "y,a,w,g\n1,k,-1,7\n", FURROW_E_PARSE, "column w: a weight must not be negative");
   put_text(LOG, "y,a,w,g\n1,k,1,7\n");
   furrow_encoder *encoder = build_encoder(LOG, schema);
   furrow_parser *parser = NULL;

@@ -749,7 +749,7 @@ static void the_only_id(void **state) {
                        cases[i].third ? row % cases[i].third : row / 8.0);
     add_file("memory://log.csv", &text);
     char *found = text_of("memory://log.csv", NULL, true);
-    assert_int_equal(strstr(found, "the only id beside the user") != NULL, cases[i].found);
+    assert_int_equal(strstr(found, "the only id besides the user") != NULL, cases[i].found);
     assert_int_equal(strstr(found, "\"role\": \"item\"") != NULL, cases[i].found);
     furrow_free(found);
     remove_file("memory://log.csv", &text);

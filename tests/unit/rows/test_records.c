@@ -492,7 +492,7 @@ static void readers_that_give_odd_blocks(void **state) {
     assert_int_equal(furrow_parser_value(parser)->size, 1);
   }
   assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_PARSE);
-  assert_string_equal(err.message, "rows from here on have no label, those before have one");
+  assert_string_equal(err.message, "rows from here on have no label, earlier rows have one");
   assert_int_equal(furrow_parser_rewind(parser, &err), FURROW_E_STATE);
   assert_string_equal(err.message, "rows of format odd_once can be read only once");
   furrow_parser_close(parser);

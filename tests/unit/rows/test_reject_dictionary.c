@@ -121,18 +121,18 @@ static const lie lies[] = {
     {FW_DICT_AT_COLUMNS, HERE, 4, 8, FW_DICT_AT_COLUMNS, "not the columns and tables of the schema"},
     {FW_DICT_AT_TABLES, HERE, 4, 0, FW_DICT_AT_COLUMNS, "not the columns and tables of the schema"},
     {COLUMN(7), HERE, 4, 2, COLUMN(7), "a column is of a table that does not exist"},
-    {FW_DICT_AT_FEATURES, HERE, 8, 1, FW_DICT_AT_FEATURES, "not the number of its features"},
+    {FW_DICT_AT_FEATURES, HERE, 8, 1, FW_DICT_AT_FEATURES, "the number of its features is wrong"},
     /* fields */
-    {IN_FIELD(USER, KIND), HERE, 4, FW_FIELD_SET, FIELD(USER), "a field is not that of the schema"},
-    {IN_FIELD(USER, SIDE), HERE, 4, FURROW_SIDE_ITEM, FIELD(USER), "a field is not that of the schema"},
-    {IN_FIELD(HASHED, HASH_BITS), HERE, 4, 5, FIELD(HASHED), "a field is not that of the schema"},
-    {IN_FIELD(BINS, EDGE_COUNT), HERE, 8, FW_BINS_MOST, IN_FIELD(BINS, EDGE_COUNT), "so many edges"},
-    {IN_FIELD(USER, EDGE_COUNT), HERE, 8, 1, IN_FIELD(USER, EDGE_COUNT), "so many edges"},
+    {IN_FIELD(USER, KIND), HERE, 4, FW_FIELD_SET, FIELD(USER), "a field differs from the schema's"},
+    {IN_FIELD(USER, SIDE), HERE, 4, FURROW_SIDE_ITEM, FIELD(USER), "a field differs from the schema's"},
+    {IN_FIELD(HASHED, HASH_BITS), HERE, 4, 5, FIELD(HASHED), "a field differs from the schema's"},
+    {IN_FIELD(BINS, EDGE_COUNT), HERE, 8, FW_BINS_MOST, IN_FIELD(BINS, EDGE_COUNT), "too many edges"},
+    {IN_FIELD(USER, EDGE_COUNT), HERE, 8, 1, IN_FIELD(USER, EDGE_COUNT), "too many edges"},
     {IN_FIELD(PRICE, MEAN), HERE, 8, INFINITE, IN_FIELD(PRICE, MEAN), "a scale is not finite"},
     {IN_FIELD(PRICE, FACTOR), HERE, 8, NOT_A_NUMBER, IN_FIELD(PRICE, MEAN), "a scale is not finite"},
     {IN_FIELD(AGE, NEWEST), HERE, 8, INFINITE, IN_FIELD(AGE, MEAN), "a scale is not finite"},
-    {IN_FIELD(USER, TEXTS_SIZE), HERE, 8, 0, FIELD(USER), "a field has texts that should have none, or none"},
-    {IN_FIELD(HASHED, TEXTS_SIZE), HERE, 8, 8, FIELD(HASHED), "a field has texts that should have none, or none"},
+    {IN_FIELD(USER, TEXTS_SIZE), HERE, 8, 0, FIELD(USER), "a field has texts but must not, or has none but must"},
+    {IN_FIELD(HASHED, TEXTS_SIZE), HERE, 8, 8, FIELD(HASHED), "a field has texts but must not, or has none but must"},
     {IN_FIELD(USER, TEXTS), HERE, 8, FAR_AWAY, IN_FIELD(USER, TEXTS), outside},
     {IN_FIELD(USER, TEXTS), HERE, 8, 100, IN_FIELD(USER, TEXTS), outside},
     {IN_FIELD(USER, TEXTS_SIZE), HERE, 8, FAR_AWAY, IN_FIELD(USER, TEXTS), outside},
@@ -141,8 +141,8 @@ static const lie lies[] = {
     {IN_FIELD(BINS, EDGES), 0, 8, NOT_A_NUMBER, IN_FIELD(BINS, EDGES), edges},
     {IN_FIELD(BINS, EDGES), 8, 8, 0, IN_FIELD(BINS, EDGES), edges},
     {IN_FIELD(BINS, EDGES), 8, 8, INFINITE, IN_FIELD(BINS, EDGES), edges},
-    {IN_FIELD(ITEM, FIRST), HERE, 8, 1, IN_FIELD(ITEM, FIRST), "do not follow those of the one before"},
-    {IN_FIELD(HOUR, FEATURES), HERE, 8, 9, IN_FIELD(HOUR, FIRST), "do not follow those of the one before"},
+    {IN_FIELD(ITEM, FIRST), HERE, 8, 1, IN_FIELD(ITEM, FIRST), "do not follow the previous field's"},
+    {IN_FIELD(HOUR, FEATURES), HERE, 8, 9, IN_FIELD(HOUR, FIRST), "do not follow the previous field's"},
     /* the table */
     {IN_TABLE(KEYS_SIZE), HERE, 8, 0, TABLE, "a table has no keys"},
     {IN_TABLE(KEYS), HERE, 8, FAR_AWAY, IN_TABLE(KEYS), outside},
@@ -158,8 +158,8 @@ static const lie lies[] = {
     {IN_TABLE(INDEX), 0, 8, 1000, TABLE, no_feature},
     {IN_TABLE(VALUE), 0, 4, 0x7f800000, TABLE, no_feature},
     /* histories */
-    {FW_DICT_AT_USERS, HERE, 8, 0, FW_DICT_AT_USERS, "not the number of users"},
-    {FW_DICT_AT_USERS, HERE, 8, 1, FW_DICT_AT_USERS, "not the number of users"},
+    {FW_DICT_AT_USERS, HERE, 8, 0, FW_DICT_AT_USERS, "the number of users is wrong"},
+    {FW_DICT_AT_USERS, HERE, 8, 1, FW_DICT_AT_USERS, "the number of users is wrong"},
     {FW_DICT_AT_HISTORY_OFFSETS, HERE, 8, FAR_AWAY, FW_DICT_AT_HISTORY_OFFSETS, outside},
     {FW_DICT_AT_HISTORY_TIMES, HERE, 8, FAR_AWAY, FW_DICT_AT_HISTORY_TIMES, outside},
     {FW_DICT_AT_HISTORY_ITEMS, HERE, 8, FAR_AWAY, FW_DICT_AT_HISTORY_ITEMS, outside},
@@ -199,7 +199,7 @@ static void other_mistakes(void **state) {
   (void)state;
   unsigned char *copy = copy_of(&full);
   copy[FW_DICT_AT_RECORDS] ^= 1;
-  refuse(&full, copy, full.size, FW_DICT_AT_DIGEST, "damaged: the digest is another one");
+  refuse(&full, copy, full.size, FW_DICT_AT_DIGEST, "damaged: the digest does not match");
   copy = copy_of(&full);
   refuse(&full, copy, FW_DICT_HEADER - 1, 0, "not a dictionary of Furrow's");
   /* one field too few, whose record has what the schema says of the columns */
@@ -212,7 +212,7 @@ static void other_mistakes(void **state) {
   copy = copy_of(&plain);
   fw_put_le64(copy + FW_DICT_AT_USERS, 1);
   seal(copy, plain.size);
-  refuse(&plain, copy, plain.size, FW_DICT_AT_USERS, "not the number of users");
+  refuse(&plain, copy, plain.size, FW_DICT_AT_USERS, "the number of users is wrong");
 }
 
 int main(void) {

@@ -35,15 +35,15 @@ static const example examples[] = {
     {"\xef\xbb\xbf\x31 1:2\r\n0 3:4\r\n", "libsvm", "index:value", NULL},
     {"1 1:2\r0 3:4\r", "libsvm", "index:value", NULL},
     {"1 3 4\n0 5\n", "dummy", "indices without values", NULL},
-    {"1 3 4 4\n0 5 1 2\n", "dense", "as many integers on every line, some of them twice", NULL},
+    {"1 3 4 4\n0 5 1 2\n", "dense", "the same number of integers on every line, some repeated", NULL},
     {"1 3 4 5\n0 5 1 2\n", "dummy", "indices without values", NULL},
     {"1 3 4 4\n0 5 1\n", "dummy", "indices without values", NULL},
     {"1:2 3 4\n0:1 5\n", "libsvm", "indices without values", NULL},
     {"first name\tage\n1\t2\n", "csv", "tabs on every line", "\t"},
     {"1,5\t2\n3,5\t4\n", "csv", "commas on every line", NULL},
     {"1 qid:1 3\n", "libsvm", "indices without values", NULL},
-    {"1\n0\n", "libsvm", "nothing speaks for another format", NULL},
-    {"hello world\n", "libsvm", "nothing speaks for another format", NULL},
+    {"1\n0\n", "libsvm", "no sign of another format", NULL},
+    {"hello world\n", "libsvm", "no sign of another format", NULL},
     {"1 0:1:0.5 1:2:3\n", "libffm", "field:index:value", NULL},
     {"1\n0 0:1:0.5\n", "libffm", "field:index:value", NULL},
     {"1 0:1:0.5 1:2\n", "libsvm", "index:value", NULL}, /* cannot be told: name the format */
@@ -53,7 +53,7 @@ static const example examples[] = {
     {"1|2\n3|4\n", "csv", "| on every line", "|"},
     {"1\t2\n3\t4\n", "csv", "tabs on every line", "\t"},
     {"1,5;2\n3,5;4\n", "csv", "semicolons on every line", ";"},
-    {"1,2\n3\n", "libsvm", "nothing speaks for another format", NULL},
+    {"1,2\n3\n", "libsvm", "no sign of another format", NULL},
     {"# note\n1,2\n", "csv", "commas on every line", NULL},
     {"1 0.5 2\n0 1 2\n", "dense", "numbers with fractions between blanks", NULL},
     {"1 2 -3\n", "dense", "numbers with fractions between blanks", NULL},
@@ -71,7 +71,7 @@ static void formats(void **state) {
 static void lines_that_are_cut(void **state) {
   (void)state;
   expect_format(&(example){"1,2,3\n4", "csv", "commas on every line", NULL}, false);
-  expect_format(&(example){"1,2,3\n4", "libsvm", "nothing speaks for another format", NULL}, true);
+  expect_format(&(example){"1,2,3\n4", "libsvm", "no sign of another format", NULL}, true);
   expect_format(&(example){"1 2:3\n1 1:2:3", "libsvm", "index:value", NULL}, false);
   expect_format(&(example){"1,2,3", "csv", "commas on every line", NULL}, false);
   expect_format(&(example){"1 0:1:2 3:4", "libsvm", "index:value", NULL}, false);

@@ -259,12 +259,12 @@ static void json_lines(void **state) {
        "a: E_PARSE 8+8 an element of a list has the character \\u001f in it '\\u001f\"]}'"},
       {"{\"a\":1}\n{a:1}\n", "", "a: E_PARSE 8+2 a key in quotes is missing 'a:1}'"},
       {"{\"a\":1}\n{\"a\":1,}\n", "", "a: E_PARSE 8+8 a key in quotes is missing '}'"},
-      {"{\"a\":1}\n{\"a\" 1}\n", "", "a: E_PARSE 8+6 a colon is missing behind the key '1}'"},
+      {"{\"a\":1}\n{\"a\" 1}\n", "", "a: E_PARSE 8+6 a colon is missing after the key '1}'"},
       {"{\"a\":1}\n{\"a\":1 \"b\":2}\n", "", "a: E_PARSE 8+8 a comma or } is missing '\"b\":2}'"},
       {"{\"a\":1}\n{\"a\":[1 2]}\n", "", "a: E_PARSE 8+9 a comma or ] is missing '2]}'"},
       {"{\"a\":1}\n{\"a\":1} x\n", "", "a: E_PARSE 8+9 text follows the object 'x'"},
       {"{\"a\":1}\n[1]\n", "", "a: E_PARSE 8+1 a line that is not an object of JSON '[1]'"},
-      {"{\"a\"\n", "", ": E_FORMAT 0+5 a colon is missing behind the key ''"},
+      {"{\"a\"\n", "", ": E_FORMAT 0+5 a colon is missing after the key ''"},
   };
   EXPECT(list);
 }
@@ -299,7 +299,7 @@ static void json_mistakes(void **state) {
       {"{\"a\":1}\n{\"a\":{\"b\":{x:1}}}", "", "a~a.b: E_PARSE 8+12 a key in quotes is missing 'x:1}}}'"},
       {"{\"a\":1}\n{\"a\":{\"b\":{", "", "a~a.b: E_PARSE 8+12 a key in quotes is missing ''"},
       {"{\"a\":1}\n{\"a\":{\"b\":{\"c", "", "a~a.b: E_PARSE 8+12 a string is not closed '\"c'"},
-      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\" 1}}}", "", "a~a.b: E_PARSE 8+16 a colon is missing behind the key '1}}}'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\" 1}}}", "", "a~a.b: E_PARSE 8+16 a colon is missing after the key '1}}}'"},
       {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":}}}", "", "a~a.b: E_PARSE 8+16 not a value of JSON '}}}'"},
       {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":1", "", "a~a.b: E_PARSE 8+17 a comma or } is missing ''"},
       {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":1]}}", "", "a~a.b: E_PARSE 8+17 a comma or } is missing ']}}'"},

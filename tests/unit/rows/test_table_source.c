@@ -200,7 +200,7 @@ static void several_files(void **state) {
       {"a.csv;empty.csv;b.csv", "1:11:21:31:41:51:6"},
       {"empty.csv;b.csv", "1:51:6"},
       {"a.csv;short.csv", "short.csv:0 the header has no column v, which the first file has ''"},
-      {"a.csv;long.csv", "long.csv:0 the header has a column that the first file has not 'w'"},
+      {"a.csv;long.csv", "long.csv:0 the header has a column that the first file does not have 'w'"},
       {"a.csv;other.csv", "other.csv:0 column 1 (from 0) of the header differs from the first file's: v 'w'"},
       {"a.csv?header=no", "1:u1:v1:11:21:31:4"},
       {"hive.txt?delimiter=%01", "1:51:6"},
