@@ -1,4 +1,5 @@
-/* recommend/recommender.c: opens a model with its dictionary; users and items by name and by number; their vectors. */
+/* recommend/recommender.c: opens a model with its dictionary; finds users and items by name; makes the items'
+ * vectors. */
 #include "recommend/recommender.h"
 
 #include <math.h>
@@ -23,8 +24,8 @@ static furrow_status copy_names(fw_entries *names, const furrow_encoder *encoder
     FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
     bytes += feature.length + 1;
   }
-  FW_TRY(fw_alloc((void **)&names->text, bytes, 1, err));
-  FW_TRY(fw_alloc((void **)&names->offsets, names->count, sizeof *names->offsets, err));
+  FW_TRY(FW_ALLOC(&names->text, bytes, err));
+  FW_TRY(FW_ALLOC(&names->offsets, names->count, err));
   for (uint64_t i = 0; i < names->count; i++) {
     FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
     names->offsets[i] = at;
@@ -67,7 +68,7 @@ static const char *name_of(const fw_entries *names, uint64_t i) {
   return i < names->count ? names->text + names->offsets[i] : NULL;
 }
 
-static void suggest(const fw_entries *names, const char *name, furrow_error *err) {
+static void suggest_name(const fw_entries *names, const char *name, furrow_error *err) {
   fw_suggestion nearest = {NULL, SIZE_MAX};
   for (uint64_t i = 0; i < names->count && i < SUGGESTIONS_AMONG; i++)
     fw_suggestion_offer(&nearest, name, name_of(names, i));
@@ -87,7 +88,7 @@ static furrow_status find_name(const furrow_recommender *r, const fw_entries *na
   fw_fail(err, FURROW_E_NOT_FOUND, "the model does not know the %s", what);
   fw_error_set_token(err, name, length);
   if (err && length <= 2 * FW_SUGGESTION_LENGTH && fw_strndup(&copy, name, length, NULL) == FURROW_OK)
-    suggest(names, copy, err);
+    suggest_name(names, copy, err);
   fw_free(copy);
   return FURROW_E_NOT_FOUND;
 }
@@ -163,7 +164,7 @@ static size_t count_context(const furrow_encoder *encoder) {
 
 enum { SCALE_USERS = 256 };
 
-/* Whether the graph has nothing but layers whose sum the vectors are. */
+/* Whether the score of the whole graph is the inner product of the vectors. */
 static bool is_sum(const furrow_scorer *scorer) {
   const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
   for (size_t i = 0; i < graph->count; i++) {
@@ -219,7 +220,7 @@ furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row
   return FURROW_OK;
 }
 
-/* The usual length of the vectors of users, without the last number. */
+/* Estimates the typical norm of a user's vector, without its last number. */
 static furrow_status find_scale(const furrow_recommender *r, double *scale, furrow_error *err) {
   furrow_container *rows = NULL;
   furrow_rowblock block;
@@ -227,7 +228,7 @@ static furrow_status find_scale(const furrow_recommender *r, double *scale, furr
   const uint64_t count = r->users.count < SCALE_USERS ? r->users.count : SCALE_USERS;
   double sum = 0;
   furrow_status status = fw_recommender_make_rows(r, &rows, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&vector, r->d, sizeof *vector, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&vector, r->d, err);
   for (uint64_t i = 0; status == FURROW_OK && i < count; i++)
     status = fw_recommender_push_user(r, i * (r->users.count / count), rows, err);
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
@@ -242,14 +243,14 @@ static furrow_status find_scale(const furrow_recommender *r, double *scale, furr
   return status;
 }
 
-/* Finds what vectors the model has; makes those of the items. */
+/* Finds out which vectors the model has, and makes the items' vectors. */
 static furrow_status make_vectors(furrow_recommender *r, furrow_error *err) {
   const size_t n = r->items.count;
   double scale = 1;
   find_kind(r);
   r->method = r->kind == FW_VECTORS_NONE ? FURROW_RECOMMEND_EXACT : FURROW_RECOMMEND_VECTORS;
   if (r->kind == FW_VECTORS_NONE) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&r->vectors, n, r->d * sizeof *r->vectors, err));
+  FW_TRY(FW_ALLOC_ROWS(&r->vectors, n, r->d, err));
   for (size_t i = 0; i < n; i++) {
     const furrow_row row = furrow_rowblock_row(&r->block, i);
     FW_TRY(item_vector(r, &row, r->vectors + i * r->d, err));
@@ -274,7 +275,7 @@ static furrow_status has_schema(const furrow_recommender *r, bool *there, furrow
   return status;
 }
 
-/* A model without names is told apart from one that lost its dictionary. */
+/* Distinguishes a model that never had names from one that lost its dictionary. */
 static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
   bool schema = false, dictionary = false;
   FW_TRY(has_schema(r, &schema, err));
@@ -286,8 +287,8 @@ static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-static furrow_status load(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
-                          furrow_error *err) {
+static furrow_status load_model(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
+                                furrow_error *err) {
   furrow_scorer_params scorer;
   furrow_scorer_params_init(&scorer);
   scorer.threads = params->threads;
@@ -310,8 +311,8 @@ furrow_status furrow_recommender_open(furrow_recommender **recommender, const ch
   furrow_recommender *made = NULL;
   furrow_recommender_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  const furrow_status status = load(made, model, &used, err);
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  const furrow_status status = load_model(made, model, &used, err);
   if (status == FURROW_OK)
     *recommender = made;
   else
