@@ -1,4 +1,4 @@
-/* model/write/model_writer.c: a model directory that is being written. */
+/* model/write/model_writer.c: writes a model directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 struct furrow_model_writer {
   fw_atomic_dir *dir;
   size_t open; /* matrices that are being written */
-  bool joined; /* another process makes the folders, and the directory is its own */
+  bool joined; /* another process owns the directory and makes the folders */
   bool committed;
 };
 
