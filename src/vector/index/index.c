@@ -57,7 +57,7 @@ furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n
   return fw_assigner_expect(&index->encoder->assigner, vectors, n, err);
 }
 
-/* ---- Making and freeing --------------------------------------------------------------------------------- */
+/* ---- Creation and destruction --------------------------------------------------------------------------- */
 
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) {
@@ -166,7 +166,7 @@ void furrow_index_free(furrow_index *index) {
   fw_free(index);
 }
 
-/* ---- Asking --------------------------------------------------------------------------------------------- */
+/* ---- Information ---------------------------------------------------------------------------------------- */
 
 const fw_pq *fw_index_pq(const furrow_index *index) {
   switch (index->kind) {
