@@ -63,8 +63,7 @@ furrow_status fw_exchange_ids_path(char **copy, const char *path, const char *id
   if (ids) return ids[0] ? fw_strndup(copy, ids, strlen(ids), err) : FURROW_OK;
   if (strcmp(path, "-") == 0) return FURROW_OK;
   const size_t length = strlen(path);
-  furrow_status status = FW_ALLOC(copy, length + sizeof ending, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(copy, length + sizeof ending, err));
   memcpy(*copy, path, length);
   memcpy(*copy + length, ending, sizeof ending);
   return FURROW_OK;

@@ -81,8 +81,7 @@ static furrow_status end_vector(fw_dense_encoder *e, furrow_error *err) {
 
 static furrow_status begin_vector(fw_dense_encoder *e, int64_t id, furrow_error *err) {
   if (e->open && e->id == id) return FURROW_OK;
-  furrow_status status = end_vector(e, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(end_vector(e, err));
   e->open = true;
   e->id = id;
   e->filled = 0;
@@ -161,8 +160,8 @@ static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *
 }
 
 furrow_status fw_dense_encoder_run(fw_dense_encoder *e, furrow_error *err) {
-  furrow_status status = fw_vectors_visit(e->plan, put_vectors, e, err);
-  return status == FURROW_OK ? end_vector(e, err) : status;
+  FW_TRY(fw_vectors_visit(e->plan, put_vectors, e, err));
+  return end_vector(e, err);
 }
 
 /* ---- Files --------------------------------------------------------------------------------------------- */

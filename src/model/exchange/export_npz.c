@@ -68,8 +68,8 @@ static furrow_status begin_vector(fw_csr_encoder *e, int64_t id, furrow_error *e
   e->id = id;
   e->counting = e->counting && id == (int64_t)e->vectors;
   e->vectors++;
-  furrow_status status = put_begin(e, err);
-  return status == FURROW_OK ? fw_temp_store_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err) : status;
+  FW_TRY(put_begin(e, err));
+  return fw_temp_store_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err);
 }
 
 static furrow_status put_indices(fw_csr_encoder *e, const fw_vectors *v, furrow_error *err) {
@@ -114,8 +114,8 @@ static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *
 }
 
 furrow_status fw_csr_encoder_run(fw_csr_encoder *e, furrow_error *err) {
-  furrow_status status = fw_vectors_visit(e->plan, put_vectors, e, err);
-  return status == FURROW_OK ? put_begin(e, err) : status;
+  FW_TRY(fw_vectors_visit(e->plan, put_vectors, e, err));
+  return put_begin(e, err);
 }
 
 int64_t fw_csr_encoder_dimension(const fw_csr_encoder *e) {
@@ -146,9 +146,9 @@ static furrow_status end_array(fw_zip_writer *zip, fw_array_type type, uint64_t 
 /* Copies an array from its temporary file into the archive. */
 static furrow_status write_stored(fw_zip_writer *zip, const char *name, fw_array_type type, fw_temp_store *store,
                                   furrow_error *err) {
-  furrow_status status = fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err);
-  if (status == FURROW_OK) status = fw_temp_store_drain(store, put_zip, zip, err);
-  return status == FURROW_OK ? end_array(zip, type, fw_temp_store_size(store) / fw_array_type_size(type), err) : status;
+  FW_TRY(fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err));
+  FW_TRY(fw_temp_store_drain(store, put_zip, zip, err));
+  return end_array(zip, type, fw_temp_store_size(store) / fw_array_type_size(type), err);
 }
 
 /* format.npy is the three bytes csr without a dimension, shape.npy has two numbers. */
@@ -168,12 +168,12 @@ static furrow_status write_shape(fw_zip_writer *zip, const fw_csr_encoder *e, fu
 
 static furrow_status write_members(const fw_export *job, fw_csr_encoder *e, fw_zip_writer *zip, furrow_error *err) {
   const fw_array_type index = e->wide ? FW_ARRAY_I64 : FW_ARRAY_I32;
-  furrow_status status = fw_zip_writer_begin(zip, "indices.npy", FW_NPY_HEADER, err);
-  if (status == FURROW_OK) status = fw_csr_encoder_run(e, err);
-  if (status == FURROW_OK) status = end_array(zip, index, e->elements, err);
-  if (status == FURROW_OK) status = write_stored(zip, "indptr.npy", index, e->begins, err);
-  if (status == FURROW_OK) status = write_shape(zip, e, err);
-  return status == FURROW_OK ? write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err) : status;
+  FW_TRY(fw_zip_writer_begin(zip, "indices.npy", FW_NPY_HEADER, err));
+  FW_TRY(fw_csr_encoder_run(e, err));
+  FW_TRY(end_array(zip, index, e->elements, err));
+  FW_TRY(write_stored(zip, "indptr.npy", index, e->begins, err));
+  FW_TRY(write_shape(zip, e, err));
+  return write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err);
 }
 
 /* *file stays NULL if no ids file is written. */

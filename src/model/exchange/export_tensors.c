@@ -60,17 +60,15 @@ static furrow_status note_matrix(const tensor_out *out, furrow_error *err) {
   const furrow_matrix_source *source = out->job->plan.source;
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const bool by_columns = out->job->plan.axis == FURROW_AXIS_COLUMNS;
-  furrow_status status = note_number(out, FW_TENSOR_MATRIX_ID, meta->matrix_id, err);
-  if (status == FURROW_OK)
-    status = note_text(out, FW_TENSOR_ROW_TYPE, furrow_matrix_source_row_type(source)->name, err);
-  if (status == FURROW_OK) status = note_text(out, FW_TENSOR_FORMAT, furrow_matrix_source_format(source)->name, err);
-  if (status == FURROW_OK) status = note_text(out, FW_TENSOR_VECTORS, by_columns ? "columns" : "rows", err);
-  if (status == FURROW_OK) status = note_number(out, FW_TENSOR_ROWS, meta->row, err);
-  if (status == FURROW_OK && out->job->plan.first_col != INT64_MIN)
-    status = note_number(out, FW_TENSOR_FIRST_COL, out->job->plan.first_col, err);
-  if (status == FURROW_OK && out->job->plan.end_col != INT64_MAX)
-    status = note_number(out, FW_TENSOR_END_COL, out->job->plan.end_col, err);
-  return status == FURROW_OK ? note_rows(out, err) : status;
+  FW_TRY(note_number(out, FW_TENSOR_MATRIX_ID, meta->matrix_id, err));
+  FW_TRY(note_text(out, FW_TENSOR_ROW_TYPE, furrow_matrix_source_row_type(source)->name, err));
+  FW_TRY(note_text(out, FW_TENSOR_FORMAT, furrow_matrix_source_format(source)->name, err));
+  FW_TRY(note_text(out, FW_TENSOR_VECTORS, by_columns ? "columns" : "rows", err));
+  FW_TRY(note_number(out, FW_TENSOR_ROWS, meta->row, err));
+  if (out->job->plan.first_col != INT64_MIN)
+    FW_TRY(note_number(out, FW_TENSOR_FIRST_COL, out->job->plan.first_col, err));
+  if (out->job->plan.end_col != INT64_MAX) FW_TRY(note_number(out, FW_TENSOR_END_COL, out->job->plan.end_col, err));
+  return note_rows(out, err);
 }
 
 /* Upper bound of a matrix's share of the header: eight notes and four tensors with suffixes of at most 16 bytes; six

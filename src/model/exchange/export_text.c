@@ -1,6 +1,7 @@
 /* model/exchange/export_text.c: writes tsv (row, column, value) and libsvm-like lines (id index:value …). */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "io/atomic_file.h"
@@ -58,8 +59,7 @@ static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err)
 
 static furrow_status begin_line(text_out *out, int64_t id, furrow_error *err) {
   if (out->open && out->id == id) return FURROW_OK;
-  furrow_status status = reserve_buffer(out, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_buffer(out, err));
   if (out->open) out->buffer[out->filled++] = '\n';
   out->filled += fw_write_i64(out->buffer + out->filled, id);
   out->open = true;

@@ -33,8 +33,7 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
       .spec = *p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec->rows != 0};
   if (!m->spec.format) m->spec.format = format ? format : FW_DEFAULT_FORMAT;
   if (!m->spec.name) m->spec.name = job->name;
-  furrow_status status = furrow_matrix_format_find(m->spec.format, &found, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(m->spec.format, &found, err));
   if (m->axis == FURROW_AXIS_AUTO)
     m->axis = found->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
   if (m->spec.row_type < 0) return FURROW_OK;

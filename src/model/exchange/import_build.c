@@ -37,8 +37,7 @@ static furrow_status merge_pending(row_set *set, furrow_error *err) {
   for (size_t i = 0; i < set->pending_count; i++) {
     if (kept == 0 || set->pending[kept - 1] != set->pending[i]) set->pending[kept++] = set->pending[i];
   }
-  furrow_status status = FW_GROW(&set->rows, &set->capacity, set->count + kept, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&set->rows, &set->capacity, set->count + kept, err));
   size_t from = set->count, to = set->count + kept;
   set->count = to;
   for (size_t i = kept; i > 0;) {
@@ -111,12 +110,11 @@ static furrow_status make_groups(filling *f, furrow_error *err) {
 }
 
 static furrow_status fill_matrix(filling *f, const fw_import_runs *runs, furrow_matrix **matrix, furrow_error *err) {
-  furrow_status status = make_groups(f, err);
-  if (status == FURROW_OK) status = runs->each(runs->source, count_run, f, err);
-  if (status == FURROW_OK) status = fw_matrix_build_allocate(&f->build, err);
-  if (status == FURROW_OK) status = runs->each(runs->source, put_run, f, err);
-  if (status == FURROW_OK) status = fw_matrix_build_finish(&f->build, matrix, err);
-  return status;
+  FW_TRY(make_groups(f, err));
+  FW_TRY(runs->each(runs->source, count_run, f, err));
+  FW_TRY(fw_matrix_build_allocate(&f->build, err));
+  FW_TRY(runs->each(runs->source, put_run, f, err));
+  return fw_matrix_build_finish(&f->build, matrix, err);
 }
 
 /* The finished matrix has each element once. If it has fewer than were read, an element was repeated. */

@@ -62,8 +62,7 @@ static furrow_status order_groups(transfer *t, row_position *positions, furrow_e
   }
   if (ascends) return FURROW_OK;
   qsort(positions, t->vectors, sizeof *positions, by_row);
-  furrow_status status = FW_ALLOC(&t->groups, t->vectors, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&t->groups, t->vectors, err));
   for (size_t i = 0; i < t->vectors; i++) t->groups[positions[i].vector] = i;
   return FURROW_OK;
 }

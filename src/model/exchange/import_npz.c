@@ -97,8 +97,8 @@ furrow_status fw_csr_import(fw_import *job, fw_import_matrix *m, const fw_csr_ar
   const fw_import_runs runs = {m->axis == FURROW_AXIS_ROWS ? each_row : each_column, &source};
   if (m->axis == FURROW_AXIS_ROWS && csr->vectors > INT32_MAX)
     return fw_fail(err, FURROW_E_RANGE, "more vectors than a matrix can have rows");
-  furrow_status status = fw_import_check_ids(ids, m->axis, job->path, NULL, err);
-  return status == FURROW_OK ? fw_import_elements(job, m, &runs, err) : status;
+  FW_TRY(fw_import_check_ids(ids, m->axis, job->path, NULL, err));
+  return fw_import_elements(job, m, &runs, err);
 }
 
 /* ---- The archive ---------------------------------------------------------------------------------------- */
@@ -111,8 +111,8 @@ static furrow_status open_member(const fw_zip *zip, const char *name, fw_bytes_i
 
 static furrow_status open_array(const fw_zip *zip, const char *name, fw_array_reader **reader, furrow_error *err) {
   fw_bytes_in *in = NULL;
-  furrow_status status = open_member(zip, name, &in, err);
-  return status == FURROW_OK ? fw_array_take(reader, in, FW_ARRAY_NPY, err) : status;
+  FW_TRY(open_member(zip, name, &in, err));
+  return fw_array_take(reader, in, FW_ARRAY_NPY, err);
 }
 
 /* format.npy holds the kind of the matrix as bytes (S3) or four-byte characters (U3). */

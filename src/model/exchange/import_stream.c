@@ -119,8 +119,7 @@ static bool ascends(const fw_import_ids *ids) {
 /* Requires vectors along the axis that the format stores together, and a seekable file. */
 static furrow_status is_possible(const array_stream *s, bool *possible, furrow_error *err) {
   const furrow_matrix_format *format;
-  furrow_status status = furrow_matrix_format_find(s->m->spec.format, &format, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(s->m->spec.format, &format, err));
   const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   *possible = by_column == (s->m->axis == FURROW_AXIS_COLUMNS) && s->m->spec.hash_parts == 0 &&
               fw_array_get_info(s->reader)->can_seek && ascends(s->ids) && (by_column || !s->m->spec.saved_rows);
@@ -146,8 +145,7 @@ static furrow_status prepare(array_stream *s, furrow_error *err) {
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const size_t size = furrow_element_size(s->m->type), count = by_columns ? s->dim : s->vectors;
   const int32_t *saved = s->m->spec.saved_rows;
-  furrow_status status = FW_ALLOC(&s->rows, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&s->rows, count, err));
   for (size_t i = 0; i < count; i++)
     s->rows[i] = !by_columns ? (int32_t)fw_import_id(s->ids, i) : saved ? saved[i] : (int32_t)i;
   s->elements = PIECE_BYTES / size;

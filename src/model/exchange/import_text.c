@@ -181,8 +181,7 @@ static const char *skip_blanks(const char *s, const char *end) {
 }
 
 static furrow_status add_id(text_in *t, int64_t id, furrow_error *err) {
-  furrow_status status = FW_GROW(&t->ids, &t->id_capacity, t->id_count + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&t->ids, &t->id_capacity, t->id_count + 1, err));
   t->ids[t->id_count++] = id;
   return FURROW_OK;
 }

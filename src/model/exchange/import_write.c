@@ -53,8 +53,7 @@ furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_s
   saved->all = all;
   *runs = *all;
   if (!spec->saved_rows) return FURROW_OK;
-  furrow_status status = FW_ALLOC(&saved->rows, spec->saved_row_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&saved->rows, spec->saved_row_count, err));
   saved->count = spec->saved_row_count;
   if (saved->count) memcpy(saved->rows, spec->saved_rows, saved->count * sizeof *saved->rows);
   if (saved->count) qsort(saved->rows, saved->count, sizeof *saved->rows, by_number);
@@ -165,8 +164,7 @@ static void fill_type(fw_import_matrix *m, const fw_import_extent *extent) {
 
 furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent, furrow_matrix_meta **plan,
                              furrow_error *err) {
-  furrow_status status = fill_columns(&m->spec, extent->first_col, extent->last_col, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fill_columns(&m->spec, extent->first_col, extent->last_col, err));
   fill_rows(m, extent);
   fill_type(m, extent);
   return furrow_matrix_plan(plan, &m->spec, err);

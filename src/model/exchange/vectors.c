@@ -112,8 +112,7 @@ furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) 
   fw_vectors_plan by_rows = *plan, found = {.first_col = 0, .end_col = 0};
   by_rows.axis = FURROW_AXIS_ROWS;
   by_rows.progress = NULL;
-  furrow_status status = fw_vectors_visit(&by_rows, note_columns, &found, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_vectors_visit(&by_rows, note_columns, &found, err));
   if (plan->first_col == INT64_MIN) plan->first_col = found.first_col;
   if (plan->end_col == INT64_MAX) plan->end_col = found.end_col > plan->first_col ? found.end_col : plan->first_col;
   return FURROW_OK;
@@ -167,8 +166,8 @@ static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor 
   params.selection = plan->selection;
   params.threads = plan->threads;
   params.memory = plan->memory;
-  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, &params, visit_row, &w, err);
-  return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
+  FW_TRY(furrow_matrix_for_each_panel_sorted(plan->source, &params, visit_row, &w, err));
+  return visit_empty(&w, plan->row_count, err);
 }
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */

@@ -66,8 +66,7 @@ static furrow_status choose_rows(const furrow_matrix_selection *selection, int32
                                  furrow_error *err) {
   if (!selection->rows) return FURROW_OK;
   int32_t *chosen;
-  furrow_status status = FW_ALLOC(&chosen, selection->row_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&chosen, selection->row_count, err));
   for (size_t i = 0; i < selection->row_count; i++) chosen[i] = selection->rows[i];
   const size_t chosen_count = sort_ids(chosen, selection->row_count);
   size_t n = 0;
@@ -83,8 +82,7 @@ static furrow_status choose_rows(const furrow_matrix_selection *selection, int32
 static furrow_status list_rows(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
   size_t count = 0, n = 0;
   for (size_t i = 0; i < meta->part_count; i++) count += meta->parts[i].row_count;
-  furrow_status status = FW_ALLOC(&plan->rows, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&plan->rows, count, err));
   for (size_t i = 0; i < meta->part_count; i++)
     for (size_t r = 0; r < meta->parts[i].row_count && takes_part(&plan->selection, meta->parts[i].part_id); r++)
       plan->rows[n++] = meta->parts[i].rows[r].row_id;
@@ -113,8 +111,7 @@ static void keep_rows(const fw_convert_plan *plan, furrow_partition_meta *part) 
 
 static furrow_status plan_same(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
   size_t n = 0;
-  furrow_status status = furrow_matrix_meta_copy(&plan->meta, meta, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_meta_copy(&plan->meta, meta, err));
   for (size_t i = 0; i < plan->meta->part_count; i++) {
     furrow_partition_meta *part = &plan->meta->parts[i];
     const bool had_rows = part->row_count > 0;
@@ -155,8 +152,7 @@ static bool is_hash_matrix(const furrow_matrix_meta *meta) {
 
 static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_option **options, size_t *count,
                                   furrow_error *err) {
-  furrow_status status = FW_ALLOC(options, meta->option_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(options, meta->option_count, err));
   *count = 0;
   for (size_t i = 0; i < meta->option_count; i++)
     if (strcmp(meta->options[i].key, RANGE_START) != 0 && strcmp(meta->options[i].key, RANGE_END) != 0)

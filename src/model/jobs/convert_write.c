@@ -175,8 +175,7 @@ static void stream_file_job(void *context, size_t file) {
 }
 
 static furrow_status stream_all(transfer *t, furrow_error *err) {
-  furrow_status status = fw_writer_for(t->writer, t->writer->file_count, stream_file_job, t, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_writer_for(t->writer, t->writer->file_count, stream_file_job, t, err));
   if (t->status != FURROW_OK && err) *err = t->error;
   return t->status;
 }

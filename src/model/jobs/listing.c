@@ -168,9 +168,9 @@ static furrow_status find_single_name(listing_store *store, furrow_error *err) {
 static furrow_status add_single(listing_store *store, furrow_error *err) {
   char *folder;
   store->listing.single = true;
-  furrow_status status = find_single_name(store, err);
-  if (status == FURROW_OK) status = fw_strndup(&folder, store->path, strlen(store->path), err);
-  return status == FURROW_OK ? add_matrix(store, folder, store->single_name, err) : status;
+  FW_TRY(find_single_name(store, err));
+  FW_TRY(fw_strndup(&folder, store->path, strlen(store->path), err));
+  return add_matrix(store, folder, store->single_name, err);
 }
 
 static bool is_listed(void *user, const char *name) {

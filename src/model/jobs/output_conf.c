@@ -70,8 +70,7 @@ static furrow_status set_separator(furrow_layer_formats *conf, const char *value
   char *copy = NULL;
   if (!value[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
   if (strpbrk(value, "\r\n")) return fw_fail(err, FURROW_E_ARGUMENT, "the separator has a line end in it");
-  furrow_status status = fw_strndup(&copy, value, strlen(value), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_strndup(&copy, value, strlen(value), err));
   fw_free(conf->separator);
   conf->separator = copy;
   return FURROW_OK;

@@ -242,8 +242,7 @@ static furrow_status count_rows(const furrow_matrix_meta *meta, uint64_t *rows, 
   size_t n = 0, distinct = 0;
   for (size_t p = 0; p < meta->part_count; p++) n += meta->parts[p].row_count;
   int32_t *ids;
-  furrow_status status = FW_ALLOC(&ids, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&ids, n, err));
   n = 0;
   for (size_t p = 0; p < meta->part_count; p++)
     for (size_t r = 0; r < meta->parts[p].row_count; r++) ids[n++] = meta->parts[p].rows[r].row_id;

@@ -91,8 +91,7 @@ static int by_corner(const void *a, const void *b) {
 
 static furrow_status find_grid(const furrow_matrix_meta *meta, grid *g, furrow_error *err) {
   *g = (grid){0};
-  furrow_status status = FW_ALLOC(&g->parts, meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&g->parts, meta->part_count, err));
   for (size_t i = 0; i < meta->part_count; i++)
     if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
   if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);
@@ -142,8 +141,7 @@ static int compare_cuts(const void *x, const void *y) {
 
 static furrow_status find_cuts(column_tree *tree, furrow_error *err) {
   const grid *g = tree->grid;
-  furrow_status status = FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err));
   for (size_t i = 0; i < g->count; i++) {
     tree->cuts[2 * i] = g->parts[i]->start_col;
     tree->cuts[2 * i + 1] = g->parts[i]->end_col;
@@ -427,12 +425,9 @@ static furrow_status check_counts(fw_verification *v, const furrow_partition_met
   if (!v->format || v->meta->origin == FURROW_META_ANGEL1) return FURROW_OK;
   const bool by_column = v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const int64_t rows = (int64_t)p->row_count, cols = p->row_count > 0 ? p->rows[0].element_num : 0;
-  furrow_status status = check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err);
-  if (status == FURROW_OK && cols >= 0)
-    status = check_count(v, p, "saveColNum", p->save_col_num, by_column ? cols : 0, err);
-  if (status == FURROW_OK)
-    status = check_count(v, p, "saveColElemNum", p->save_col_elem_num, by_column ? rows : 0, err);
-  return status;
+  FW_TRY(check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err));
+  if (cols >= 0) FW_TRY(check_count(v, p, "saveColNum", p->save_col_num, by_column ? cols : 0, err));
+  return check_count(v, p, "saveColElemNum", p->save_col_elem_num, by_column ? rows : 0, err);
 }
 
 static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {

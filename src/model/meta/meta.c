@@ -86,8 +86,7 @@ void furrow_matrix_meta_free(furrow_matrix_meta *meta) {
 /* ---- Duplicates ---- */
 
 furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at, furrow_error *err) {
-  furrow_status status = FW_GROW(&positions->items, &positions->capacity, positions->count + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&positions->items, &positions->capacity, positions->count + 1, err));
   positions->items[positions->count] = (fw_meta_position){key, positions->count, at};
   positions->count++;
   return FURROW_OK;
@@ -132,8 +131,7 @@ furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positi
   *twice = fw_meta_positions_duplicate(positions);
   if (*twice) return FURROW_E_FORMAT;
   furrow_partition_meta *sorted;
-  furrow_status status = FW_ALLOC(&sorted, meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&sorted, meta->part_count, err));
   for (size_t i = 0; i < positions->count; i++) sorted[i] = meta->parts[positions->items[i].index];
   fw_free(owner->parts);
   meta->parts = owner->parts = sorted;

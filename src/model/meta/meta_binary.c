@@ -67,8 +67,7 @@ static furrow_status read_number(binary_reader *r, const fw_meta_field *field, v
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
   char text[80];
-  furrow_status status = take_bytes(r, field->kind == FW_META_I32 ? 4 : 8, field->name, &bytes);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_bytes(r, field->kind == FW_META_I32 ? 4 : 8, field->name, &bytes));
   const int64_t value = field->kind == FW_META_I32 ? (int32_t)fw_get_be32(bytes) : (int64_t)fw_get_be64(bytes);
   const char *fault = fw_meta_number_fault(field, value, text);
   if (fault) return fail_field(r, start, field->name, "%s", fault);
@@ -140,8 +139,7 @@ static size_t least_bytes(const binary_reader *r, const fw_meta_fields *fields) 
 static furrow_status read_count(binary_reader *r, const char *field, size_t least, size_t *count) {
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
-  furrow_status status = take_bytes(r, 4, field, &bytes);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_bytes(r, 4, field, &bytes));
   const int32_t value = (int32_t)fw_get_be32(bytes);
   if (value < 0) return fail_field(r, start, field, "has a negative count");
   if ((size_t)value > (r->size - r->at) / least)
@@ -267,8 +265,7 @@ static int32_t row_type_of_angel1(int32_t number) {
 static furrow_status read_all(binary_reader *r) {
   size_t at[FW_META_FIELDS_MAX];
   furrow_matrix_meta *meta = &r->owner->meta;
-  furrow_status status = read_entry(r, &fw_matrix_fields, meta, at);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_entry(r, &fw_matrix_fields, meta, at));
   if (r->at < r->size)
     return fail_field(r, r->at, "partMetas", "is followed by %zu %s more", r->size - r->at,
                       fw_plural(r->size - r->at, "byte", "bytes"));

@@ -35,8 +35,7 @@ static furrow_status refuse_value(meta_reader *r, const char *message) {
 
 static furrow_status read_text(meta_reader *r, const char **text) {
   furrow_json_text string;
-  furrow_status status = furrow_json_string(&r->json, &string, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_json_string(&r->json, &string, r->err));
   if (memchr(string.bytes, 0, string.size)) return refuse_value(r, "has a character 0");
   *text = fw_meta_text(r->owner, string.bytes, string.size);
   return FURROW_OK;
@@ -45,8 +44,7 @@ static furrow_status read_text(meta_reader *r, const char **text) {
 static furrow_status read_integer_text(meta_reader *r, int64_t *value) {
   furrow_json_text string;
   bool overflow = false;
-  furrow_status status = furrow_json_string(&r->json, &string, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_json_string(&r->json, &string, r->err));
   const char *end = string.bytes + string.size;
   if (string.size == 0 || fw_read_i64(string.bytes, end, value, &overflow) != end)
     return refuse_value(r, "is not an integer");
@@ -57,8 +55,7 @@ static furrow_status read_number(meta_reader *r, const fw_meta_field *field, voi
   int64_t value = 0;
   char text[80];
   const bool string = furrow_json_peek(&r->json) == FURROW_JSON_STRING;
-  furrow_status status = string ? read_integer_text(r, &value) : furrow_json_i64(&r->json, &value, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(string ? read_integer_text(r, &value) : furrow_json_i64(&r->json, &value, r->err));
   const char *fault = fw_meta_number_fault(field, value, text);
   if (fault) return refuse_value(r, fault);
   fw_meta_set(field, object, value);
@@ -90,8 +87,7 @@ static furrow_status read_field(meta_reader *r, const fw_meta_field *field, void
 static furrow_status keep_member(meta_reader *r, fw_buffer *extra) {
   const fw_json_step key = r->json.steps[r->json.depth - 1];
   furrow_json_text raw;
-  furrow_status status = furrow_json_skip(&r->json, &raw, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_json_skip(&r->json, &raw, r->err));
   fw_buffer_text(extra, extra->size ? ",\"" : "\"");
   fw_buffer_append(extra, key.key, key.size);
   fw_buffer_text(extra, "\":");

@@ -128,8 +128,7 @@ static furrow_status write_object(meta_writer *w, const fw_meta_fields *fields, 
 static furrow_status write_options(meta_writer *w, const furrow_matrix_meta *meta) {
   for (size_t i = 0; i < meta->option_count; i++)
     w->hashes[i] = fw_java_text_hash(meta->options[i].key, strlen(meta->options[i].key));
-  furrow_status status = fw_java_map_order(w->hashes, meta->option_count, w->order, w->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_java_map_order(w->hashes, meta->option_count, w->order, w->err));
   for (size_t i = 0; i < meta->option_count; i++) {
     const furrow_matrix_option *option = &meta->options[w->order[i]];
     if (i) fw_buffer_byte(&w->out, ',');
@@ -262,8 +261,7 @@ static size_t capacity_for(const uint32_t *hashes, size_t count) {
 furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) {
   const size_t capacity = capacity_for(hashes, count);
   size_t *next; /* position of the next entry of each bucket */
-  furrow_status status = FW_ALLOC_ZERO(&next, capacity + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&next, capacity + 1, err));
   for (size_t i = 0; i < count; i++) next[bucket_of(hashes[i], capacity) + 1]++;
   for (size_t b = 0; b < capacity; b++) next[b + 1] += next[b];
   for (size_t i = 0; i < count; i++) order[next[bucket_of(hashes[i], capacity)]++] = i;

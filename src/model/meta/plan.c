@@ -64,8 +64,7 @@ static furrow_status check_numbers(plan *p) {
 
 static furrow_status check_types(plan *p) {
   const furrow_matrix_spec *s = p->spec;
-  furrow_status status = furrow_matrix_format_find(s->format, &p->format, p->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(s->format, &p->format, p->err));
   if (p->format == &fw_angel1) return refuse_spec(p, "format", "%s is only read", p->format->name);
   p->row_type = furrow_matrix_row_type_get(s->row_type);
   if (!p->row_type)

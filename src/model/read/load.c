@@ -114,10 +114,9 @@ static bool all_full(const fw_matrix_build *build) {
 
 static furrow_status fill_slots(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
-  furrow_status status = fw_selection_visit(&plan->sel, plan->source, threads, put_panel, l, err);
-  if (status == FURROW_OK && !all_full(&plan->build))
-    status = fw_fail(err, FURROW_E_STALE, "there are fewer elements than were counted");
-  return status;
+  FW_TRY(fw_selection_visit(&plan->sel, plan->source, threads, put_panel, l, err));
+  if (!all_full(&plan->build)) FW_TRY(fw_fail(err, FURROW_E_STALE, "there are fewer elements than were counted"));
+  return FURROW_OK;
 }
 
 /* Overlapping partitions could claim any multiple of the files' size. */

@@ -36,8 +36,7 @@ static int compare_parts(const void *a, const void *b, void *context) {
 
 static furrow_status order_parts(planner *p, furrow_error *err) {
   const furrow_matrix_source *source = p->plan->source;
-  furrow_status status = FW_ARENA_TAKE(&p->arena, &p->order, source->meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&p->arena, &p->order, source->meta->part_count, err));
   for (size_t i = 0; i < source->meta->part_count; i++)
     if (p->plan->sel.parts[i]) p->order[p->part_count++] = i;
   qsort_r(p->order, p->part_count, sizeof *p->order, compare_parts, source->parts);
@@ -60,8 +59,7 @@ static furrow_status find_rows(planner *p, furrow_error *err) {
   size_t capacity = 0, n = 0;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]])
     if (!before || !same_rows(before, &parts[p->order[i]])) capacity += parts[p->order[i]].meta->row_count;
-  furrow_status status = FW_ARENA_TAKE(&p->plan->build.matrix->arena, &p->rows, capacity, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&p->plan->build.matrix->arena, &p->rows, capacity, err));
   before = NULL;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]]) {
     const fw_source_part *part = &parts[p->order[i]];

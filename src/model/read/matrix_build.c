@@ -100,8 +100,7 @@ static void count_up(int64_t *cols, int64_t first, size_t n) {
 }
 
 static furrow_status scatter(fw_matrix_build *build, fw_slot *slot, furrow_error *err) {
-  furrow_status status = need_col_ids(build, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(need_col_ids(build, err));
   count_up(slot_cols(build, slot), slot->first, slot->filled);
   slot->scattered = true;
   return FURROW_OK;
@@ -151,8 +150,7 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
   if (cols == 0) return FURROW_OK;
   if (cols > slot->capacity - slot->filled)
     return fw_fail(err, FURROW_E_STALE, "there are more elements than were counted");
-  furrow_status status = put_cols(build, slot, col_ids, first_col, cols, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(put_cols(build, slot, col_ids, first_col, cols, err));
   memcpy(group->values + (slot->begin + slot->filled) * size, values, cols * size);
   slot->filled += cols;
   return FURROW_OK;

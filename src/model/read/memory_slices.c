@@ -40,8 +40,7 @@ static furrow_status add_piece(piece_list *list, int64_t first, int64_t last, do
 /* ---- The result ----------------------------------------------------------------------------------------- */
 
 static furrow_status store_create(slice_store **store, furrow_error *err) {
-  furrow_status status = FW_ALLOC_ZERO(store, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(store, 1, err));
   (*store)->slices.memory = *store;
   return FURROW_OK;
 }
@@ -58,8 +57,7 @@ static furrow_status copy_ids(slice_store *store, const int32_t **copy, const in
                               furrow_error *err) {
   void *memory;
   if (!ids) return FURROW_OK;
-  furrow_status status = fw_arena_take(&store->arena, &memory, count, sizeof *ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(&store->arena, &memory, count, sizeof *ids, err));
   if (count > 0) memcpy(memory, ids, count * sizeof *ids);
   *copy = memory;
   return FURROW_OK;
@@ -323,8 +321,7 @@ static furrow_status weigh_rows(row_bytes **rows, size_t *count, const fw_load_p
   const double size = (col_id + (double)plan->build.element_size) * (plan->sort_cols > 0 ? 2 : 1);
   size_t n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) n += plan->build.groups[i].rows;
-  furrow_status status = FW_ALLOC(rows, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(rows, n, err));
   *count = n;
   n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) {

@@ -76,8 +76,7 @@ static furrow_status set_window(furrow_partition_reader *r, size_t size, furrow_
   size_t bytes;
   if (!fw_size_add(size, 2 * PAD, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   void *memory = r->buffer;
-  furrow_status status = fw_realloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&memory, bytes, 1, err));
   if (!r->buffer) memset(memory, 0, PAD);
   r->buffer = memory;
   r->window = size;
@@ -102,8 +101,7 @@ static furrow_status refill_window(furrow_partition_reader *r, furrow_error *err
   r->end = kept;
   size_t got = 0;
   const size_t size = least_of(r->window - kept, r->bytes_ahead);
-  furrow_status status = fw_input_read_at(r->input, bytes + kept, size, offset, &got, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_input_read_at(r->input, bytes + kept, size, offset, &got, err));
   if (got < size) {
     fw_fail(err, FURROW_E_STALE, "the file is shorter than it was");
     return locate_in_data(r, offset + got, FURROW_E_STALE, err);
@@ -458,8 +456,7 @@ furrow_status furrow_partition_reader_next(furrow_partition_reader *reader, furr
 furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const furrow_matrix_source *source,
                                          furrow_error *err) {
   furrow_partition_reader *r;
-  furrow_status status = FW_ALLOC_ZERO(&r, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&r, 1, err));
   r->source = source;
   r->final = FURROW_END;
   *reader = r;

@@ -45,8 +45,7 @@ furrow_status fw_row_order_begin(fw_row_order_watch *watch, const furrow_matrix_
   size_t filled = 0;
   watch->part = NULL;
   if (!can_check(source, part, &filled)) return FURROW_OK;
-  furrow_status status = FW_GROW(&watch->falls, &watch->capacity, filled, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&watch->falls, &watch->capacity, filled, err));
   watch->part = part;
   watch->most = filled - 1;
   watch->count = 0;

@@ -178,16 +178,14 @@ static void slice_counted(const fw_selection *sel, furrow_panel *panel) {
 }
 
 static furrow_status reserve_copy(panel_selector *selector, size_t cols, size_t bytes, furrow_error *err) {
-  furrow_status status = FW_GROW(&selector->values, &selector->values_capacity, bytes, err);
-  if (status == FURROW_OK) status = FW_GROW(&selector->col_ids, &selector->cols_capacity, cols, err);
-  return status;
+  FW_TRY(FW_GROW(&selector->values, &selector->values_capacity, bytes, err));
+  return FW_GROW(&selector->col_ids, &selector->cols_capacity, cols, err);
 }
 
 /* Copies selected columns that are not contiguous to the selector's memory. */
 static furrow_status gather_columns(panel_selector *selector, furrow_panel *panel, size_t count, furrow_error *err) {
   const size_t size = panel->rows * furrow_element_size(panel->type);
-  furrow_status status = reserve_copy(selector, count, count * size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_copy(selector, count, count * size, err));
   size_t n = 0;
   for (size_t c = 0; c < panel->cols; c++) {
     if (!fw_selection_has_col(selector->sel, panel->col_ids[c])) continue;

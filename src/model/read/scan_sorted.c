@@ -33,8 +33,7 @@ static furrow_status transpose_rows(sorted_visit *v, const furrow_panel *panel, 
   v->panel = NULL;
   v->first = row;
   v->count = panel->rows - row < GROUP_BYTES / size ? panel->rows - row : GROUP_BYTES / size;
-  furrow_status status = FW_GROW(&v->transposed, &v->capacity, v->count * panel->cols * size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&v->transposed, &v->capacity, v->count * panel->cols * size, err));
   if (size == 4)
     transpose(v->transposed, panel, v->first, v->count, 4);
   else

@@ -80,8 +80,7 @@ static furrow_status reads_with(const furrow_matrix_source *source, const fw_sou
 
 static furrow_status keep_separator(furrow_matrix_source *source, const char *text, size_t length, furrow_error *err) {
   char *copy;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &copy, length + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &copy, length + 1, err));
   memcpy(copy, text, length);
   copy[length] = 0;
   source->separator = copy;
@@ -106,8 +105,7 @@ static furrow_status choose_separator(furrow_matrix_source *source, const fw_sou
   /* a comma is accepted without a test: reading reports what is wrong with the record */
   if (strcmp(found, ",") == 0) return FURROW_OK;
   bool good = false;
-  furrow_status status = reads_with(source, part, text, size, length > 0 ? found : ",", &good, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reads_with(source, part, text, size, length > 0 ? found : ",", &good, err));
   if (good) return length > 0 ? keep_separator(source, found, length, err) : FURROW_OK;
   if (begin < text + size && *begin == ',') return FURROW_OK;
   return fail_unclear(part, text, size, err);

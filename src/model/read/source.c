@@ -18,8 +18,7 @@
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
   char *memory;
   const size_t size = strlen(text) + 1;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &memory, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &memory, size, err));
   *copy = memcpy(memory, text, size);
   return FURROW_OK;
 }
@@ -28,8 +27,7 @@ static furrow_status take_path(furrow_matrix_source *source, const char **path, 
   const size_t folder = strlen(source->folder), length = strlen(name);
   const bool slash = folder > 0 && source->folder[folder - 1] != '/';
   char *text;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &text, folder + slash + length + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &text, folder + slash + length + 1, err));
   memcpy(text, source->folder, folder);
   if (slash) text[folder] = '/';
   memcpy(text + folder + slash, name, length + 1);

@@ -164,9 +164,8 @@ static furrow_status record_part(put_job *job, open_part *part, furrow_error *er
   furrow_matrix_writer *writer = job->writer;
   const bool by_column = fw_writer_by_column(writer);
   const furrow_partition_meta *meta = &writer->meta->parts[part->put.part];
-  furrow_status status = fw_writer_note_part(writer, part->put.part, part->length, by_column ? part->put.records : 0,
-                                             part->put.counts, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_writer_note_part(writer, part->put.part, part->length, by_column ? part->put.records : 0, part->put.counts,
+                             err));
   part->noted = true;
   job->totals.elements += part->put.records * (by_column ? meta->row_count : 1);
   job->totals.taken += part->put.taken;

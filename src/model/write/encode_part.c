@@ -19,8 +19,7 @@ static furrow_status pick_hash(fw_encode_part *part, fw_encode_row *row, furrow_
   size_t *picks, count = 0, n = 0;
   for (size_t i = 0; i < row->view.count; i++)
     count += furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &picks, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &picks, count, err));
   for (size_t i = 0; i < row->view.count && n < count; i++)
     if (furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id) picks[n++] = i;
   row->picks = picks;
@@ -86,8 +85,7 @@ static furrow_status row_cols(fw_encode_part *part, const fw_encode_row *row, co
     return FURROW_OK;
   }
   int64_t *cols;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, row->count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &cols, row->count, err));
   for (size_t i = 0; i < row->count; i++) cols[i] = row_col(row, i);
   *list = (col_list){cols, row->count};
   return FURROW_OK;
@@ -151,8 +149,7 @@ static furrow_status shift_cols(fw_encode_part *part, furrow_error *err) {
   const furrow_partition_meta *meta = meta_of(part);
   if (!part->writer->context.angel_bytes || !fw_part_is_hash(meta) || meta->part_id == 0) return FURROW_OK;
   int64_t *cols;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, part->records, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &cols, part->records, err));
   for (size_t c = 0; c < part->records; c++) {
     const bool fits = part->writer->row_type->key_bits == 32 ? part->cols[c] <= INT32_MAX - meta->part_id
                                                              : part->cols[c] <= INT64_MAX - meta->part_id;

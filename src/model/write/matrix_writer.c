@@ -86,8 +86,7 @@ static furrow_status check_separator(const furrow_matrix_writer *writer, furrow_
 static furrow_status find_format(furrow_matrix_writer *writer, furrow_error *err) {
   const furrow_matrix_meta *meta = writer->meta;
   if (!meta->format_class_name) return fail_plan(writer, FURROW_E_ARGUMENT, "the plan has no format", err);
-  furrow_status status = furrow_matrix_format_find(meta->format_class_name, &writer->format, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(meta->format_class_name, &writer->format, err));
   if (!writer->format->encode) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "%s is only read, not written", writer->format->name);
     fw_error_set_file(err, writer->path);
@@ -188,10 +187,9 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_matr
   const char *meta_name = params->meta_name ? params->meta_name : "_meta";
   if (!separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "separator is empty");
   writer->threads = params->threads ? params->threads : fw_processor_count();
-  furrow_status status = fw_check_meta_name(meta_name, err);
-  if (status == FURROW_OK) status = fw_strndup(&writer->separator, separator, strlen(separator), err);
-  if (status == FURROW_OK) status = fw_strndup(&writer->meta_name, meta_name, strlen(meta_name), err);
-  return status;
+  FW_TRY(fw_check_meta_name(meta_name, err));
+  FW_TRY(fw_strndup(&writer->separator, separator, strlen(separator), err));
+  return fw_strndup(&writer->meta_name, meta_name, strlen(meta_name), err);
 }
 
 /* A format without column ids moves the elements of a sparse row to other columns. Angel writes such files. */

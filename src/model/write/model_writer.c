@@ -93,8 +93,7 @@ static furrow_status check_open(const furrow_model_writer *writer, furrow_error 
 
 furrow_status furrow_model_writer_write_file(furrow_model_writer *writer, const char *name, const void *bytes,
                                              size_t size, furrow_error *err) {
-  furrow_status status = check_open(writer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_open(writer, err));
   if (!fw_is_file_name(name)) return fw_fail(err, FURROW_E_ARGUMENT, "not the name of a file in a model");
   return fw_write_file(fw_atomic_dir_fd(writer->dir), name, bytes, size, fw_atomic_dir_path(writer->dir), err);
 }

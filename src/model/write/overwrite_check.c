@@ -14,8 +14,7 @@
 
 static furrow_status refuse_overwrite(furrow_error *err, const char *folder, const char *name, const char *what) {
   char *path = NULL;
-  furrow_status status = fw_path_join(&path, folder, name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, name, err));
   fw_fail(err, FURROW_E_EXISTS, "%s", what);
   fw_error_set_file(err, path);
   fw_free(path);
@@ -75,8 +74,7 @@ static furrow_status check_entry(const char *folder, const char *name, is_known 
                                  furrow_error *err) {
   struct stat info;
   char *path;
-  furrow_status status = fw_path_join(&path, folder, name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, name, err));
   const bool there = lstat(path, &info) == 0;
   fw_free(path);
   if (!there) return refuse_overwrite(err, folder, name, "cannot be looked at, so the directory is not replaced");

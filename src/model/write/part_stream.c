@@ -58,8 +58,7 @@ static furrow_status fail_state(const fw_part_stream *stream, furrow_error *err,
 /* ---- begin ---- */
 
 furrow_status fw_part_stream_create(fw_part_stream **stream, furrow_matrix_writer *writer, furrow_error *err) {
-  furrow_status status = FW_ALLOC_ZERO(stream, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(stream, 1, err));
   (*stream)->writer = writer;
   (*stream)->fd = -1;
   return FURROW_OK;
@@ -91,8 +90,7 @@ static furrow_status reserve_record(fw_part_stream *stream, furrow_error *err) {
   fw_free(stream->buffer);
   stream->buffer = NULL;
   stream->capacity = 0;
-  furrow_status status = FW_ALLOC(&stream->buffer, need, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&stream->buffer, need, err));
   stream->capacity = need;
   return FURROW_OK;
 }
@@ -106,10 +104,9 @@ furrow_status fw_part_stream_begin(fw_part_stream *stream, size_t part, furrow_e
   stream->filled = 0;
   stream->row = NULL;
   stream->any = false;
-  furrow_status status = list_rows(stream, err);
-  if (status == FURROW_OK) status = reserve_record(stream, err);
-  if (status == FURROW_OK) status = fw_writer_open_part(writer, part, &stream->fd, &stream->offset, err);
-  return status;
+  FW_TRY(list_rows(stream, err));
+  FW_TRY(reserve_record(stream, err));
+  return fw_writer_open_part(writer, part, &stream->fd, &stream->offset, err);
 }
 
 /* ---- checks of panels ---- */
@@ -198,8 +195,7 @@ static furrow_status encode_panel(fw_part_stream *stream, const furrow_panel *pa
 static furrow_status make_scratch(fw_part_stream *stream, size_t elements, furrow_error *err) {
   if (stream->scratch_elements >= elements) return FURROW_OK;
   void *memory;
-  furrow_status status = fw_alloc(&memory, elements, sizeof(int64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, elements, sizeof(int64_t), err));
   fw_free(stream->scratch);
   stream->scratch = memory;
   stream->scratch_elements = elements;
@@ -251,8 +247,7 @@ static furrow_status end_row(fw_part_stream *stream, furrow_error *err) {
 static furrow_status enter_row(fw_part_stream *stream, stream_row *row, furrow_error *err) {
   if (row == stream->row) return FURROW_OK;
   if (row->left) return fail_state(stream, err, "comes again after another row", row->row_id);
-  furrow_status status = end_row(stream, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(end_row(stream, err));
   if (stream->row) stream->row->left = true;
   stream->row = row;
   stream->any = false;

@@ -460,8 +460,7 @@ static void add_member(fw_runs *runs, size_t list, uint32_t row) {
 
 static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, sizeof(uint64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, sizeof(uint64_t), err));
   uint64_t *keys = memory;
   for (size_t i = 0; i < n; i++) keys[i] = (uint64_t)list[i] << 32 | i;
   fw_sort_u64(keys, n);
@@ -473,8 +472,7 @@ static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, fu
 
 static furrow_status count_lists(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist, furrow_error *err) {
   fw_groups groups = {0};
-  furrow_status status = fw_groups_create(&groups, nlist, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_groups_create(&groups, nlist, n, err));
   fw_groups_fill(&groups, list, n);
   for (size_t g = 0; g < nlist; g++)
     for (size_t i = 0; i < fw_groups_size(&groups, g); i++) add_member(runs, g, groups.member[groups.start[g] + i]);

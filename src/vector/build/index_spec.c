@@ -67,8 +67,8 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
   if (s->hnsw_m != 0 && (s->hnsw_m < FW_HNSW_MIN_M || s->hnsw_m > FW_HNSW_MAX_M))
     return fw_fail(err, FURROW_E_ARGUMENT, "hnsw_m is %llu, but must be %d to %d", (unsigned long long)s->hnsw_m,
                    FW_HNSW_MIN_M, FW_HNSW_MAX_M);
-  furrow_status status = check_codes(s, err);
-  return status == FURROW_OK ? check_refinement(s, err) : status;
+  FW_TRY(check_codes(s, err));
+  return check_refinement(s, err);
 }
 
 /* ---- Construction --------------------------------------------------------------------------------------- */

@@ -225,8 +225,8 @@ static furrow_status find_codes(training *t, const fw_rank_vectors *local, furro
 /* ---- The chain of indexes ------------------------------------------------------------------------------- */
 
 static furrow_status train_ivf(training *t, const fw_rank_vectors *local, furrow_error *err) {
-  furrow_status status = fw_comm_all_ok(t->comm, find_centroids(t, local, err), err);
-  return status == FURROW_OK ? find_codes(t, local, err) : status;
+  FW_TRY(fw_comm_all_ok(t->comm, find_centroids(t, local, err), err));
+  return find_codes(t, local, err);
 }
 
 /* Trains a transform and everything after it. */
@@ -364,11 +364,11 @@ static furrow_status train_with(training *t, const fw_rank_vectors *local, furro
 
 static furrow_status check_job(const training *t, const fw_rank_vectors *local, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(t->index);
-  furrow_status status = check_kind(t->index, ivf, err);
-  if (status == FURROW_OK) status = check_count(ivf, local->total, err);
-  if (status == FURROW_OK && t->params->sample_per_list == 0)
-    status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
-  return status;
+  FW_TRY(check_kind(t->index, ivf, err));
+  FW_TRY(check_count(ivf, local->total, err));
+  if (t->params->sample_per_list == 0)
+    FW_TRY(fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1"));
+  return FURROW_OK;
 }
 
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,

@@ -300,8 +300,7 @@ static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_reader_
   while ((size_t)m->first < m->row_count && m->rows[m->first] < params->first_id) m->first++;
   for (m->end = m->first; (size_t)m->end < m->row_count && m->rows[m->end] < params->end_id;) m->end++;
   m->head.count = (uint64_t)(m->end - m->first);
-  furrow_status status = has_range || m->head.count == 0 ? FURROW_OK : measure_rows(m, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(has_range || m->head.count == 0 ? FURROW_OK : measure_rows(m, err));
   const uint64_t d = m->head.count == 0 ? 0 : (uint64_t)m->end_col - (uint64_t)m->first_col;
   if (d > MOST_D) return fail_too_long(m, "rows", "columns", err);
   m->head.d = (size_t)d;

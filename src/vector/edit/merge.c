@@ -108,13 +108,12 @@ static furrow_status check_ivf(const furrow_index *a, const furrow_index *b, fur
                                  {"code_size", x->code_size, y->code_size},
                                  {"by_residual", x->by_residual, y->by_residual},
                                  {"bbs", (uint64_t)x->bbs, (uint64_t)y->bbs}};
-  furrow_status status = check_quantities(quantities, sizeof quantities / sizeof *quantities, err);
-  if (status == FURROW_OK && fw_index_pq(a)) status = check_pq(&x->pq, &y->pq, "the product quantizers", err);
-  if (status == FURROW_OK && a->kind == FURROW_INDEX_IVF_PQR)
-    status = check_pq(&x->refine_pq, &y->refine_pq, "the quantizers of the refinements", err);
-  if (status == FURROW_OK && a->kind == FURROW_INDEX_IVF_SQ) status = check_sq(&x->sq, &y->sq, err);
-  if (status == FURROW_OK) status = check_centroids(a->child[0], b->child[0], x->nlist, err);
-  return status;
+  FW_TRY(check_quantities(quantities, sizeof quantities / sizeof *quantities, err));
+  if (fw_index_pq(a)) FW_TRY(check_pq(&x->pq, &y->pq, "the product quantizers", err));
+  if (a->kind == FURROW_INDEX_IVF_PQR)
+    FW_TRY(check_pq(&x->refine_pq, &y->refine_pq, "the quantizers of the refinements", err));
+  if (a->kind == FURROW_INDEX_IVF_SQ) FW_TRY(check_sq(&x->sq, &y->sq, err));
+  return check_centroids(a->child[0], b->child[0], x->nlist, err);
 }
 
 static furrow_status check_header(const furrow_index *a, const furrow_index *b, furrow_error *err) {
@@ -232,17 +231,15 @@ static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_i
   const fw_lists *others = &other->ivf.lists;
   furrow_direct_map type = index->ivf.direct_map.type;
   int64_t ntotal = index->ntotal + other->ntotal;
-  furrow_status status = fw_lists_check_contents(others, err);
-  if (status == FURROW_OK) status = fw_lists_begin_edit(lists, err);
-  if (status == FURROW_OK && m->dense_ids) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
-  if (status == FURROW_OK) status = check_list_shift(others, shift_of(m), err);
-  if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY) status = check_array(m, others, ntotal, err);
-  if (status == FURROW_OK) status = reserve_lists(lists, others, err);
-  if (status == FURROW_OK) status = reserve_refinement(index, other, err);
-  if (status == FURROW_OK)
-    status = fw_map_rebuild_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
-                                   (size_t)ntotal, err);
-  return status;
+  FW_TRY(fw_lists_check_contents(others, err));
+  FW_TRY(fw_lists_begin_edit(lists, err));
+  if (m->dense_ids) FW_TRY(fw_lists_check_ids(others, (size_t)other->ntotal, err));
+  FW_TRY(check_list_shift(others, shift_of(m), err));
+  if (type == FURROW_DIRECT_MAP_ARRAY) FW_TRY(check_array(m, others, ntotal, err));
+  FW_TRY(reserve_lists(lists, others, err));
+  FW_TRY(reserve_refinement(index, other, err));
+  return fw_map_rebuild_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
+                               (size_t)ntotal, err);
 }
 
 static furrow_status prepare_merge(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err);

@@ -90,14 +90,12 @@ static furrow_status refuse_ivf(const removal *r, const furrow_index *index, fur
 
 static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *err) {
   fw_ivf *ivf = &index->ivf;
-  furrow_status status = refuse_ivf(r, index, err);
-  if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
-  if (status == FURROW_OK && r->to) status = check_once(r, &ivf->lists, err);
-  if (status == FURROW_OK) status = mark_lists(r, &ivf->lists, err);
-  if (status == FURROW_OK)
-    status = fw_map_rebuild_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
-                                   r->to ? r->count - (size_t)r->removed : 0, err);
-  return status;
+  FW_TRY(refuse_ivf(r, index, err));
+  FW_TRY(fw_lists_begin_edit(&ivf->lists, err));
+  if (r->to) FW_TRY(check_once(r, &ivf->lists, err));
+  FW_TRY(mark_lists(r, &ivf->lists, err));
+  return fw_map_rebuild_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
+                               r->to ? r->count - (size_t)r->removed : 0, err);
 }
 
 /* Returns why vectors cannot be removed from an index of this kind; NULL if they can. */

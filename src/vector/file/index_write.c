@@ -589,8 +589,7 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
-  furrow_status status = fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
   if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);

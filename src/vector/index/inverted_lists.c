@@ -60,8 +60,8 @@ furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) 
 }
 
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
-  furrow_status status = fw_lists_check_contents(lists, err);
-  return status == FURROW_OK ? fw_lists_allocate(lists, err) : status;
+  FW_TRY(fw_lists_check_contents(lists, err));
+  return fw_lists_allocate(lists, err);
 }
 
 void fw_lists_end_edit(fw_lists *lists) {

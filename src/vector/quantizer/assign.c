@@ -46,8 +46,7 @@ static furrow_status assign_multi(const fw_assigner *assigner, const float *vect
                                   furrow_error *err) {
   size_t size = assigner->coder.code_size;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, size, err));
   const uint8_t *codes = memory;
   fw_pq_encode(&assigner->coder, vectors, n, assigner->d, memory);
   for (size_t i = 0; i < n; i++) {

@@ -150,8 +150,7 @@ static void split_cluster(float *empty, float *large, size_t d) {
 static furrow_status fill_empty(work *w, furrow_error *err) {
   size_t k = w->params->k, d = w->params->d;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, k, sizeof(size_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, k, sizeof(size_t), err));
   size_t *size = memory;
   fw_mt19937 rng;
   fw_mt19937_init(&rng, SPLIT_SEED);
@@ -254,10 +253,10 @@ static furrow_status all_rounds(work *w, furrow_error *err) {
 
 static furrow_status alloc_work(work *w, furrow_error *err) {
   const size_t n = w->local.n, k = w->params->k;
-  furrow_status status = FW_ALLOC(&w->nearest, n, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&w->before, n, err);
-  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&w->sums, k + 1, w->params->d + 1, err);
-  return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
+  FW_TRY(FW_ALLOC(&w->nearest, n, err));
+  FW_TRY(FW_ALLOC(&w->before, n, err));
+  FW_TRY(FW_ALLOC_ROWS(&w->sums, k + 1, w->params->d + 1, err));
+  return fw_groups_create(&w->groups, k, n, err);
 }
 
 static furrow_status run_kmeans(work *w, furrow_error *err) {

@@ -129,8 +129,7 @@ static void normalize_columns(double *a, double *v, size_t n) {
 
 furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n * n, sizeof(double), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n * n, sizeof(double), err));
   double *v = memory;
   fw_svd(a, v, n);
   normalize_columns(a, v, n);
@@ -155,8 +154,7 @@ static furrow_status rotate_part(void *context, size_t first, size_t count, furr
   const rotating *t = context;
   size_t width = t->packed.blocks * FW_PACK_WIDTH;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, count, width * sizeof(float), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, count, width * sizeof(float), err));
   const float *out = memory;
   fw_products_table()->scores(&t->packed, t->from + first * t->d_in, count, t->d_in, memory, width);
   for (size_t i = 0; i < count; i++) memcpy(t->to + (first + i) * t->d_out, out + i * width, t->d_out * sizeof *out);
@@ -186,8 +184,7 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
   fw_packed packed = {0};
   float *columns = scratch, *out = scratch + n * d;
   transpose(y, n, d, columns);
-  furrow_status status = fw_packed_create(&packed, columns, d, n, n, false, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_packed_create(&packed, columns, d, n, n, false, err));
   size_t width = packed.blocks * FW_PACK_WIDTH;
   transpose(x, n, d, columns);
   fw_products_table()->scores(&packed, columns, d, n, out, width);
@@ -212,8 +209,8 @@ static furrow_status sum_own_products(const float *x, const float *y, size_t n, 
 /* The same over the vectors of all ranks; the sums have the same bits on each rank. */
 static furrow_status sum_products(const state *s, const float *x, const float *y, size_t d, furrow_error *err) {
   const furrow_comm *comm = s->local.comm;
-  furrow_status status = fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err);
-  return status == FURROW_OK ? fw_comm_sum_f64(comm, s->sums, d * d, err) : status;
+  FW_TRY(fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err));
+  return fw_comm_sum_f64(comm, s->sums, d * d, err);
 }
 
 /* Distributes rank 0's matrix: logarithms, and with them the order of directions, may differ between machines. */
@@ -290,8 +287,7 @@ typedef struct coding {
 static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
   const coding *c = context;
   void *codes = NULL;
-  furrow_status status = fw_alloc(&codes, count, c->coder.code_size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&codes, count, c->coder.code_size, err));
   float *w = c->s->w + first * c->s->d;
   fw_pq_encode(&c->coder, w, count, c->s->d, codes);
   for (size_t i = 0; i < count; i++)

@@ -13,8 +13,7 @@
 
 furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, sizeof *numbers, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, sizeof *numbers, err));
   size_t *all = memory;
   fw_mt19937 rng;
   fw_mt19937_init(&rng, (uint32_t)seed);
