@@ -1,4 +1,4 @@
-/* recommend/evaluate.c: how many of the items that users chose they would have been recommended. */
+/* recommend/evaluate.c: compares recommendations with the items that users really chose: NDCG, recall, MAP, MRR. */
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 
 enum { USERS_AT_ONCE = 8192 };
 
-/* ---- Figures of one user, and of all -------------------------------------------------------------------- */
+/* ---- Metrics of one user, and their means --------------------------------------------------------------- */
 
-fw_user_figures fw_rank_user(const bool *hits, size_t k, size_t relevant) {
+fw_user_figures fw_user_ranking(const bool *hits, size_t k, size_t relevant) {
   const size_t most = relevant < k ? relevant : k;
   double gain = 0, ideal = 0, precision = 0;
   size_t found = 0, first = 0;
@@ -30,7 +30,7 @@ fw_user_figures fw_rank_user(const bool *hits, size_t k, size_t relevant) {
                            .hit = first ? 1 : 0};
 }
 
-void fw_rank_add(fw_rank_sum *sum, const fw_user_figures *user) {
+void fw_user_ranking_add(fw_user_ranking_sum *sum, const fw_user_figures *user) {
   sum->users++;
 #define ADD(figure) sum->sum.figure += user->figure, sum->squares.figure += user->figure * user->figure
   ADD(ndcg);
@@ -41,14 +41,14 @@ void fw_rank_add(fw_rank_sum *sum, const fw_user_figures *user) {
 #undef ADD
 }
 
-/* 1.96 standard errors of the mean. */
+/* The interval is 1.96 standard errors of the mean. */
 static furrow_rank_figure figure_of(double sum, double squares, size_t users) {
   const double n = (double)users, mean = sum / n, rest = squares - sum * mean;
   return (furrow_rank_figure){.mean = users ? mean : NAN,
                               .interval = users > 1 ? 1.96 * sqrt((rest > 0 ? rest : 0) / (n - 1) / n) : NAN};
 }
 
-void fw_rank_means(const fw_rank_sum *sum, furrow_rank_figures *figures) {
+void fw_user_ranking_means(const fw_user_ranking_sum *sum, furrow_rank_figures *figures) {
 #define MEAN(figure) figures->figure = figure_of(sum->sum.figure, sum->squares.figure, sum->users)
   MEAN(ndcg);
   MEAN(recall);
@@ -63,17 +63,17 @@ typedef struct evaluation {
   const furrow_recommender *r;
   const furrow_events *truth;
   const furrow_recommend_params *params;
-  furrow_recommendation *results; /* of USERS_AT_ONCE */
-  bool *hits;                     /* of a user */
-  uint8_t *shown;                 /* for each item: at least one user gets it */
-  fw_rank_sum sum;
+  furrow_recommendation *results; /* k for each of USERS_AT_ONCE users */
+  bool *hits;                     /* k, for one user: whether the result is relevant */
+  uint8_t *shown;                 /* for each item: 1 if it was recommended to a user */
+  fw_user_ranking_sum sum;
   uint64_t relevant, unknown;
-  furrow_progress progress; /* the caller's */
+  furrow_progress progress; /* the caller's callback */
   void *progress_user;
   uint64_t done, total;
 } evaluation;
 
-/* Items of the truth that the user has not seen before. */
+/* Counts the user's items in the truth that are not among the seen ones. */
 static size_t count_relevant(const evaluation *e, uint64_t user) {
   const fw_item_set chosen = fw_events_of(e->truth, user);
   if (!e->params->seen) return chosen.count;
@@ -91,19 +91,19 @@ static void count_user(evaluation *e, uint64_t user, const furrow_recommendation
     e->hits[i] = there && fw_item_set_has(&chosen, (uint32_t)results[i].item);
     if (there) e->shown[results[i].item] = 1;
   }
-  const fw_user_figures figures = fw_rank_user(e->hits, e->params->k, relevant);
-  fw_rank_add(&e->sum, &figures);
+  const fw_user_figures figures = fw_user_ranking(e->hits, e->params->k, relevant);
+  fw_user_ranking_add(&e->sum, &figures);
   e->relevant += relevant;
   e->unknown += unknown;
 }
 
-static bool tell_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
+static bool report_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
   const evaluation *e = user;
   (void)total;
   return e->progress(e->progress_user, phase, e->done + done, e->total);
 }
 
-/* Users all of whose items were seen before have nothing that could be found. */
+/* Leaves out users without a relevant item: they saw all items of the truth before. */
 static furrow_status choose_users(const evaluation *e, uint64_t **users, size_t *count, furrow_error *err) {
   size_t all = 0, kept = 0;
   FW_TRY(fw_events_users(e->truth, users, &all, err));
@@ -113,10 +113,10 @@ static furrow_status choose_users(const evaluation *e, uint64_t **users, size_t 
   return kept > 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "no user that the model knows has a relevant item");
 }
 
-static furrow_status run(evaluation *e, const uint64_t *users, size_t count, furrow_error *err) {
+static furrow_status evaluate_users(evaluation *e, const uint64_t *users, size_t count, furrow_error *err) {
   furrow_recommend_params params = *e->params;
   e->total = count;
-  if (e->progress) params.progress = tell_progress;
+  if (e->progress) params.progress = report_progress;
   params.progress_user = e;
   for (e->done = 0; e->done < count; e->done += USERS_AT_ONCE) {
     const size_t n = count - e->done < USERS_AT_ONCE ? count - e->done : USERS_AT_ONCE;
@@ -135,7 +135,7 @@ static double coverage_of(const evaluation *e) {
   return allowed ? (double)shown / (double)allowed : 0;
 }
 
-static furrow_status ensure_capacity(evaluation *e, size_t count, furrow_error *err) {
+static furrow_status alloc_buffers(evaluation *e, size_t count, furrow_error *err) {
   const size_t users = count < USERS_AT_ONCE ? count : USERS_AT_ONCE;
   size_t results = 0;
   if (!fw_size_mul(users, e->params->k, &results)) return fw_fail_memory(err, SIZE_MAX);
@@ -159,12 +159,12 @@ furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender,
   uint64_t *users = NULL;
   size_t count = 0;
   furrow_status status = choose_users(&e, &users, &count, err);
-  if (status == FURROW_OK) status = ensure_capacity(&e, count, err);
-  if (status == FURROW_OK) status = run(&e, users, count, err);
+  if (status == FURROW_OK) status = alloc_buffers(&e, count, err);
+  if (status == FURROW_OK) status = evaluate_users(&e, users, count, err);
   if (status == FURROW_OK) {
     furrow_rank_figures full;
     furrow_rank_figures_init(&full);
-    fw_rank_means(&e.sum, &full);
+    fw_user_ranking_means(&e.sum, &full);
     full.k = used.k;
     full.relevant = e.relevant;
     full.unknown = e.unknown;

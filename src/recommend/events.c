@@ -1,4 +1,4 @@
-/* recommend/events.c: the events of a log: cells of user and item, and the label; and its items by user. */
+/* recommend/events.c: reads user, item and label of the events of a log, and groups the items by user. */
 #include "recommend/events.h"
 
 #include <math.h>
@@ -10,17 +10,17 @@
 #include "base/params.h"
 #include "base/sort.h"
 
-/* ---- A log ---------------------------------------------------------------------------------------------- */
+/* ---- Reading a log -------------------------------------------------------------------------------------- */
 
 enum { SLOT_USER, SLOT_ITEM, SLOT_LABEL, SLOTS };
 
 typedef struct reading {
   const fw_event_log *log;
-  const fw_column *label; /* NULL: labels do not matter */
+  const fw_column *label; /* NULL: the labels are not needed */
   fw_table *table;
 } reading;
 
-/* One thread. */
+/* The state of one thread. */
 typedef struct log_reader {
   const reading *of;
   void *user;
@@ -77,15 +77,15 @@ static furrow_status open_table(reading *of, const fw_table_source *source, furr
   FW_TRY(fw_table_create(&of->table, fw_table_source_layout(source), names, slots, absent, err));
   for (size_t i = 0; i < slots; i++) {
     if (!absent[i]) continue;
-    fw_fail(err, FURROW_E_FORMAT, "there is no column %s, which the schema of the model names", names[i]);
+    fw_fail(err, FURROW_E_FORMAT, "the column %s, which the schema of the model names, is missing", names[i]);
     fw_error_set_file(err, of->log->uri);
     return FURROW_E_FORMAT;
   }
   return FURROW_OK;
 }
 
-static furrow_status scan(const reading *of, fw_table_source *source, void *const *users, uint64_t *below,
-                          uint64_t *bad, furrow_error *err) {
+static furrow_status scan_log(const reading *of, fw_table_source *source, void *const *users, uint64_t *below,
+                              uint64_t *bad, furrow_error *err) {
   const furrow_events_params *given = of->log->params;
   const uint32_t threads = given->threads;
   const fw_table_scan_params params = {
@@ -114,7 +114,7 @@ static furrow_status find_label(reading *of, furrow_error *err) {
   if (!chosen && !of->log->labels) return FURROW_OK;
   of->label = fw_schema_of_kind(of->log->r->encoder->schema, FW_AS_LABEL);
   if (of->label || !chosen) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "the schema of the model has no label that events could be chosen by");
+  return fw_fail(err, FURROW_E_ARGUMENT, "the schema of the model has no label, so events cannot be selected by it");
 }
 
 uint32_t fw_event_log_threads(unsigned threads) {
@@ -128,7 +128,7 @@ furrow_status fw_event_log_read(const fw_event_log *log, void *const *users, uin
   FW_TRY(find_label(&of, err));
   furrow_status status = fw_table_source_open(&source, log->uri, err);
   if (status == FURROW_OK) status = open_table(&of, source, err);
-  if (status == FURROW_OK) status = scan(&of, source, users, below, bad, err);
+  if (status == FURROW_OK) status = scan_log(&of, source, users, below, bad, err);
   fw_table_free(of.table);
   fw_table_source_close(source);
   return status;
@@ -137,19 +137,19 @@ furrow_status fw_event_log_read(const fw_event_log *log, void *const *users, uin
 /* ---- Items by user -------------------------------------------------------------------------------------- */
 
 struct furrow_events {
-  uint64_t user_count; /* of the model */
+  uint64_t user_count; /* users of the model */
   uint64_t *offsets;   /* items of user u: items[offsets[u]] … items[offsets[u + 1] - 1], ascending */
   uint32_t *items;
-  uint32_t *unknown; /* items of each user that the model does not know */
+  uint32_t *unknown; /* for each user: items that the model does not know */
   furrow_events_info info;
 };
 
-/* An item of a user: 32 bits each, of an item that is not known a hash. */
+/* The user in the upper 32 bits, the item in the lower ones; an unknown item is represented by a hash of its name. */
 static uint64_t pair_of(uint64_t user, uint32_t item) {
   return user << 32 | item;
 }
 
-/* What one thread gathers. */
+/* The pairs that one thread has read. */
 typedef struct gathered {
   uint64_t *known, *unknown;
   size_t known_count, known_capacity, unknown_count, unknown_capacity;
@@ -163,7 +163,7 @@ typedef struct reader {
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
-static furrow_status add(uint64_t **list, size_t *count, size_t *capacity, uint64_t pair, furrow_error *err) {
+static furrow_status append_pair(uint64_t **list, size_t *count, size_t *capacity, uint64_t pair, furrow_error *err) {
   FW_TRY(FW_GROW(list, capacity, *count + 1, err));
   (*list)[(*count)++] = pair;
   return FURROW_OK;
@@ -176,16 +176,16 @@ static furrow_status take_event(void *user, const fw_table_cell *who, const fw_t
   uint64_t u = 0, i = 0;
   (void)label;
   got->info.rows++;
-  if (item->kind == FW_TABLE_MISSING) return FURROW_OK; /* an event without an item */
+  if (item->kind == FW_TABLE_MISSING) return FURROW_OK; /* the event has no item */
   if (!fw_entries_find(to->r, &to->r->users, who, &u)) {
     got->info.unknown_users++;
     return FURROW_OK;
   }
   if (fw_entries_find(to->r, &to->r->items, item, &i))
-    return add(&got->known, &got->known_count, &got->known_capacity, pair_of(u, (uint32_t)i), err);
+    return append_pair(&got->known, &got->known_count, &got->known_capacity, pair_of(u, (uint32_t)i), err);
   got->info.unknown_items++;
-  return add(&got->unknown, &got->unknown_count, &got->unknown_capacity,
-             pair_of(u, (uint32_t)XXH3_64bits(item->text, item->length)), err);
+  return append_pair(&got->unknown, &got->unknown_count, &got->unknown_capacity,
+                     pair_of(u, (uint32_t)XXH3_64bits(item->text, item->length)), err);
 }
 
 /* ---- Sorting -------------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static size_t drop_repeats(uint64_t *pairs, size_t count) {
   return kept;
 }
 
-static furrow_status merge(gathered *all, reader *readers, uint32_t threads, furrow_error *err) {
+static furrow_status merge_gathered(gathered *all, reader *readers, uint32_t threads, furrow_error *err) {
   for (uint32_t t = 0; t < threads; t++) {
     const gathered *from = &readers[t].got;
     FW_TRY(FW_GROW(&all->known, &all->known_capacity, all->known_count + from->known_count, err));
@@ -218,7 +218,7 @@ static furrow_status merge(gathered *all, reader *readers, uint32_t threads, fur
   return FURROW_OK;
 }
 
-static furrow_status fill(furrow_events *events, const gathered *all, furrow_error *err) {
+static furrow_status group_by_user(furrow_events *events, const gathered *all, furrow_error *err) {
   const uint64_t users = events->user_count;
   FW_TRY(FW_ALLOC_ZERO(&events->offsets, users + 1, err));
   FW_TRY(FW_ALLOC_ZERO(&events->unknown, users, err));
@@ -260,8 +260,8 @@ static furrow_status read_all(furrow_events *events, const fw_event_log *log, fu
   gathered all = {0};
   furrow_status status = FW_ALLOC_ZERO(&readers, threads, err);
   if (status == FURROW_OK) status = read_log(log, readers, &all.info, err);
-  if (status == FURROW_OK) status = merge(&all, readers, threads, err);
-  if (status == FURROW_OK) status = fill(events, &all, err);
+  if (status == FURROW_OK) status = merge_gathered(&all, readers, threads, err);
+  if (status == FURROW_OK) status = group_by_user(events, &all, err);
   for (uint32_t i = 0; readers && i < threads; i++) clear_gathered(&readers[i].got);
   clear_gathered(&all);
   fw_free(readers);

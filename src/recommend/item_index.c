@@ -1,4 +1,4 @@
-/* recommend/item_index.c: an index of the items' vectors: built, kept, tuned, searched. */
+/* recommend/item_index.c: builds, saves, loads, tunes and searches the index of the items' vectors. */
 #include "recommend/item_index.h"
 
 #include <errno.h>
@@ -30,20 +30,21 @@ void fw_item_index_clear(fw_item_index *index) {
 
 /* ---- Building ------------------------------------------------------------------------------------------- */
 
-static furrow_status pad(const fw_item_index *x, const float *vectors, size_t n, float **padded, furrow_error *err) {
+static furrow_status pad_vectors(const fw_item_index *x, const float *vectors, size_t n, float **padded,
+                                 furrow_error *err) {
   FW_TRY(FW_ALLOC_ZERO_ROWS(padded, n, x->padded, err));
   for (size_t i = 0; i < n; i++) memcpy(*padded + i * x->padded, vectors + i * x->d, x->d * sizeof **padded);
   return FURROW_OK;
 }
 
-/* About four times the square root of the items, in powers of two, and at least 40 items for each list. */
+/* About four times the square root of the number of items, as a power of two, with at least 40 items per list. */
 static uint64_t lists_for(size_t n) {
   uint64_t lists = 1;
   while (lists * lists < 10 * (uint64_t)n && lists * 2 * 40 <= n) lists *= 2;
   return lists;
 }
 
-static furrow_status build(fw_item_index *x, unsigned threads, furrow_error *err) {
+static furrow_status build_index(fw_item_index *x, unsigned threads, furrow_error *err) {
   furrow_index_spec spec;
   furrow_index_train_params train;
   furrow_index_add_params add;
@@ -57,7 +58,7 @@ static furrow_status build(fw_item_index *x, unsigned threads, furrow_error *err
   train.sample_per_list = 64;
   train.threads = add.threads = threads;
   float *padded = NULL;
-  furrow_status status = pad(x, x->vectors, x->n, &padded, err);
+  furrow_status status = pad_vectors(x, x->vectors, x->n, &padded, err);
   if (status == FURROW_OK) status = furrow_index_create(&x->index, &spec, err);
   if (status == FURROW_OK) status = furrow_index_train(x->index, padded, x->n, &train, err);
   if (status == FURROW_OK) status = furrow_index_add(x->index, padded, x->n, &add, NULL, err);
@@ -99,7 +100,7 @@ static furrow_status read_digest(const char *text, size_t size, const char *path
   return status;
 }
 
-/* Whether the folder says that its index was made of these vectors. */
+/* Returns whether the digest in the folder matches these vectors. */
 static bool files_fit(const fw_item_index *x, const char *path) {
   char text[MOST_FACTS];
   fw_input *input = NULL;
@@ -120,7 +121,7 @@ static bool index_fits(const fw_item_index *x) {
          info.ntotal >= 0 && (uint64_t)info.ntotal == x->n && info.stored == x->n && info.trained;
 }
 
-static bool load(fw_item_index *x, const char *path, const char *facts) {
+static bool load_index(fw_item_index *x, const char *path, const char *facts) {
   if (!files_fit(x, facts) || furrow_index_load(&x->index, path, NULL, NULL) != FURROW_OK) return false;
   if (index_fits(x)) return true;
   furrow_index_free(x->index);
@@ -137,8 +138,9 @@ static furrow_status write_facts(const fw_item_index *x, const char *path, furro
   return status;
 }
 
-/* Without items.json there is no index, and it comes last: a process that ends in between leaves none. */
-static bool save(const fw_item_index *x, const char *path, const char *facts) {
+/* An index counts only if items.json is there. It is removed first and written last, so an interrupted save leaves no
+ * index. */
+static bool save_index(const fw_item_index *x, const char *path, const char *facts) {
   furrow_index_save_params params;
   furrow_index_save_params_init(&params);
   params.overwrite = true;
@@ -153,10 +155,10 @@ static furrow_status paths_of(char **path, char **facts, const char *folder, fur
 
 void fw_item_index_keep(fw_item_index *index, const char *folder) {
   char *path = NULL, *facts = NULL;
-  furrow_file_lock *lock = NULL; /* another process that keeps or changes something here: then that is kept */
+  furrow_file_lock *lock = NULL; /* held by another process: its index stays */
   if (!index->kept && paths_of(&path, &facts, folder, NULL) == FURROW_OK &&
       furrow_file_lock_open(&lock, folder, NULL) == FURROW_OK)
-    index->kept = save(index, path, facts);
+    index->kept = save_index(index, path, facts);
   furrow_file_lock_close(lock);
   fw_free(path);
   fw_free(facts);
@@ -165,8 +167,8 @@ void fw_item_index_keep(fw_item_index *index, const char *folder) {
 static furrow_status load_or_build(fw_item_index *x, const char *folder, unsigned threads, furrow_error *err) {
   char *path = NULL, *facts = NULL;
   furrow_status status = paths_of(&path, &facts, folder, err);
-  if (status == FURROW_OK) x->kept = load(x, path, facts);
-  if (status == FURROW_OK && !x->kept) status = build(x, threads, err);
+  if (status == FURROW_OK) x->kept = load_index(x, path, facts);
+  if (status == FURROW_OK && !x->kept) status = build_index(x, threads, err);
   fw_free(path);
   fw_free(facts);
   return status;
@@ -195,7 +197,8 @@ double fw_item_pair_cost(size_t d) {
   return 0.75 + 0.02 * (double)d;
 }
 
-/* Measured with one thread: the tables of a query, the lists, the codes in them, the results. */
+/* The constants were measured with one thread. The terms: the query's tables, the coarse search, the codes, the
+ * results. */
 static double cost_of(const fw_item_index *x, uint64_t nprobe, size_t fetched) {
   const double codes = (double)x->n * (double)nprobe / (double)x->nlist;
   return 10000 + (double)x->nlist * fw_item_pair_cost(x->d) + codes * 0.36 * (double)x->m + 100.0 * (double)fetched;
@@ -211,8 +214,10 @@ static void count_found(const fw_scored *truth, size_t k, const int64_t *ids, si
       }
 }
 
-/* Takes a setting if it is better than the one before: reaches the recall at a lower cost, or finds more. */
-static void consider(fw_item_index *x, uint64_t nprobe, size_t fetch, size_t k, double found, double recall) {
+/* Keeps a setting if it is better than the current one: it reaches the recall at a lower cost, or the current one does
+ * not reach it and the new one finds more. */
+static void keep_better_setting(fw_item_index *x, uint64_t nprobe, size_t fetch, size_t k, double found,
+                                double recall) {
   const double cost = cost_of(x, nprobe, fetch * k);
   const bool was_enough = x->nprobe > 0 && x->recall >= recall, is_enough = found >= recall;
   const bool better = is_enough ? !was_enough || cost < x->cost : !was_enough && (x->nprobe == 0 || found > x->recall);
@@ -232,7 +237,7 @@ static uint64_t count_truth(const fw_scored *truth, size_t count) {
 typedef struct trial {
   float *padded, *distances;
   int64_t *ids;
-  size_t n; /* results of a query */
+  size_t n; /* results per query */
 } trial;
 
 static furrow_status try_probes(fw_item_index *x, trial *t, size_t count, const fw_scored *truth, size_t k,
@@ -246,7 +251,7 @@ static furrow_status try_probes(fw_item_index *x, trial *t, size_t count, const 
   for (size_t i = 0; i < count; i++) count_found(truth + i * k, k, t->ids + i * t->n, t->n, found);
   const uint64_t all = count_truth(truth, count * k);
   for (size_t f = 1; f <= MOST_FETCH; f *= 2)
-    consider(x, nprobe, f, k, all ? (double)found[f] / (double)all : 1, recall);
+    keep_better_setting(x, nprobe, f, k, all ? (double)found[f] / (double)all : 1, recall);
   return FURROW_OK;
 }
 
@@ -254,7 +259,7 @@ furrow_status fw_item_index_tune(fw_item_index *index, const float *queries, siz
                                  size_t k, double recall, unsigned threads, furrow_error *err) {
   trial t = {.n = k * MOST_FETCH};
   index->nprobe = 0;
-  furrow_status status = pad(index, queries, count, &t.padded, err);
+  furrow_status status = pad_vectors(index, queries, count, &t.padded, err);
   if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.distances, count, t.n, err);
   if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.ids, count, t.n, err);
   for (uint64_t nprobe = LEAST_PROBES; status == FURROW_OK; nprobe += nprobe / 2) {
@@ -271,11 +276,11 @@ furrow_status fw_item_index_tune(fw_item_index *index, const float *queries, siz
 
 /* ---- Searching ------------------------------------------------------------------------------------------ */
 
-static void rank_again(const fw_item_index *x, const fw_item_query *query, size_t user, const int64_t *ids, size_t n,
-                       fw_scored *results) {
+static void rescore_results(const fw_item_index *x, const fw_item_query *query, size_t user, const int64_t *ids,
+                            size_t n, fw_scored *results) {
   fw_best best = {.heap = results, .k = query->k};
   for (size_t i = 0; i < n && ids[i] >= 0; i++) {
-    if ((uint64_t)ids[i] >= x->n) continue; /* a file may say anything */
+    if ((uint64_t)ids[i] >= x->n) continue; /* the file may hold any id */
     const uint32_t item = (uint32_t)ids[i];
     if (query->seen && fw_item_set_has(&query->seen[user], item)) continue;
     fw_best_offer(&best, fw_item_product(query->queries + user * x->d, x->vectors + (size_t)item * x->d, x->d), item);
@@ -284,8 +289,9 @@ static void rank_again(const fw_item_index *x, const fw_item_query *query, size_
   for (size_t i = best.count; i < query->k; i++) results[i] = (fw_scored){.score = -INFINITY, .item = FW_NO_ITEM};
 }
 
-/* Results that the index is asked for: those that are wanted, and as many as the user has seen already. It depends on
- * the user alone, in steps, so that users can be searched together. 0: too many, such users need the exact search. */
+/* Returns how many results to ask the index for: the wanted ones and as many as the user has already seen, rounded up
+ * to a power of two so that users can be searched together. The result depends on this user only. 0: the user has seen
+ * too many items and needs the exact search. */
 static size_t results_for(const fw_item_index *x, const fw_item_query *query, size_t user) {
   const size_t seen = query->seen ? query->seen[user].count : 0;
   if (seen > MOST_SEEN) return 0;
@@ -309,7 +315,7 @@ static furrow_status search_group(const fw_item_index *x, const fw_item_query *q
   if (status == FURROW_OK)
     status = furrow_searcher_search(x->searcher, t.padded, count, n, &params, t.distances, t.ids, err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    rank_again(x, query, users[i], t.ids + i * n, n, results + users[i] * query->k);
+    rescore_results(x, query, users[i], t.ids + i * n, n, results + users[i] * query->k);
   fw_free(t.padded);
   fw_free(t.distances);
   fw_free(t.ids);
@@ -331,7 +337,7 @@ furrow_status fw_item_index_run(const fw_item_index *index, const fw_item_query 
     }
     if (n > 0) FW_TRY(search_group(index, query, users, count, n, results, err));
     for (size_t j = 0; n == 0 && j < count; j++)
-      rank_again(index, query, users[j], NULL, 0, results + users[j] * query->k);
+      rescore_results(index, query, users[j], NULL, 0, results + users[j] * query->k);
   }
   return FURROW_OK;
 }

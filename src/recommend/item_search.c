@@ -1,4 +1,5 @@
-/* recommend/item_search.c: the items whose vectors have the largest inner products with that of a user, exactly. */
+/* recommend/item_search.c: exact search for the items whose vectors have the largest inner products with a user's
+ * vector. */
 #include "recommend/item_search.h"
 
 #include <float.h>
@@ -15,15 +16,15 @@ enum { BLOCK = 256, STRIP = 16, AT_ONCE = 16 };
 
 typedef struct block {
   fw_packed packed;
-  float longest;   /* of its vectors, without their last numbers */
-  float low, high; /* of the last numbers */
-  float whole;     /* longest of the whole vectors, for the error of the kernels */
+  float longest;   /* largest norm of the block's vectors, without their last numbers */
+  float low, high; /* range of the last numbers */
+  float whole;     /* largest norm of the whole vectors, bounds the kernels' error */
 } block;
 
 struct fw_item_search {
   const float *vectors;
   size_t n, d, blocks;
-  uint32_t *order; /* items, block after block */
+  uint32_t *order; /* items, block by block */
   block *block;
 };
 
@@ -87,8 +88,8 @@ static double length_of(const float *x, size_t d) {
   return sqrt(fw_item_product(x, x, d));
 }
 
-/* By what an item can score at most for a user of that length. */
-static furrow_status put_in_order(fw_item_search *s, double scale, furrow_error *err) {
+/* Sorts items by the highest score that they can reach for a user whose vector has the norm `scale`. */
+static furrow_status sort_items(fw_item_search *s, double scale, furrow_error *err) {
   fw_scored *most = NULL;
   FW_TRY(FW_ALLOC(&most, s->n, err));
   for (size_t i = 0; i < s->n; i++) {
@@ -118,13 +119,13 @@ static furrow_status make_block(fw_item_search *s, size_t b, float *gathered, fu
   return fw_packed_create(&to->packed, gathered, n, s->d, s->d, false, err);
 }
 
-static furrow_status fill(fw_item_search *s, double scale, furrow_error *err) {
+static furrow_status make_blocks(fw_item_search *s, double scale, furrow_error *err) {
   float *gathered = NULL;
   s->blocks = (s->n + BLOCK - 1) / BLOCK;
   furrow_status status = FW_ALLOC(&s->order, s->n, err);
   if (status == FURROW_OK) status = FW_ALLOC_ZERO(&s->block, s->blocks, err);
   if (status == FURROW_OK) status = FW_ALLOC_ROWS(&gathered, BLOCK, s->d, err);
-  if (status == FURROW_OK) status = put_in_order(s, scale, err);
+  if (status == FURROW_OK) status = sort_items(s, scale, err);
   for (size_t b = 0; status == FURROW_OK && b < s->blocks; b++) status = make_block(s, b, gathered, err);
   fw_free(gathered);
   return status;
@@ -138,7 +139,7 @@ furrow_status fw_item_search_create(fw_item_search **search, const float *vector
   made->vectors = vectors;
   made->n = n;
   made->d = d;
-  const furrow_status status = fill(made, scale, err);
+  const furrow_status status = make_blocks(made, scale, err);
   if (status == FURROW_OK)
     *search = made;
   else
@@ -158,11 +159,11 @@ void fw_item_search_free(fw_item_search *search) {
 
 typedef struct user_state {
   const float *query;
-  float length, whole; /* without its last number; with it */
+  float length, whole; /* norm without and with the last number */
   fw_best best;
 } user_state;
 
-/* What the kernels' score of a vector of the block may be off by. */
+/* Bounds the error of the kernels' scores for vectors of the block. */
 static float slack_of(const fw_item_search *s, const user_state *u, const block *b) {
   return FLT_EPSILON * (float)(s->d + 4) * u->whole * b->whole;
 }
@@ -179,7 +180,8 @@ static bool any_above(const float *scores, float bar) {
   return any;
 }
 
-static void confirm(const fw_item_search *s, const fw_item_query *query, size_t user, user_state *u, uint32_t item) {
+static void offer_exact_score(const fw_item_search *s, const fw_item_query *query, size_t user, user_state *u,
+                              uint32_t item) {
   if (query->allowed && !query->allowed[item]) return;
   if (query->seen && fw_item_set_has(&query->seen[user], item)) return;
   fw_best_offer(&u->best, fw_item_product(u->query, s->vectors + (size_t)item * s->d, s->d), item);
@@ -189,21 +191,21 @@ static float bar_of(const user_state *u, float slack) {
   return u->best.count < u->best.k ? -FLT_MAX : (float)u->best.heap[0].score - slack;
 }
 
-/* Scores behind the last vector of a block are -infinity. */
-static void take_scores(const fw_item_search *s, const fw_item_query *query, size_t user, user_state *u, size_t b,
-                        const float *scores) {
+/* Scores past the last vector of a block are -infinity. */
+static void offer_scores(const fw_item_search *s, const fw_item_query *query, size_t user, user_state *u, size_t b,
+                         const float *scores) {
   const uint32_t *items = s->order + b * BLOCK;
   const float slack = slack_of(s, u, &s->block[b]) * 2;
   float bar = bar_of(u, slack);
   for (size_t first = 0; first < s->block[b].packed.n; first += STRIP) {
     if (!any_above(scores + first, bar)) continue;
     for (size_t i = first; i < first + STRIP; i++)
-      if (scores[i] > bar) confirm(s, query, user, u, items[i]);
+      if (scores[i] > bar) offer_exact_score(s, query, user, u, items[i]);
     bar = bar_of(u, slack);
   }
 }
 
-/* The users that the block may have results for; their vectors go to `gathered`, one behind the other. */
+/* Selects the users for whom the block may have results, and copies their vectors to `gathered`. */
 static size_t choose_users(const fw_item_search *s, const user_state *users, size_t count, size_t b, float *gathered,
                            size_t *chosen) {
   size_t n = 0;
@@ -214,8 +216,8 @@ static size_t choose_users(const fw_item_search *s, const user_state *users, siz
   return n;
 }
 
-/* A block stays in the cache while it meets all users. */
-static uint64_t scan(const fw_item_search *s, const fw_item_query *query, user_state *users, float *gathered) {
+/* Compares one block with all users before the next one, so that the block stays in the cache. */
+static uint64_t scan_blocks(const fw_item_search *s, const fw_item_query *query, user_state *users, float *gathered) {
   alignas(64) float scores[AT_ONCE * BLOCK];
   size_t chosen[FW_SEARCH_USERS];
   uint64_t compared = 0;
@@ -227,7 +229,7 @@ static uint64_t scan(const fw_item_search *s, const fw_item_query *query, user_s
       const size_t some = n - first < AT_ONCE ? n - first : AT_ONCE;
       fw_products_table()->scores(packed, queries + first * s->d, some, s->d, scores, BLOCK);
       for (size_t i = 0; i < some; i++)
-        take_scores(s, query, chosen[first + i], &users[chosen[first + i]], b, scores + i * BLOCK);
+        offer_scores(s, query, chosen[first + i], &users[chosen[first + i]], b, scores + i * BLOCK);
     }
     compared += n * packed->n;
   }
@@ -246,7 +248,7 @@ furrow_status fw_item_search_run(const fw_item_search *search, const fw_item_que
                             .whole = (float)length_of(q, search->d),
                             .best = {.heap = results + i * query->k, .k = query->k}};
   }
-  *compared += scan(search, query, users, gathered);
+  *compared += scan_blocks(search, query, users, gathered);
   fw_free(gathered);
   for (size_t i = 0; i < query->count; i++) {
     fw_best *best = &users[i].best;

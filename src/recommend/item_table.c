@@ -1,4 +1,4 @@
-/* recommend/item_table.c: columns of a table that has a row for each item. */
+/* recommend/item_table.c: columns of a table that has one row per item. */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,9 +10,9 @@
 
 struct furrow_item_table {
   size_t columns;
-  uint64_t items, rows; /* of the model; of these, how many the table has */
-  size_t *cells;        /* of item i, column c: where its text begins; NO_CELL: the table has no row of the item */
-  fw_buffer texts;      /* each with a 0 behind it */
+  uint64_t items, rows; /* items of the model; items that have a row in the table */
+  size_t *cells;        /* item i, column c: offset of its text; NO_CELL: the item has no row in the table */
+  fw_buffer texts;      /* each ends with a 0 */
 };
 
 typedef struct reading {
@@ -70,7 +70,7 @@ static furrow_status open_table(fw_table **table, const fw_table_source *source,
   return status;
 }
 
-/* One thread: of several rows of an item the first counts. */
+/* Uses one thread, so that the first of several rows of an item counts. */
 static furrow_status read_all(furrow_item_table *to, const furrow_recommender *r, const char *uri,
                               const char *const *columns, furrow_error *err) {
   fw_table_source *source = NULL;
@@ -88,7 +88,7 @@ static furrow_status read_all(furrow_item_table *to, const furrow_recommender *r
   return status;
 }
 
-static furrow_status make(furrow_item_table *made, const furrow_recommender *r, furrow_error *err) {
+static furrow_status alloc_cells(furrow_item_table *made, const furrow_recommender *r, furrow_error *err) {
   size_t cells = 0;
   if (!fw_size_mul(r->items.count, made->columns, &cells)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(FW_ALLOC(&made->cells, cells, err));
@@ -99,11 +99,11 @@ static furrow_status make(furrow_item_table *made, const furrow_recommender *r, 
 furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_recommender *recommender, const char *uri,
                                      const char *const *columns, size_t count, furrow_error *err) {
   furrow_item_table *made = NULL;
-  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "no column of the table of items is wanted");
+  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "no column of the table of items is selected");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->columns = count;
   made->items = recommender->items.count;
-  furrow_status status = make(made, recommender, err);
+  furrow_status status = alloc_cells(made, recommender, err);
   if (status == FURROW_OK) status = read_all(made, recommender, uri, columns, err);
   if (status == FURROW_OK)
     *table = made;

@@ -1,8 +1,8 @@
-/* recommend/method.c: chooses how items are found.
+/* recommend/method.c: chooses between the exact search and the index.
  *
- * All vectors are compared where that takes a moment. Otherwise a sample of users tells how many of the vectors a
- * search really compares, and what an index must probe to find as many of their items as is asked for; estimates of
- * what both cost decide. Nothing is timed, so that the choice, and with it the results, are the same every time. */
+ * The exact search is used if comparing all vectors takes only a moment. Otherwise a sample of users shows how many
+ * vectors the exact search compares and how many lists the index must probe to reach the requested recall. The lower
+ * estimated cost wins. Nothing is timed, so the choice and the results are the same every time. */
 #include <math.h>
 #include <string.h>
 
@@ -15,12 +15,12 @@ enum { SAMPLE = 256, LEAST_ITEMS = 1000 };
 
 #define A_MOMENT 2e9 /* nanoseconds of one thread */
 
-/* Users of the model, evenly spread: their vectors and their best items. */
+/* A sample of the model's users, evenly spaced: their vectors and best items. */
 typedef struct sample {
   float *queries;
   fw_scored *truth;
   size_t count, k;
-  double share; /* of the vectors that the exact search compares */
+  double share; /* share of the vectors that the exact search compares */
 } sample;
 
 static furrow_status sample_queries(const furrow_recommender *r, sample *s, furrow_error *err) {
@@ -67,9 +67,9 @@ static furrow_status make_index(furrow_recommender *r, const sample *s, const fu
   return fw_item_index_tune(&r->index, s->queries, s->count, s->truth, s->k, params->recall, params->threads, err);
 }
 
-/* Compares the costs; the index stays only if it is used. */
-static furrow_status choose(furrow_recommender *r, const sample *s, const furrow_prepare_params *params,
-                            furrow_error *err) {
+/* Compares the costs, and keeps the index only if it is cheaper. */
+static furrow_status choose_method(furrow_recommender *r, const sample *s, const furrow_prepare_params *params,
+                                   furrow_error *err) {
   const double exact = s->share * (double)r->items.count * fw_item_pair_cost(r->d);
   const double users = (double)(params->users ? params->users : r->users.count);
   r->method = FURROW_RECOMMEND_VECTORS;
@@ -95,12 +95,13 @@ static furrow_status prepare_vectors(furrow_recommender *r, const furrow_prepare
   if (params->method == FURROW_RECOMMEND_AUTO && little) return FURROW_OK;
   sample s = {0};
   furrow_status status = take_sample(r, &s, k, err);
-  if (status == FURROW_OK) status = choose(r, &s, params, err);
+  if (status == FURROW_OK) status = choose_method(r, &s, params, err);
   clear_sample(&s);
   return status;
 }
 
-static furrow_status check(const furrow_recommender *r, const furrow_prepare_params *params, furrow_error *err) {
+static furrow_status check_prepare_params(const furrow_recommender *r, const furrow_prepare_params *params,
+                                          furrow_error *err) {
   const bool vectors = params->method == FURROW_RECOMMEND_VECTORS || params->method == FURROW_RECOMMEND_INDEX;
   if (params->k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   if (!(params->recall > 0 && params->recall <= 1))
@@ -116,7 +117,7 @@ furrow_status furrow_recommender_prepare(furrow_recommender *recommender, const 
   furrow_prepare_params used;
   furrow_prepare_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_prepare_params, err));
-  FW_TRY(check(recommender, &used, err));
+  FW_TRY(check_prepare_params(recommender, &used, err));
   const bool all = used.method == FURROW_RECOMMEND_EXACT && recommender->kind == FW_VECTORS_PART;
   if (all || recommender->kind == FW_VECTORS_NONE) {
     recommender->method = FURROW_RECOMMEND_EXACT;
@@ -126,7 +127,7 @@ furrow_status furrow_recommender_prepare(furrow_recommender *recommender, const 
   return prepare_vectors(recommender, &used, fw_recommender_wanted(recommender, used.k, used.candidates), err);
 }
 
-/* Drawn negatives have no label of their own: what they are told apart from is not a class of the log. */
+/* Returns NaN for several classes, and for models with sampled negatives: these are not a class of the log. */
 static double positive_label(const furrow_scorer *scorer) {
   const char *negatives = furrow_learn_conf_get(furrow_scorer_conf(scorer), "negatives");
   if (furrow_scorer_class_count(scorer) > 1 || (negatives && strcmp(negatives, "0") != 0)) return NAN;

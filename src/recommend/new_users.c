@@ -1,12 +1,12 @@
-/* recommend/new_users.c: users that the model does not know, by their events.
+/* recommend/new_users.c: recommends to users that the model does not know, from their events.
  *
- * The part of a user in a factorization machine is a vector q and a number c: z(user, item) = b + c + own part of the
- * item + <q, v>. Given the vectors v of the items of a user's events and their labels, the most likely q and c minimise
+ * In a factorization machine a user contributes a vector q and a number c: z(user, item) = b + c + own part of the item
+ * + <q, v>. Given the vectors v of the items in a user's events and the labels, the most likely q and c minimise
  *   sum of loss(z, label) + 1/2 sum over j of (p_j - mean_j)^2 / variance_j,   p = (q, c),
- * where mean and variance are those of users that the model knows. The curvature of the loss is at most h (1 for
- * squares, 1/4 for the logistic loss), so that steps with the matrix h X'X + 1 / variance only go down; for squares the
- * first step is the last. Models that were trained for the order of items have no labels: each event is a positive one,
- * and items are compared with the mean of all. */
+ * where mean and variance are estimated from users that the model knows. The curvature of the loss is at most h (1 for
+ * squares, 1/4 for the logistic loss), so each step with the matrix h X'X + 1 / variance lowers the objective; for
+ * squares one step reaches the minimum. Models trained with a ranking loss have no labels: each event counts as
+ * positive, and items are compared with the mean of all items. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +23,17 @@ enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
 
 #define LEAST_VARIANCE 1e-6
 
-/* How events of a user count. */
+/* How the events of a user are weighed. */
 typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
 
 typedef struct event {
-  size_t name; /* of the user, in `names`, with a 0 behind it */
+  size_t name; /* offset of the user's name in `names`, ends with a 0 */
   size_t order;
   uint32_t item;
   float label;
 } event;
 
-/* A user: events first … first + count - 1, each item once, ascending. */
+/* A user's events are first … first + count - 1, ascending by item, each item once. */
 typedef struct newcomer {
   size_t first, count, order;
 } newcomer;
@@ -44,19 +44,19 @@ struct furrow_new_users {
   size_t event_count, event_capacity;
   newcomer *users; /* in the order of their first events */
   size_t count, capacity;
-  float *queries;  /* of the users */
-  double *levels;  /* b + c */
-  uint32_t *items; /* of the events */
+  float *queries;  /* d floats for each user */
+  double *levels;  /* b + c for each user */
+  uint32_t *items; /* the events' items */
   furrow_events_info info;
 };
 
-/* What is known of users before their events. */
+/* The distribution of the parameters of known users. */
 typedef struct prior {
   fold_loss loss;
-  size_t size; /* d: the numbers of q, then c */
+  size_t size; /* d: the elements of q, then c */
   double bias;
   double *mean, *precision;
-  double *centre; /* FOLD_ORDER: the mean of the items' vectors; else 0 */
+  double *centre; /* FOLD_ORDER: the mean of the items' vectors; otherwise 0 */
 } prior;
 
 /* ---- The prior ------------------------------------------------------------------------------------------ */
@@ -137,11 +137,11 @@ typedef struct fold {
   const prior *p;
   const event *events;
   size_t count;
-  double *matrix; /* size * size: the lower half of its factor */
+  double *matrix; /* size * size, the lower half; overwritten with its Cholesky factor */
   double *x, *step, *at;
 } fold;
 
-/* What event i says: x, with 1 for c, and the part of z that is fixed. */
+/* Writes the features x of event i (the last one belongs to c) and returns the constant part of z. */
 static double event_features(const fold *f, size_t i, double *x) {
   const size_t last = f->p->size - 1;
   const float *v = f->r->vectors + (size_t)f->events[i].item * f->r->d;
@@ -168,7 +168,7 @@ static void make_matrix(const fold *f) {
   }
 }
 
-/* Cholesky; the matrix is positive definite because every precision is positive. */
+/* Cholesky decomposition. The matrix is positive definite because every precision is positive. */
 static void factorise(const fold *f) {
   const size_t n = f->p->size;
   double *m = f->matrix;
@@ -180,7 +180,7 @@ static void factorise(const fold *f) {
     }
 }
 
-static void solve(const fold *f, double *x) {
+static void solve_step(const fold *f, double *x) {
   const size_t n = f->p->size;
   const double *m = f->matrix;
   for (size_t a = 0; a < n; a++) {
@@ -193,7 +193,7 @@ static void solve(const fold *f, double *x) {
   }
 }
 
-/* Takes one step; returns how long it was, as a share of where it led. */
+/* Takes one step and returns its length relative to the norm of the new parameters. */
 static double take_step(const fold *f) {
   const size_t n = f->p->size;
   double moved = 0, length = 0;
@@ -204,7 +204,7 @@ static double take_step(const fold *f) {
     const double slope = slope_of(f, z, f->events[i].label);
     for (size_t j = 0; j < n; j++) f->step[j] += slope * f->x[j];
   }
-  solve(f, f->step);
+  solve_step(f, f->step);
   for (size_t j = 0; j < n; j++) {
     f->at[j] -= f->step[j];
     moved += f->step[j] * f->step[j];
@@ -299,7 +299,7 @@ static int compare_users(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Puts the events of a user together; of several with one item the last counts. */
+/* Groups the events by user. If a user has several events with the same item, the last one counts. */
 static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
   size_t kept = 0;
   if (to->event_count == 0) return FURROW_OK;
@@ -342,12 +342,12 @@ static furrow_status fold_all(const furrow_recommender *r, furrow_new_users *to,
                  furrow_new_users_name(to, bad));
 }
 
-static furrow_status load(furrow_new_users *made, const furrow_recommender *r, const char *uri,
-                          const furrow_events_params *params, furrow_error *err) {
+static furrow_status load_events(furrow_new_users *made, const furrow_recommender *r, const char *uri,
+                                 const furrow_events_params *params, furrow_error *err) {
   reading of = {.r = r, .to = made};
   void *const users[1] = {&of};
   furrow_events_params one = *params;
-  one.threads = 1; /* events stay in order */
+  one.threads = 1; /* keeps the events in the order of the log */
   const fw_event_log log = {.r = r, .uri = uri, .params = &one, .labels = loss_of(r) != FOLD_ORDER, .take = take_event};
   FW_TRY(fw_event_log_read(&log, users, &made->info.below, &made->info.bad, err));
   FW_TRY(group_events(made, err));
@@ -362,9 +362,9 @@ furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recom
   furrow_events_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_events_params, err));
   if (recommender->kind != FW_VECTORS_ALL || recommender->d < 2)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "new users by their events need a factorization machine (fm)");
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "recommending to new users needs a factorization machine (fm)");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  const furrow_status status = load(made, recommender, uri, &used, err);
+  const furrow_status status = load_events(made, recommender, uri, &used, err);
   if (status == FURROW_OK)
     *users = made;
   else
@@ -442,10 +442,9 @@ furrow_status furrow_recommender_recommend_new(const furrow_recommender *recomme
   fw_pool *pool = NULL;
   furrow_recommend_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
-  if (used.k == 0 || used.k > UINT32_MAX)
-    return fw_fail(err, FURROW_E_ARGUMENT, "k must be positive, and not so large");
+  if (used.k == 0 || used.k > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "k must be 1 to 4294967295");
   if (used.context_count > 0)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "new users by their events are recommended items without a context");
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "items for new users cannot be chosen with a context");
   searching s = {.r = recommender, .users = users, .params = &used, .results = results};
   furrow_status status = fw_parallel_start(&pool, used.threads, err);
   if (status == FURROW_OK) status = fw_parallel_run(pool, users->count, FW_SEARCH_USERS, search_part, &s, err);

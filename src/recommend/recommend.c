@@ -1,8 +1,8 @@
-/* recommend/recommend.c: the best items of users.
+/* recommend/recommend.c: the best items of known users.
  *
- * Users are taken in parts. A thread makes the rows and vectors of a part's users, finds items by vectors or by the
- * index, and lets the model score rows of user, context and item: all items where the model has no vectors, else those
- * that were found. What is found depends on the part alone, not on the threads. */
+ * The users are split into parts. A thread builds the rows and vectors of a part's users, finds candidates by exact
+ * search or with the index, and scores rows of user, context and item with the model: all items if the model has no
+ * vectors, otherwise the candidates. The candidates depend on the part only, not on the threads. */
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -18,14 +18,14 @@ enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, LEAST_CANDIDATES = 500 };
 
 /* ---- Rows of a user, an item and a context -------------------------------------------------------------- */
 
-/* Scratch of one thread; all zeros is empty. */
+/* Scratch of one thread; may be zero-initialized. */
 typedef struct row_joiner {
   uint64_t *fields, *indices;
   float *values;
   size_t capacity;
 } row_joiner;
 
-static furrow_status ensure_capacity(row_joiner *joiner, size_t count, furrow_error *err) {
+static furrow_status reserve_features(row_joiner *joiner, size_t count, furrow_error *err) {
   if (count <= joiner->capacity) return FURROW_OK;
   FW_TRY(FW_REALLOC(&joiner->fields, count, err));
   FW_TRY(FW_REALLOC(&joiner->indices, count, err));
@@ -34,7 +34,8 @@ static furrow_status ensure_capacity(row_joiner *joiner, size_t count, furrow_er
   return FURROW_OK;
 }
 
-/* Behind all features whose field is not above its own. Parts are in order, so few have to move. */
+/* Inserts a feature after all features whose field is not larger. The parts are sorted, so few features have to
+ * move. */
 static void insert_feature(row_joiner *joiner, size_t count, uint64_t field, uint64_t index, float value) {
   size_t at = count;
   for (; at > 0 && joiner->fields[at - 1] > field; at--) {
@@ -57,12 +58,12 @@ static furrow_status push_joined(const row_joiner *joiner, size_t length, furrow
   return furrow_container_push_row(rows, &row, err);
 }
 
-/* Appends the features of all parts as one row without a label, by field as a row of the log would have them. */
+/* Appends the features of all parts as one row without a label, sorted by field like a row of the log. */
 static furrow_status joiner_push(row_joiner *joiner, const furrow_row *parts, size_t count, furrow_container *rows,
                                  furrow_error *err) {
   size_t all = 0, length = 0;
   for (size_t p = 0; p < count; p++) all += parts[p].length;
-  FW_TRY(ensure_capacity(joiner, all, err));
+  FW_TRY(reserve_features(joiner, all, err));
   for (size_t p = 0; p < count; p++)
     for (size_t i = 0; i < parts[p].length; i++)
       insert_feature(joiner, length++, furrow_row_get_field(&parts[p], i), furrow_row_get_index(&parts[p], i),
@@ -79,7 +80,7 @@ static void joiner_clear(row_joiner *joiner) {
 
 /* ---- Context -------------------------------------------------------------------------------------------- */
 
-/* Whether a field is made of the column alone: it has its name, or is a part of it ("time.hour"). */
+/* Whether the field is derived from this column alone: it has the column's name or is a part of it ("time.hour"). */
 static bool is_of_column(const char *field, const char *column) {
   const size_t length = strlen(column);
   return strncmp(field, column, length) == 0 && (field[length] == 0 || (field[length] == '.' && !strstr(field, " x ")));
@@ -96,8 +97,7 @@ static furrow_status check_column(const furrow_encoder *encoder, const char *col
   for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++)
     if (is_context(encoder, i, column)) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT,
-          "not a column of the context: the model has no feature of it that is neither the "
-          "user's nor the item's");
+          "not a column of the context: the model has no context feature that is derived from it");
   fw_error_set_token(err, column, strlen(column));
   return FURROW_E_ARGUMENT;
 }
@@ -111,7 +111,7 @@ static bool is_given(const furrow_encoder *encoder, uint64_t field, const furrow
 static furrow_status copy_given(const furrow_encoder *encoder, const furrow_row *event, const furrow_pair *pairs,
                                 size_t count, row_joiner *joiner, furrow_container *rows, furrow_error *err) {
   size_t length = 0;
-  FW_TRY(ensure_capacity(joiner, event->length, err));
+  FW_TRY(reserve_features(joiner, event->length, err));
   for (size_t i = 0; i < event->length; i++)
     if (is_given(encoder, furrow_row_get_field(event, i), pairs, count))
       insert_feature(joiner, length++, furrow_row_get_field(event, i), furrow_row_get_index(event, i),
@@ -119,7 +119,8 @@ static furrow_status copy_given(const furrow_encoder *encoder, const furrow_row 
   return push_joined(joiner, length, rows, err);
 }
 
-/* Makes a row of the features that these cells have in an event. E_ARGUMENT: a column that is not of the context. */
+/* Makes a row of the features that an event with these cells has. Fails with E_ARGUMENT if a column does not belong to
+ * the context. */
 static furrow_status make_context(const furrow_recommender *r, const furrow_pair *pairs, size_t count,
                                   furrow_container **rows, furrow_rowblock *block, furrow_error *err) {
   furrow_container *event = NULL;
@@ -142,7 +143,7 @@ static furrow_status make_context(const furrow_recommender *r, const furrow_pair
 
 /* ---- Workers -------------------------------------------------------------------------------------------- */
 
-/* The memory of a thread. */
+/* Scratch of one thread. */
 typedef struct worker {
   struct worker *next;
   furrow_scorer_scratch *scratch;
@@ -150,9 +151,9 @@ typedef struct worker {
   row_joiner joiner;
   float *queries;
   fw_item_set *seen;
-  fw_scored *found;     /* of a part: `wanted` of each user */
-  furrow_score *scores; /* ROWS_AT_ONCE */
-  uint32_t *items;      /* of the rows that wait to be scored */
+  fw_scored *found;     /* `wanted` candidates for each user of a part */
+  furrow_score *scores; /* of ROWS_AT_ONCE rows */
+  uint32_t *items;      /* of the rows that are not yet scored */
 } worker;
 
 typedef struct job {
@@ -162,7 +163,7 @@ typedef struct job {
   furrow_recommendation *results;
   furrow_container *context; /* one row, or NULL */
   furrow_rowblock context_block;
-  size_t wanted; /* items that are found for each user before the model scores them */
+  size_t wanted; /* candidates per user that the model scores */
   pthread_mutex_t lock;
   worker *idle;
 } job;
@@ -234,7 +235,7 @@ static furrow_status make_users(const job *j, worker *w, size_t first, size_t co
   return furrow_container_get_block(w->users, block, err);
 }
 
-/* Scores the rows that wait, and offers their items. */
+/* Scores the pending rows and offers their items. */
 static furrow_status score_rows(const job *j, worker *w, fw_best *best, furrow_error *err) {
   furrow_rowblock block;
   if (furrow_container_size(w->rows) == 0) return FURROW_OK;
@@ -263,7 +264,7 @@ static bool is_wanted(const job *j, const fw_item_set *seen, uint32_t item) {
   return (!j->params->allowed || j->params->allowed[item]) && !fw_item_set_has(seen, item);
 }
 
-/* By the model, over all items. */
+/* Scores all items with the model. */
 static furrow_status score_all(const job *j, worker *w, const furrow_row *user, const fw_item_set *seen, fw_best *best,
                                furrow_error *err) {
   for (uint32_t item = 0; item < j->r->items.count; item++)
@@ -271,7 +272,7 @@ static furrow_status score_all(const job *j, worker *w, const furrow_row *user, 
   return score_rows(j, w, best, err);
 }
 
-/* By the model, over what was found. */
+/* Scores the candidates with the model. */
 static furrow_status score_found(const job *j, worker *w, const furrow_row *user, const fw_scored *found, fw_best *best,
                                  furrow_error *err) {
   for (size_t i = 0; i < j->wanted && found[i].item != FW_NO_ITEM; i++)
@@ -279,8 +280,8 @@ static furrow_status score_found(const job *j, worker *w, const furrow_row *user
   return score_rows(j, w, best, err);
 }
 
-/* Users for whom the index found too few are searched exactly. */
-static furrow_status complete(const job *j, worker *w, const fw_item_query *query, furrow_error *err) {
+/* Repeats the search exactly for users for whom the index found too few items. */
+static furrow_status complete_candidates(const job *j, worker *w, const fw_item_query *query, furrow_error *err) {
   for (size_t i = 0; i < query->count; i++) {
     fw_scored *found = w->found + i * query->k;
     if (query->k == 0 || found[query->k - 1].item != FW_NO_ITEM) continue;
@@ -302,11 +303,11 @@ static furrow_status find_items(const job *j, worker *w, const furrow_rowblock *
     const furrow_row row = furrow_rowblock_row(users, i);
     FW_TRY(fw_recommender_query(j->r, &row, w->queries + i * j->r->d, err));
   }
-  /* the recall of the index was not measured for items that are left over */
+  /* the recall of the index was measured without a filter of items */
   if (j->r->method != FURROW_RECOMMEND_INDEX || j->params->allowed)
     return fw_item_search_run(j->r->search, &query, w->found, &compared, err);
   FW_TRY(fw_item_index_run(&j->r->index, &query, w->found, err));
-  return complete(j, w, &query, err);
+  return complete_candidates(j, w, &query, err);
 }
 
 static void write_results(fw_best *best, furrow_recommendation *results) {
@@ -362,10 +363,10 @@ static furrow_status run_step_part(void *context, size_t first, size_t count, fu
   return run_part(s->job, s->first + first, count, err);
 }
 
-/* In steps, after each of which the progress is told. */
+/* Runs in steps and reports the progress after each. */
 static furrow_status run_steps(job *j, fw_pool *pool, size_t count, furrow_error *err) {
   const size_t threads = pool ? fw_pool_threads(pool) + 1 : 1;
-  /* a few users are spread over the threads; the search of many is faster in large parts */
+  /* few users are spread over all threads; for many users large parts are faster */
   const size_t even = (count + threads - 1) / threads, part = even < FW_SEARCH_USERS ? even : FW_SEARCH_USERS;
   const size_t size = part * threads * PARTS_PER_THREAD;
   for (size_t first = 0; first < count; first += size) {
@@ -387,8 +388,8 @@ size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candi
   return wanted < r->items.count ? wanted : r->items.count;
 }
 
-static furrow_status check(const furrow_recommender *r, const uint64_t *users, size_t count,
-                           const furrow_recommend_params *params, furrow_error *err) {
+static furrow_status check_recommend_params(const furrow_recommender *r, const uint64_t *users, size_t count,
+                                            const furrow_recommend_params *params, furrow_error *err) {
   if (params->k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   if (params->k > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "k is too large");
   for (size_t i = 0; i < count; i++)
@@ -404,7 +405,7 @@ furrow_status furrow_recommender_recommend(const furrow_recommender *recommender
   furrow_recommend_params used;
   furrow_recommend_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
-  FW_TRY(check(recommender, users, count, &used, err));
+  FW_TRY(check_recommend_params(recommender, users, count, &used, err));
   job j = {.r = recommender,
            .params = &used,
            .users = users,
@@ -451,7 +452,7 @@ furrow_status furrow_recommender_similar(const furrow_recommender *recommender, 
   fw_best best = {0};
   furrow_recommend_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
-  FW_TRY(check(recommender, NULL, 0, &used, err));
+  FW_TRY(check_recommend_params(recommender, NULL, 0, &used, err));
   if (item >= recommender->items.count) return fw_fail(err, FURROW_E_RANGE, "there is no such item");
   if (recommender->d < 2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "items are compared by their vectors, which this model does not have");

@@ -1,4 +1,5 @@
-/* recommend/recommender.c: opens a model with its dictionary; users and items by name and by number; their vectors. */
+/* recommend/recommender.c: opens a model with its dictionary; finds users and items by name; makes the items'
+ * vectors. */
 #include "recommend/recommender.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static const char *name_of(const fw_entries *names, uint64_t i) {
   return i < names->count ? names->text + names->offsets[i] : NULL;
 }
 
-static void suggest(const fw_entries *names, const char *name, furrow_error *err) {
+static void suggest_name(const fw_entries *names, const char *name, furrow_error *err) {
   fw_suggestion nearest = {NULL, SIZE_MAX};
   for (uint64_t i = 0; i < names->count && i < SUGGESTIONS_AMONG; i++)
     fw_suggestion_offer(&nearest, name, name_of(names, i));
@@ -87,7 +88,7 @@ static furrow_status find_name(const furrow_recommender *r, const fw_entries *na
   fw_fail(err, FURROW_E_NOT_FOUND, "the model does not know the %s", what);
   fw_error_set_token(err, name, length);
   if (err && length <= 2 * FW_SUGGESTION_LENGTH && fw_strndup(&copy, name, length, NULL) == FURROW_OK)
-    suggest(names, copy, err);
+    suggest_name(names, copy, err);
   fw_free(copy);
   return FURROW_E_NOT_FOUND;
 }
@@ -163,7 +164,7 @@ static size_t count_context(const furrow_encoder *encoder) {
 
 enum { SCALE_USERS = 256 };
 
-/* Whether the graph has nothing but layers whose sum the vectors are. */
+/* Whether the score of the whole graph is the inner product of the vectors. */
 static bool is_sum(const furrow_scorer *scorer) {
   const fw_graph *graph = &scorer->plan->graph;
   for (size_t i = 0; i < graph->count; i++) {
@@ -219,7 +220,7 @@ furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row
   return FURROW_OK;
 }
 
-/* The usual length of the vectors of users, without the last number. */
+/* Estimates the typical norm of a user's vector, without its last number. */
 static furrow_status find_scale(const furrow_recommender *r, double *scale, furrow_error *err) {
   furrow_container *rows = NULL;
   furrow_rowblock block;
@@ -242,7 +243,7 @@ static furrow_status find_scale(const furrow_recommender *r, double *scale, furr
   return status;
 }
 
-/* Finds what vectors the model has; makes those of the items. */
+/* Finds out which vectors the model has, and makes the items' vectors. */
 static furrow_status make_vectors(furrow_recommender *r, furrow_error *err) {
   const size_t n = r->items.count;
   double scale = 1;
@@ -274,7 +275,7 @@ static furrow_status has_schema(const furrow_recommender *r, bool *there, furrow
   return status;
 }
 
-/* A model without names is told apart from one that lost its dictionary. */
+/* Distinguishes a model that never had names from one that lost its dictionary. */
 static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
   bool schema = false, dictionary = false;
   FW_TRY(has_schema(r, &schema, err));
@@ -286,8 +287,8 @@ static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-static furrow_status load(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
-                          furrow_error *err) {
+static furrow_status load_model(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
+                                furrow_error *err) {
   furrow_scorer_params scorer;
   furrow_scorer_params_init(&scorer);
   scorer.threads = params->threads;
@@ -311,7 +312,7 @@ furrow_status furrow_recommender_open(furrow_recommender **recommender, const ch
   furrow_recommender_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  const furrow_status status = load(made, model, &used, err);
+  const furrow_status status = load_model(made, model, &used, err);
   if (status == FURROW_OK)
     *recommender = made;
   else

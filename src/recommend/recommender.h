@@ -1,4 +1,4 @@
-/* recommend/recommender.h: a model, the names, rows and vectors of its items. */
+/* recommend/recommender.h: an open model with the names, rows and vectors of its items. */
 #ifndef FW_RECOMMEND_RECOMMENDER_H
 #define FW_RECOMMEND_RECOMMENDER_H
 
@@ -6,21 +6,21 @@
 #include "recommend/item_index.h"
 #include "recommend/item_search.h"
 
-/* Users or items: the entries of the dictionary of a field. */
+/* All users or all items: the dictionary entries of one field. */
 typedef struct fw_entries {
-  char *column;      /* the field's name */
-  size_t field;      /* its number */
-  uint64_t first;    /* the feature of the first entry */
-  uint64_t count;    /* entries */
-  char *text;        /* the names, each with a 0 behind it */
-  uint64_t *offsets; /* where they begin */
+  char *column;   /* the field's name */
+  size_t field;   /* number of the field */
+  uint64_t first; /* feature of the first entry */
+  uint64_t count;
+  char *text;        /* the names, each ends with a 0 */
+  uint64_t *offsets; /* offset of each name in text */
 } fw_entries;
 
-/* What the vectors of a model are worth. */
+/* How well inner products of the vectors reproduce the model's order of items. */
 typedef enum fw_vector_kind {
   FW_VECTORS_NONE,
-  FW_VECTORS_PART, /* they rank as a part of the model does */
-  FW_VECTORS_ALL   /* they rank as the model does */
+  FW_VECTORS_PART, /* they order items like a part of the model */
+  FW_VECTORS_ALL   /* they order items like the whole model */
 } fw_vector_kind;
 
 struct furrow_recommender {
@@ -29,50 +29,51 @@ struct furrow_recommender {
   furrow_encoder *encoder;
   fw_entries users, items;
   furrow_container *rows; /* of the items */
-  furrow_rowblock block;  /* these rows */
+  furrow_rowblock block;  /* view of `rows` */
   size_t context_fields;
   fw_vector_kind kind;
-  bool linear; /* vectors are one number: the item's weights */
+  bool linear; /* a vector is one number, the sum of the item's weights */
   size_t d;
   float *vectors;
-  fw_item_search *search; /* NULL: there are no vectors */
+  fw_item_search *search; /* NULL: the model has no vectors */
   furrow_recommend_method method;
-  fw_item_index index; /* of METHOD_INDEX */
-  size_t sample;       /* users that it was measured with */
+  fw_item_index index; /* used by METHOD_INDEX */
+  size_t sample;       /* users in the sample that chose the method */
 };
 
-/* Makes the vector of a user's row. */
+/* Writes the query vector of a user's row. */
 furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row *row, float *vector,
                                    furrow_error *err) FURROW_MUST_USE;
 
-/* Appends the row of a user. `user` must be below the count. */
+/* Appends the row of a user. `user` must be less than users.count. */
 furrow_status fw_recommender_push_user(const furrow_recommender *r, uint64_t user, furrow_container *rows,
                                        furrow_error *err) FURROW_MUST_USE;
-/* Makes an empty container for rows of the encoder. */
+/* Creates an empty container for rows of the encoder. */
 furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_container **rows,
                                        furrow_error *err) FURROW_MUST_USE;
 
-/* recommend.c: how many items are found for each user before the model scores them. */
+/* Returns how many candidates per user the model scores (recommend.c). */
 size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candidates);
 
-/* ---- Figures of rankings, user after user (evaluate.c) -------------------------------------------------- */
+/* ---- Ranking metrics over users (evaluate.c) ------------------------------------------------------------ */
 
-/* Of one user. */
+/* Metrics of one user. */
 typedef struct fw_user_figures {
   double ndcg, recall, map, mrr, hit;
 } fw_user_figures;
 
-/* hits[i]: whether the result of rank i + 1 is relevant; `relevant` items are, at least 1, found or not. */
-fw_user_figures fw_rank_user(const bool *hits, size_t k, size_t relevant);
+/* hits[i] tells whether result i (from 0) is relevant. `relevant` is the number of relevant items, found or not, at
+ * least 1. */
+fw_user_figures fw_user_ranking(const bool *hits, size_t k, size_t relevant);
 
-/* Sums over users; all zeros is none. */
-typedef struct fw_rank_sum {
+/* Sums over users; may be zero-initialized. */
+typedef struct fw_user_ranking_sum {
   size_t users;
   fw_user_figures sum, squares;
-} fw_rank_sum;
+} fw_user_ranking_sum;
 
-void fw_rank_add(fw_rank_sum *sum, const fw_user_figures *user);
-/* Writes the means and intervals. */
-void fw_rank_means(const fw_rank_sum *sum, furrow_rank_figures *figures);
+void fw_user_ranking_add(fw_user_ranking_sum *sum, const fw_user_figures *user);
+/* Writes the means and their confidence intervals. */
+void fw_user_ranking_means(const fw_user_ranking_sum *sum, furrow_rank_figures *figures);
 
 #endif

@@ -1,5 +1,5 @@
-/* model/exchange/exchange_format.c: the formats of other programs, by name and by the endings of files; which
- * arrays a file holds. */
+/* model/exchange/exchange_format.c: finds exchange formats by name and by file extension; lists the arrays in a
+ * file. */
 #include <string.h>
 
 #include "array/array.h"
@@ -51,7 +51,7 @@ furrow_status fw_exchange_format_of(furrow_exchange_format *format, const char *
     *format = (furrow_exchange_format)(i + 1);
     return FURROW_OK;
   }
-  fw_fail(err, FURROW_E_ARGUMENT, "the ending of the name is not that of a format");
+  fw_fail(err, FURROW_E_ARGUMENT, "the file name does not have the extension of a known format");
   fw_error_set_hint(err, FORMATS_HINT);
   fw_error_set_file(err, path);
   return FURROW_E_ARGUMENT;
@@ -63,8 +63,7 @@ furrow_status fw_exchange_ids_path(char **copy, const char *path, const char *id
   if (ids) return ids[0] ? fw_strndup(copy, ids, strlen(ids), err) : FURROW_OK;
   if (strcmp(path, "-") == 0) return FURROW_OK;
   const size_t length = strlen(path);
-  furrow_status status = FW_ALLOC(copy, length + sizeof ending, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(copy, length + sizeof ending, err));
   memcpy(*copy, path, length);
   memcpy(*copy + length, ending, sizeof ending);
   return FURROW_OK;
@@ -131,5 +130,5 @@ furrow_status furrow_arrays_for_each(const char *path,
   if (fw_exchange_format_of(&format, path, NULL) != FURROW_OK) return FURROW_E_ARGUMENT;
   if (format == FURROW_EXCHANGE_NPZ) return visit_npz(path, visit, user, err);
   if (format == FURROW_EXCHANGE_SAFETENSORS) return visit_tensors(path, visit, user, err);
-  return FURROW_E_ARGUMENT; /* .tsv and .libsvm are text; the error is that of the kinds of arrays */
+  return FURROW_E_ARGUMENT; /* .tsv and .libsvm are text; err already names the kinds of arrays */
 }

@@ -1,4 +1,4 @@
-/* model/exchange/export.c: a matrix, or all of a model, to a file of another program. */
+/* model/exchange/export.c: writes a matrix, or all matrices of a model, to a file of another program. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
-/* What elements become: as asked, or what the format has. */
+/* Chooses the element type of the output: the requested one, or one that the format supports. */
 static furrow_status choose_type(fw_export *job, furrow_error *err) {
   const furrow_model_export_params *p = job->params;
   const bool floats = job->format == FURROW_EXCHANGE_FVECS || job->format == FURROW_EXCHANGE_FBIN;
@@ -83,7 +83,7 @@ static furrow_status export_listing(fw_export *job, const furrow_model_listing *
   return status;
 }
 
-/* Said before the work, not after it. */
+/* Checked before the work, so that a long export does not fail at its end. */
 static furrow_status check_free(const char *path, bool overwrite, furrow_error *err) {
   if (!path || overwrite || strcmp(path, "-") == 0 || access(path, F_OK) != 0) return FURROW_OK;
   fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
@@ -91,14 +91,14 @@ static furrow_status check_free(const char *path, bool overwrite, furrow_error *
   return FURROW_E_EXISTS;
 }
 
-/* Nothing that is read is replaced: neither the model nor a matrix, which may be a link, has the file in it. */
 static furrow_status check_format(furrow_exchange_format format, furrow_error *err) {
   if (format != FURROW_EXCHANGE_TEXT) return FURROW_OK;
-  fw_fail(err, FURROW_E_UNSUPPORTED, "text is a format for imports alone");
+  fw_fail(err, FURROW_E_UNSUPPORTED, "text can only be imported");
   fw_error_set_hint(err, "tsv and libsvm are text, too");
   return FURROW_E_UNSUPPORTED;
 }
 
+/* The output must not replace anything that is read: it must not lie in the model, nor in a matrix folder (a link). */
 static furrow_status check_apart(const furrow_model_listing *listing, const char *path, furrow_error *err) {
   if (!path || strcmp(path, "-") == 0) return FURROW_OK;
   furrow_status status = fw_check_path_overlap(listing->path, path, err);

@@ -1,4 +1,4 @@
-/* model/exchange/export_dense.c: npy, fvecs and fbin, with the ids in a second file. */
+/* model/exchange/export_dense.c: writes npy, fvecs and fbin, with the ids in a second file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void fw_dense_encoder_clear(fw_dense_encoder *e) {
   e->scratch = NULL;
 }
 
-/* Elements as they are, or converted in pieces. */
+/* Writes elements unchanged, or converted in pieces. */
 static furrow_status put_converted(fw_dense_encoder *e, const char *values, size_t count, furrow_error *err) {
   const fw_array_type from = (fw_array_type)e->from, to = (fw_array_type)e->to;
   if (from == to) return e->put_values(e->user, values, count, err);
@@ -81,8 +81,7 @@ static furrow_status end_vector(fw_dense_encoder *e, furrow_error *err) {
 
 static furrow_status begin_vector(fw_dense_encoder *e, int64_t id, furrow_error *err) {
   if (e->open && e->id == id) return FURROW_OK;
-  furrow_status status = end_vector(e, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(end_vector(e, err));
   e->open = true;
   e->id = id;
   e->filled = 0;
@@ -91,7 +90,7 @@ static furrow_status begin_vector(fw_dense_encoder *e, int64_t id, furrow_error 
   return e->put_ids ? e->put_ids(e->user, &id, 1, err) : FURROW_OK;
 }
 
-/* The place of an index in a vector. */
+/* The position of an index in the dense vector. */
 static size_t place_of(const fw_dense_encoder *e, int64_t index) {
   const fw_vectors_plan *plan = e->plan;
   if (plan->axis == FURROW_AXIS_ROWS) return (size_t)((uint64_t)index - (uint64_t)plan->first_col);
@@ -106,7 +105,7 @@ static size_t place_of(const fw_dense_encoder *e, int64_t index) {
   return low;
 }
 
-/* How many elements from j on are neighbours in the vector, too. */
+/* Counts the elements from j on that are also adjacent in the dense vector. */
 static size_t run_length(const fw_dense_encoder *e, const fw_vectors *v, size_t j, size_t place) {
   const bool by_rows = e->plan->axis == FURROW_AXIS_ROWS;
   size_t n = 1;
@@ -135,7 +134,7 @@ static furrow_status put_vector(fw_dense_encoder *e, const fw_vectors *v, size_t
   return status;
 }
 
-/* Many vectors that have all their elements: nothing is looked at but the ids. */
+/* Writes vectors that have all their elements. Only the ids are looked at. */
 static furrow_status put_whole(fw_dense_encoder *e, const fw_vectors *v, furrow_error *err) {
   furrow_status status = end_vector(e, err);
   for (size_t i = 0; i < v->count && e->counting; i++) e->counting = fw_vectors_id(v, i) == (int64_t)(e->vectors + i);
@@ -161,8 +160,8 @@ static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *
 }
 
 furrow_status fw_dense_encoder_run(fw_dense_encoder *e, furrow_error *err) {
-  furrow_status status = fw_vectors_visit(e->plan, put_vectors, e, err);
-  return status == FURROW_OK ? end_vector(e, err) : status;
+  FW_TRY(fw_vectors_visit(e->plan, put_vectors, e, err));
+  return end_vector(e, err);
 }
 
 /* ---- Files --------------------------------------------------------------------------------------------- */
@@ -179,14 +178,14 @@ static furrow_status write_ids(void *user, const void *elements, size_t count, f
   return fw_array_writer_put(((outputs *)user)->ids, elements, count, err);
 }
 
-static furrow_status count_vectors(void *user, const fw_vectors *v, furrow_error *err) {
+static furrow_status count_visited(void *user, const fw_vectors *v, furrow_error *err) {
   (void)err;
   *(uint64_t *)user += v->count;
   return FURROW_OK;
 }
 
-/* The count stands before the vectors: on standard output it must be known first. */
-static furrow_status know_count(const fw_export *job, uint64_t *count, furrow_error *err) {
+/* The header contains the number of vectors; for standard output it must be known before the vectors are written. */
+static furrow_status count_vectors(const fw_export *job, uint64_t *count, furrow_error *err) {
   *count = FW_ARRAY_UNKNOWN;
   if (job->plan.axis == FURROW_AXIS_ROWS) *count = job->plan.row_count;
   if (*count != FW_ARRAY_UNKNOWN || strcmp(job->path, "-") != 0 || job->format == FURROW_EXCHANGE_FVECS)
@@ -194,7 +193,7 @@ static furrow_status know_count(const fw_export *job, uint64_t *count, furrow_er
   fw_vectors_plan plan = job->plan;
   uint64_t found = 0;
   plan.progress = NULL;
-  furrow_status status = fw_vectors_visit(&plan, count_vectors, &found, err);
+  furrow_status status = fw_vectors_visit(&plan, count_visited, &found, err);
   if (status == FURROW_OK) *count = found;
   return status;
 }
@@ -204,7 +203,7 @@ static furrow_status open_outputs(const fw_export *job, const fw_dense_encoder *
                              : job->format == FURROW_EXCHANGE_FVECS ? FW_ARRAY_FVECS
                                                                     : FW_ARRAY_FBIN;
   fw_array_write_params params = {kind, (fw_array_type)e->to, e->dim, false, 0, job->params->overwrite};
-  furrow_status status = know_count(job, &params.rows, err);
+  furrow_status status = count_vectors(job, &params.rows, err);
   if (status == FURROW_OK) status = fw_array_writer_open(&out->values, job->path, &params, err);
   if (status != FURROW_OK || !job->ids_path) return status;
   const fw_array_write_params ids = {FW_ARRAY_NPY, FW_ARRAY_I64, 1, true, FW_ARRAY_UNKNOWN, job->params->overwrite};
@@ -219,7 +218,7 @@ static furrow_status commit(outputs *out, furrow_error *err) {
   return fw_atomic_file_commit_pair(values, ids, err);
 }
 
-static furrow_status run(fw_export *job, fw_dense_encoder *e, outputs *out, furrow_error *err) {
+static furrow_status write_files(fw_export *job, fw_dense_encoder *e, outputs *out, furrow_error *err) {
   furrow_status status = fw_dense_encoder_init(e, err);
   if (status == FURROW_OK && e->dim == 0)
     status = fw_fail(err, FURROW_E_RANGE, "the matrix has no elements to make vectors of");
@@ -243,7 +242,7 @@ furrow_status fw_export_dense(fw_export *job, furrow_error *err) {
       .plan = &job->plan, .from = job->type, .to = job->out_type, .put_values = write_values, .user = &out};
   furrow_status status = FURROW_OK;
   if (job->plan.axis == FURROW_AXIS_ROWS) status = fw_vectors_plan_columns(&job->plan, err);
-  if (status == FURROW_OK) status = run(job, &e, &out, err);
+  if (status == FURROW_OK) status = write_files(job, &e, &out, err);
   fw_dense_encoder_clear(&e);
   fw_array_writer_close(out.values);
   fw_array_writer_close(out.ids);

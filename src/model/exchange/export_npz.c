@@ -1,4 +1,4 @@
-/* model/exchange/export_npz.c: SciPy's sparse matrix (CSR) in an archive of arrays. */
+/* model/exchange/export_npz.c: writes SciPy's sparse matrix (CSR) as an npz archive. */
 #include <string.h>
 
 #include "array/npy.h"
@@ -12,7 +12,7 @@
 
 #define SCRATCH 16384 /* numbers */
 
-/* A bound on the indices before the pass: rows of columns, columns of rows. */
+/* An upper bound of the indices, known before the scan: the number of rows for columns, the last column for rows. */
 static int64_t most_indices(const fw_vectors_plan *plan) {
   if (plan->axis == FURROW_AXIS_COLUMNS) return INT32_MAX;
   const bool short_keys = furrow_matrix_source_row_type(plan->source)->key_bits == 32;
@@ -20,7 +20,7 @@ static int64_t most_indices(const fw_vectors_plan *plan) {
   return plan->end_col;
 }
 
-/* SciPy takes the narrow ones where they fit. */
+/* SciPy uses 32-bit indices where they fit. */
 static bool needs_wide(const fw_vectors_plan *plan) {
   return most_indices(plan) > INT32_MAX || plan->most_elements > INT32_MAX;
 }
@@ -32,9 +32,9 @@ furrow_status fw_csr_encoder_init(fw_csr_encoder *e, furrow_error *err) {
   e->most = -1;
   furrow_status status = fw_alloc(&memory, SCRATCH, sizeof(int64_t), err);
   if (status == FURROW_OK) e->scratch = memory;
-  if (status == FURROW_OK) status = fw_temp_store_open(&e->data, e->beside, err);
-  if (status == FURROW_OK) status = fw_temp_store_open(&e->begins, e->beside, err);
-  if (status == FURROW_OK) status = fw_temp_store_open(&e->ids, e->beside, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->data, e->temp_path, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->begins, e->temp_path, err);
+  if (status == FURROW_OK) status = fw_temp_store_open(&e->ids, e->temp_path, err);
   return status;
 }
 
@@ -47,7 +47,7 @@ void fw_csr_encoder_clear(fw_csr_encoder *e) {
   e->scratch = NULL;
 }
 
-/* A number with 32 or 64 bits, little-endian; returns its bytes. */
+/* Writes a 32- or 64-bit little-endian number and returns its size. */
 static size_t put_number(char *out, uint64_t value, bool wide) {
   if (wide)
     fw_put_le64(out, value);
@@ -68,8 +68,8 @@ static furrow_status begin_vector(fw_csr_encoder *e, int64_t id, furrow_error *e
   e->id = id;
   e->counting = e->counting && id == (int64_t)e->vectors;
   e->vectors++;
-  furrow_status status = put_begin(e, err);
-  return status == FURROW_OK ? fw_temp_store_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err) : status;
+  FW_TRY(put_begin(e, err));
+  return fw_temp_store_write(e->ids, bytes, put_number(bytes, (uint64_t)id, true), err);
 }
 
 static furrow_status put_indices(fw_csr_encoder *e, const fw_vectors *v, furrow_error *err) {
@@ -114,8 +114,8 @@ static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *
 }
 
 furrow_status fw_csr_encoder_run(fw_csr_encoder *e, furrow_error *err) {
-  furrow_status status = fw_vectors_visit(e->plan, put_vectors, e, err);
-  return status == FURROW_OK ? put_begin(e, err) : status;
+  FW_TRY(fw_vectors_visit(e->plan, put_vectors, e, err));
+  return put_begin(e, err);
 }
 
 int64_t fw_csr_encoder_dimension(const fw_csr_encoder *e) {
@@ -143,15 +143,15 @@ static furrow_status end_array(fw_zip_writer *zip, fw_array_type type, uint64_t 
   return fw_zip_writer_end(zip, head, err);
 }
 
-/* An array that waits in a temporary file. */
+/* Copies an array from its temporary file into the archive. */
 static furrow_status write_stored(fw_zip_writer *zip, const char *name, fw_array_type type, fw_temp_store *store,
                                   furrow_error *err) {
-  furrow_status status = fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err);
-  if (status == FURROW_OK) status = fw_temp_store_drain(store, put_zip, zip, err);
-  return status == FURROW_OK ? end_array(zip, type, fw_temp_store_size(store) / fw_array_type_size(type), err) : status;
+  FW_TRY(fw_zip_writer_begin(zip, name, FW_NPY_HEADER, err));
+  FW_TRY(fw_temp_store_drain(store, put_zip, zip, err));
+  return end_array(zip, type, fw_temp_store_size(store) / fw_array_type_size(type), err);
 }
 
-/* format.npy is the three bytes csr without a dimension; shape.npy two numbers. */
+/* format.npy is the three bytes csr without a dimension, shape.npy has two numbers. */
 static furrow_status write_shape(fw_zip_writer *zip, const fw_csr_encoder *e, furrow_error *err) {
   char head[FW_NPY_HEADER], shape[16];
   fw_npy_write_header(head, "|S3", 0, 0, 0);
@@ -168,15 +168,15 @@ static furrow_status write_shape(fw_zip_writer *zip, const fw_csr_encoder *e, fu
 
 static furrow_status write_members(const fw_export *job, fw_csr_encoder *e, fw_zip_writer *zip, furrow_error *err) {
   const fw_array_type index = e->wide ? FW_ARRAY_I64 : FW_ARRAY_I32;
-  furrow_status status = fw_zip_writer_begin(zip, "indices.npy", FW_NPY_HEADER, err);
-  if (status == FURROW_OK) status = fw_csr_encoder_run(e, err);
-  if (status == FURROW_OK) status = end_array(zip, index, e->elements, err);
-  if (status == FURROW_OK) status = write_stored(zip, "indptr.npy", index, e->begins, err);
-  if (status == FURROW_OK) status = write_shape(zip, e, err);
-  return status == FURROW_OK ? write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err) : status;
+  FW_TRY(fw_zip_writer_begin(zip, "indices.npy", FW_NPY_HEADER, err));
+  FW_TRY(fw_csr_encoder_run(e, err));
+  FW_TRY(end_array(zip, index, e->elements, err));
+  FW_TRY(write_stored(zip, "indptr.npy", index, e->begins, err));
+  FW_TRY(write_shape(zip, e, err));
+  return write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err);
 }
 
-/* *file: NULL, there are none. */
+/* *file stays NULL if no ids file is written. */
 static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, fw_atomic_file **file, furrow_error *err) {
   char head[FW_NPY_HEADER];
   if (!job->ids_path) return FURROW_OK;
@@ -192,7 +192,7 @@ static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, fw_atomi
 furrow_status fw_export_npz(fw_export *job, furrow_error *err) {
   fw_zip_writer *zip = NULL;
   fw_atomic_file *ids = NULL;
-  fw_csr_encoder e = {.plan = &job->plan, .beside = job->path, .put_indices = put_zip};
+  fw_csr_encoder e = {.plan = &job->plan, .temp_path = job->path, .put_indices = put_zip};
   if (strcmp(job->path, "-") == 0) return fw_fail(err, FURROW_E_ARGUMENT, "npz cannot be written to standard output");
   furrow_status status = fw_csr_encoder_init(&e, err);
   if (status == FURROW_OK) status = fw_zip_writer_open(&zip, job->path, job->params->overwrite, err);

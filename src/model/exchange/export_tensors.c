@@ -1,4 +1,4 @@
-/* model/exchange/export_tensors.c: the matrices of a model as named tensors of one safetensors file. */
+/* model/exchange/export_tensors.c: writes the matrices of a model as named tensors of one safetensors file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +13,16 @@ typedef struct tensor_out {
   fw_safetensors_writer *file;
   fw_temp_store *ids;
   const char *name; /* of the matrix */
-  size_t capacity;  /* bytes for the header */
+  size_t capacity;  /* reserved bytes of the header */
 } tensor_out;
 
 static furrow_status put_file(void *user, const void *bytes, size_t size, furrow_error *err) {
   return fw_safetensors_writer_write(user, bytes, size, err);
 }
 
-/* ---- Notes: what an import needs to make the matrix that it was ----------------------------------------- */
+/* ---- Notes in __metadata__, from which an import restores the matrix ------------------------------------ */
 
-static furrow_status note(const tensor_out *out, const char *what, const char *value, furrow_error *err) {
+static furrow_status note_text(const tensor_out *out, const char *what, const char *value, furrow_error *err) {
   fw_buffer key = {0};
   fw_buffer_text(&key, out->name);
   fw_buffer_text(&key, what);
@@ -36,10 +36,10 @@ static furrow_status note(const tensor_out *out, const char *what, const char *v
 static furrow_status note_number(const tensor_out *out, const char *what, int64_t value, furrow_error *err) {
   char text[24];
   snprintf(text, sizeof text, "%lld", (long long)value);
-  return note(out, what, text, err);
+  return note_text(out, what, text, err);
 }
 
-/* Saved rows that are not all have no place in tensors of columns. */
+/* Tensors of columns cannot express which rows are saved, so the row ids are noted if some are missing. */
 static furrow_status note_rows(const tensor_out *out, furrow_error *err) {
   const fw_vectors_plan *plan = &out->job->plan;
   fw_buffer text = {0};
@@ -51,7 +51,7 @@ static furrow_status note_rows(const tensor_out *out, furrow_error *err) {
   }
   fw_buffer_byte(&text, 0);
   furrow_status status = fw_buffer_status(&text, err);
-  if (status == FURROW_OK) status = note(out, FW_TENSOR_SAVED_ROWS, text.bytes, err);
+  if (status == FURROW_OK) status = note_text(out, FW_TENSOR_SAVED_ROWS, text.bytes, err);
   fw_buffer_clear(&text);
   return status;
 }
@@ -60,19 +60,18 @@ static furrow_status note_matrix(const tensor_out *out, furrow_error *err) {
   const furrow_matrix_source *source = out->job->plan.source;
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const bool by_columns = out->job->plan.axis == FURROW_AXIS_COLUMNS;
-  furrow_status status = note_number(out, FW_TENSOR_MATRIX_ID, meta->matrix_id, err);
-  if (status == FURROW_OK) status = note(out, FW_TENSOR_ROW_TYPE, furrow_matrix_source_row_type(source)->name, err);
-  if (status == FURROW_OK) status = note(out, FW_TENSOR_FORMAT, furrow_matrix_source_format(source)->name, err);
-  if (status == FURROW_OK) status = note(out, FW_TENSOR_VECTORS, by_columns ? "columns" : "rows", err);
-  if (status == FURROW_OK) status = note_number(out, FW_TENSOR_ROWS, meta->row, err);
-  if (status == FURROW_OK && out->job->plan.first_col != INT64_MIN)
-    status = note_number(out, FW_TENSOR_FIRST_COL, out->job->plan.first_col, err);
-  if (status == FURROW_OK && out->job->plan.end_col != INT64_MAX)
-    status = note_number(out, FW_TENSOR_END_COL, out->job->plan.end_col, err);
-  return status == FURROW_OK ? note_rows(out, err) : status;
+  FW_TRY(note_number(out, FW_TENSOR_MATRIX_ID, meta->matrix_id, err));
+  FW_TRY(note_text(out, FW_TENSOR_ROW_TYPE, furrow_matrix_source_row_type(source)->name, err));
+  FW_TRY(note_text(out, FW_TENSOR_FORMAT, furrow_matrix_source_format(source)->name, err));
+  FW_TRY(note_text(out, FW_TENSOR_VECTORS, by_columns ? "columns" : "rows", err));
+  FW_TRY(note_number(out, FW_TENSOR_ROWS, meta->row, err));
+  if (out->job->plan.first_col != INT64_MIN)
+    FW_TRY(note_number(out, FW_TENSOR_FIRST_COL, out->job->plan.first_col, err));
+  if (out->job->plan.end_col != INT64_MAX) FW_TRY(note_number(out, FW_TENSOR_END_COL, out->job->plan.end_col, err));
+  return note_rows(out, err);
 }
 
-/* Bytes of the header that a matrix needs at most: eight notes, four tensors, with suffixes of at most 16 bytes; six
+/* Upper bound of a matrix's share of the header: eight notes and four tensors with suffixes of at most 16 bytes; six
  * values are numbers or short words. */
 static size_t header_capacity(const tensor_out *out) {
   const size_t name = fw_safetensors_text(out->name) + 16;
@@ -83,7 +82,7 @@ static size_t header_capacity(const tensor_out *out) {
 
 /* ---- Tensors -------------------------------------------------------------------------------------------- */
 
-static furrow_status begin(const tensor_out *out, const char *suffix, fw_array_type type, furrow_error *err) {
+static furrow_status begin_tensor(const tensor_out *out, const char *suffix, fw_array_type type, furrow_error *err) {
   fw_buffer name = {0};
   fw_buffer_text(&name, out->name);
   fw_buffer_text(&name, suffix);
@@ -96,7 +95,7 @@ static furrow_status begin(const tensor_out *out, const char *suffix, fw_array_t
 
 static furrow_status write_stored(const tensor_out *out, const char *suffix, fw_array_type type, fw_temp_store *store,
                                   furrow_error *err) {
-  furrow_status status = begin(out, suffix, type, err);
+  furrow_status status = begin_tensor(out, suffix, type, err);
   if (status == FURROW_OK) status = fw_temp_store_drain(store, put_file, out->file, err);
   if (status != FURROW_OK) return status;
   return fw_safetensors_writer_end(out->file, 1, fw_temp_store_size(store) / fw_array_type_size(type), 0, err);
@@ -125,7 +124,7 @@ static furrow_status export_dense(tensor_out *out, furrow_error *err) {
                         .user = out};
   furrow_status status = fw_dense_encoder_init(&e, err);
   if (status == FURROW_OK) status = fw_temp_store_open(&out->ids, job->path, err);
-  if (status == FURROW_OK) status = begin(out, "", (fw_array_type)job->out_type, err);
+  if (status == FURROW_OK) status = begin_tensor(out, "", (fw_array_type)job->out_type, err);
   if (status == FURROW_OK) status = fw_dense_encoder_run(&e, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_end(out->file, 2, e.vectors, e.dim, err);
   if (status == FURROW_OK && !e.counting) status = write_stored(out, FW_TENSOR_IDS, FW_ARRAY_I64, out->ids, err);
@@ -142,10 +141,10 @@ static furrow_status export_dense(tensor_out *out, furrow_error *err) {
 static furrow_status export_sparse(tensor_out *out, furrow_error *err) {
   fw_export *job = out->job;
   fw_csr_encoder e = {
-      .plan = &job->plan, .beside = job->path, .put_indices = put_file, .user = out->file, .negative = true};
+      .plan = &job->plan, .temp_path = job->path, .put_indices = put_file, .user = out->file, .negative = true};
   furrow_status status = fw_csr_encoder_init(&e, err);
   const fw_array_type index = e.wide ? FW_ARRAY_I64 : FW_ARRAY_I32;
-  if (status == FURROW_OK) status = begin(out, FW_TENSOR_INDICES, index, err);
+  if (status == FURROW_OK) status = begin_tensor(out, FW_TENSOR_INDICES, index, err);
   if (status == FURROW_OK) status = fw_csr_encoder_run(&e, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_end(out->file, 1, e.elements, 0, err);
   if (status == FURROW_OK) status = write_stored(out, FW_TENSOR_BEGINS, index, e.begins, err);
@@ -158,7 +157,8 @@ static furrow_status export_sparse(tensor_out *out, furrow_error *err) {
   return status;
 }
 
-/* Every vector surely has every element: dense rows, or columns that all saved rows are stored for together. */
+/* Whether every vector is known to have every element: dense rows, or columns of a column format with all saved
+ * rows. */
 static bool is_dense(const fw_vectors_plan *plan) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(plan->source);
   const bool by_column = furrow_matrix_source_format(plan->source)->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
@@ -184,8 +184,8 @@ static furrow_status export_matrix(tensor_out *out, furrow_error *err) {
 
 typedef furrow_status (*matrix_step)(tensor_out *out, furrow_error *err);
 
-static furrow_status for_each(tensor_out *out, const furrow_model_listing *listing, matrix_step step,
-                              furrow_error *err) {
+static furrow_status for_each_matrix(tensor_out *out, const furrow_model_listing *listing, matrix_step step,
+                                     furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++) {
     furrow_matrix_source *source = NULL;
@@ -209,10 +209,10 @@ furrow_status fw_export_tensors(fw_export *job, const furrow_model_listing *list
   tensor_out out = {.job = job};
   if (strcmp(job->path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "safetensors cannot be written to standard output");
-  furrow_status status = for_each(&out, listing, add_header_bytes, err);
+  furrow_status status = for_each_matrix(&out, listing, add_header_bytes, err);
   if (status == FURROW_OK)
     status = fw_safetensors_writer_open(&out.file, job->path, out.capacity, job->params->overwrite, err);
-  if (status == FURROW_OK) status = for_each(&out, listing, export_matrix, err);
+  if (status == FURROW_OK) status = for_each_matrix(&out, listing, export_matrix, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_commit(out.file, err);
   if (status == FURROW_OK) {
     job->result.matrices = listing->matrix_count;

@@ -1,20 +1,21 @@
-/* model/exchange/export_text.c: tsv (row, column, value) and lines like libsvm's (id index:value …). */
+/* model/exchange/export_text.c: writes tsv (row, column, value) and libsvm-like lines (id index:value …). */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "io/atomic_file.h"
 #include "model/exchange/exchange_job.h"
 
 #define BUFFER_SIZE ((size_t)1 << 16)
-#define MOST_FIELD 96 /* bytes that are added at once: two integers, an element, what separates them */
+#define MOST_FIELD 96 /* longest text added at once: two integers, an element, separators */
 
 typedef struct text_out {
   fw_export *job;
   fw_atomic_file *file;
   char *buffer;
   size_t filled;
-  bool open; /* libsvm: a line has begun, for this id */
+  bool open; /* libsvm: the current line, and its id */
   int64_t id;
 } text_out;
 
@@ -24,14 +25,14 @@ static furrow_status flush(text_out *out, furrow_error *err) {
   return fw_atomic_file_write(out->file, out->buffer, n, err);
 }
 
-static furrow_status ensure_capacity(text_out *out, furrow_error *err) {
+static furrow_status reserve_buffer(text_out *out, furrow_error *err) {
   return BUFFER_SIZE - out->filled < MOST_FIELD ? flush(out, err) : FURROW_OK;
 }
 
-/* The index, the element, and the byte behind it or between them. */
-static void add_integer(text_out *out, int64_t value, char behind) {
+/* Writes an integer, followed by the byte `after`. */
+static void add_integer(text_out *out, int64_t value, char after) {
   out->filled += fw_write_i64(out->buffer + out->filled, value);
-  out->buffer[out->filled++] = behind;
+  out->buffer[out->filled++] = after;
 }
 
 static void add_element(text_out *out, const fw_vectors *v, size_t i) {
@@ -42,7 +43,7 @@ static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err)
   text_out *out = user;
   furrow_status status = FURROW_OK;
   for (size_t j = 0; j < v->size && status == FURROW_OK; j++) {
-    status = ensure_capacity(out, err);
+    status = reserve_buffer(out, err);
     if (status != FURROW_OK) break;
     add_integer(out, v->first_id, '\t');
     add_integer(out, fw_vectors_index(v, j), '\t');
@@ -58,8 +59,7 @@ static furrow_status put_tsv(void *user, const fw_vectors *v, furrow_error *err)
 
 static furrow_status begin_line(text_out *out, int64_t id, furrow_error *err) {
   if (out->open && out->id == id) return FURROW_OK;
-  furrow_status status = ensure_capacity(out, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_buffer(out, err));
   if (out->open) out->buffer[out->filled++] = '\n';
   out->filled += fw_write_i64(out->buffer + out->filled, id);
   out->open = true;
@@ -74,7 +74,7 @@ static furrow_status put_libsvm(void *user, const fw_vectors *v, furrow_error *e
   for (size_t i = 0; i < v->count && status == FURROW_OK; i++) {
     status = begin_line(out, fw_vectors_id(v, i), err);
     for (size_t j = 0; j < v->size && status == FURROW_OK; j++) {
-      status = ensure_capacity(out, err);
+      status = reserve_buffer(out, err);
       if (status != FURROW_OK) break;
       out->buffer[out->filled++] = ' ';
       add_integer(out, fw_vectors_index(v, j), ':');
@@ -97,7 +97,7 @@ static furrow_status export_text(fw_export *job, fw_vectors_visitor put, bool li
   text_out out = {.job = job};
   furrow_status status = open_text(&out, err);
   if (status == FURROW_OK) status = fw_vectors_visit(&job->plan, put, &out, err);
-  if (status == FURROW_OK) status = ensure_capacity(&out, err);
+  if (status == FURROW_OK) status = reserve_buffer(&out, err);
   if (status == FURROW_OK && lines && out.open) out.buffer[out.filled++] = '\n';
   if (status == FURROW_OK) status = flush(&out, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(out.file, err);
@@ -107,7 +107,7 @@ static furrow_status export_text(fw_export *job, fw_vectors_visitor put, bool li
   return status;
 }
 
-/* Always sorted by row, then column, whatever a vector is. */
+/* Sorted by row, then by column, for rows and columns as vectors. */
 furrow_status fw_export_tsv(fw_export *job, furrow_error *err) {
   job->plan.axis = FURROW_AXIS_ROWS;
   return export_text(job, put_tsv, false, err);

@@ -1,4 +1,4 @@
-/* model/exchange/import.c: a file of another program becomes a matrix folder, or a model directory. */
+/* model/exchange/import.c: imports a file of another program as a matrix folder or a model directory. */
 #include "model/exchange/import.h"
 
 #include <stdlib.h>
@@ -33,8 +33,7 @@ furrow_status fw_import_start(const fw_import *job, fw_import_matrix *m, fw_arra
       .spec = *p->spec, .axis = p->vectors, .type = fw_import_element_type(type), .all_rows = p->spec->rows != 0};
   if (!m->spec.format) m->spec.format = format ? format : FW_DEFAULT_FORMAT;
   if (!m->spec.name) m->spec.name = job->name;
-  furrow_status status = furrow_matrix_format_find(m->spec.format, &found, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(m->spec.format, &found, err));
   if (m->axis == FURROW_AXIS_AUTO)
     m->axis = found->flags & FURROW_MATRIX_FORMAT_BY_COLUMN ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
   if (m->spec.row_type < 0) return FURROW_OK;
@@ -86,7 +85,7 @@ static furrow_status fail_id(furrow_error *err, const char *file, furrow_status 
   return status;
 }
 
-/* Ids that do not ascend are sorted to see whether one is there twice. */
+/* Sorts a copy of ids that do not ascend, to find duplicates. */
 static furrow_status check_unique(const fw_import_ids *ids, const char *file, size_t *place, furrow_error *err) {
   id_position *positions;
   furrow_status status = FW_ALLOC(&positions, ids->count, err);
@@ -112,7 +111,7 @@ furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, co
     const int64_t id = ids->ids[i];
     *place = i;
     if (axis == FURROW_AXIS_ROWS && (id < 0 || id >= INT32_MAX))
-      return fail_id(err, file, FURROW_E_RANGE, id, i, "is not a row: those are 0 to 2147483646");
+      return fail_id(err, file, FURROW_E_RANGE, id, i, "is not a row: rows are 0 to 2147483646");
     ascends = ascends && (i == 0 || ids->ids[i - 1] < id);
   }
   return ascends ? FURROW_OK : check_unique(ids, file, place, err);
@@ -120,7 +119,7 @@ furrow_status fw_import_check_ids(const fw_import_ids *ids, furrow_axis axis, co
 
 /* ---- The job -------------------------------------------------------------------------------------------- */
 
-/* The last part of a path: the name of a matrix whose folder it is. */
+/* The name of a matrix is the last component of its folder's path. */
 static furrow_status name_of(char **name, const char *path, furrow_error *err) {
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;
@@ -140,7 +139,7 @@ static furrow_status import_format(fw_import *job, furrow_error *err) {
   }
 }
 
-/* The parameters of a caller, and what they point at: whole structs, none of them NULL. */
+/* The caller's parameters and the structs they point at, completed with defaults; no pointer is NULL. */
 typedef struct known_params {
   furrow_model_import_params import;
   furrow_matrix_spec spec;

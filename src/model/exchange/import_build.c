@@ -1,5 +1,5 @@
-/* model/exchange/import_build.c: elements in any order become a matrix in memory, in three passes: rows, counts,
- * elements. */
+/* model/exchange/import_build.c: builds a matrix in memory from elements in any order. Three passes over the file find
+ * the rows, the counts, and the elements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "model/exchange/import.h"
 #include "model/read/matrix.h"
 
-/* Rows that were seen: a sorted list, and those that are not in it yet. */
+/* Rows seen so far: a sorted list, and a short list of pending rows that is merged into it from time to time. */
 #define PENDING 4096
 
 typedef struct row_set {
@@ -37,8 +37,7 @@ static furrow_status merge_pending(row_set *set, furrow_error *err) {
   for (size_t i = 0; i < set->pending_count; i++) {
     if (kept == 0 || set->pending[kept - 1] != set->pending[i]) set->pending[kept++] = set->pending[i];
   }
-  furrow_status status = FW_GROW(&set->rows, &set->capacity, set->count + kept, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&set->rows, &set->capacity, set->count + kept, err));
   size_t from = set->count, to = set->count + kept;
   set->count = to;
   for (size_t i = kept; i > 0;) {
@@ -63,17 +62,17 @@ static furrow_status note_row(void *user, const fw_import_run *run, furrow_error
   if (is_listed(set, row)) return FURROW_OK;
   if (set->pending_count == PENDING) {
     furrow_status status = merge_pending(set, err);
-    if (status != FURROW_OK || is_listed(set, row)) return status; /* it may have been pending */
+    if (status != FURROW_OK || is_listed(set, row)) return status; /* merging may have added it */
   }
   set->pending[set->pending_count++] = row;
   return FURROW_OK;
 }
 
-/* A matrix whose every row is a group with one slot. */
+/* A matrix in which every row is a group with one slot. */
 typedef struct filling {
   fw_matrix_build build;
   const row_set *set;
-  size_t hint; /* where the last row was */
+  size_t hint; /* position of the previous row */
   uint64_t count;
 } filling;
 
@@ -110,16 +109,15 @@ static furrow_status make_groups(filling *f, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status fill(filling *f, const fw_import_runs *runs, furrow_matrix **matrix, furrow_error *err) {
-  furrow_status status = make_groups(f, err);
-  if (status == FURROW_OK) status = runs->each(runs->source, count_run, f, err);
-  if (status == FURROW_OK) status = fw_matrix_build_allocate(&f->build, err);
-  if (status == FURROW_OK) status = runs->each(runs->source, put_run, f, err);
-  if (status == FURROW_OK) status = fw_matrix_build_finish(&f->build, matrix, err);
-  return status;
+static furrow_status fill_matrix(filling *f, const fw_import_runs *runs, furrow_matrix **matrix, furrow_error *err) {
+  FW_TRY(make_groups(f, err));
+  FW_TRY(runs->each(runs->source, count_run, f, err));
+  FW_TRY(fw_matrix_build_allocate(&f->build, err));
+  FW_TRY(runs->each(runs->source, put_run, f, err));
+  return fw_matrix_build_finish(&f->build, matrix, err);
 }
 
-/* The finished matrix has no doubles: then there were none if it has as many elements as came. */
+/* The finished matrix has each element once. If it has fewer than were read, an element was repeated. */
 static furrow_status write_once(fw_import *job, fw_import_matrix *m, const furrow_matrix *matrix, uint64_t count,
                                 const fw_import_saved *saved, furrow_error *err) {
   const uint64_t left = furrow_matrix_count(matrix);
@@ -142,7 +140,7 @@ furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_i
   if (status == FURROW_OK) status = fw_import_saved_open(&saved, &m->spec, runs, &kept, err);
   if (status == FURROW_OK) status = kept.each(kept.source, note_row, set, err);
   if (status == FURROW_OK) status = merge_pending(set, err);
-  if (status == FURROW_OK) status = fill(&f, &kept, &matrix, err);
+  if (status == FURROW_OK) status = fill_matrix(&f, &kept, &matrix, err);
   if (status == FURROW_OK) status = write_once(job, m, matrix, f.count, saved.rows ? &saved : NULL, err);
   fw_import_saved_clear(&saved);
   furrow_matrix_free(matrix);

@@ -1,4 +1,4 @@
-/* model/exchange/import_dense.c: npy, fvecs and fbin: arrays whose rows are vectors. */
+/* model/exchange/import_dense.c: imports npy, fvecs and fbin: arrays whose rows are vectors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define PIECE_BYTES ((size_t)4 << 20)
 
-/* An array on its way into a matrix. */
+/* The transfer of an array into a matrix. */
 typedef struct transfer {
   const fw_import *job;
   fw_import_matrix *m;
@@ -18,10 +18,10 @@ typedef struct transfer {
   const fw_import_ids *ids;
   size_t vectors, dim;
   fw_matrix_build build;
-  size_t *groups; /* by rows: the group of each vector; NULL: the i-th */
+  size_t *groups; /* row vectors: the group of each vector; NULL: vector i fills group i */
 } transfer;
 
-static furrow_status fail(const transfer *t, furrow_error *err, furrow_status status, const char *what) {
+static furrow_status fail_array(const transfer *t, furrow_error *err, furrow_status status, const char *what) {
   fw_fail(err, status, "%s", what);
   fw_error_set_file(err, fw_array_path(t->reader));
   return status;
@@ -29,7 +29,7 @@ static furrow_status fail(const transfer *t, furrow_error *err, furrow_status st
 
 /* ---- Groups ---------------------------------------------------------------------------------------------- */
 
-/* Vectors are columns: one group of all rows. */
+/* Column vectors: one group with all rows. */
 static furrow_status groups_by_columns(transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   int32_t *rows = NULL;
@@ -53,7 +53,7 @@ static int by_row(const void *a, const void *b) {
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Groups come by row, vectors may not. */
+/* Groups are sorted by row id, the vectors of the file need not be. */
 static furrow_status order_groups(transfer *t, row_position *positions, furrow_error *err) {
   bool ascends = true;
   for (size_t i = 0; i < t->vectors; i++) {
@@ -62,8 +62,7 @@ static furrow_status order_groups(transfer *t, row_position *positions, furrow_e
   }
   if (ascends) return FURROW_OK;
   qsort(positions, t->vectors, sizeof *positions, by_row);
-  furrow_status status = FW_ALLOC(&t->groups, t->vectors, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&t->groups, t->vectors, err));
   for (size_t i = 0; i < t->vectors; i++) t->groups[positions[i].vector] = i;
   return FURROW_OK;
 }
@@ -119,7 +118,7 @@ static furrow_status put_all(transfer *t, furrow_error *err) {
   for (size_t done = 0, got = 0; done < t->vectors && status == FURROW_OK; done += got) {
     const size_t want = t->vectors - done < piece ? t->vectors - done : piece;
     status = fw_array_read_as(t->reader, (fw_array_type)t->m->type, values, want, &got, err);
-    if (status == FURROW_OK && got == 0) status = fail(t, err, FURROW_E_FORMAT, "ends before its last vector");
+    if (status == FURROW_OK && got == 0) status = fail_array(t, err, FURROW_E_FORMAT, "ends before its last vector");
     if (status == FURROW_OK) status = put_vectors(t, done, got, values, err);
     if (status == FURROW_OK) status = tell_progress(t, done + got, err);
   }
@@ -139,7 +138,7 @@ static furrow_status make_matrix(transfer *t, furrow_matrix **matrix, furrow_err
   return status;
 }
 
-/* Whether all elements fit the memory that is allowed, with two words for each vector. */
+/* Whether all elements fit in the allowed memory, with two words per vector. */
 static bool fits_memory(const transfer *t) {
   size_t all, words;
   return fw_size_mul(t->vectors, t->dim, &all) && fw_size_mul(all, furrow_element_size(t->m->type), &all) &&
@@ -154,7 +153,7 @@ static furrow_status by_memory(fw_import *job, transfer *t, furrow_error *err) {
   return status;
 }
 
-/* Before anything is taken for it: the counts of a stream are not checked yet. */
+/* Checked before anything is allocated: the counts in a stream's header are not verified yet. */
 static furrow_status fail_memory(const transfer *t, furrow_error *err) {
   return fw_fail(err, FURROW_E_MEMORY,
                  "%zu vectors of %zu elements are more than the %zu bytes that are allowed, and this format needs them "
@@ -166,13 +165,13 @@ static furrow_status check_dimension(const transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   const bool by_columns = t->m->axis == FURROW_AXIS_COLUMNS;
   const uint64_t rows = by_columns ? t->dim : t->vectors;
-  if (rows >= INT32_MAX) return fail(t, err, FURROW_E_RANGE, "more rows than a matrix has");
+  if (rows >= INT32_MAX) return fail_array(t, err, FURROW_E_RANGE, "more rows than a matrix can have");
   if (!by_columns || !spec->saved_rows) return FURROW_OK;
   if (spec->saved_row_count != t->dim)
-    return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows has not as many rows as a vector has elements");
+    return fail_array(t, err, FURROW_E_ARGUMENT, "spec.saved_rows must have as many rows as a vector has elements");
   for (size_t i = 1; i < t->dim; i++) {
     if (spec->saved_rows[i] <= spec->saved_rows[i - 1])
-      return fail(t, err, FURROW_E_ARGUMENT, "spec.saved_rows does not ascend");
+      return fail_array(t, err, FURROW_E_ARGUMENT, "spec.saved_rows does not ascend");
   }
   return FURROW_OK;
 }
@@ -185,8 +184,8 @@ furrow_status fw_import_array(fw_import *job, fw_import_matrix *m, fw_array_read
   furrow_status status = fw_import_check_ids(ids, m->axis, fw_array_path(reader), NULL, err);
   if (status != FURROW_OK) return status;
   if (info->rows == FW_ARRAY_UNKNOWN)
-    return fail(&t, err, FURROW_E_ARGUMENT, "a stream that does not say how many vectors it has");
-  if (info->rows == 0) return fail(&t, err, FURROW_E_FORMAT, "there are no vectors");
+    return fail_array(&t, err, FURROW_E_ARGUMENT, "the stream does not say how many vectors it has");
+  if (info->rows == 0) return fail_array(&t, err, FURROW_E_FORMAT, "there are no vectors");
   status = check_dimension(&t, err);
   if (status != FURROW_OK) return status;
   if (fits_memory(&t)) return by_memory(job, &t, err);
@@ -194,7 +193,7 @@ furrow_status fw_import_array(fw_import *job, fw_import_matrix *m, fw_array_read
   return status == FURROW_END ? fail_memory(&t, err) : status;
 }
 
-/* An array of one dimension is one row. */
+/* A one-dimensional array is one row. */
 static furrow_status import_reader(fw_import *job, fw_array_reader *reader, fw_import_ids *ids, furrow_error *err) {
   const fw_array_info *info = fw_array_get_info(reader);
   fw_import_matrix m;

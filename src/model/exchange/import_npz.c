@@ -1,4 +1,4 @@
-/* model/exchange/import_npz.c: SciPy's sparse matrices (CSR), and arrays like theirs. */
+/* model/exchange/import_npz.c: imports SciPy's sparse matrices (CSR) and CSR arrays of other files. */
 #include <string.h>
 
 #include "array/npy.h"
@@ -16,7 +16,7 @@ void fw_csr_clear(fw_csr_arrays *csr) {
   *csr = (fw_csr_arrays){0};
 }
 
-static furrow_status fail(const fw_array_reader *reader, furrow_error *err, const char *what, int64_t value) {
+static furrow_status fail_csr(const fw_array_reader *reader, furrow_error *err, const char *what, int64_t value) {
   fw_fail(err, FURROW_E_FORMAT, "%s (%lld)", what, (long long)value);
   fw_error_set_file(err, fw_array_path(reader));
   return FURROW_E_FORMAT;
@@ -25,16 +25,16 @@ static furrow_status fail(const fw_array_reader *reader, furrow_error *err, cons
 static furrow_status check_arrays(const fw_csr_arrays *csr, const fw_array_reader *reader, int64_t dimension,
                                   furrow_error *err) {
   const int64_t *begins = csr->begins;
-  if (begins[0] != 0) return fail(reader, err, "indptr does not begin with 0", begins[0]);
+  if (begins[0] != 0) return fail_csr(reader, err, "indptr does not begin with 0", begins[0]);
   for (size_t i = 0; i < csr->vectors; i++) {
-    if (begins[i + 1] < begins[i]) return fail(reader, err, "indptr does not ascend", begins[i + 1]);
+    if (begins[i + 1] < begins[i]) return fail_csr(reader, err, "indptr does not ascend", begins[i + 1]);
   }
   if ((uint64_t)begins[csr->vectors] != csr->count)
-    return fail(reader, err, "indptr does not end with the number of elements", begins[csr->vectors]);
+    return fail_csr(reader, err, "indptr does not end with the number of elements", begins[csr->vectors]);
   if (dimension < 0) return FURROW_OK;
   for (size_t i = 0; i < csr->count; i++) {
     if (csr->indices[i] < 0 || csr->indices[i] >= dimension)
-      return fail(reader, err, "an index is not within the shape", csr->indices[i]);
+      return fail_csr(reader, err, "an index is not within the shape", csr->indices[i]);
   }
   return FURROW_OK;
 }
@@ -47,9 +47,9 @@ furrow_status fw_csr_read(fw_csr_arrays *csr, fw_array_reader *begins, fw_array_
   if (status == FURROW_OK) status = fw_array_read_flat(indices, FW_ARRAY_I64, &i, &index_count, err);
   if (status == FURROW_OK) status = fw_array_read_flat(data, (fw_array_type)type, &d, &count, err);
   *csr = (fw_csr_arrays){begin_count ? begin_count - 1 : 0, count, b, i, d};
-  if (status == FURROW_OK && begin_count == 0) status = fail(begins, err, "indptr is empty", 0);
+  if (status == FURROW_OK && begin_count == 0) status = fail_csr(begins, err, "indptr is empty", 0);
   if (status == FURROW_OK && index_count != count)
-    status = fail(indices, err, "there are not as many indices as elements", (int64_t)index_count);
+    status = fail_csr(indices, err, "there are not as many indices as elements", (int64_t)index_count);
   if (status == FURROW_OK) status = check_arrays(csr, begins, dimension, err);
   if (status != FURROW_OK) fw_csr_clear(csr);
   return status;
@@ -83,7 +83,7 @@ static furrow_status each_column(void *source, fw_import_run_visitor visit, void
     for (size_t k = (size_t)s->csr->begins[i]; k < (size_t)s->csr->begins[i + 1] && status == FURROW_OK; k++) {
       const int64_t row = s->csr->indices[k];
       if (row < 0 || row >= INT32_MAX)
-        return fw_fail(err, FURROW_E_RANGE, "the index %lld is not a row: those are 0 to 2147483646", (long long)row);
+        return fw_fail(err, FURROW_E_RANGE, "the index %lld is not a row: rows are 0 to 2147483646", (long long)row);
       const fw_import_run run = {(int32_t)row, 1, &col, (const char *)s->csr->data + k * s->element};
       status = visit(user, &run, err);
     }
@@ -96,9 +96,9 @@ furrow_status fw_csr_import(fw_import *job, fw_import_matrix *m, const fw_csr_ar
   csr_runs source = {csr, ids, furrow_element_size(m->type)};
   const fw_import_runs runs = {m->axis == FURROW_AXIS_ROWS ? each_row : each_column, &source};
   if (m->axis == FURROW_AXIS_ROWS && csr->vectors > INT32_MAX)
-    return fw_fail(err, FURROW_E_RANGE, "more vectors than a matrix has rows");
-  furrow_status status = fw_import_check_ids(ids, m->axis, job->path, NULL, err);
-  return status == FURROW_OK ? fw_import_elements(job, m, &runs, err) : status;
+    return fw_fail(err, FURROW_E_RANGE, "more vectors than a matrix can have rows");
+  FW_TRY(fw_import_check_ids(ids, m->axis, job->path, NULL, err));
+  return fw_import_elements(job, m, &runs, err);
 }
 
 /* ---- The archive ---------------------------------------------------------------------------------------- */
@@ -111,11 +111,11 @@ static furrow_status open_member(const fw_zip *zip, const char *name, fw_bytes_i
 
 static furrow_status open_array(const fw_zip *zip, const char *name, fw_array_reader **reader, furrow_error *err) {
   fw_bytes_in *in = NULL;
-  furrow_status status = open_member(zip, name, &in, err);
-  return status == FURROW_OK ? fw_array_take(reader, in, FW_ARRAY_NPY, err) : status;
+  FW_TRY(open_member(zip, name, &in, err));
+  return fw_array_take(reader, in, FW_ARRAY_NPY, err);
 }
 
-/* format.npy: the name of the kind of matrix, as bytes (S3) or characters of four bytes (U3). */
+/* format.npy holds the kind of the matrix as bytes (S3) or four-byte characters (U3). */
 static furrow_status check_format(const fw_zip *zip, furrow_error *err) {
   fw_bytes_in *in = NULL;
   fw_npy_header head = {0};
@@ -129,7 +129,7 @@ static furrow_status check_format(const fw_zip *zip, furrow_error *err) {
   if (status == FURROW_OK) status = fw_bytes_in_read_all(in, text, 3 * width, "format.npy", err);
   for (size_t i = 0; i < 3; i++) name[i] = text[i * width + (head.swapped && width == 4 ? 3 : 0)];
   if (status == FURROW_OK && strcmp(name, "csr") != 0) {
-    status = fw_fail(err, FURROW_E_UNSUPPORTED, "a sparse matrix of another kind than csr is not read");
+    status = fw_fail(err, FURROW_E_UNSUPPORTED, "only sparse matrices of the kind csr can be read");
     fw_error_set_hint(err, "tocsr() makes a matrix that can be read");
     fw_error_set_file(err, fw_bytes_in_path(in));
     fw_error_set_token(err, name, strlen(name));
@@ -166,7 +166,7 @@ static furrow_status read_arrays(const fw_import *job, const fw_zip *zip, fw_csr
   if (status == FURROW_OK) status = fw_csr_read(csr, begins, indices, data, m->type, shape[1], err);
   if (status == FURROW_OK && csr->vectors != (uint64_t)shape[0]) {
     fw_csr_clear(csr);
-    status = fw_zip_fail(zip, err, "indptr.npy has not as many rows as shape.npy says");
+    status = fw_zip_fail(zip, err, "indptr.npy and shape.npy have different numbers of rows");
   }
   if (status == FURROW_OK && m->axis == FURROW_AXIS_ROWS && m->spec.cols == 0 && shape[1] > m->spec.first_col)
     m->spec.cols = shape[1] - m->spec.first_col;

@@ -1,4 +1,4 @@
-/* model/exchange/import_stream.c: an array goes to a folder piece by piece, partition after partition. */
+/* model/exchange/import_stream.c: writes an array to a folder piece by piece, one partition after the other. */
 #include <string.h>
 
 #include "base/error.h"
@@ -14,16 +14,16 @@ typedef struct array_stream {
   const fw_import_ids *ids;
   const furrow_matrix_meta *plan;
   size_t vectors, dim;
-  int32_t *rows;   /* by columns: of the elements; by rows: of the vectors */
-  char *piece;     /* PIECE_BYTES, or one vector if that is more */
-  size_t elements; /* that it has room for */
+  int32_t *rows;   /* column vectors: row ids of the elements; row vectors: ids of the vectors */
+  char *piece;     /* PIECE_BYTES, or one vector if it is larger */
+  size_t elements; /* capacity of piece */
 } array_stream;
 
 static int64_t id_of(const array_stream *s, size_t i) {
   return s->ids->ids ? s->ids->ids[i] : s->m->spec.first_col * (s->m->axis == FURROW_AXIS_COLUMNS) + (int64_t)i;
 }
 
-/* The first vector whose id is not below `id`. */
+/* The first vector with an id of at least `id`. */
 static size_t find_vector(const array_stream *s, int64_t id) {
   size_t low = 0, high = s->vectors;
   while (low < high) {
@@ -36,7 +36,7 @@ static size_t find_vector(const array_stream *s, int64_t id) {
   return low;
 }
 
-/* ---- Columns of a column format: a partition is a stretch of vectors ------------------------------------ */
+/* ---- Column vectors in a column format: a partition is a range of vectors ------------------------------- */
 
 static furrow_status put_columns(const array_stream *s, furrow_matrix_writer *writer, const furrow_partition_meta *part,
                                  furrow_error *err) {
@@ -59,7 +59,7 @@ static furrow_status put_columns(const array_stream *s, furrow_matrix_writer *wr
   return status;
 }
 
-/* ---- Rows of a row format: a partition is a piece of some vectors --------------------------------------- */
+/* ---- Row vectors in a row format: a partition has a range of columns of some vectors -------------------- */
 
 static furrow_status put_row(const array_stream *s, furrow_matrix_writer *writer, const furrow_partition_meta *part,
                              size_t vector, furrow_error *err) {
@@ -92,9 +92,9 @@ static furrow_status put_rows(const array_stream *s, furrow_matrix_writer *write
   return status;
 }
 
-/* ---- Both ----------------------------------------------------------------------------------------------- */
+/* ---- Row and column vectors ----------------------------------------------------------------------------- */
 
-static furrow_status fill(void *user, furrow_matrix_writer *writer, furrow_error *err) {
+static furrow_status write_parts(void *user, furrow_matrix_writer *writer, furrow_error *err) {
   const array_stream *s = user;
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const uint64_t bytes = (uint64_t)s->vectors * s->dim * fw_array_type_size(fw_array_get_info(s->reader)->type);
@@ -116,19 +116,19 @@ static bool ascends(const fw_import_ids *ids) {
   return true;
 }
 
-/* Vectors have to lie as the format stores them, in a file that can be read anywhere. */
+/* Requires vectors along the axis that the format stores together, and a seekable file. */
 static furrow_status is_possible(const array_stream *s, bool *possible, furrow_error *err) {
   const furrow_matrix_format *format;
-  furrow_status status = furrow_matrix_format_find(s->m->spec.format, &format, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(s->m->spec.format, &format, err));
   const bool by_column = format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   *possible = by_column == (s->m->axis == FURROW_AXIS_COLUMNS) && s->m->spec.hash_parts == 0 &&
               fw_array_get_info(s->reader)->can_seek && ascends(s->ids) && (by_column || !s->m->spec.saved_rows);
   return FURROW_OK;
 }
 
-/* The plan must have a place for every element, it must not cut vectors, and a dense row type must not add elements. */
-static bool suits(const array_stream *s, const fw_import_extent *extent) {
+/* Every element must belong to a partition, partitions must not cut vectors, and a dense row type must not add
+ * elements. */
+static bool plan_suits(const array_stream *s, const fw_import_extent *extent) {
   const furrow_matrix_spec *spec = &s->m->spec;
   const furrow_matrix_row_type *type = furrow_matrix_row_type_get(spec->row_type);
   uint64_t all;
@@ -145,8 +145,7 @@ static furrow_status prepare(array_stream *s, furrow_error *err) {
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const size_t size = furrow_element_size(s->m->type), count = by_columns ? s->dim : s->vectors;
   const int32_t *saved = s->m->spec.saved_rows;
-  furrow_status status = FW_ALLOC(&s->rows, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&s->rows, count, err));
   for (size_t i = 0; i < count; i++)
     s->rows[i] = !by_columns ? (int32_t)fw_import_id(s->ids, i) : saved ? saved[i] : (int32_t)i;
   s->elements = PIECE_BYTES / size;
@@ -167,8 +166,8 @@ static furrow_status plan_and_write(array_stream *s, fw_import *job, fw_import_m
   furrow_status status = fw_import_plan(m, &extent, &plan, err);
   if (status != FURROW_OK) return status;
   s->plan = plan;
-  if (suits(s, &extent)) {
-    status = fw_import_folder(job, m, plan, extent.elements, fill, s, err);
+  if (plan_suits(s, &extent)) {
+    status = fw_import_folder(job, m, plan, extent.elements, write_parts, s, err);
   } else {
     m->spec = old;
     status = FURROW_END;

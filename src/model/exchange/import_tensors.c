@@ -1,4 +1,4 @@
-/* model/exchange/import_tensors.c: the tensors of a safetensors file as matrices. */
+/* model/exchange/import_tensors.c: imports the tensors of a safetensors file as matrices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +13,14 @@
 typedef struct tensor_in {
   fw_import *job;
   fw_safetensors *file;
-  fw_buffer text; /* names that are put together */
-  int32_t *rows;  /* saved rows of the matrix at hand */
+  fw_buffer text; /* for composed names */
+  int32_t *rows;  /* saved rows of the current matrix */
   fw_import_ids ids;
 } tensor_in;
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
-/* name + suffix, good until the next call; NULL when memory ran out, which the buffer says, too. */
+/* Returns name + suffix, valid until the next call; NULL if memory ran out, which the buffer's status also reports. */
 static const char *full_name(tensor_in *t, const char *name, const char *suffix) {
   fw_buffer_reset(&t->text);
   fw_buffer_text(&t->text, name);
@@ -39,7 +39,7 @@ static const char *find_note(tensor_in *t, const char *name, const char *suffix)
   return full ? fw_safetensors_note(t->file, full) : NULL;
 }
 
-/* The name of the matrix if the tensor's name ends in `suffix`; free it. NULL: it does not. */
+/* If the tensor's name ends in `suffix`, *base is the name of the matrix, to be freed by the caller; otherwise NULL. */
 static furrow_status base_name(const fw_tensor *tensor, const char *suffix, char **base, furrow_error *err) {
   const size_t length = strlen(tensor->name), n = strlen(suffix);
   *base = NULL;
@@ -61,7 +61,7 @@ static furrow_status fail_note(const tensor_in *t, const char *name, const char 
   return FURROW_E_FORMAT;
 }
 
-/* A number; *value stays as it is where there is no note. */
+/* Reads a number; *value stays unchanged if the note does not exist. */
 static furrow_status note_number(tensor_in *t, const char *name, const char *what, int64_t least, int64_t *value,
                                  furrow_error *err) {
   bool overflow = false;
@@ -98,7 +98,7 @@ static furrow_status note_rows(tensor_in *t, const char *name, furrow_matrix_spe
   return status;
 }
 
-/* What an export noted is restored where the parameters leave it open. */
+/* Restores the properties that an export noted, unless the parameters set them. */
 static furrow_status read_notes(tensor_in *t, const char *name, fw_import_matrix *m, furrow_error *err) {
   furrow_matrix_spec *spec = &m->spec;
   const char *type = find_note(t, name, FW_TENSOR_ROW_TYPE), *vectors = find_note(t, name, FW_TENSOR_VECTORS);
@@ -149,7 +149,7 @@ static furrow_status read_ids(tensor_in *t, const char *name, uint64_t vectors, 
   return status;
 }
 
-/* The format that the matrix had, unless it is only read; one without column ids cannot keep a sparse matrix. */
+/* The original format of the matrix, unless Furrow only reads it; a sparse matrix needs a format with column ids. */
 static const char *old_format(tensor_in *t, const char *name, bool sparse) {
   const char *format = find_note(t, name, FW_TENSOR_FORMAT);
   const furrow_matrix_format *found;
@@ -158,8 +158,8 @@ static const char *old_format(tensor_in *t, const char *name, bool sparse) {
   return format;
 }
 
-static furrow_status start(tensor_in *t, const char *name, fw_array_type type, bool sparse, fw_import_matrix *m,
-                           furrow_error *err) {
+static furrow_status start_matrix(tensor_in *t, const char *name, fw_array_type type, bool sparse, fw_import_matrix *m,
+                                  furrow_error *err) {
   const char *format = old_format(t, name, sparse);
   furrow_status status = fw_import_start(t->job, m, type, format, err);
   if (status == FURROW_OK) status = read_notes(t, name, m, err);
@@ -173,7 +173,7 @@ static furrow_status import_dense(tensor_in *t, const fw_tensor *tensor, furrow_
   furrow_status status = fw_safetensors_read(t->file, tensor, &reader, err);
   if (status != FURROW_OK) return status;
   const fw_array_info *info = fw_array_get_info(reader);
-  status = start(t, tensor->name, info->type, false, &m, err);
+  status = start_matrix(t, tensor->name, info->type, false, &m, err);
   if (status == FURROW_OK && info->flat) m.axis = FURROW_AXIS_COLUMNS;
   if (status == FURROW_OK) status = read_ids(t, tensor->name, info->rows, err);
   if (status == FURROW_OK) status = fw_import_array(t->job, &m, reader, &t->ids, err);
@@ -188,7 +188,7 @@ static furrow_status import_sparse(tensor_in *t, const char *name, furrow_error 
   furrow_status status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_BEGINS), &begins, err);
   if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_INDICES), &indices, err);
   if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_DATA), &data, err);
-  if (status == FURROW_OK) status = start(t, name, fw_array_get_info(data)->type, true, &m, err);
+  if (status == FURROW_OK) status = start_matrix(t, name, fw_array_get_info(data)->type, true, &m, err);
   if (status == FURROW_OK && m.axis == FURROW_AXIS_COLUMNS) m.all_rows = true;
   if (status == FURROW_OK) status = fw_csr_read(&csr, begins, indices, data, m.type, -1, err);
   if (status == FURROW_OK) status = read_ids(t, name, csr.vectors, err);
@@ -200,7 +200,7 @@ static furrow_status import_sparse(tensor_in *t, const char *name, furrow_error 
   return status;
 }
 
-/* What a tensor is: a matrix of its own, the indices of a sparse one (which stand for it), or a part of another. */
+/* A tensor is a dense matrix, the indices of a sparse matrix (which represent it), or another part of a matrix. */
 typedef enum role { DENSE, SPARSE, PART } role;
 
 static furrow_status role_of(tensor_in *t, const fw_tensor *tensor, role *found, char **base, furrow_error *err) {
@@ -247,7 +247,7 @@ static furrow_status for_each(tensor_in *t, bool dry, size_t *count, furrow_erro
   return status;
 }
 
-/* One matrix: the target is its folder. Several: a model with a folder for each. */
+/* One matrix is written to the target folder; several become a model with a folder for each. */
 static furrow_status import_all(tensor_in *t, furrow_error *err) {
   fw_import *job = t->job;
   size_t count = 0;

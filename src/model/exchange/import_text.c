@@ -1,5 +1,5 @@
-/* model/exchange/import_text.c: tsv (row, column, value), lines like libsvm's (id index:value …) and lines of an id and
- * all values of a vector, strictly. */
+/* model/exchange/import_text.c: strict parsers for tsv (row, column, value), libsvm-like lines (id index:value …) and
+ * lines of an id and all values of a vector. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,17 +24,17 @@ typedef struct text_in {
   fw_import *job;
   fw_import_matrix m;
   fw_bytes_in *in;
-  char *buffer; /* text from `begin` to `end` is not parsed yet */
+  char *buffer; /* text from `begin` to `end` is not yet parsed */
   size_t capacity, begin, end;
   bool ended;
-  uint64_t line;    /* number of the line at hand */
-  const char *text; /* where it begins */
+  uint64_t line;    /* number of the current line */
+  const char *text; /* start of the current line */
   text_elements all;
-  int64_t *ids; /* of each line that is a vector */
+  int64_t *ids; /* ids of the lines that are vectors */
   size_t id_count, id_capacity;
-  bool by_vectors; /* a line is a vector: libsvm, text */
-  bool commas;     /* may stand behind values, as blanks may: text */
-  int64_t width;   /* text: values of the first line */
+  bool by_vectors; /* each line is a vector: libsvm, text */
+  bool commas;     /* commas may separate values, like blanks: text */
+  int64_t width;   /* text: number of values in the first line */
 } text_in;
 
 /* ---- Lines ---------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static furrow_status read_more(text_in *t, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The next line without its end; FURROW_END: there is none. */
+/* Returns the next line without its end; FURROW_END after the last one. */
 static furrow_status next_line(text_in *t, const char **line, size_t *length, furrow_error *err) {
   size_t looked = 0;
   for (;;) {
@@ -78,7 +78,7 @@ static furrow_status next_line(text_in *t, const char **line, size_t *length, fu
   }
 }
 
-/* Blames the field that begins at s. */
+/* Fails with the position and text of the field that begins at s. */
 static furrow_status fail_field(const text_in *t, const char *s, const char *end, furrow_error *err,
                                 furrow_status status, const char *what) {
   const char *stop = s;
@@ -95,24 +95,24 @@ static furrow_status fail_field(const text_in *t, const char *s, const char *end
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
 
-/* An integer that `behind` follows, or the end of the line where behind is 0. */
-static furrow_status read_integer(const text_in *t, const char **s, const char *end, char behind, const char *what,
+/* Reads an integer that is followed by the byte `after`, or by the end of the line if `after` is 0. */
+static furrow_status read_integer(const text_in *t, const char **s, const char *end, char after, const char *what,
                                   int64_t *value, furrow_error *err) {
   bool overflow = false;
   const char *stop = fw_read_i64(*s, end, value, &overflow);
-  if (!stop || (stop < end ? *stop != behind : behind != 0)) return fail_field(t, *s, end, err, FURROW_E_PARSE, what);
+  if (!stop || (stop < end ? *stop != after : after != 0)) return fail_field(t, *s, end, err, FURROW_E_PARSE, what);
   if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the integer does not fit in 64 bits");
-  *s = stop + (behind != 0);
+  *s = stop + (after != 0);
   return FURROW_OK;
 }
 
-/* A float of many digits becomes infinity only if it says so. */
+/* A decimal number that overflows is an error; the word for infinity is not. */
 static bool too_large(const char *s, double value) {
   if (*s == '+' || *s == '-') s++;
   return isinf(value) && *s != 'i' && *s != 'I';
 }
 
-/* Reads an element of the matrix's type to `out`; returns the place behind it, or NULL. */
+/* Reads an element of the matrix's type to `out`; returns the position after it, or NULL. */
 static const char *read_element(const text_in *t, const char *s, const char *end, void *out, bool *overflow) {
   double f64 = 0;
   float f32 = 0;
@@ -133,7 +133,7 @@ static const char *read_element(const text_in *t, const char *s, const char *end
   }
 }
 
-/* Adds an element; its value goes up to `end`, or to a blank where `blanks` is set. *s goes behind it. */
+/* Adds an element whose value extends to `end`, or to a blank if `blanks` is set. *s is moved past it. */
 static furrow_status add_element(text_in *t, int32_t row, int64_t col, const char **s, const char *end, bool blanks,
                                  furrow_error *err) {
   text_elements *all = &t->all;
@@ -165,11 +165,11 @@ static bool is_row(int64_t row) {
 static furrow_status parse_tsv(text_in *t, const char *s, const char *end, furrow_error *err) {
   int64_t row, col;
   const char *field = s;
-  furrow_status status = read_integer(t, &s, end, '\t', "the row is not an integer with a tab behind it", &row, err);
+  furrow_status status = read_integer(t, &s, end, '\t', "the row is not an integer followed by a tab", &row, err);
   if (status == FURROW_OK && !is_row(row))
-    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: rows are 0 to 2147483646");
   if (status == FURROW_OK)
-    status = read_integer(t, &s, end, '\t', "the column is not an integer with a tab behind it", &col, err);
+    status = read_integer(t, &s, end, '\t', "the column is not an integer followed by a tab", &col, err);
   return status == FURROW_OK ? add_element(t, (int32_t)row, col, &s, end, false, err) : status;
 }
 
@@ -181,8 +181,7 @@ static const char *skip_blanks(const char *s, const char *end) {
 }
 
 static furrow_status add_id(text_in *t, int64_t id, furrow_error *err) {
-  furrow_status status = FW_GROW(&t->ids, &t->id_capacity, t->id_count + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&t->ids, &t->id_capacity, t->id_count + 1, err));
   t->ids[t->id_count++] = id;
   return FURROW_OK;
 }
@@ -193,7 +192,7 @@ static furrow_status parse_feature(text_in *t, int64_t id, const char **s, const
   int64_t index;
   furrow_status status = read_integer(t, s, end, ':', "no index:value", &index, err);
   if (status == FURROW_OK && !by_rows && !is_row(index))
-    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
+    return fail_field(t, field, end, err, FURROW_E_RANGE, "not a row: rows are 0 to 2147483646");
   if (status != FURROW_OK) return status;
   return add_element(t, (int32_t)(by_rows ? id : index), by_rows ? index : id, s, end, true, err);
 }
@@ -205,7 +204,7 @@ static furrow_status parse_libsvm(text_in *t, const char *s, const char *end, fu
   const char *field = s;
   furrow_status status = read_integer(t, &field, stop, 0, "the id is not an integer", &id, err);
   if (status == FURROW_OK && t->m.axis == FURROW_AXIS_ROWS && !is_row(id))
-    return fail_field(t, s, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
+    return fail_field(t, s, end, err, FURROW_E_RANGE, "not a row: rows are 0 to 2147483646");
   if (status == FURROW_OK) status = add_id(t, id, err);
   for (s = skip_blanks(stop, end); s < end && status == FURROW_OK; s = skip_blanks(s, end))
     status = parse_feature(t, id, &s, end, err);
@@ -214,11 +213,11 @@ static furrow_status parse_libsvm(text_in *t, const char *s, const char *end, fu
 
 /* ---- Lines of values ---- */
 
-static bool is_behind_field(char c) {
+static bool ends_field(char c) {
   return c == ' ' || c == '\t' || c == ',';
 }
 
-/* Blanks, and one comma among them. */
+/* Skips blanks with at most one comma among them. */
 static const char *skip_separator(const char *s, const char *end) {
   s = skip_blanks(s, end);
   return s < end && *s == ',' ? skip_blanks(s + 1, end) : s;
@@ -226,10 +225,10 @@ static const char *skip_separator(const char *s, const char *end) {
 
 static furrow_status check_width(text_in *t, int64_t width, const char *line, const char *end, furrow_error *err) {
   if (t->id_count == 1) t->width = width;
-  if (width == 0) return fail_field(t, line, end, err, FURROW_E_FORMAT, "there are no values behind the id");
+  if (width == 0) return fail_field(t, line, end, err, FURROW_E_FORMAT, "no values follow the id");
   if (width == t->width) return FURROW_OK;
   char what[96];
-  snprintf(what, sizeof what, "the number of values is %lld, but that of the first line is %lld", (long long)width,
+  snprintf(what, sizeof what, "the line has %lld values, but the first line has %lld", (long long)width,
            (long long)t->width);
   return fail_field(t, line, end, err, FURROW_E_FORMAT, what);
 }
@@ -238,10 +237,10 @@ static furrow_status parse_vector(text_in *t, const char *s, const char *end, fu
   const bool by_rows = t->m.axis == FURROW_AXIS_ROWS;
   const char *line = s, *stop = s, *field = s;
   int64_t id, width = 0;
-  while (stop < end && !is_behind_field(*stop)) stop++;
+  while (stop < end && !ends_field(*stop)) stop++;
   furrow_status status = read_integer(t, &field, stop, 0, "the id is not an integer", &id, err);
   if (status == FURROW_OK && by_rows && !is_row(id))
-    return fail_field(t, line, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
+    return fail_field(t, line, end, err, FURROW_E_RANGE, "not a row: rows are 0 to 2147483646");
   if (status == FURROW_OK) status = add_id(t, id, err);
   for (s = stop; status == FURROW_OK && skip_blanks(s, end) < end; width++) {
     s = skip_separator(s, end);
@@ -251,7 +250,7 @@ static furrow_status parse_vector(text_in *t, const char *s, const char *end, fu
   return status == FURROW_OK ? check_width(t, width, line, end, err) : status;
 }
 
-/* Every line is another vector. */
+/* Every line must be a different vector. */
 static furrow_status check_lines(const text_in *t, furrow_error *err) {
   size_t place = 0;
   const fw_import_ids ids = {t->ids, t->id_count};
@@ -264,7 +263,7 @@ static furrow_status check_lines(const text_in *t, furrow_error *err) {
 
 /* ---- Runs ----------------------------------------------------------------------------------------------- */
 
-/* Rows without elements first (libsvm by rows); then stretches of one row. */
+/* First the rows without elements (libsvm with row vectors), then runs of elements of one row. */
 static furrow_status each_run(void *source, fw_import_run_visitor visit, void *user, furrow_error *err) {
   const text_in *t = source;
   const text_elements *all = &t->all;
@@ -308,24 +307,24 @@ static furrow_status parse_lines(text_in *t, line_parser parse, furrow_error *er
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* Without elements nothing tells the shape. */
+/* Without elements the shape is unknown. */
 static furrow_status check_shape(const text_in *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m.spec;
   if (t->all.count || t->id_count || (spec->rows && spec->cols)) return FURROW_OK;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no elements that tell the rows and columns of the matrix");
+  fw_fail(err, FURROW_E_ARGUMENT, "the file has no elements, so the numbers of rows and columns are unknown");
   fw_error_set_hint(err, "give both numbers");
   fw_error_set_file(err, fw_bytes_in_path(t->in));
   return FURROW_E_ARGUMENT;
 }
 
-/* Text says nothing of types: floats, unless the parameters know better. */
+/* Text has no element types: elements are floats unless the parameters set a type. */
 static furrow_status import_text(fw_import *job, line_parser parse, bool by_vectors, furrow_error *err) {
   text_in t = {.job = job, .by_vectors = by_vectors, .commas = job->format == FURROW_EXCHANGE_TEXT};
   const fw_import_runs runs = {each_run, &t};
   furrow_status status = fw_import_start(job, &t.m, FW_ARRAY_F32, NULL, err);
   if (status == FURROW_OK) status = fw_bytes_in_open(&t.in, job->path, err);
   t.all.element = furrow_element_size(t.m.type);
-  if (!by_vectors || t.m.axis == FURROW_AXIS_COLUMNS) t.m.all_rows = true; /* only elements name rows */
+  if (!by_vectors || t.m.axis == FURROW_AXIS_COLUMNS) t.m.all_rows = true; /* rows are named only by elements */
   if (status == FURROW_OK) status = parse_lines(&t, parse, err);
   if (status == FURROW_OK) status = check_shape(&t, err);
   if (status == FURROW_OK && by_vectors) status = check_lines(&t, err);

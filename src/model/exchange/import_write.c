@@ -1,5 +1,5 @@
-/* model/exchange/import_write.c: the folder of an imported matrix: the rows that are saved, and what the spec leaves
- * open, which the elements tell. */
+/* model/exchange/import_write.c: writes the folder of an imported matrix: selects the saved rows, and derives missing
+ * values of the spec from the elements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ typedef struct passing {
   void *user;
 } passing;
 
-/* They, too, tell how large the matrix is. */
+/* Rows that are not saved also count for the size of the matrix. */
 static void note_other(fw_import_saved *saved, const fw_import_run *run) {
   if (run->row > saved->last_row) saved->last_row = run->row;
   for (size_t i = 0; i < run->count; i++) {
@@ -53,8 +53,7 @@ furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_s
   saved->all = all;
   *runs = *all;
   if (!spec->saved_rows) return FURROW_OK;
-  furrow_status status = FW_ALLOC(&saved->rows, spec->saved_row_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&saved->rows, spec->saved_row_count, err));
   saved->count = spec->saved_row_count;
   if (saved->count) memcpy(saved->rows, spec->saved_rows, saved->count * sizeof *saved->rows);
   if (saved->count) qsort(saved->rows, saved->count, sizeof *saved->rows, by_number);
@@ -76,7 +75,8 @@ typedef struct counting {
   uint64_t left_out;
 } counting;
 
-/* The partition of an element; NULL: one without saved rows, which the plan has not, or none at all. */
+/* The partition of an element; NULL if the plan has none because its rows are not saved, or if the column is out of
+ * range. */
 static furrow_partition_meta *part_of(const counting *c, int32_t row, int64_t col) {
   const furrow_matrix_meta *plan = c->plan;
   uint64_t id;
@@ -107,7 +107,7 @@ furrow_status fw_import_count_nnz(const fw_import_saved *saved, const furrow_mat
                                   furrow_matrix_meta *plan, uint64_t *left_out, furrow_error *err) {
   counting c = {saved, spec, plan, 0};
   furrow_status status = saved->all->each(saved->all->source, count_run, &c, err);
-  /* where nothing is left out the writer knows better: it counts what it fills in, too */
+  /* if nothing is left out, the writer sets nnz, which then includes zeros that it fills in */
   for (size_t i = 0; status == FURROW_OK && c.left_out == 0 && i < plan->part_count; i++) plan->parts[i].nnz = 0;
   if (status == FURROW_OK) *left_out = c.left_out;
   return status;
@@ -131,7 +131,7 @@ static furrow_status fill_columns(furrow_matrix_spec *spec, int64_t first, int64
   return FURROW_OK;
 }
 
-/* As many rows as there are ids for, saved ones and others. */
+/* The largest row id plus one, over saved and other rows. */
 static int32_t rows_needed(const furrow_matrix_spec *spec, const fw_import_extent *extent) {
   int32_t last = extent->row_count ? extent->rows[extent->row_count - 1] : 0;
   if (extent->last_row > last) last = extent->last_row;
@@ -140,7 +140,7 @@ static int32_t rows_needed(const furrow_matrix_spec *spec, const fw_import_exten
   return last < INT32_MAX ? last + 1 : last;
 }
 
-/* A file that names its rows is not the word on the others: those are not saved. */
+/* If the file names its rows, rows that do not occur in it are not saved. */
 static void fill_rows(fw_import_matrix *m, const fw_import_extent *extent) {
   furrow_matrix_spec *spec = &m->spec;
   if (spec->rows == 0) spec->rows = rows_needed(spec, extent);
@@ -149,7 +149,7 @@ static void fill_rows(fw_import_matrix *m, const fw_import_extent *extent) {
   spec->saved_row_count = extent->row_count;
 }
 
-/* Dense only if that adds nothing: every row has every column. */
+/* Uses a dense row type only if it adds no elements: every row has every column. */
 static void fill_type(fw_import_matrix *m, const fw_import_extent *extent) {
   furrow_matrix_spec *spec = &m->spec;
   uint64_t all;
@@ -164,8 +164,7 @@ static void fill_type(fw_import_matrix *m, const fw_import_extent *extent) {
 
 furrow_status fw_import_plan(fw_import_matrix *m, const fw_import_extent *extent, furrow_matrix_meta **plan,
                              furrow_error *err) {
-  furrow_status status = fill_columns(&m->spec, extent->first_col, extent->last_col, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fill_columns(&m->spec, extent->first_col, extent->last_col, err));
   fill_rows(m, extent);
   fill_type(m, extent);
   return furrow_matrix_plan(plan, &m->spec, err);
@@ -188,7 +187,7 @@ furrow_status fw_import_folder(fw_import *job, const fw_import_matrix *m, const 
   return FURROW_OK;
 }
 
-/* Least and largest column; 0 if there is none. */
+/* Finds the first and last column; 0 if there are no elements. */
 static void find_columns(const furrow_matrix *matrix, const fw_import_saved *saved, fw_import_extent *extent) {
   bool any = saved && saved->others;
   if (any) {

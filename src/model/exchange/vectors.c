@@ -1,5 +1,5 @@
-/* model/exchange/vectors.c: rows through the sorted visit, columns through stripes that are loaded one after the other.
- */
+/* model/exchange/vectors.c: visits a stored matrix vector by vector: rows with the sorted scan, columns by loading
+ * slices. */
 #include "model/exchange/exchange_job.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "model/read/load.h"
 #include "model/read/source.h"
 
-/* ---- What the metadata tells ---------------------------------------------------------------------------- */
+/* ---- Facts from the metadata ---------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return x < y ? -1 : x > y;
 }
 
-/* Sorts and leaves out doubles. */
+/* Sorts the numbers and removes duplicates; returns how many are left. */
 static size_t make_set(int32_t *numbers, size_t count) {
   size_t kept = 0;
   if (count == 0) return 0;
@@ -33,7 +33,7 @@ static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
   return n == b->meta->row_count && (n == 0 || memcmp(a->row_ids, b->row_ids, n * sizeof *a->row_ids) == 0);
 }
 
-/* The chosen rows of all chosen partitions, once each. Most partitions have the rows of the one before. */
+/* The union of the selected rows of all selected partitions. Most partitions have the same rows as the one before. */
 static furrow_status collect_rows(fw_vectors_plan *plan, const fw_selection *sel, furrow_error *err) {
   const furrow_matrix_source *source = plan->source;
   const fw_source_part *last = NULL;
@@ -54,15 +54,15 @@ static furrow_status collect_rows(fw_vectors_plan *plan, const fw_selection *sel
   return status;
 }
 
-/* No element has less than a byte. */
+/* An element takes at least one byte. */
 static uint64_t most_elements(const fw_source_part *part) {
   const furrow_partition_meta *meta = part->meta;
   if (part->records == FW_RECORDS_UNKNOWN) return (uint64_t)meta->length;
   return meta->save_col_elem_num > 0 ? part->records * (uint64_t)meta->save_col_elem_num : part->records;
 }
 
-/* Where columns are: the range of all partitions; hash partitions have none, so any id is possible. */
-static void measure(fw_vectors_plan *plan, const fw_selection *sel) {
+/* The column range is the union over the partitions. Hash partitions have no range, so any id is possible. */
+static void find_extent(fw_vectors_plan *plan, const fw_selection *sel) {
   const furrow_matrix_source *source = plan->source;
   int64_t first = INT64_MAX, end = INT64_MIN;
   for (size_t i = 0; i < source->meta->part_count; i++) {
@@ -85,7 +85,7 @@ static void measure(fw_vectors_plan *plan, const fw_selection *sel) {
 furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) {
   fw_selection sel = {0};
   furrow_status status = fw_selection_make(&sel, plan->source, plan->selection, err);
-  if (status == FURROW_OK) measure(plan, &sel);
+  if (status == FURROW_OK) find_extent(plan, &sel);
   if (status == FURROW_OK) status = collect_rows(plan, &sel, err);
   fw_selection_clear(&sel);
   return status;
@@ -112,8 +112,7 @@ furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) 
   fw_vectors_plan by_rows = *plan, found = {.first_col = 0, .end_col = 0};
   by_rows.axis = FURROW_AXIS_ROWS;
   by_rows.progress = NULL;
-  furrow_status status = fw_vectors_visit(&by_rows, note_columns, &found, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_vectors_visit(&by_rows, note_columns, &found, err));
   if (plan->first_col == INT64_MIN) plan->first_col = found.first_col;
   if (plan->end_col == INT64_MAX) plan->end_col = found.end_col > plan->first_col ? found.end_col : plan->first_col;
   return FURROW_OK;
@@ -125,15 +124,15 @@ typedef struct row_scan {
   const fw_vectors_plan *plan;
   fw_vectors_visitor visit;
   void *user;
-  size_t next; /* of the plan's rows: all before it have been visited */
+  size_t next; /* all rows of the plan before this one have been visited */
 } row_scan;
 
-static furrow_status tell_progress(const fw_vectors_plan *plan, double share, furrow_error *err) {
+static furrow_status report_share(const fw_vectors_plan *plan, double share, furrow_error *err) {
   const uint64_t done = (uint64_t)((double)plan->bytes * share);
   return fw_report_progress(plan->progress, plan->user, "reading", done, plan->bytes, err);
 }
 
-/* Rows before `row` have no elements. */
+/* Visits rows without elements, up to position `end` of the plan's rows. */
 static furrow_status visit_empty(row_scan *w, size_t end, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (; w->next < end && status == FURROW_OK; w->next++) {
@@ -157,7 +156,7 @@ static furrow_status visit_row(void *user, size_t part, const furrow_panel *pane
   status = w->visit(w->user, &v, err);
   if (at < plan->row_count && plan->rows[at] == row) w->next = at + 1;
   if (status != FURROW_OK || w->next == before) return status;
-  return tell_progress(plan, (double)w->next / (double)plan->row_count, err);
+  return report_share(plan, (double)w->next / (double)plan->row_count, err);
 }
 
 static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user, furrow_error *err) {
@@ -167,13 +166,13 @@ static furrow_status visit_rows(const fw_vectors_plan *plan, fw_vectors_visitor 
   params.selection = plan->selection;
   params.threads = plan->threads;
   params.memory = plan->memory;
-  furrow_status status = furrow_matrix_for_each_panel_sorted(plan->source, &params, visit_row, &w, err);
-  return status == FURROW_OK ? visit_empty(&w, plan->row_count, err) : status;
+  FW_TRY(furrow_matrix_for_each_panel_sorted(plan->source, &params, visit_row, &w, err));
+  return visit_empty(&w, plan->row_count, err);
 }
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
 
-/* A column of a panel, in a heap: the smallest column first, rows ascending within a column. */
+/* The next column of a panel, in a heap ordered by column, then by row. */
 typedef struct cursor {
   const furrow_panel *panel;
   size_t next;
@@ -183,7 +182,7 @@ typedef struct cursor {
 typedef struct column_merge {
   cursor *heap;
   size_t count;
-  int64_t *indices; /* of the column that is put together */
+  int64_t *indices; /* the column being merged */
   char *values;
   size_t size, element;
 } column_merge;
@@ -202,7 +201,7 @@ static void sift_down(column_merge *m, size_t i) {
   m->heap[i] = moved;
 }
 
-/* Adds the top's values to the column and goes to its next column. */
+/* Appends the values of the heap's top to the column, and advances the top to its next column. */
 static void take_top(column_merge *m) {
   cursor *top = &m->heap[0];
   const furrow_panel *p = top->panel;
@@ -230,7 +229,7 @@ static furrow_status merge_columns(column_merge *m, furrow_element_type type, fw
   return status;
 }
 
-/* Panels of several rows, or blocks of rows. */
+/* Merges several panels column by column. */
 static furrow_status visit_panels(const furrow_matrix *matrix, fw_vectors_visitor visit, void *user,
                                   furrow_error *err) {
   const size_t panels = furrow_matrix_panel_count(matrix), rows = furrow_matrix_row_count(matrix);
@@ -256,7 +255,7 @@ static furrow_status visit_panels(const furrow_matrix *matrix, fw_vectors_visito
   return status;
 }
 
-/* One panel: its columns are the vectors, as they lie. */
+/* The columns of a single panel are the vectors, without a copy. */
 static furrow_status visit_panel(const furrow_panel *p, fw_vectors_visitor visit, void *user, furrow_error *err) {
   int64_t *indices;
   furrow_status status = FW_ALLOC(&indices, p->rows, err);
@@ -283,7 +282,7 @@ static furrow_status visit_slice(const fw_vectors_plan *plan, const furrow_matri
   return status;
 }
 
-/* Stripes small enough for the cache of the disk, large enough for the threads. */
+/* Slices are small enough for the page cache, and large enough to keep all threads busy. */
 #define SLICE_BYTES ((size_t)256 << 20)
 
 static furrow_status visit_columns(const fw_vectors_plan *plan, fw_vectors_visitor visit, void *user,
@@ -294,7 +293,7 @@ static furrow_status visit_columns(const fw_vectors_plan *plan, fw_vectors_visit
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < slices->count && status == FURROW_OK; i++) {
     status = visit_slice(plan, &slices->selections[i], visit, user, err);
-    if (status == FURROW_OK) status = tell_progress(plan, (double)(i + 1) / (double)slices->count, err);
+    if (status == FURROW_OK) status = report_share(plan, (double)(i + 1) / (double)slices->count, err);
   }
   fw_memory_slices_free(slices);
   return status;

@@ -1,4 +1,4 @@
-/* model/format/element_convert.c: elements of one type as elements of another, and as text for people and for tsv. */
+/* model/format/element_convert.c: converts elements between types, and to text for people and tsv. */
 #include "model/format/matrix_format.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@
 
 _Static_assert(FURROW_ELEMENT_TEXT >= FW_NUMBER_TEXT, "a number fits");
 
-/* The names that Java gives them, and Angel's files. */
+/* Infinity and NaN as Java and Angel's files spell them. */
 static size_t write_special(double value, char *out) {
   const char *name = isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   size_t length = strlen(name);
@@ -32,11 +32,12 @@ size_t furrow_element_to_text(furrow_elements a, furrow_element_type type, size_
 /* ---- Other types --------------------------------------------------------------------------------------- */
 
 #define ANY(x) true
-/* A float of the range: what rounds to infinity does not fit; NaN and infinity are themselves. */
+/* NaN and infinity fit; a finite double that rounds to infinity does not. */
 static inline bool f64_fits_f32(double x) {
   return isnan(x) || isinf(x) || isfinite((float)x);
 }
-/* -2^63 and -2^31 are floats; the end of the range is exclusive, so that it is one, too. NaN compares to nothing. */
+/* -2^63 and -2^31 are exact floats. The upper bound is exclusive because 2^63 is exact and 2^63 - 1 is not. NaN fails
+ * every comparison. */
 static inline bool f64_fits_i64(double x) {
   return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x;
 }

@@ -1,8 +1,8 @@
 /* model/format/element_convert_tmpl.h: the loop of fw_elements_copy for one pair of types.
  *
- * NAME       of the function
+ * NAME       name of the function
  * FROM, TO   C types
- * FITS(x)    whether the FROM x is one that TO can hold */
+ * FITS(x)    whether the value x of type FROM can be represented in TO */
 static size_t NAME(void *to, size_t to_stride, const void *from, size_t from_stride, size_t count) {
   TO *dst = to;
   const FROM *src = from;

@@ -1,12 +1,13 @@
 /* model/format/format_binary.c: the four binary formats. A record is [row id i32] [column id i32 or i64] values,
- * big-endian, with nothing between or around; a column format has a value for each saved row, the others have one. */
+ * big-endian, without padding or headers. In a column format a record has one value for each saved row, otherwise one
+ * value. */
 #include "base/endian.h"
 #include "base/error.h"
 #include "model/format/matrix_format.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Bytes of the parts of a record. */
+/* Sizes of the fields of a record. */
 typedef struct layout {
   size_t row, key, value, values;
 } layout;
@@ -24,7 +25,7 @@ static ALWAYS_INLINE size_t record_bytes(layout l) {
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-/* Numbers of `size` bytes, which is constant wherever this is used. */
+/* `size` is a constant at every call. */
 static ALWAYS_INLINE void swap_one(char *restrict to, const char *restrict from, size_t size) {
   if (size == 4) {
     const uint32_t v = fw_get_be32(from);
@@ -50,7 +51,7 @@ static ALWAYS_INLINE void put_key(char *p, int64_t col, size_t key) {
     fw_put_be64(p, (uint64_t)col);
 }
 
-/* ---- Records; `l` is constant except the count of values ----------------------------------------------- */
+/* ---- Records; the members of `l` are constants except the number of values ----------------------------- */
 
 static ALWAYS_INLINE void read_records(const char *restrict in, size_t n, layout l, int32_t *restrict row_ids,
                                        int64_t *restrict col_ids, char *restrict values) {
@@ -75,7 +76,7 @@ static ALWAYS_INLINE void write_records(const furrow_panel *panel, size_t first,
   }
 }
 
-/* One of the two with the sizes made constants. */
+/* Decodes or encodes records with constant sizes. */
 static ALWAYS_INLINE void run(layout l, const char *in, const furrow_panel *panel, size_t first, size_t n,
                               furrow_matrix_records *records, char *out) {
   if (in)
@@ -102,7 +103,7 @@ static ALWAYS_INLINE void run_sizes(layout l, unsigned flags, const char *in, co
     run((layout){row, 8, 8, values}, in, panel, first, n, records, out);
 }
 
-/* ---- What the formats share ----------------------------------------------------------------------------- */
+/* ---- Functions shared by the formats -------------------------------------------------------------------- */
 
 static ALWAYS_INLINE void record_size(const furrow_matrix_format_context *context, unsigned flags, size_t *least,
                                       size_t *most) {
@@ -139,7 +140,7 @@ static ALWAYS_INLINE furrow_status encode(const furrow_matrix_format_context *co
   return FURROW_OK;
 }
 
-/* ---- The four ------------------------------------------------------------------------------------------- */
+/* ---- The four formats ----------------------------------------------------------------------------------- */
 
 #define FORMAT_CLASS "ValueBinaryRowFormat"
 #define FORMAT_OBJECT fw_value_binary

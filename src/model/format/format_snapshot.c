@@ -1,4 +1,5 @@
-/* model/format/format_snapshot.c: what is only read: checkpoints (SnapshotFormat), and the data of Angel 1.x. */
+/* model/format/format_snapshot.c: formats that are only read: checkpoints (SnapshotFormat) and the data of Angel
+ * 1.x. */
 #include "base/endian.h"
 #include "base/error.h"
 #include "model/format/matrix_format.h"
@@ -60,7 +61,7 @@ static furrow_status locate_count(const char *what, int32_t count, size_t offset
   return fw_format_error_at(err, fw_fail(err, FURROW_E_FORMAT, "%s is %d", what, (int)count), offset, NULL, 0);
 }
 
-/* Takes what stands before elements, if all of it is there; *at is moved behind it. */
+/* Reads the header of the partition and the headers of rows, as far as they are complete; *at is moved past them. */
 static furrow_status take_heads(const furrow_matrix_format_context *context, const char *bytes, size_t size, size_t *at,
                                 furrow_error *err) {
   uint64_t *state = context->state;
@@ -83,7 +84,7 @@ static furrow_status take_heads(const furrow_matrix_format_context *context, con
   return FURROW_OK;
 }
 
-/* Elements of one row, from bytes[0 … size-1]; returns the bytes taken. */
+/* Decodes elements of one row from bytes[0 … size-1]; returns the bytes used. */
 static size_t take_elements(const furrow_matrix_format_context *context, const char *bytes, size_t size,
                             furrow_matrix_records *records) {
   uint64_t *state = context->state;
@@ -97,9 +98,9 @@ static size_t take_elements(const furrow_matrix_format_context *context, const c
                                 .values = (char *)records->values + done * fw_element_bytes(context->type)};
   const furrow_matrix_format *layout = context->dense ? &fw_value_binary : &fw_col_id_value_binary;
   size_t used = 0;
-  /* whole records of fixed size cannot fail */
+  /* complete records of a fixed size cannot fail */
   if (layout->decode(context, bytes, n * element, false, &used, &rest, NULL) != FURROW_OK) return 0;
-  const uint64_t first = (uint64_t)context->end_col - state[ELEMENTS_LEFT]; /* dense: the column of the next one */
+  const uint64_t first = (uint64_t)context->end_col - state[ELEMENTS_LEFT]; /* dense: the next column */
   for (size_t i = 0; i < n; i++) {
     records->row_ids[done + i] = (int32_t)(uint32_t)state[ROW_ID];
     if (context->dense) rest.col_ids[i] = (int64_t)(first + i);
@@ -109,7 +110,7 @@ static size_t take_elements(const furrow_matrix_format_context *context, const c
   return used;
 }
 
-/* Is it wrong that nothing more can be taken? */
+/* Nothing more can be decoded: fails if bytes are left over or missing. */
 static furrow_status check_end(const furrow_matrix_format_context *context, size_t at, size_t size, bool last,
                                furrow_error *err) {
   const uint64_t *state = context->state;

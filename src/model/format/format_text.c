@@ -22,33 +22,33 @@ static ALWAYS_INLINE char *put_separator(char *out, const fw_text_shape *shape) 
 
 enum { ROW_TEXT = 16 }; /* "-2147483648" */
 
-/* A row id, written once for all lines. */
+/* A row id, formatted once for all lines. */
 typedef struct row_text {
   char text[FW_NUMBER_TEXT];
   size_t length;
 } row_text;
 
-/* The last column id without its last four digits, which most others begin with, too. */
+/* The text of the previous column id without its last four digits; most ids share it with the one before. */
 typedef struct key_text {
-  uint64_t base, width; /* it is that of base … base + width - 1 */
+  uint64_t base, width; /* `text` is the prefix of ids base … base + width - 1 */
   char text[FW_NUMBER_TEXT];
   size_t length;
 } key_text;
 
 enum { KEY_WIDTH = 10000, KEY_TEXT = 16 }; /* "922337203685477" */
 
-/* As fw_eight_digit_text. */
+/* Works like fw_eight_digit_text. */
 static ALWAYS_INLINE uint32_t four_digits(uint32_t v) {
   const uint32_t hundreds = v * 5243 >> 19, pairs = (v << 16) - hundreds * ((100 << 16) - 1);
   const uint32_t tens = (pairs * 103 >> 10) & 0x000f000f;
   return ((pairs << 8) - tens * ((10 << 8) - 1)) | 0x30303030;
 }
 
-/* An id that begins otherwise than the last one, or has no more than four digits. */
+/* Writes an id that has another prefix than the previous one, or at most four digits. */
 static __attribute__((noinline)) char *put_other_key(char *out, key_text *before, int64_t key) {
   if (key >= KEY_WIDTH) {
     before->base = (uint64_t)key / KEY_WIDTH * KEY_WIDTH;
-    const uint64_t left = (uint64_t)INT64_MAX + 1 - before->base; /* negative ids follow the greatest one */
+    const uint64_t left = (uint64_t)INT64_MAX + 1 - before->base; /* base + KEY_WIDTH would overflow */
     before->width = left < KEY_WIDTH ? left : KEY_WIDTH;
     before->length = fw_write_u64(before->text, (uint64_t)key / KEY_WIDTH);
   }
@@ -64,15 +64,15 @@ static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
   return out + 4;
 }
 
-/* Values are made ready in runs and then put into their lines. */
+/* Values are formatted in runs and then copied into their lines. */
 typedef struct value_run {
   const fw_digits *kern;
   furrow_elements values;
-  size_t first; /* of the run */
+  size_t first; /* first value of the run */
   fw_java_run texts;
 } value_run;
 
-/* `type` and `decimals` are constants wherever these are used. */
+/* `type` and `decimals` are constants at every call. */
 static ALWAYS_INLINE void start_run(value_run *run, furrow_element_type type, bool decimals, size_t first,
                                     size_t count) {
   run->first = first;
@@ -92,7 +92,7 @@ static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_ele
   }
 }
 
-/* The ids before the values of column c. */
+/* Writes the ids that precede the values of column c. */
 static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const row_text *row, key_text *key,
                                    const furrow_panel *panel, size_t c) {
   if (shape->row) {
@@ -105,7 +105,7 @@ static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const 
 
 static ALWAYS_INLINE size_t write_lines(const fw_text_shape *given, furrow_element_type type, bool decimals,
                                         const furrow_panel *panel, size_t first, size_t count, char *out) {
-  const fw_text_shape own = *given, *shape = &own; /* what is written might change the caller's, for all C knows */
+  const fw_text_shape own = *given, *shape = &own; /* a local copy: writes to `out` might alias *given */
   char *const start = out;
   const size_t end = (first + count) * shape->values;
   value_run run;
@@ -114,7 +114,7 @@ static ALWAYS_INLINE size_t write_lines(const fw_text_shape *given, furrow_eleme
   row_text row = {.length = 0};
   key_text key = {.width = 0};
   if (shape->row) row.length = fw_write_i64(row.text, panel->row_ids[0]);
-  size_t c = first, before = 0; /* values of column c that are written */
+  size_t c = first, before = 0; /* `before`: values of column c already written */
   for (size_t i = first * shape->values, n; i < end; i += n) {
     n = end - i < FW_JAVA_RUN ? end - i : FW_JAVA_RUN;
     start_run(&run, type, decimals, i, n);
@@ -161,7 +161,7 @@ fw_text_shape fw_text_shape_of(const furrow_matrix_format_context *context, unsi
   return shape;
 }
 
-/* With one field there is no separator. */
+/* A format with one field has no separator. */
 static furrow_status check_separator(const fw_text_shape *shape, furrow_error *err) {
   if (shape->fields == 1) return FURROW_OK;
   if (!shape->separator || shape->separator_length == 0) return fw_fail(err, FURROW_E_ARGUMENT, "separator is empty");
@@ -173,7 +173,7 @@ static furrow_status check_separator(const fw_text_shape *shape, furrow_error *e
 
 static void record_size(const furrow_matrix_format_context *context, unsigned flags, size_t *least, size_t *most) {
   const fw_text_shape shape = fw_text_shape_of(context, flags);
-  *least = shape.fields + (shape.fields - 1) * shape.separator_length; /* the last line may lack its end */
+  *least = shape.fields + (shape.fields - 1) * shape.separator_length; /* the last line may have no line end */
   *most = shape.longest + LINE_END;
 }
 

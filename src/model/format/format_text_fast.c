@@ -1,9 +1,9 @@
-/* model/format/format_text_fast.c: lines of text to records at memory speed.
+/* model/format/format_text_fast.c: parses lines of text to records at memory speed.
  *
- * As the fast ways of rows do, one kernel lists the marks (separators and line ends) of a window, others turn what lies
- * between them into numbers. Fields are counted through: the n-th mark of a record is that of its n-th field, and the
- * last one, no other, must be a LF. Windows end behind a mark, also amid a record. Whatever is not written the usual
- * way (CR, other separators, odd numbers, errors) is left to fw_text_read_lines, from the record's start on. */
+ * As in the fast parsers of rows, one kernel finds the marks (separators and line ends) of a window, and others convert
+ * the tokens between them to numbers. The n-th mark of a record ends its n-th field, and only the last mark may be a
+ * LF. A window ends after a mark, possibly in the middle of a record. Unusual text (CR, long separators, rare spellings
+ * of numbers, errors) is left to fw_text_read_lines, from the start of the record. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -20,9 +20,9 @@ typedef struct fast_reader {
   const fw_tokenizer *kern;
   furrow_matrix_records *records;
   const char *bytes;
-  size_t record; /* where the record starts that is being read */
-  size_t at;     /* what is read */
-  size_t phase;  /* fields of that record before it */
+  size_t record; /* offset of the record being read */
+  size_t at;     /* offset up to which fields are read */
+  size_t phase;  /* fields of the record that are already read */
   uint32_t offsets[1 + LIST];
   uint64_t extras[WORDS], ends[WORDS];
   char chars[LIST];
@@ -39,17 +39,17 @@ static void set_bits(uint64_t *bits, size_t first, size_t step, size_t n) {
   for (size_t i = first; i < n; i += step) bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* The first of n marks that ends a field number `field` of a record. */
+/* The index of the first mark that ends field number `field` of a record. */
 static size_t first_mark(const fast_reader *r, size_t field) {
   return (field + r->shape->fields - r->phase) % r->shape->fields;
 }
 
-/* How many of the fields before field number n are the given one. */
+/* Counts how often `field` occurs among the first n fields, counted from the start of the record. */
 static size_t fields_before(const fast_reader *r, size_t n, size_t field) {
   return (n + r->shape->fields - 1 - field) / r->shape->fields;
 }
 
-/* Are the first n marks those of fields, one by one? */
+/* Whether line ends are exactly the last marks of records among the first n marks. */
 static bool marks_fit(fast_reader *r, size_t n) {
   uint64_t *expected = r->bits[VALUE];
   set_bits(expected, first_mark(r, r->shape->fields - 1), r->shape->fields, n);
@@ -58,7 +58,7 @@ static bool marks_fit(fast_reader *r, size_t n) {
   return n % 64 == 0 || (expected[n / 64] ^ r->ends[n / 64]) << (64 - n % 64) == 0;
 }
 
-/* Tokens of the first n fields, by kind. */
+/* Splits the tokens of the first n fields into rows, keys and values. */
 static void pick_fields(fast_reader *r, size_t n) {
   const fw_text_shape *shape = r->shape;
   const bool wanted[LISTS] = {shape->row, shape->key, true};
@@ -84,7 +84,7 @@ static void pick_fields(fast_reader *r, size_t n) {
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-/* The text of a token; false: it is too long for its length to be known. */
+/* Returns the text of a token; false if it is too long for its length to be stored. */
 static inline bool token_text(const char *text, fw_token token, const char **begin, const char **end) {
   *end = text + fw_token_end(token);
   *begin = *end - fw_token_length(token);
@@ -138,7 +138,7 @@ static bool read_floats(fast_reader *r, const char *text, float *out) {
   const size_t refused = r->kern->read_f32(text, r->tokens[VALUE], n, out, r->refused);
   for (size_t k = 0; k < refused; k++)
     if (!reread_value(r, text, r->refused[k], out)) return false;
-  /* kernels may know other words for infinity and NaN than Java does */
+  /* kernels may accept other words for infinity and NaN than Java */
   for (size_t i = 0; i < n; i++)
     if (!isfinite(out[i]) && !reread_value(r, text, i, out)) return false;
   return true;
@@ -156,7 +156,7 @@ static bool read_doubles(fast_reader *r, const char *text, double *out) {
   return true;
 }
 
-/* Signs are taken off the tokens and put to the numbers later. */
+/* Removes signs from the tokens and applies them to the numbers later. */
 static bool read_integers(fast_reader *r, const char *text, void *out) {
   const size_t n = r->counts[VALUE];
   fw_token *tokens = r->tokens[VALUE];
@@ -201,8 +201,8 @@ static bool read_values(fast_reader *r, const char *text) {
 
 /* ---- Windows -------------------------------------------------------------------------------------------- */
 
-/* Reads the fields that end in the next n bytes, as many as there are records left for; false: they want care, and
- * the reader is as before but for numbers that do not count yet. */
+/* Reads the fields that end in the next n bytes, up to the capacity of the records. Returns false if the text is
+ * unusual; the reader's state is then unchanged, except for numbers past the end of the records. */
 static bool read_window(fast_reader *r, size_t n) {
   const fw_text_shape *shape = r->shape;
   const char *text = r->bytes + r->at;
@@ -222,7 +222,7 @@ static bool read_window(fast_reader *r, size_t n) {
   return true;
 }
 
-/* A separator of one byte that no number has in it. */
+/* Whether the separator is one byte that cannot be part of a number. */
 static bool is_usual(const fw_text_shape *shape) {
   if (shape->fields == 1) return true;
   return shape->separator_length == 1 && !isalnum((unsigned char)shape->separator[0]) &&
@@ -231,7 +231,7 @@ static bool is_usual(const fw_text_shape *shape) {
 
 furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t size, bool last, size_t *used,
                            furrow_matrix_records *records, furrow_error *err) {
-  fast_reader r; /* 80 kB that are not worth clearing */
+  fast_reader r; /* 80 kB, not worth clearing */
   r.shape = shape;
   r.kern = fw_tokenizer_table();
   r.records = records;
@@ -248,7 +248,7 @@ furrow_status fw_text_read(const fw_text_shape *shape, const char *bytes, size_t
     r.at = r.record;
     r.phase = 0;
   }
-  /* what the end of the bytes cuts, and all of an unusual text */
+  /* an incomplete record at the end, or all of an unusual text */
   status = fw_text_read_lines(shape, bytes, size, last, size, &r.record, records, err);
   if (status == FURROW_OK) *used = r.record;
   return status;

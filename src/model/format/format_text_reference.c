@@ -1,4 +1,5 @@
-/* model/format/format_text_reference.c: lines of text to records, one by one, with a reason for each that is none. */
+/* model/format/format_text_reference.c: parses lines of text to records one by one, and explains what is wrong with a
+ * line. */
 #include <math.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ typedef struct text_line {
 
 typedef enum line_state { LINE_WHOLE, LINE_CUT, LINE_TOO_LONG } line_state;
 
-/* The line at `at`. It ends at LF, CR or CR LF; the last one may end without. */
+/* Finds the line at `at`. It ends at LF, CR or CR LF; the last line may have no end. */
 static line_state find_line(const fw_text_shape *shape, const char *bytes, size_t at, size_t size, bool last,
                             text_line *line) {
   const char *begin = bytes + at;
@@ -90,7 +91,7 @@ static const char *find_separator(const fw_text_shape *shape, const char *begin,
   return memmem(begin, (size_t)(end - begin), shape->separator, shape->separator_length);
 }
 
-/* ---- Reasons -------------------------------------------------------------------------------------------- */
+/* ---- Error messages ------------------------------------------------------------------------------------- */
 
 static furrow_status locate_fields(const fw_text_shape *shape, const char *bytes, const text_line *line,
                                    furrow_error *err) {
@@ -117,7 +118,7 @@ static const char *type_words(furrow_element_type type) {
   }
 }
 
-/* The text is not what the field must be; `what` is its name, `type` that of an integer for ids. */
+/* Explains why a field was rejected; `what` is the field's name, `type` its type (an integer type for ids). */
 static furrow_status locate_field(fw_text_outcome outcome, const char *what, furrow_element_type type,
                                   const char *bytes, const char *begin, const char *end, furrow_error *err) {
   furrow_status status;
@@ -132,15 +133,15 @@ static furrow_status locate_field(fw_text_outcome outcome, const char *what, fur
 
 /* ---- Records -------------------------------------------------------------------------------------------- */
 
-/* Fields of a line, from left to right. The last one is all that is left, so it may have the separator in it (1.5 when
- * that is "."). */
+/* Iterates over the fields of a line. The last field is the rest of the line, so it may contain the separator (1.5 if
+ * the separator is "."). */
 typedef struct field_cursor {
   const fw_text_shape *shape;
-  const char *at, *end; /* of the line */
-  size_t left;          /* fields that are not taken yet */
+  const char *at, *end; /* rest of the line */
+  size_t left;          /* fields not yet returned */
 } field_cursor;
 
-/* False: the line has no more. */
+/* Returns false after the last field. */
 static bool next_field(field_cursor *cursor, const char **begin, const char **end) {
   *begin = cursor->at;
   *end = cursor->end;
@@ -160,7 +161,7 @@ static furrow_status read_id(field_cursor *cursor, const char *what, int bits, c
   return locate_field(outcome, what, bits == 32 ? FURROW_ELEMENT_I32 : FURROW_ELEMENT_I64, bytes, begin, end, err);
 }
 
-/* The line as record number `i`. */
+/* Parses the line as record number `i`. */
 static furrow_status read_line(const fw_text_shape *shape, const char *bytes, const text_line *line, size_t i,
                                furrow_matrix_records *records, furrow_error *err) {
   field_cursor cursor = {.shape = shape, .at = line->begin, .end = line->end, .left = shape->fields};

@@ -1,11 +1,11 @@
-/* model/format/format_tmpl.h: a format of a family that has record_size, decode and encode with the flags as an
- * argument: the functions with constant flags, and the description. Included once for each format, with
+/* model/format/format_tmpl.h: defines a format of a family whose record_size, decode and encode take the flags as an
+ * argument: functions with constant flags, and the description. Included once for each format, with
  *
- *   FORMAT_CLASS            its name, a text
+ *   FORMAT_CLASS            its name, a string
  *   FORMAT_OBJECT           the furrow_matrix_format that is defined
  *   FORMAT_FUNCTION(verb)   names of its functions
  *   FORMAT_FLAGS            FURROW_MATRIX_FORMAT_…
- *   FORMAT_ABOUT            a line about it */
+ *   FORMAT_ABOUT            a one-line description */
 
 static void FORMAT_FUNCTION(size)(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   record_size(context, FORMAT_FLAGS, least, most);

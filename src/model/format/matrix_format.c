@@ -1,4 +1,4 @@
-/* model/format/matrix_format.c: formats of matrices by name, those that are built in and those that are added. */
+/* model/format/matrix_format.c: finds matrix formats by name, built-in and registered ones. */
 #include "model/format/matrix_format.h"
 
 #include <ctype.h>
@@ -23,14 +23,14 @@ static const furrow_matrix_format *const built_in[] = {&fw_value_binary,
                                                        &fw_angel1};
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
-/* What is added: copies, which are never freed because callers hold pointers to them. The list only grows. */
+/* Registered formats are copied and never freed, because callers hold pointers to them. The list only grows. */
 static pthread_mutex_t added_lock = PTHREAD_MUTEX_INITIALIZER;
 static furrow_matrix_format **added;
 static size_t added_count, added_capacity;
 
 /* ---- Finding -------------------------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Call with the lock held. */
 static const furrow_matrix_format *format_at(size_t i) {
   if (i < BUILT_IN) return built_in[i];
   return i - BUILT_IN < added_count ? added[i - BUILT_IN] : NULL;
@@ -48,16 +48,16 @@ static size_t without_end(const char *name, size_t length, const char *end) {
   return length > n && strncasecmp(name + length - n, end, n) == 0 ? length - n : length;
 }
 
-/* Length of what tells a name from others: without "Format", then without "Row". */
-static size_t stem(const char *name) {
+/* The length of the name without "Format", then without "Row". */
+static size_t stem_length(const char *name) {
   return without_end(name, without_end(name, strlen(name), "Format"), "Row");
 }
 
 static bool same_name(const char *a, const char *b) {
-  return stem(a) == stem(b) && strncasecmp(a, b, stem(a)) == 0;
+  return stem_length(a) == stem_length(b) && strncasecmp(a, b, stem_length(a)) == 0;
 }
 
-/* Under the lock. By anything that names a format. */
+/* Call with the lock held. Accepts all names of a format. */
 static const furrow_matrix_format *format_named(const char *name) {
   const furrow_matrix_format *format;
   for (size_t i = 0; (format = format_at(i)) != NULL; i++)
@@ -69,7 +69,8 @@ static void list_names(char *text, size_t size) {
   const furrow_matrix_format *format;
   size_t used = 0;
   for (size_t i = 0; (format = furrow_matrix_format_at(i)) != NULL && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "", (int)stem(format->name), format->name);
+    used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "", (int)stem_length(format->name),
+                             format->name);
 }
 
 furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_format **format, furrow_error *err) {
@@ -88,7 +89,7 @@ furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_fo
   return FURROW_OK;
 }
 
-/* ---- Adding --------------------------------------------------------------------------------------------- */
+/* ---- Registering ---------------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name) {
   if (!name || !isalpha((unsigned char)name[0])) return false;
@@ -96,7 +97,7 @@ static bool is_name(const char *name) {
   return *name == 0;
 }
 
-/* Reads a table, which may be of an older version, and checks it. */
+/* Reads a format's table, which may have an older size, and checks it. */
 static furrow_status read_format(furrow_matrix_format *format, const furrow_matrix_format *given, furrow_error *err) {
   furrow_matrix_format_init(format);
   FW_TRY(FW_PARAMS_READ(format, given, furrow_matrix_format, err));
@@ -110,7 +111,7 @@ static furrow_status read_format(furrow_matrix_format *format, const furrow_matr
   const char *dot = strrchr(format->class_name, '.');
   if (strcmp(dot ? dot + 1 : format->class_name, format->name) != 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "class_name of format %s does not end with its name", format->name);
-  if (format->flags & ~all) return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: not known", format->name);
+  if (format->flags & ~all) return fw_fail(err, FURROW_E_ARGUMENT, "format %s has unknown flags", format->name);
   if ((format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN) &&
       (format->flags & (FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_ROW_IDS)) != FURROW_MATRIX_FORMAT_COL_IDS)
     return fw_fail(err, FURROW_E_ARGUMENT, "flags of format %s: a column format has column ids and no row ids",
@@ -118,12 +119,12 @@ static furrow_status read_format(furrow_matrix_format *format, const furrow_matr
   return FURROW_OK;
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static furrow_status add_format(const furrow_matrix_format *format, furrow_error *err) {
   const char *const names[2] = {format->name, format->class_name};
   furrow_matrix_format *copy;
   for (size_t k = 0; k < 2; k++)
-    if (format_named(names[k])) return fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
+    if (format_named(names[k])) return fw_fail(err, FURROW_E_EXISTS, "format %s already exists", names[k]);
   FW_TRY(FW_GROW(&added, &added_capacity, added_count + 1, err));
   FW_TRY(FW_ALLOC(&copy, 1, err));
   *copy = *format;
@@ -131,7 +132,7 @@ static furrow_status add_format(const furrow_matrix_format *format, furrow_error
   return FURROW_OK;
 }
 
-/* Under the lock. All or none. */
+/* Call with the lock held. Adds all formats or none. */
 static furrow_status add_formats(const furrow_matrix_format *const *formats, size_t count, furrow_error *err) {
   const size_t before = added_count;
   furrow_status status = FURROW_OK;
@@ -155,14 +156,15 @@ furrow_status furrow_matrix_format_register(const furrow_matrix_format *format, 
   return fw_matrix_formats_register(&format, 1, err);
 }
 
-/* ---- For formats ---------------------------------------------------------------------------------------- */
+/* ---- Helpers for formats -------------------------------------------------------------------------------- */
 
 furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count, furrow_error *err) {
   for (size_t c = first; c < first + count; c++) {
     const int64_t col = furrow_panel_col(panel, c);
     if (col != (int32_t)col)
       return fw_fail(err, FURROW_E_RANGE, "column id %lld does not fit the 32 bits of the row type", (long long)col);
-    if (!panel->col_ids && c + 1 < first + count) c = first + count - 2; /* the first and the last tell */
+    if (!panel->col_ids && c + 1 < first + count)
+      c = first + count - 2; /* without col_ids, only the first and last column matter */
   }
   return FURROW_OK;
 }

@@ -2,8 +2,8 @@
 #ifndef FW_MODEL_JOBS_ALGORITHM_H
 #define FW_MODEL_JOBS_ALGORITHM_H
 
-/* The short name (lr, wide_and_deep …) of an algorithm by its class or another of its names, in any case and with any
- * package before it; NULL: no such algorithm. */
+/* Returns the short name (lr, wide_and_deep …) of an algorithm, given its class or another of its names in any case and
+ * with any package prefix; NULL if it is unknown. */
 const char *fw_algorithm_name(const char *algorithm);
 
 #endif

@@ -1,7 +1,7 @@
-/* model/jobs/compare.c: the differences of two stored matrices.
+/* model/jobs/compare.c: finds the differences between two stored matrices.
  *
- * Both are read in the same ranges of columns, cut so that a range of either fits half of the memory. Within a range
- * the rows of both are merged, and the columns of a row. */
+ * Both matrices are read in the same ranges of columns, chosen so that a range of either fits in half of the memory.
+ * Within a range, the rows of both are merged, and within a row the columns. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,10 +13,10 @@
 
 typedef struct ranked {
   furrow_matrix_difference item;
-  double distance; /* of integers beyond 2^53 it is not that of item.a and item.b */
+  double distance; /* exact; differs from item.a - item.b for integers beyond 2^53 */
 } ranked;
 
-/* The largest differences so far: a heap with the smallest of them on top, of at most `limit`. */
+/* The largest differences so far: a heap of at most `limit` items, with the smallest on top. */
 typedef struct top_heap {
   ranked *items;
   size_t count, capacity, limit;
@@ -25,9 +25,9 @@ typedef struct top_heap {
 typedef struct comparison {
   furrow_matrix_diff diff;
   long double squares;
-  uint64_t either; /* elements of a or b */
+  uint64_t either; /* elements that a or b has */
   top_heap top;
-  furrow_matrix_difference nothing; /* the types of both, and no element */
+  furrow_matrix_difference nothing; /* template of an item: the types of both, no element */
 } comparison;
 
 /* ---- One element ---- */
@@ -40,7 +40,7 @@ static int64_t integer_at(const furrow_matrix_row_view *v, size_t i) {
   return v->type == FURROW_ELEMENT_I64 ? v->values.i64[i * v->stride] : (int64_t)v->values.i32[i * v->stride];
 }
 
-/* |a - b|: 0 for what is equal, as infinities of one sign and any two NaN are; infinity for NaN against a number. */
+/* |a - b|: 0 if both are equal, infinities of the same sign or NaN; infinity if one is NaN and the other is not. */
 static double distance(double a, double b) {
   if (a == b || (isnan(a) && isnan(b))) return 0;
   return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
@@ -50,7 +50,7 @@ static double integer_distance(int64_t a, int64_t b) {
   return a < b ? (double)((uint64_t)b - (uint64_t)a) : (double)((uint64_t)a - (uint64_t)b);
 }
 
-/* Larger distance first, then lower row, then lower column. */
+/* Larger distances first, then lower rows, then lower columns. */
 static bool comes_before(const ranked *x, const ranked *y) {
   if (x->distance != y->distance) return x->distance > y->distance;
   return x->item.row != y->item.row ? x->item.row < y->item.row : x->item.col < y->item.col;
@@ -109,7 +109,7 @@ static furrow_status add_difference(comparison *c, const furrow_matrix_differenc
   return push(&c->top, &(ranked){*item, d}, err);
 }
 
-/* Element i of a row as side a or b of a difference. */
+/* Sets side a or b of a difference to element i of a row. */
 static void set_side(furrow_matrix_difference *item, bool in_a, const furrow_matrix_row_view *view, size_t i) {
   const int64_t exact = is_integer(view->type) ? integer_at(view, i) : 0;
   *(in_a ? &item->a : &item->b) = furrow_matrix_row_view_get(view, i);
@@ -142,7 +142,7 @@ static furrow_status add_single(comparison *c, int32_t row, const furrow_matrix_
   return add_difference(c, &item, distance(in_a ? item.a : item.b, 0), err);
 }
 
-/* Merges a row of both by column. */
+/* Merges the same row of both matrices by column. */
 static furrow_status compare_row(comparison *c, int32_t row, const furrow_matrix_row_view *a,
                                  const furrow_matrix_row_view *b, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -206,7 +206,7 @@ static int compare_cuts(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* Where a range of either begins, ascending; the first begins at INT64_MIN whatever it says. */
+/* The ascending starts of the column ranges of both sources; the first range always starts at INT64_MIN. */
 static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
                                int64_t **cuts, size_t *count, furrow_error *err) {
   fw_memory_slices *s[2] = {NULL, NULL};
@@ -230,7 +230,7 @@ static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matri
   return status;
 }
 
-static void finish(comparison *c, furrow_matrix_difference *top, furrow_matrix_diff *diff) {
+static void write_result(comparison *c, furrow_matrix_difference *top, furrow_matrix_diff *diff) {
   c->diff.rms = c->either > 0 ? (double)sqrtl(c->squares / (long double)c->either) : 0;
   c->diff.top_count = c->top.count;
   if (c->top.count > 1) qsort(c->top.items, c->top.count, sizeof *c->top.items, compare_items);
@@ -255,7 +255,7 @@ furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_
     if (status == FURROW_OK)
       status = compare_range(&c, a, b, cuts[i], i + 1 < count ? cuts[i + 1] : INT64_MAX, params.threads, err);
   }
-  if (status == FURROW_OK) finish(&c, params.top, diff);
+  if (status == FURROW_OK) write_result(&c, params.top, diff);
   fw_free(cuts);
   fw_free(c.top.items);
   return status;

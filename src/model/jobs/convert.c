@@ -1,4 +1,4 @@
-/* model/jobs/convert.c: a model or a matrix becomes another: format, row type, partitions, files. */
+/* model/jobs/convert.c: converts a model or a matrix to another format, row type, partitioning or number of files. */
 #include "model/jobs/convert.h"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_er
 
 /* ---- one matrix ---- */
 
-/* Where a matrix goes: a folder of its own (model NULL) or one of a model. */
+/* The target of a matrix: a standalone folder (model NULL), or a folder of a model. */
 typedef struct place {
   const char *path, *name;
   furrow_model_writer *model;
@@ -107,7 +107,7 @@ static furrow_status convert_model(fw_convert *convert, const furrow_model_listi
   return status;
 }
 
-/* Bytes of all partitions, so that progress knows how many there are. */
+/* Adds up the sizes of all partitions, the total of the progress. */
 static furrow_status add_up(fw_convert *convert, const furrow_model_listing *listing, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (!convert->params->progress) return FURROW_OK;
@@ -121,7 +121,7 @@ static furrow_status add_up(fw_convert *convert, const furrow_model_listing *lis
   return status == FURROW_OK ? fw_convert_progress(convert, 0, err) : status;
 }
 
-/* The parameters of a caller, and what they point at: whole structs, none of them NULL. */
+/* The caller's parameters and the structs they point at, completed with defaults; no pointer is NULL. */
 typedef struct known_params {
   furrow_model_convert_params convert;
   furrow_matrix_source_params source;

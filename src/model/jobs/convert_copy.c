@@ -1,5 +1,4 @@
-/* model/jobs/convert_copy.c: a matrix that does not change: every record is read and checked, then the files are
- * copied. */
+/* model/jobs/convert_copy.c: copies a matrix that does not change, after reading and checking every record. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -23,7 +22,7 @@
 typedef struct checker {
   fw_convert *convert;
   const furrow_matrix_meta *meta;
-  atomic_uchar *begun; /* partitions whose bytes were told */
+  atomic_uchar *begun; /* partitions whose bytes were reported */
   atomic_ullong elements;
 } checker;
 
@@ -67,22 +66,23 @@ static furrow_status copy_bytes(fw_convert *convert, const fw_input *from, int t
   return status;
 }
 
-/* The author of the folder could have any file of this user copied. */
+/* Following the link would let the author of the folder copy any file that this user can read. */
 static furrow_status refuse_link(const char *folder, const char *name, furrow_error *err) {
-  fw_fail(err, FURROW_E_UNSUPPORTED, "%s is a link out of the folder, and no file of the matrix", name);
+  fw_fail(err, FURROW_E_UNSUPPORTED, "%s is a link to a file outside the folder, and not a data file of the matrix",
+          name);
   fw_error_set_file(err, folder);
   fw_error_set_hint(err, "put the file itself in its place, or remove it");
   return FURROW_E_UNSUPPORTED;
 }
 
-/* A pipe, a socket, a device: what would come out of it is not known, and it must not be left out silently. */
+/* A pipe, socket or device cannot be copied, and must not be left out silently. */
 static furrow_status refuse_odd(const char *folder, const char *name, furrow_error *err) {
   fw_fail(err, FURROW_E_FORMAT, "%s is neither a file nor a folder", name);
   fw_error_set_file(err, folder);
   return FURROW_E_FORMAT;
 }
 
-/* follow: a link may lead anywhere, as for data files, whose bytes were checked. */
+/* follow: links are allowed. Data files may be links, because their contents were checked. */
 static furrow_status copy_file(fw_convert *convert, const char *from, const char *name, bool follow, int fd,
                                const char *new_name, const char *to, uint64_t *size, furrow_error *err) {
   char *path;
@@ -94,7 +94,8 @@ static furrow_status copy_file(fw_convert *convert, const char *from, const char
   if (status != FURROW_OK) return status;
   status = follow || !fw_path_leads_out(path, from) ? fw_input_open(&source, path, err) : refuse_link(from, name, err);
   if (status != FURROW_OK) goto done;
-  if (fw_input_stat(source, &info, NULL) == FURROW_OK) mode = info.st_mode & 0666; /* others see no more of the copy */
+  if (fw_input_stat(source, &info, NULL) == FURROW_OK)
+    mode = info.st_mode & 0666; /* the copy gets at most the source's permissions */
   target = openat(fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (target < 0) {
     status = fw_fail_file(err, errno, to, new_name, "cannot create");
@@ -113,7 +114,7 @@ furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *na
   return copy_file(convert, from, name, false, fd, new_name, to, size, err);
 }
 
-/* Files that are left behind by writers: Angel's, and Furrow's. */
+/* Whether the file is not a leftover of an interrupted writer of Angel or Furrow. */
 static bool is_not_leftover(void *user, const char *name) {
   (void)user;
   return strncmp(name, "_tmp.", 5) != 0 && !fw_target_is_temporary(name);
@@ -123,7 +124,7 @@ static int compare_name(const void *name, const void *file) {
   return strcmp(name, strrchr(((const fw_source_file *)file)->path, '/') + 1);
 }
 
-/* The files of a source are in the order of their names. */
+/* The files of a source are sorted by name. */
 static bool is_data_file(const furrow_matrix_source *source, const char *name) {
   return source->file_count > 0 &&
          bsearch(name, source->files, source->file_count, sizeof *source->files, compare_name) != NULL;
@@ -136,7 +137,7 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   struct stat info;
   char *full;
   uint64_t size;
-  if (plan->meta_name && strcmp(name, plan->meta_name) == 0) return FURROW_OK; /* its name is taken */
+  if (plan->meta_name && strcmp(name, plan->meta_name) == 0) return FURROW_OK; /* the new metadata file has this name */
   furrow_status status = fw_path_join(&full, folder, name, err);
   if (status != FURROW_OK) return status;
   const bool there = fw_path_stat(full, &info, NULL) == FURROW_OK;

@@ -1,5 +1,4 @@
-/* model/jobs/convert_plan.c: what a conversion makes of a matrix: copy it, or write it with these partitions and files.
- */
+/* model/jobs/convert_plan.c: plans the conversion of a matrix: copy it, or write it with these partitions and files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +52,7 @@ static bool takes_part(const furrow_matrix_selection *selection, int32_t part_id
   return !selection->part_ids || has_id(selection->part_ids, selection->part_count, part_id);
 }
 
-/* Ascending, each once; returns how many. */
+/* Sorts the ids and removes duplicates; returns how many are left. */
 static size_t sort_ids(int32_t *ids, size_t count) {
   size_t n = 0;
   if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
@@ -62,13 +61,12 @@ static size_t sort_ids(int32_t *ids, size_t count) {
   return n;
 }
 
-/* Of ascending ids, those that the selection has. */
+/* Keeps the ids that are selected; ids ascend. */
 static furrow_status choose_rows(const furrow_matrix_selection *selection, int32_t *ids, size_t *count,
                                  furrow_error *err) {
   if (!selection->rows) return FURROW_OK;
   int32_t *chosen;
-  furrow_status status = FW_ALLOC(&chosen, selection->row_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&chosen, selection->row_count, err));
   for (size_t i = 0; i < selection->row_count; i++) chosen[i] = selection->rows[i];
   const size_t chosen_count = sort_ids(chosen, selection->row_count);
   size_t n = 0;
@@ -80,12 +78,11 @@ static furrow_status choose_rows(const furrow_matrix_selection *selection, int32
   return FURROW_OK;
 }
 
-/* Rows that any partition has and the selection takes, ascending. */
+/* The selected rows of all partitions, ascending. */
 static furrow_status list_rows(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
   size_t count = 0, n = 0;
   for (size_t i = 0; i < meta->part_count; i++) count += meta->parts[i].row_count;
-  furrow_status status = FW_ALLOC(&plan->rows, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&plan->rows, count, err));
   for (size_t i = 0; i < meta->part_count; i++)
     for (size_t r = 0; r < meta->parts[i].row_count && takes_part(&plan->selection, meta->parts[i].part_id); r++)
       plan->rows[n++] = meta->parts[i].rows[r].row_id;
@@ -103,7 +100,7 @@ static int compare_rows(const void *a, const void *b) {
   return compare_ids(&((const furrow_matrix_row_meta *)a)->row_id, &((const furrow_matrix_row_meta *)b)->row_id);
 }
 
-/* Rows that are kept, ascending: the metadata lists them in the order of a hash map. */
+/* Keeps the selected rows and sorts them; the metadata lists them in the order of a hash map. */
 static void keep_rows(const fw_convert_plan *plan, furrow_partition_meta *part) {
   size_t n = 0;
   for (size_t r = 0; r < part->row_count; r++)
@@ -114,8 +111,7 @@ static void keep_rows(const fw_convert_plan *plan, furrow_partition_meta *part) 
 
 static furrow_status plan_same(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
   size_t n = 0;
-  furrow_status status = furrow_matrix_meta_copy(&plan->meta, meta, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_meta_copy(&plan->meta, meta, err));
   for (size_t i = 0; i < plan->meta->part_count; i++) {
     furrow_partition_meta *part = &plan->meta->parts[i];
     const bool had_rows = part->row_count > 0;
@@ -137,7 +133,7 @@ typedef struct col_range {
   int64_t first, end;
 } col_range;
 
-/* The range of columns that the matrix has: what its options say, or its width; range partitions may show more. */
+/* The column range of the matrix: from its options or its width, extended by its range partitions. */
 static col_range index_range(const furrow_matrix_meta *meta) {
   col_range range;
   fw_verify_columns(meta, &range.first, &range.end);
@@ -156,8 +152,7 @@ static bool is_hash_matrix(const furrow_matrix_meta *meta) {
 
 static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_option **options, size_t *count,
                                   furrow_error *err) {
-  furrow_status status = FW_ALLOC(options, meta->option_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(options, meta->option_count, err));
   *count = 0;
   for (size_t i = 0; i < meta->option_count; i++)
     if (strcmp(meta->options[i].key, RANGE_START) != 0 && strcmp(meta->options[i].key, RANGE_END) != 0)
@@ -230,20 +225,20 @@ static furrow_status fail_part(const furrow_matrix_source *source, furrow_error 
   return FURROW_E_FORMAT;
 }
 
-/* Elements that a row of the partition has at most, as far as the metadata and the bytes tell. */
+/* An upper bound of the elements in a row of the partition, from the metadata and the size of the data. */
 static uint64_t most_elements(const furrow_matrix_source *source, const fw_source_part *part) {
-  uint64_t least = (uint64_t)part->meta->length; /* no element takes less than a byte */
+  uint64_t least = (uint64_t)part->meta->length; /* an element takes at least one byte */
   if (source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN)
     return part->meta->save_col_num >= 0 ? (uint64_t)part->meta->save_col_num : least;
   for (size_t r = 0; r < part->meta->row_count; r++) {
     const furrow_matrix_row_meta *row = &part->meta->rows[r];
-    const bool told = row->element_num >= 0 && row->save_type == 0;
-    if (told && (uint64_t)row->element_num < least) least = (uint64_t)row->element_num;
+    const bool known_count = row->element_num >= 0 && row->save_type == 0;
+    if (known_count && (uint64_t)row->element_num < least) least = (uint64_t)row->element_num;
   }
   return least;
 }
 
-/* Zeros are written for what a dense row lacks, so a width that lies would fill the disk. */
+/* Missing elements of a dense row are written as zeros, so a false width in the metadata would fill the disk. */
 static furrow_status check_width(const furrow_matrix_source *source, const fw_source_part *part, furrow_error *err) {
   const furrow_partition_meta *meta = part->meta;
   const uint64_t width = (uint64_t)meta->end_col - (uint64_t)meta->start_col, most = most_elements(source, part);
@@ -290,17 +285,17 @@ static bool is_copy(const fw_convert_plan *plan, const furrow_matrix_source *sou
   const char *separator = params->write->separator;
   if (plan->format != furrow_matrix_source_format(source) || plan->row_type->number != meta->row_type) return false;
   if (params->write->angel_bytes && plan->format->encode) return false;
-  if (params->source->row_order == FURROW_MATRIX_ROW_ORDER_LIST) return false; /* rows are put into order */
+  if (params->source->row_order == FURROW_MATRIX_ROW_ORDER_LIST) return false; /* the rows have to be reordered */
   if (asks_for_grid(params) || params->servers > 0 || params->parts_per_file > 0 || selects(params->selection))
     return false;
   if (separator && is_text(plan->format) && strcmp(separator, furrow_matrix_source_separator(source)) != 0)
     return false;
-  if (meta->origin == FURROW_META_PSMETA) return !params->write->meta_name; /* it has no other name */
-  return !params->source->format && params->source->row_type < 0;           /* else the metadata says something else */
+  if (meta->origin == FURROW_META_PSMETA) return !params->write->meta_name; /* psmeta files cannot be renamed */
+  return !params->source->format && params->source->row_type < 0;           /* otherwise the metadata has to change */
 }
 
-static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *source,
-                            const furrow_model_convert_params *params, furrow_error *err) {
+static furrow_status choose_formats(fw_convert_plan *plan, const furrow_matrix_source *source,
+                                    const furrow_model_convert_params *params, furrow_error *err) {
   const char *name = params->format;
   furrow_status status = FURROW_OK;
   plan->format = furrow_matrix_source_format(source);
@@ -309,10 +304,11 @@ static furrow_status choose(fw_convert_plan *plan, const furrow_matrix_source *s
   if (status == FURROW_OK && name) status = furrow_matrix_format_find(name, &plan->format, err);
   if (status != FURROW_OK || params->row_type < 0) return status;
   plan->row_type = furrow_matrix_row_type_get(params->row_type);
-  return plan->row_type ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "row_type %d is none", (int)params->row_type);
+  return plan->row_type ? FURROW_OK
+                        : fw_fail(err, FURROW_E_ARGUMENT, "row_type %d does not exist", (int)params->row_type);
 }
 
-/* What the source says where the caller says nothing; the metadata of a server alone becomes that of a matrix. */
+/* Takes names from the source if the caller sets none. psmeta files become a _meta file. */
 static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *source,
                          const furrow_model_convert_params *params) {
   const char *old = furrow_matrix_source_meta_name(source);
@@ -326,8 +322,8 @@ static void choose_names(fw_convert_plan *plan, const furrow_matrix_source *sour
   }
 }
 
-/* What the metadata of servers does not say: the name, and the shape, as far as partitions show it. */
-static void complete(furrow_matrix_meta *meta, const char *name) {
+/* Completes psmeta metadata with the name and, as far as the partitions show it, the shape. */
+static void complete_psmeta(furrow_matrix_meta *meta, const char *name) {
   if (!meta->matrix_name) meta->matrix_name = name;
   if (meta->origin != FURROW_META_PSMETA || meta->part_count == 0) return;
   const furrow_partition_meta *first = &meta->parts[0];
@@ -347,7 +343,7 @@ static furrow_status plan_parts(fw_convert_plan *plan, const furrow_matrix_meta 
   const bool cut = fw_selection_narrows(&plan->selection) && !is_hash_matrix(known);
   furrow_matrix_meta completed = *known;
   const furrow_matrix_meta *meta = &completed;
-  complete(&completed, name);
+  complete_psmeta(&completed, name);
   furrow_status status = list_rows(plan, meta, err);
   if (status == FURROW_OK && (asks_for_grid(params) || cut)) {
     status = plan_other(plan, meta, params, err);
@@ -367,7 +363,7 @@ furrow_status fw_convert_plan_make(fw_convert_plan *plan, const furrow_matrix_so
   *plan = (fw_convert_plan){.selection = *params->selection};
   furrow_status status = check_params(params, err);
   if (status == FURROW_OK && params->write->meta_name) status = fw_check_meta_name(params->write->meta_name, err);
-  if (status == FURROW_OK) status = choose(plan, source, params, err);
+  if (status == FURROW_OK) status = choose_formats(plan, source, params, err);
   if (status != FURROW_OK) return status;
   plan->copy = is_copy(plan, source, params);
   choose_names(plan, source, params);

@@ -1,8 +1,8 @@
-/* model/jobs/convert_write.c: the elements of a matrix into the partitions of another.
+/* model/jobs/convert_write.c: writes the elements of a matrix to the partitions of another.
  *
- * Where partitions and the order of elements stay, panels go straight from the reader to the writer: one thread for
- * each file, any size of partition, no memory but buffers. What is left (other partitions, rows turned into columns,
- * elements out of order) is loaded: as many partitions of the result at a time as fit the memory. */
+ * If partitions and the order of elements stay the same, panels are streamed from the reader to the writer: one thread
+ * per file, partitions of any size, no memory except buffers. Otherwise (other partitions, rows to columns, unsorted
+ * elements) batches of result partitions are loaded, each as large as memory allows. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "model/read/load.h"
 #include "model/read/source.h"
 
-/* Loaded at a time where more at a time gains nothing: progress is told in between. */
+/* The batch size if larger batches are not faster. Progress is reported between batches. */
 #define BATCH_BYTES ((size_t)256 << 20)
-/* What the buffers of a thread take. */
+/* Memory for a thread's buffers. */
 #define THREAD_BYTES ((size_t)4 << 20)
-/* Elements, as a power of 2, after which the caller is asked whether to go on. */
+/* The caller is polled for cancellation every 2^POLL_BITS elements. */
 #define POLL_BITS 16
 
 typedef struct transfer {
@@ -26,13 +26,13 @@ typedef struct transfer {
   const furrow_matrix_source *source;
   const fw_convert_plan *plan;
   furrow_matrix_writer *writer;
-  size_t *source_part;        /* same grid: the source's partition of each partition of the plan */
-  bool *done;                 /* partitions of the plan */
-  size_t budget;              /* bytes of elements in memory */
-  int64_t first_col, end_col; /* of all range partitions of the plan */
-  atomic_ullong polled;       /* elements */
+  size_t *source_part;        /* same grid: index of the source partition for each partition of the plan */
+  bool *done;                 /* for each partition of the plan: it is written */
+  size_t budget;              /* memory for elements, in bytes */
+  int64_t first_col, end_col; /* over all range partitions of the plan */
+  atomic_ullong polled;       /* elements processed, to poll now and then */
   atomic_bool failed;
-  furrow_status status; /* under convert->lock, as is error */
+  furrow_status status; /* guarded by convert->lock, like error */
   furrow_error error;
 } transfer;
 
@@ -40,17 +40,17 @@ static bool by_column(const furrow_matrix_format *format) {
   return format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
 }
 
-/* Where the work on a partition takes long: the caller may end it. */
-static furrow_status poll(void *user, size_t elements, furrow_error *err) {
+/* Lets the caller cancel during the work on a long partition. */
+static furrow_status poll_caller(void *user, size_t elements, furrow_error *err) {
   transfer *t = user;
   const unsigned long long before = atomic_fetch_add(&t->polled, elements);
   if (before >> POLL_BITS == (before + elements) >> POLL_BITS) return FURROW_OK;
   return fw_convert_progress(t->convert, 0, err);
 }
 
-/* ---- straight from reader to writer ---- */
+/* ---- streaming from reader to writer ---- */
 
-/* The first failure counts. */
+/* The first failure is reported. */
 static void note_failure(transfer *t, furrow_status status, const furrow_error *error) {
   pthread_mutex_lock(&t->convert->lock);
   if (t->status == FURROW_OK) {
@@ -61,8 +61,8 @@ static void note_failure(transfer *t, furrow_status status, const furrow_error *
   atomic_store(&t->failed, true);
 }
 
-/* Whether panels can go straight: same orientation, all rows of a column format, no zeros to fill in. */
-static bool goes_straight(const transfer *t) {
+/* Whether panels can be streamed: same orientation, all rows of a column format, no missing zeros. */
+static bool can_stream(const transfer *t) {
   const fw_convert_plan *plan = t->plan;
   const furrow_matrix_format *old = furrow_matrix_source_format(t->source);
   if (!plan->same_grid || fw_selection_narrows(&plan->selection) || by_column(old) != by_column(plan->format))
@@ -71,12 +71,12 @@ static bool goes_straight(const transfer *t) {
   for (size_t i = 0; by_column(old) && i < plan->meta->part_count; i++)
     if (plan->meta->parts[i].row_count != furrow_matrix_source_meta(t->source)->parts[t->source_part[i]].row_count)
       return false;
-  /* a single file is one thread's work; loading shares it */
+  /* a single file would keep one thread busy; loading uses all threads */
   return t->writer->file_count > 1 || t->writer->threads == 1 ||
          furrow_matrix_load_size(t->source, &plan->selection) > t->budget;
 }
 
-/* What the order of elements was so far. */
+/* The last element seen, to check the order. */
 typedef struct order {
   bool any;
   int32_t row;
@@ -95,20 +95,20 @@ static bool ascends(const furrow_panel *panel, order *seen) {
 }
 
 static bool keeps_row(const furrow_partition_meta *part, int32_t row) {
-  /* rows of a plan ascend */
+  /* the rows of a plan ascend */
   const size_t low =
       part->row_count ? fw_lower_bound_i32(&part->rows->row_id, part->row_count, sizeof *part->rows, row) : 0;
   return low < part->row_count && part->rows[low].row_id == row;
 }
 
-/* One partition. *sorted false: its elements are out of order, and nothing of it was written. */
-static furrow_status pass_part(transfer *t, furrow_partition_reader *reader, fw_part_stream *stream, size_t part,
-                               bool *sorted, furrow_error *err) {
+/* Streams one partition. If *sorted becomes false, its elements are unsorted and nothing was written. */
+static furrow_status stream_part(transfer *t, furrow_partition_reader *reader, fw_part_stream *stream, size_t part,
+                                 bool *sorted, furrow_error *err) {
   const furrow_partition_meta *meta = &t->plan->meta->parts[part];
   const uint64_t length = (uint64_t)furrow_matrix_source_meta(t->source)->parts[t->source_part[part]].length;
   order seen = {0};
   furrow_panel panel;
-  uint64_t told = 0;
+  uint64_t reported = 0;
   furrow_status status = fw_partition_reader_start(reader, t->source_part[part], err);
   if (status == FURROW_OK) status = fw_part_stream_begin(stream, part, err);
   *sorted = true;
@@ -117,15 +117,15 @@ static furrow_status pass_part(transfer *t, furrow_partition_reader *reader, fw_
     if (!*sorted) break;
     if (panel.rows > 1 || by_column(t->plan->format) || keeps_row(meta, panel.row_ids[0]))
       status = fw_part_stream_put(stream, &panel, err);
-    if (status == FURROW_OK) status = fw_convert_progress(t->convert, told == 0 ? length : 0, err);
-    told = 1;
+    if (status == FURROW_OK) status = fw_convert_progress(t->convert, reported == 0 ? length : 0, err);
+    reported = 1;
   }
   if (status == FURROW_OK && !*sorted) fw_part_stream_abandon(stream);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* From column format to column format: zeros that were written for want of a row's own element do not become elements
- * in what Angel counts. */
+/* Between column formats, keeps the element counts of the source: zeros that were only written because a row had no
+ * element in a column are not counted by Angel. */
 static void keep_counts(transfer *t, size_t part) {
   if (!t->plan->same_grid || !by_column(t->plan->format) || !by_column(furrow_matrix_source_format(t->source))) return;
   const fw_source_part *old = &t->source->parts[t->source_part[part]];
@@ -138,16 +138,16 @@ static void keep_counts(transfer *t, size_t part) {
   }
 }
 
-static furrow_status pass_file(transfer *t, size_t file, furrow_partition_reader *reader, fw_part_stream *stream,
-                               fw_write_totals *totals, furrow_error *err) {
+static furrow_status stream_file(transfer *t, size_t file, furrow_partition_reader *reader, fw_part_stream *stream,
+                                 fw_write_totals *totals, furrow_error *err) {
   const furrow_matrix_writer *writer = t->writer;
   const size_t end = file + 1 < writer->file_count ? writer->files[file + 1].first : writer->meta->part_count;
   furrow_status status = FURROW_OK;
   for (size_t i = writer->files[file].first; i < end && status == FURROW_OK; i++) {
     bool sorted;
     if (atomic_load(&t->failed)) return FURROW_OK;
-    status = pass_part(t, reader, stream, writer->by_file[i], &sorted, err);
-    if (status == FURROW_OK && !sorted) return FURROW_OK; /* it and those behind it are loaded later */
+    status = stream_part(t, reader, stream, writer->by_file[i], &sorted, err);
+    if (status == FURROW_OK && !sorted) return FURROW_OK; /* this and the following partitions are loaded later */
     if (status == FURROW_OK) status = fw_part_stream_finish(stream, totals, err);
     if (status != FURROW_OK) return status;
     keep_counts(t, writer->by_file[i]);
@@ -156,7 +156,7 @@ static furrow_status pass_file(transfer *t, size_t file, furrow_partition_reader
   return status;
 }
 
-static void pass_files(void *context, size_t file) {
+static void stream_file_job(void *context, size_t file) {
   transfer *t = context;
   furrow_partition_reader *reader = NULL;
   fw_part_stream *stream = NULL;
@@ -165,7 +165,7 @@ static void pass_files(void *context, size_t file) {
   if (atomic_load(&t->failed)) return;
   furrow_status status = fw_partition_reader_create(&reader, t->source, &error);
   if (status == FURROW_OK) status = fw_part_stream_create(&stream, t->writer, &error);
-  if (status == FURROW_OK) status = pass_file(t, file, reader, stream, &totals, &error);
+  if (status == FURROW_OK) status = stream_file(t, file, reader, stream, &totals, &error);
   fw_part_stream_free(stream);
   furrow_partition_reader_close(reader);
   if (status != FURROW_OK) note_failure(t, status, &error);
@@ -174,20 +174,19 @@ static void pass_files(void *context, size_t file) {
   pthread_mutex_unlock(&t->convert->lock);
 }
 
-static furrow_status pass_all(transfer *t, furrow_error *err) {
-  furrow_status status = fw_writer_for(t->writer, t->writer->file_count, pass_files, t, err);
-  if (status != FURROW_OK) return status;
+static furrow_status stream_all(transfer *t, furrow_error *err) {
+  FW_TRY(fw_writer_for(t->writer, t->writer->file_count, stream_file_job, t, err));
   if (t->status != FURROW_OK && err) *err = t->error;
   return t->status;
 }
 
-/* ---- batches in memory ---- */
+/* ---- loading batches ---- */
 
-/* Partitions first … end-1 of the plan and what of the source is loaded for them. */
+/* A batch of partitions first … end-1 of the plan, and the selection of the source to load for it. */
 typedef struct batch {
   size_t first, end;
   furrow_matrix_selection selection;
-  int32_t *part_ids; /* room for all partitions of the source */
+  int32_t *part_ids; /* capacity: all partitions of the source */
 } batch;
 
 typedef struct hash_range {
@@ -210,7 +209,7 @@ static bool is_hash_plan(const transfer *t) {
   return t->plan->meta->part_count > 0 && fw_part_is_hash(&t->plan->meta->parts[0]);
 }
 
-/* Of the rows that are taken, those of first … end-1. */
+/* Restricts the selection to the selected rows in first … end-1. */
 static void select_rows(const fw_convert_plan *plan, int32_t first, int32_t end, furrow_matrix_selection *selection) {
   size_t low = 0, high = plan->row_count;
   while (low < high && plan->rows[low] < first) low++;
@@ -219,7 +218,7 @@ static void select_rows(const fw_convert_plan *plan, int32_t first, int32_t end,
   selection->row_count = high - low;
 }
 
-/* The source's partitions, or the rectangle around the plan's. */
+/* Selects the same partitions of the source, or the bounding rectangle of the plan's partitions. */
 static void select_batch(const transfer *t, batch *b) {
   const furrow_partition_meta *parts = t->plan->meta->parts;
   b->selection = t->plan->selection;
@@ -248,7 +247,8 @@ static size_t batch_size(const transfer *t, batch *b, size_t end) {
   return furrow_matrix_load_size(t->source, &b->selection);
 }
 
-/* End of the longest batch from b->first on that surely fits: doubled, then halved. At least one partition. */
+/* Finds the end of the longest batch from b->first that fits, by doubling and then halving the step; at least one
+ * partition. */
 static size_t longest_batch(const transfer *t, batch *b, size_t bytes, size_t limit) {
   size_t good = b->first + 1, step = 1;
   while (good < limit) {
@@ -262,7 +262,7 @@ static size_t longest_batch(const transfer *t, batch *b, size_t bytes, size_t li
   return good;
 }
 
-/* Where the batch ends that will probably fit, when the metadata cannot tell: elements spread evenly. */
+/* Estimates the end of a batch that fits, assuming evenly spread elements, if the metadata does not tell. */
 static size_t likely_end(const transfer *t, const batch *b, size_t limit) {
   const size_t all = furrow_matrix_load_size(t->source, &t->plan->selection), parts = t->plan->meta->part_count;
   const size_t each = all / parts + 1, count = t->budget / each;
@@ -278,10 +278,10 @@ static furrow_status fail_memory(const transfer *t, const batch *b, size_t bytes
   return FURROW_E_MEMORY;
 }
 
-/* Loads the batch; when it turns out too large, a shorter one. */
+/* Loads the batch. If it does not fit in memory, retries with half as many partitions. */
 static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matrix **matrix, furrow_error *err) {
   const bool hash = is_hash_plan(t) && !t->plan->same_grid;
-  const fw_load_poll asking = {poll, t};
+  const fw_load_poll asking = {poll_caller, t};
   furrow_matrix_load_params params;
   furrow_matrix_load_params_init(&params);
   params.threads = t->convert->threads;
@@ -310,7 +310,7 @@ static furrow_status load_batch(transfer *t, batch *b, size_t limit, furrow_matr
   return status == FURROW_E_MEMORY ? fail_memory(t, b, alone, err) : status;
 }
 
-/* Bytes of the source that stand for partitions of the plan. */
+/* The share of the source's bytes that the batch represents, for progress. */
 static uint64_t batch_bytes(const transfer *t, const batch *b) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(t->source);
   uint64_t bytes = 0;
@@ -347,21 +347,22 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
   return status;
 }
 
-/* ---- nothing is lost ---- */
+/* ---- completeness ---- */
 
 static furrow_status refuse_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
   transfer *t = user;
   size_t c = 0;
   (void)part;
   while (c < panel->cols && furrow_panel_col(panel, c) >= t->first_col && furrow_panel_col(panel, c) < t->end_col) c++;
-  if (panel->rows == 0 || c == panel->cols) return poll(t, panel->rows * panel->cols, err);
+  if (panel->rows == 0 || c == panel->cols) return poll_caller(t, panel->rows * panel->cols, err);
   fw_writer_fail_col(t->writer, panel->row_ids[0], furrow_panel_col(panel, c),
                      "outside of the index range, so no range partition has it", err);
   fw_error_set_hint(err, "choose the columns within the range, or keep hash partitions");
   return FURROW_E_RANGE;
 }
 
-/* Hash partitions have any column, range partitions those of the index range: no element may be outside. */
+/* A hash partition may hold any column, but a range partition only columns of the index range: fails if an element lies
+ * outside. */
 static furrow_status check_outside(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
   const furrow_matrix_selection *selection = &t->plan->selection;
@@ -381,7 +382,7 @@ static furrow_status check_outside(transfer *t, furrow_error *err) {
   return furrow_matrix_for_each_panel(t->source, &params, refuse_panel, t, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole conversion ---- */
 
 static furrow_status match_parts(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
@@ -403,16 +404,16 @@ furrow_status fw_convert_write(fw_convert *convert, const furrow_matrix_source *
   const size_t buffers = (size_t)writer->threads * THREAD_BYTES;
   t.budget = memory > 2 * buffers ? memory - buffers : memory;
   writer->any_hash = plan->same_grid && is_hash_plan(&t);
-  writer->poll = poll;
+  writer->poll = poll_caller;
   writer->poll_user = &t;
   furrow_status status = match_parts(&t, err);
   if (status == FURROW_OK) status = check_outside(&t, err);
-  if (status == FURROW_OK && goes_straight(&t)) status = pass_all(&t, err);
+  if (status == FURROW_OK && can_stream(&t)) status = stream_all(&t, err);
   if (status == FURROW_OK) status = load_rest(&t, err);
   convert->result.elements += writer->totals.elements;
   convert->result.dropped += writer->totals.dropped;
   convert->result.bytes += writer->totals.bytes;
-  writer->poll = NULL; /* it outlives the transfer */
+  writer->poll = NULL; /* the writer outlives the transfer */
   fw_free(t.done);
   fw_free(t.source_part);
   return status;

@@ -1,4 +1,4 @@
-/* model/jobs/layer_kind.c: which kind of layer a matrix belongs to. */
+/* model/jobs/layer_kind.c: determines the kind of layer that a matrix belongs to. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +24,8 @@ static bool begins_with(const char *text, const char *beginning) {
   return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* The name of the layer: that of the matrix without _weight, _bias or _embedding; false: it has none of them. */
+/* The name of the layer is the matrix's name without _weight, _bias or _embedding. Returns false if it has none of
+ * these suffixes. */
 static bool layer_name(const char *matrix, char name[LAYER_NAME]) {
   static const char *const endings[] = {"_weight", "_bias", "_embedding"};
   size_t size = strlen(matrix);
@@ -39,7 +40,7 @@ static bool layer_name(const char *matrix, char name[LAYER_NAME]) {
   return false;
 }
 
-/* A stack of fc layers is one layer of graph.json; in it they are called NAME_0, NAME_1 … NAME. */
+/* A stack of fc layers is one layer in graph.json; its matrices are called NAME_0, NAME_1 … NAME. */
 static bool cut_number(char name[LAYER_NAME]) {
   size_t size = strlen(name);
   while (size > 0 && isdigit((unsigned char)name[size - 1])) size--;
@@ -50,7 +51,7 @@ static bool cut_number(char name[LAYER_NAME]) {
 
 /* ---- graph.json ---- */
 
-/* Kinds by the name of a type, in any case: Angel's classes and the words of its JSON. */
+/* Finds the kind by a type's name in any case: Angel's classes and the words of its JSON. */
 static int kind_of_type(const char *type) {
   static const struct {
     const char *type;
@@ -79,7 +80,7 @@ static furrow_status read_text(furrow_json *json, char copy[LAYER_NAME]) {
   return status;
 }
 
-/* Reads a layer; `name` is the key that it stands under, "" in an array. */
+/* Reads a layer; `name` is its key, "" in an array. */
 static furrow_status read_layer(furrow_json *json, char name[LAYER_NAME], const char *wanted, int *kind) {
   char type[LAYER_NAME] = "";
   furrow_json_text key;
@@ -97,7 +98,7 @@ static furrow_status read_layer(furrow_json *json, char name[LAYER_NAME], const 
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* Angel writes an array of layers, its serving side an object by their names. */
+/* Angel writes an array of layers; its serving component writes an object with the layers by name. */
 static furrow_status read_layers(furrow_json *json, const char *wanted, int *kind) {
   bool array = furrow_json_peek(json) == FURROW_JSON_ARRAY;
   furrow_json_text key = {"", 0};
@@ -111,7 +112,7 @@ static furrow_status read_layers(furrow_json *json, const char *wanted, int *kin
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* What cannot be read tells nothing, which is not a failure. */
+/* A graph that cannot be read is ignored. */
 static int kind_in_graph(const char *graph, size_t size, const char *layer) {
   int kind = NO_KIND;
   furrow_json json;

@@ -1,4 +1,4 @@
-/* model/jobs/listing.c: what is in a model directory. */
+/* model/jobs/listing.c: lists the contents of a model directory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "model/meta/meta.h"
 
 typedef struct listing_store {
-  furrow_model_listing listing; /* a matrix entry owns its folder; names are of `names` or single_name */
+  furrow_model_listing listing; /* matrix entries own their folder; names point into `names` or single_name */
   char *path, *single_name;
   fw_dir_names names;
-  const char *odd; /* a name that is refused; NULL: there is none */
+  const char *odd; /* name of a file that cannot be listed; NULL: there is none */
   const char *why;
   size_t matrix_capacity, file_capacity;
 } listing_store;
@@ -44,8 +44,8 @@ static furrow_status has_server_meta(const char *folder, bool *found, furrow_err
   return status;
 }
 
-/* A link that leads nowhere counts, and so do a pipe and a directory _meta: who opens it is to say so. (A matrix may be
- * called meta.) */
+/* Dangling links, pipes and directories called _meta count as found, so that opening them reports the error. (A matrix
+ * may be called meta.) */
 static furrow_status has_file(const char *folder, const char *name, bool *found, furrow_error *err) {
   char *path;
   furrow_status status = fw_path_join(&path, folder, name, err);
@@ -62,7 +62,7 @@ static furrow_status has_file(const char *folder, const char *name, bool *found,
   return status;
 }
 
-/* true: the folder has a metadata file. */
+/* Whether the folder has a metadata file. */
 static furrow_status is_matrix(const char *folder, bool *found, furrow_error *err) {
   static const char *const names[] = {"_meta", "meta", "psmeta"};
   *found = false;
@@ -82,7 +82,7 @@ static furrow_status add_entry(furrow_model_entry **entries, size_t *count, size
   return status;
 }
 
-/* Takes the folder, whatever happens. */
+/* Takes ownership of the folder, even on failure. */
 static furrow_status add_matrix(listing_store *store, char *folder, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
   furrow_status status =
@@ -91,7 +91,7 @@ static furrow_status add_matrix(listing_store *store, char *folder, const char *
   return status;
 }
 
-/* true: it is a matrix folder, or may be one that cannot be looked at. Fails only for want of memory. */
+/* Whether the path is a matrix folder, or might be one but cannot be read. Fails only if memory runs out. */
 static furrow_status may_be_matrix(const char *path, bool *matrix, furrow_error *err) {
   furrow_error found = {.status = FURROW_OK};
   if (is_matrix(path, matrix, &found) == FURROW_OK) return FURROW_OK;
@@ -105,7 +105,7 @@ static void note_odd(listing_store *store, const char *name, const char *why) {
   store->why = why;
 }
 
-/* Names of files: no folder of such a name is skipped, and no link that leads nowhere is listed as a matrix. */
+/* Names of known files: a folder with such a name is not skipped, and a dangling link is not listed as a matrix. */
 static bool is_file_name(const char *name) {
   static const char *const names[] = {"graph.json", "furrow.json", "schema.json", "dictionary.furrow"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -113,7 +113,7 @@ static bool is_file_name(const char *name) {
   return false;
 }
 
-/* A folder or a file of the model; *path is taken (and then NULL) if it becomes an entry's. */
+/* Adds a folder or a file of the model. If an entry takes ownership of *path, it becomes NULL. */
 static furrow_status add_path(listing_store *store, char **path, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
   struct stat info;
@@ -121,11 +121,11 @@ static furrow_status add_path(listing_store *store, char **path, const char *nam
   furrow_status status = FURROW_OK;
   const furrow_status looked = fw_path_stat(*path, &info, NULL);
   if (looked != FURROW_OK)
-    matrix = looked != FURROW_E_NOT_FOUND || lstat(*path, &info) == 0; /* else it vanished meanwhile */
+    matrix = looked != FURROW_E_NOT_FOUND || lstat(*path, &info) == 0; /* otherwise it has vanished in the meantime */
   else if (S_ISREG(info.st_mode))
     return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
   else if (!S_ISDIR(info.st_mode))
-    note_odd(store, name, "neither a file nor a folder, as all of a model must be");
+    note_odd(store, name, "neither a file nor a folder; a model consists of files and folders");
   else if (is_file_name(name))
     note_odd(store, name, "not a regular file");
   else
@@ -149,7 +149,8 @@ static furrow_status add_name(listing_store *store, const char *name, furrow_err
   return status;
 }
 
-/* The name of a matrix folder that was given as a path: its last part, or that of what it resolves to (for "." …). */
+/* Finds the name of a single matrix folder: the last component of its path, or of the resolved path for "." and the
+ * like. */
 static furrow_status find_single_name(listing_store *store, furrow_error *err) {
   const char *slash = strrchr(store->path, '/'), *name = slash && slash[1] ? slash + 1 : store->path;
   char *resolved = NULL;
@@ -167,9 +168,9 @@ static furrow_status find_single_name(listing_store *store, furrow_error *err) {
 static furrow_status add_single(listing_store *store, furrow_error *err) {
   char *folder;
   store->listing.single = true;
-  furrow_status status = find_single_name(store, err);
-  if (status == FURROW_OK) status = fw_strndup(&folder, store->path, strlen(store->path), err);
-  return status == FURROW_OK ? add_matrix(store, folder, store->single_name, err) : status;
+  FW_TRY(find_single_name(store, err));
+  FW_TRY(fw_strndup(&folder, store->path, strlen(store->path), err));
+  return add_matrix(store, folder, store->single_name, err);
 }
 
 static bool is_listed(void *user, const char *name) {
@@ -177,7 +178,7 @@ static bool is_listed(void *user, const char *name) {
   return name[0] != '.' && strncmp(name, "_tmp.", 5) != 0;
 }
 
-/* It may stand for any file of the model, which must not be left out. */
+/* It may stand for any file of the model, so it must not be skipped silently. */
 static furrow_status refuse_odd(const listing_store *store, furrow_error *err) {
   char *path;
   FW_TRY(fw_path_join(&path, store->path, store->odd, err));
@@ -186,12 +187,12 @@ static furrow_status refuse_odd(const listing_store *store, furrow_error *err) {
   return status;
 }
 
-static furrow_status fill(listing_store *store, furrow_error *err) {
+static furrow_status fill_listing(listing_store *store, furrow_error *err) {
   bool single;
   struct stat info;
   if (fw_path_stat(store->path, &info, NULL) == FURROW_OK && !S_ISDIR(info.st_mode))
     return fail_at(err, FURROW_E_NOT_FOUND, store->path, "not a directory");
-  furrow_status status = is_matrix(store->path, &single, err); /* E_NOT_FOUND: no such directory */
+  furrow_status status = is_matrix(store->path, &single, err); /* E_NOT_FOUND: the directory does not exist */
   if (status != FURROW_OK) return status;
   if (single) return add_single(store, err);
   status = fw_dir_names_read(&store->names, store->path, is_listed, NULL, err);
@@ -199,7 +200,7 @@ static furrow_status fill(listing_store *store, furrow_error *err) {
     status = add_name(store, store->names.names[i], err);
   if (status == FURROW_OK && store->listing.matrix_count == 0)
     status = fail_at(err, FURROW_E_FORMAT, store->path,
-                     "no matrix is here: neither this directory nor one in it has a file _meta, meta or psmeta");
+                     "no matrix found: neither this directory nor one in it has a file _meta, meta or psmeta");
   if (status == FURROW_OK && store->odd) status = refuse_odd(store, err);
   return status;
 }
@@ -214,7 +215,7 @@ furrow_status furrow_model_listing_load(furrow_model_listing **listing, const ch
   store->listing.memory = store;
   status = fw_path_join(&store->path, path, "", err);
   store->listing.path = store->path;
-  if (status == FURROW_OK) status = fill(store, err);
+  if (status == FURROW_OK) status = fill_listing(store, err);
   if (status == FURROW_OK)
     *listing = &store->listing;
   else

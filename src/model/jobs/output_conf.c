@@ -1,5 +1,5 @@
-/* model/jobs/output_conf.c: which format the matrices of a layer get, by Angel's configuration keys; which layers an
- * algorithm has. */
+/* model/jobs/output_conf.c: maps Angel's configuration keys to the formats of layers, and algorithms to their
+ * layers. */
 #include <ctype.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const furrow_matrix_format *const defaults[KINDS] = {
     [FURROW_LAYER_OTHER] = &fw_row_id_col_id_value_text,
 };
 
-/* "filed" is Angel's spelling. The last two are of October 2018, when there were two kinds of input layers. */
+/* "filed" is Angel's spelling. The last two keys date from October 2018, when Angel had two kinds of input layers. */
 static const struct output_key {
   const char *key;
   int what; /* a kind of layer, or SEPARATOR */
@@ -70,8 +70,7 @@ static furrow_status set_separator(furrow_layer_formats *conf, const char *value
   char *copy = NULL;
   if (!value[0]) return fw_fail(err, FURROW_E_ARGUMENT, "the separator is empty");
   if (strpbrk(value, "\r\n")) return fw_fail(err, FURROW_E_ARGUMENT, "the separator has a line end in it");
-  furrow_status status = fw_strndup(&copy, value, strlen(value), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_strndup(&copy, value, strlen(value), err));
   fw_free(conf->separator);
   conf->separator = copy;
   return FURROW_OK;
@@ -111,8 +110,8 @@ const char *furrow_layer_formats_separator(const furrow_layer_formats *conf) {
 #define OTHER (1u << FURROW_LAYER_OTHER)
 
 static const struct algorithm {
-  const char *name;      /* short */
-  const char *others[3]; /* Angel's class, then what people write; in small letters and digits alone */
+  const char *name;      /* short name */
+  const char *others[3]; /* Angel's class, then common names; lower-case letters and digits only */
   unsigned layers;
 } algorithms[] = {
     {"lr", {"logisticregression", "logistic"}, INPUT},
@@ -133,7 +132,7 @@ static const struct algorithm {
     {"lda", {"ldarunner"}, OTHER},
 };
 
-/* The same name: case and signs do not count. */
+/* Compares names, ignoring case and punctuation. */
 static bool is_named(const char *text, const char *name) {
   for (; *text; text++) {
     if (!isalnum((unsigned char)*text)) continue;

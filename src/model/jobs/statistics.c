@@ -1,11 +1,11 @@
 /* model/jobs/statistics.c: counts, extremes, mean and deviation of all elements of a stored matrix.
  *
- * Values are taken in blocks: mean and sum of squared distances of a block in two passes, then blocks are merged by the
+ * For each block of values, mean and sum of squared distances are computed in two passes. Blocks are merged by the
  * formula of Chan, Golub and LeVeque,
  *   mean = mean_a + d * n_b / n,   m2 = m2_a + m2_b + d * d * n_a * n_b / n,   d = mean_b - mean_a,
- * first within a partition, in the order of its file, then over partitions in their order. Which thread reads what
- * makes no difference. Sums are long doubles, whose exponents outlast squares of any double where the machine has such;
- * a block whose fast sums overflow is summed anew in them. */
+ * first within a partition in the order of its file, then over the partitions in their order, so the result does not
+ * depend on the threads. Merged sums are long doubles, whose exponent range (where the machine has it) holds the square
+ * of any double. A block whose sums overflow in double precision is summed again in long double. */
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #define PROGRESS_STEP ((uint64_t)4 << 20)
 
 typedef struct moments {
-  uint64_t expected; /* elements that the metadata promises; only for progress */
+  uint64_t expected; /* elements according to the metadata, for progress */
   uint64_t elements, zeros, nans, infinities, finite;
   double min, max;
   long double mean, m2;
@@ -30,11 +30,11 @@ typedef struct moments {
 
 typedef struct statistics_job {
   const furrow_matrix_meta *meta;
-  moments *parts; /* one for each partition */
+  moments *parts; /* one entry per partition */
   pthread_mutex_t lock;
   furrow_progress progress;
   void *user;
-  uint64_t total, done, told; /* bytes */
+  uint64_t total, done, reported; /* bytes: all, read so far, reported so far */
 } statistics_job;
 
 /* ---- Blocks of values ---- */
@@ -54,7 +54,7 @@ static void to_doubles(furrow_elements a, furrow_element_type type, size_t first
   }
 }
 
-/* Four groups work side by side; their order is fixed all the same. */
+/* Four independent sums run in parallel; the order of additions is fixed. */
 typedef struct accumulator {
   double sum, low, high;
   size_t zeros;
@@ -67,8 +67,9 @@ static inline void add_value(accumulator *l, double v) {
   l->zeros += v == 0;
 }
 
-/* Zeros, extremes and sum in one pass. The sum is not finite if a value is not, or if finite ones overflow. */
-static accumulator scan(const double *x, size_t n) {
+/* Counts zeros and finds extremes and sum in one pass. The sum is not finite if a value is not, or if finite values
+ * overflow. */
+static accumulator scan_block(const double *x, size_t n) {
   const accumulator none = {0, x[0], x[0], 0};
   accumulator a = none, b = none, c = none, d = none;
   size_t i = 0;
@@ -102,7 +103,7 @@ static double squares_of(const double *x, size_t n, double mean) {
   return (a + b) + (c + d);
 }
 
-/* Keeps the finite values and counts the others; returns how many it keeps. */
+/* Keeps the finite values and counts the others; returns how many are kept. */
 static size_t keep_finite(moments *m, double *x, size_t n) {
   size_t kept = 0, nans = 0;
   for (size_t i = 0; i < n; i++) {
@@ -116,8 +117,8 @@ static size_t keep_finite(moments *m, double *x, size_t n) {
   return kept;
 }
 
-/* The same without overflow, for blocks that need it. */
-static void moments_slowly(moments *m, const double *x, size_t n) {
+/* Computes the moments in long double, for blocks that overflow. */
+static void moments_long_double(moments *m, const double *x, size_t n) {
   long double sum = 0, squares = 0;
   for (size_t i = 0; i < n; i++) sum += (long double)x[i];
   m->mean = sum / (long double)n;
@@ -125,7 +126,7 @@ static void moments_slowly(moments *m, const double *x, size_t n) {
   m->m2 = squares;
 }
 
-/* Adds finite values b to a. */
+/* Merges the moments of finite values b into a. */
 static void merge_finite(moments *a, const moments *b) {
   if (b->finite == 0) return;
   if (a->finite == 0) {
@@ -145,19 +146,19 @@ static void merge_finite(moments *a, const moments *b) {
 }
 
 static void add_block(moments *m, double *x, size_t n) {
-  accumulator l = scan(x, n);
+  accumulator l = scan_block(x, n);
   m->elements += n;
   m->zeros += l.zeros;
   if (!(fabs(l.sum) <= DBL_MAX)) {
     n = keep_finite(m, x, n);
     if (n == 0) return;
-    l = scan(x, n);
+    l = scan_block(x, n);
   }
   moments block = {.finite = n, .min = l.low, .max = l.high};
   const double mean = l.sum / (double)n, m2 = squares_of(x, n, mean);
   block.mean = (long double)mean;
   block.m2 = (long double)m2;
-  if (!(fabs(m2) <= DBL_MAX)) moments_slowly(&block, x, n);
+  if (!(fabs(m2) <= DBL_MAX)) moments_long_double(&block, x, n);
   merge_finite(m, &block);
 }
 
@@ -185,8 +186,8 @@ static uint64_t elements_of(const furrow_partition_meta *part) {
   return n;
 }
 
-/* A panel stands for as much of its partition's bytes as it has of the elements. */
-static furrow_status tell_progress(statistics_job *job, size_t part, uint64_t elements, furrow_error *err) {
+/* Progress of a partition is its share of elements, converted to bytes. */
+static furrow_status report_progress(statistics_job *job, size_t part, uint64_t elements, furrow_error *err) {
   if (!job->progress) return FURROW_OK;
   const uint64_t all = job->parts[part].expected;
   const double share = all > 0 ? (double)elements / (double)all : 0;
@@ -194,8 +195,8 @@ static furrow_status tell_progress(statistics_job *job, size_t part, uint64_t el
   pthread_mutex_lock(&job->lock);
   job->done += (uint64_t)((double)job->meta->parts[part].length * share);
   if (job->done > job->total) job->done = job->total;
-  if (job->done - job->told >= PROGRESS_STEP) {
-    job->told = job->done;
+  if (job->done - job->reported >= PROGRESS_STEP) {
+    job->reported = job->done;
     status = fw_report_progress(job->progress, job->user, "reading", job->done, job->total, err);
   }
   pthread_mutex_unlock(&job->lock);
@@ -214,7 +215,7 @@ static furrow_status add_panel(void *user, size_t part, const furrow_panel *pane
     to_doubles(panel->values, panel->type, i, count, x);
     add_block(m, x, count);
   }
-  return tell_progress(job, part, n, err);
+  return report_progress(job, part, n, err);
 }
 
 static void merge_part(moments *a, const moments *b) {
@@ -236,13 +237,12 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Rows that some partition has. */
+/* Counts the rows that at least one partition has. */
 static furrow_status count_rows(const furrow_matrix_meta *meta, uint64_t *rows, furrow_error *err) {
   size_t n = 0, distinct = 0;
   for (size_t p = 0; p < meta->part_count; p++) n += meta->parts[p].row_count;
   int32_t *ids;
-  furrow_status status = FW_ALLOC(&ids, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&ids, n, err));
   n = 0;
   for (size_t p = 0; p < meta->part_count; p++)
     for (size_t r = 0; r < meta->parts[p].row_count; r++) ids[n++] = meta->parts[p].rows[r].row_id;

@@ -1,8 +1,8 @@
-/* model/jobs/verify.c: checks everything about a matrix folder.
+/* model/jobs/verify.c: checks everything in a matrix folder.
  *
- * First the metadata against itself, then the files against the metadata, then every partition alone, threads side by
- * side. What is found is kept by partition and told at the end, so that the order is the same for any number of
- * threads. */
+ * First it checks that the metadata is consistent, then that the files match the metadata, then every partition, in
+ * parallel. Findings are collected by partition and reported at the end, so their order does not depend on the number
+ * of threads. */
 #include "model/jobs/verify.h"
 
 #include <pthread.h>
@@ -21,8 +21,8 @@
 
 /* ---- Findings ---- */
 
-/* All texts in one piece of memory, the file first. */
-static furrow_status add(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
+/* Copies all texts of the finding into one allocation, the file first. */
+static furrow_status store_finding(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
   furrow_status status = FW_GROW(&list->items, &list->capacity, list->count + 1, err);
   if (status != FURROW_OK) return status;
   const size_t file = strlen(finding.file) + 1, message = strlen(finding.message) + 1, hint = strlen(finding.hint) + 1;
@@ -41,21 +41,21 @@ furrow_status fw_findings_add(fw_findings *list, furrow_status status, int32_t p
   char message[sizeof err->message];
   va_list args;
   va_start(args, format);
-  /* as the errors of readers begin */
+  /* the same prefix as in the readers' errors */
   const int n = part_id >= 0 ? snprintf(message, sizeof message, "partition %d: ", (int)part_id) : 0;
   vsnprintf(message + n, sizeof message - (size_t)n, format, args);
   va_end(args);
-  return add(list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message, ""},
-             err);
+  return store_finding(
+      list, (furrow_matrix_finding){status != FW_REMARK_STATUS, part_id, file, offset, status, message, ""}, err);
 }
 
 furrow_status fw_findings_add_error(fw_findings *list, int32_t part_id, const furrow_error *error, furrow_error *err) {
   char message[sizeof error->message + sizeof error->token + 16];
   const char *format = error->token[0] ? "%s (%s)" : "%s";
   snprintf(message, sizeof message, format, error->message, error->token);
-  return add(list,
-             (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message, error->hint},
-             err);
+  return store_finding(
+      list, (furrow_matrix_finding){true, part_id, error->file, error->offset, error->status, message, error->hint},
+      err);
 }
 
 void fw_findings_clear(fw_findings *list) {
@@ -64,14 +64,14 @@ void fw_findings_clear(fw_findings *list) {
   *list = (fw_findings){0};
 }
 
-/* ---- Partitions, each as a matrix of its own, so that one that is broken does not hide the others ---- */
+/* ---- Partitions, each opened as a matrix of its own so that a broken one does not hide the others ---- */
 
 typedef struct verify_job {
   fw_verification v;
   furrow_matrix_verify_params params;
-  furrow_matrix_source_params source; /* the separator is known */
-  furrow_status *failed;              /* E_MEMORY or E_CANCELLED, by partition */
-  pthread_mutex_t lock;               /* of what follows, and of the caller's progress function */
+  furrow_matrix_source_params source; /* with the separator set */
+  furrow_status *failed;              /* for each partition: E_MEMORY or E_CANCELLED */
+  pthread_mutex_t lock;               /* guards the members below and calls of the progress function */
   uint64_t done, total;
   bool stopped;
 } verify_job;
@@ -96,8 +96,8 @@ static furrow_status check_part(verify_job *job, size_t part, furrow_error *err)
   return status;
 }
 
-/* Reports that `bytes` more were checked. Once the caller has said stop, it is not asked again. */
-static furrow_status report(verify_job *job, uint64_t bytes, furrow_error *err) {
+/* Reports that `bytes` more were checked. After the caller has cancelled, the callback is not called again. */
+static furrow_status report_bytes(verify_job *job, uint64_t bytes, furrow_error *err) {
   furrow_status status = FURROW_E_CANCELLED;
   if (!job->params.progress) return FURROW_OK;
   pthread_mutex_lock(&job->lock);
@@ -111,12 +111,13 @@ static furrow_status report(verify_job *job, uint64_t bytes, furrow_error *err) 
 
 static void check_part_in_pool(void *context, size_t part) {
   verify_job *job = context;
-  job->failed[part] = report(job, 0, NULL);
+  job->failed[part] = report_bytes(job, 0, NULL);
   if (job->failed[part] == FURROW_OK) job->failed[part] = check_part(job, part, NULL);
-  if (job->failed[part] == FURROW_OK) job->failed[part] = report(job, (uint64_t)job->v.meta->parts[part].length, NULL);
+  if (job->failed[part] == FURROW_OK)
+    job->failed[part] = report_bytes(job, (uint64_t)job->v.meta->parts[part].length, NULL);
 }
 
-/* The separator of a text format, as the first partition shows it that can be opened and is not empty. */
+/* Finds the separator of a text format in the first partition that can be opened and is not empty. */
 static furrow_status find_separator(verify_job *job, char **separator, furrow_error *err) {
   for (size_t i = 0; i < job->v.meta->part_count; i++) {
     if (job->v.parts[i].unreadable || job->v.meta->parts[i].length == 0) continue;
@@ -155,8 +156,8 @@ static furrow_status check_parts(verify_job *job, furrow_error *err) {
 
 /* ---- The matrix ---- */
 
-/* Format and row type as the parameters or the metadata name them; what is wrong with them is found with the first
- * partition that is opened, or here if there is none. */
+/* Finds format and row type, from the parameters or the metadata. Errors in them are found when the first partition is
+ * opened, or here if there is none. */
 static furrow_status find_kinds(verify_job *job, furrow_error *err) {
   fw_verification *v = &job->v;
   const char *name = job->source.format ? job->source.format : v->meta->format_class_name;
@@ -179,7 +180,7 @@ static furrow_status find_kinds(verify_job *job, furrow_error *err) {
                          v->row_type ? "a type of objects, which are not read" : "not a row type");
 }
 
-/* Angel's RowIdColIdValueTextRowFormat keeps six decimals of a double. */
+/* Angel's RowIdColIdValueTextRowFormat writes doubles with six decimals. */
 static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
   bool more = false, six = false;
   for (size_t i = 0; i < v->meta->part_count; i++) {
@@ -188,10 +189,10 @@ static furrow_status check_decimals(fw_verification *v, furrow_error *err) {
   }
   if (more || !six || strcmp(v->format->name, "RowIdColIdValueTextRowFormat") != 0) return FURROW_OK;
   return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, v->folder, FURROW_NO_OFFSET, err,
-                         "no value has more than six decimals: Angel cuts doubles so in this format");
+                         "no value has more than six decimals: Angel writes doubles with six decimals in this format");
 }
 
-/* Path of the metadata file that was read; several of servers: the folder. */
+/* The path of the metadata file that was read; the folder if there are several (psmeta). */
 static furrow_status find_meta_path(const verify_job *job, char **path, furrow_error *err) {
   static const char *const names[] = {"_meta", "meta", "psmeta"};
   if (job->source.meta_name) return fw_path_join(path, job->v.folder, job->source.meta_name, err);
@@ -228,9 +229,9 @@ static furrow_status check_matrix(verify_job *job, furrow_error *err) {
   return status;
 }
 
-/* Passes the findings of one list on; *first becomes the first fatal one. */
-static void tell(const fw_findings *list, const furrow_matrix_verify_params *params,
-                 const furrow_matrix_finding **first) {
+/* Reports the findings of a list; *first is set to the first fatal one. */
+static void report_findings(const fw_findings *list, const furrow_matrix_verify_params *params,
+                            const furrow_matrix_finding **first) {
   for (size_t i = 0; i < list->count; i++) {
     if (params->found) params->found(params->user, &list->items[i]);
     if (list->items[i].fatal && !*first) *first = &list->items[i];
@@ -240,8 +241,8 @@ static void tell(const fw_findings *list, const furrow_matrix_verify_params *par
 static furrow_status tell_all(const verify_job *job, furrow_error *err) {
   const fw_verification *v = &job->v;
   const furrow_matrix_finding *first = NULL;
-  tell(fw_verification_common(v), &job->params, &first);
-  for (size_t i = 0; i < v->meta->part_count; i++) tell(&v->parts[i], &job->params, &first);
+  report_findings(fw_verification_common(v), &job->params, &first);
+  for (size_t i = 0; i < v->meta->part_count; i++) report_findings(&v->parts[i], &job->params, &first);
   if (!first) return FURROW_OK;
   fw_fail(err, first->status, "%s", first->message);
   fw_error_set_hint(err, "%s", first->hint);
@@ -252,9 +253,9 @@ static furrow_status tell_all(const verify_job *job, furrow_error *err) {
   return first->status;
 }
 
-/* Metadata that cannot be read is one finding, and the last. */
-static furrow_status tell_error(const furrow_matrix_verify_params *params, const furrow_error *error,
-                                furrow_error *err) {
+/* If the metadata cannot be read, this is the only finding. */
+static furrow_status report_error(const furrow_matrix_verify_params *params, const furrow_error *error,
+                                  furrow_error *err) {
   const furrow_matrix_finding finding = {true,           -1,         error->file, error->offset, error->status,
                                          error->message, error->hint};
   if (params->found && error->status != FURROW_E_MEMORY) params->found(params->user, &finding);
@@ -266,7 +267,7 @@ static furrow_status verify(verify_job *job, furrow_error *err) {
   furrow_matrix_meta *meta = NULL;
   furrow_error error = {.status = FURROW_OK};
   furrow_status status = furrow_matrix_meta_load(&meta, job->v.folder, job->source.meta_name, &error);
-  if (status != FURROW_OK) return tell_error(&job->params, &error, err);
+  if (status != FURROW_OK) return report_error(&job->params, &error, err);
   job->v.meta = meta;
   status = FW_ALLOC_ZERO(&job->v.parts, meta->part_count + 1, err);
   if (status == FURROW_OK) {

@@ -1,4 +1,4 @@
-/* model/jobs/verify_files.c: are the data files what the partitions say? */
+/* model/jobs/verify_files.c: checks the data files against the partitions. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 typedef struct piece {
   const char *file;
   uint64_t offset, length;
-  size_t part; /* index in the metadata, which is ascending by id */
+  size_t part; /* index in the metadata, ascending by id */
 } piece;
 
 static int by_place(const void *a, const void *b) {
@@ -25,7 +25,7 @@ static int by_place(const void *a, const void *b) {
   const int files = strcmp(x->file, y->file);
   if (files) return files;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  if (x->length != y->length) return x->length < y->length ? -1 : 1; /* an empty one comes before */
+  if (x->length != y->length) return x->length < y->length ? -1 : 1; /* empty pieces first */
   return x->part < y->part ? -1 : 1;
 }
 
@@ -35,9 +35,9 @@ static int32_t id_of(const fw_verification *v, const piece *p) {
 
 /* ---- One file ---- */
 
-/* No file: told once, at its first partition, but none of its partitions can be read. */
-static furrow_status missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path,
-                                  furrow_status status, const char *what, furrow_error *err) {
+/* A missing file is reported once, at its first partition, but none of its partitions can be read. */
+static furrow_status report_missing_file(fw_verification *v, const piece *pieces, size_t n, const char *path,
+                                         furrow_status status, const char *what, furrow_error *err) {
   for (size_t i = 0; i < n; i++) v->parts[pieces[i].part].unreadable = true;
   return fw_findings_add(&v->parts[pieces[0].part], status, id_of(v, &pieces[0]), path, FURROW_NO_OFFSET, err,
                          "%s; %zu partition%s in it", what, n, n == 1 ? " is" : "s are");
@@ -51,7 +51,7 @@ static furrow_status check_end(fw_verification *v, const piece *p, const char *p
                          p->offset + p->length);
 }
 
-/* `reached` is where the partitions before it end. */
+/* `reached` is the end of the preceding partitions. */
 static furrow_status check_neighbour(fw_verification *v, const piece *before, const piece *p, uint64_t reached,
                                      const char *path, furrow_error *err) {
   fw_findings *list = &v->parts[p->part];
@@ -66,7 +66,7 @@ static furrow_status check_neighbour(fw_verification *v, const piece *before, co
   return FURROW_OK;
 }
 
-/* The name of a data file is the id of its lowest partition. */
+/* A data file is named after the id of its lowest partition. */
 static furrow_status check_name(fw_verification *v, const piece *pieces, size_t n, const char *path,
                                 furrow_error *err) {
   size_t lowest = pieces[0].part;
@@ -91,7 +91,7 @@ static furrow_status check_name(fw_verification *v, const piece *pieces, size_t 
 static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_t n, const char *path, uint64_t size,
                                   furrow_error *err) {
   uint64_t reached = 0;
-  size_t last = 0; /* the partition that reaches furthest */
+  size_t last = 0; /* the partition with the largest end */
   furrow_status status = check_name(v, pieces, n, path, err);
   for (size_t i = 0; i < n && status == FURROW_OK; i++) {
     status = check_neighbour(v, &pieces[last], &pieces[i], reached, path, err);
@@ -103,8 +103,8 @@ static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_
   if (status != FURROW_OK || reached >= size) return status;
   return fw_findings_add(&v->parts[pieces[last].part], FURROW_E_FORMAT, id_of(v, &pieces[last]), path, reached, err,
                          "%" PRIu64 " %s to none", size - reached,
-                         fw_plural(size - reached, "byte behind the last partition of the file belongs",
-                                   "bytes behind the last partition of the file belong"));
+                         fw_plural(size - reached, "byte after the last partition of the file belongs",
+                                   "bytes after the last partition of the file belong"));
 }
 
 static furrow_status check_file(fw_verification *v, const piece *pieces, size_t n, furrow_error *err) {
@@ -115,24 +115,24 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
   furrow_error why;
   const furrow_status looked = fw_path_stat(path, &info, &why);
   if (looked == FURROW_E_NOT_FOUND)
-    status = missing_file(v, pieces, n, path, FURROW_E_NOT_FOUND, "no such file", err);
+    status = report_missing_file(v, pieces, n, path, FURROW_E_NOT_FOUND, "no such file", err);
   else if (looked != FURROW_OK)
-    status = missing_file(v, pieces, n, path, looked, why.message, err);
+    status = report_missing_file(v, pieces, n, path, looked, why.message, err);
   else if (!S_ISREG(info.st_mode))
-    status = missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is not a regular file", err);
+    status = report_missing_file(v, pieces, n, path, FURROW_E_FORMAT, "the file is not a regular file", err);
   else
     status = check_pieces(v, pieces, n, path, (uint64_t)info.st_size, err);
   fw_free(path);
   return status;
 }
 
-/* ---- Files that nobody uses ---- */
+/* ---- Unused files ---- */
 
 static bool is_data_name(const char *name) {
-  return name[strspn(name, "0123456789")] == 0; /* no name is empty */
+  return name[strspn(name, "0123456789")] == 0; /* names are never empty */
 }
 
-/* Pieces sorted by file. */
+/* Partitions sorted by file. */
 typedef struct piece_list {
   const piece *pieces;
   size_t count;
@@ -171,8 +171,8 @@ static furrow_status check_unused(fw_verification *v, const piece *pieces, size_
   return status;
 }
 
-/* Pipes, sockets and devices: readers that copy or open what is in the folder would stop at them. */
-static furrow_status tell_if_odd(fw_verification *v, const char *name, furrow_error *err) {
+/* Pipes, sockets and devices would block a program that copies or opens the files of the folder. */
+static furrow_status report_if_odd(fw_verification *v, const char *name, furrow_error *err) {
   char *path = NULL;
   struct stat info;
   FW_TRY(fw_path_join(&path, v->folder, name, err));
@@ -192,14 +192,14 @@ static bool is_not_data_name(void *user, const char *name) {
 static furrow_status check_odd(fw_verification *v, furrow_error *err) {
   fw_dir_names names = {0};
   furrow_status status = fw_dir_names_read(&names, v->folder, is_not_data_name, NULL, err);
-  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) status = tell_if_odd(v, names.names[i], err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) status = report_if_odd(v, names.names[i], err);
   fw_dir_names_clear(&names);
   return status;
 }
 
 /* ---- The metadata file ---- */
 
-/* Readers stop where its length says that the JSON ends. */
+/* Readers stop at the end of the JSON that the length in the header gives. */
 static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   unsigned char head[4];
   size_t got = 0;
@@ -216,7 +216,7 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   if (size <= end) return FURROW_OK;
   return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, v->meta_path, end, err,
                          "%" PRIu64 " %s read by nobody", size - end,
-                         fw_plural(size - end, "byte behind the JSON is", "bytes behind the JSON are"));
+                         fw_plural(size - end, "byte after the JSON is", "bytes after the JSON are"));
 }
 
 /* ---- All files ---- */

@@ -1,4 +1,4 @@
-/* model/jobs/verify_layout.c: does the metadata of a matrix agree with itself? */
+/* model/jobs/verify_layout.c: checks that the metadata of a matrix is consistent. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* ---- Options and the shape ---- */
 
-/* An option that is a whole number; false: it is not there or is none. */
+/* Reads an integer option; false if it is missing or not a number. */
 static bool option_number(const furrow_matrix_meta *meta, const char *key, int64_t *number) {
   const char *text = furrow_matrix_meta_option(meta, key);
   if (!text || !text[0]) return false;
@@ -25,9 +25,9 @@ static bool option_number(const furrow_matrix_meta *meta, const char *key, int64
 }
 
 bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end) {
-  const bool told =
+  const bool from_options =
       option_number(meta, "feature.index.range.start", first) && option_number(meta, "feature.index.range.end", end);
-  if (told && *first < *end) return true;
+  if (from_options && *first < *end) return true;
   *first = 0;
   *end = meta->col;
   return meta->col > 0;
@@ -52,9 +52,9 @@ static furrow_status check_options(fw_verification *v, furrow_error *err) {
                          range[1], v->meta->col);
 }
 
-/* ---- The grid: bands of rows, each cut into ranges of columns ---- */
+/* ---- The grid: bands of rows, each divided into ranges of columns ---- */
 
-/* Partitions with a range of columns, by first row, end, first column. */
+/* Partitions with a range of columns, sorted by first row, last row, first column. */
 typedef struct grid {
   const furrow_partition_meta **parts;
   size_t count;
@@ -64,14 +64,14 @@ static bool same_band(const furrow_partition_meta *p, const furrow_partition_met
   return p->start_row == q->start_row && p->end_row == q->end_row;
 }
 
-/* Where the band of partition `first` ends. */
+/* Returns the end of the band that starts with partition `first`. */
 static size_t band_end(const grid *g, size_t first) {
   size_t end = first + 1;
   while (end < g->count && same_band(g->parts[first], g->parts[end])) end++;
   return end;
 }
 
-/* It can hold no element. */
+/* Whether the partition cannot hold an element. */
 static bool is_empty_part(const furrow_partition_meta *p) {
   return p->start_row == p->end_row || p->start_col == p->end_col;
 }
@@ -91,8 +91,7 @@ static int by_corner(const void *a, const void *b) {
 
 static furrow_status find_grid(const furrow_matrix_meta *meta, grid *g, furrow_error *err) {
   *g = (grid){0};
-  furrow_status status = FW_ALLOC(&g->parts, meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&g->parts, meta->part_count, err));
   for (size_t i = 0; i < meta->part_count; i++)
     if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
   if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);
@@ -103,34 +102,34 @@ static fw_findings *list_of(const fw_verification *v, const furrow_partition_met
   return &v->parts[p - v->meta->parts];
 }
 
-/* Adds to the findings of q that it overlaps p. */
+/* Adds to q's findings that it overlaps p. */
 static furrow_status add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
                                  furrow_error *err) {
   return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
                          "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
-                         " (ends) overlap those of partition %" PRId32,
+                         " (ends) overlap partition %" PRId32,
                          q->start_row, q->end_row, q->start_col, q->end_col, p->part_id);
 }
 
-/* ---- Partitions that overlap ---- */
+/* ---- Overlapping partitions ---- */
 
-/* Bands are taken in the order of their first rows. A tree over the columns knows, for each of them, the partition so
- * far that reaches down furthest: one of a later band overlaps an earlier one exactly where that reaches below its
- * first row. Sorting and each step in the tree take log n. */
+/* Bands are processed by ascending first row. A segment tree over the columns stores the partition with the largest end
+ * row for each column. A partition overlaps one of an earlier band exactly if the stored end row exceeds its first row.
+ * Sorting takes n log n, and each query log n. */
 
 #define NOBODY SIZE_MAX
 
-/* Columns are cut where a partition begins or ends; slot s is from cuts[s] to cuts[s + 1]. Node 1 has all slots, node i
- * the halves 2i and 2i + 1. */
+/* Columns are divided at the starts and ends of partitions; slot s reaches from cuts[s] to cuts[s + 1]. Node 1 covers
+ * all slots, node i the halves 2i and 2i + 1. */
 typedef struct tree_node {
-  size_t whole;  /* the deepest of the partitions that have all slots of the node */
-  size_t within; /* … that have any */
+  size_t whole;  /* the partition with the largest end row among those that cover the whole node */
+  size_t within; /* the same among those that cover any slot of the node */
 } tree_node;
 
 typedef struct column_tree {
   const grid *grid;
   int64_t *cuts;
-  size_t slots; /* a power of 2, of which the last may not be columns */
+  size_t slots; /* a power of 2; the last slots may be unused */
   size_t cut_count;
   tree_node *nodes;
 } column_tree;
@@ -142,8 +141,7 @@ static int compare_cuts(const void *x, const void *y) {
 
 static furrow_status find_cuts(column_tree *tree, furrow_error *err) {
   const grid *g = tree->grid;
-  furrow_status status = FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err));
   for (size_t i = 0; i < g->count; i++) {
     tree->cuts[2 * i] = g->parts[i]->start_col;
     tree->cuts[2 * i + 1] = g->parts[i]->end_col;
@@ -171,14 +169,14 @@ static size_t slot_of(const column_tree *tree, int64_t col) {
   return (size_t)(found - tree->cuts);
 }
 
-/* The one that ends later, of two the first. */
-static size_t deeper(const column_tree *tree, size_t x, size_t y) {
+/* The partition with the larger end row; if equal, the first one. */
+static size_t lower_end(const column_tree *tree, size_t x, size_t y) {
   if (x == NOBODY || y == NOBODY) return x == NOBODY ? y : x;
   const int32_t a = tree->grid->parts[x]->end_row, b = tree->grid->parts[y]->end_row;
   return a > b || (a == b && x < y) ? x : y;
 }
 
-/* A partition's slots, and the node at hand with its own. */
+/* The slots of a partition, and the current node with its slots. */
 typedef struct step {
   size_t first, end;
   size_t node, node_first, node_end;
@@ -193,20 +191,20 @@ static size_t find_deepest(const column_tree *tree, step s) {
   if (s.end <= s.node_first || s.node_end <= s.first) return NOBODY;
   const tree_node *node = &tree->nodes[s.node];
   if (s.first <= s.node_first && s.node_end <= s.end) return node->within;
-  const size_t below = deeper(tree, find_deepest(tree, half_of(&s, false)), find_deepest(tree, half_of(&s, true)));
-  return deeper(tree, node->whole, below);
+  const size_t below = lower_end(tree, find_deepest(tree, half_of(&s, false)), find_deepest(tree, half_of(&s, true)));
+  return lower_end(tree, node->whole, below);
 }
 
-static void insert(column_tree *tree, step s, size_t part) {
+static void insert_partition(column_tree *tree, step s, size_t part) {
   if (s.end <= s.node_first || s.node_end <= s.first) return;
   tree_node *node = &tree->nodes[s.node];
-  node->within = deeper(tree, node->within, part);
+  node->within = lower_end(tree, node->within, part);
   if (s.first <= s.node_first && s.node_end <= s.end) {
-    node->whole = deeper(tree, node->whole, part);
+    node->whole = lower_end(tree, node->whole, part);
     return;
   }
-  insert(tree, half_of(&s, false), part);
-  insert(tree, half_of(&s, true), part);
+  insert_partition(tree, half_of(&s, false), part);
+  insert_partition(tree, half_of(&s, true), part);
 }
 
 static step at_root(const column_tree *tree, size_t part) {
@@ -214,8 +212,8 @@ static step at_root(const column_tree *tree, size_t part) {
   return (step){slot_of(tree, p->start_col), slot_of(tree, p->end_col), 1, 0, tree->slots};
 }
 
-/* First all of a band are looked up, then they are put in: what overlaps within a band is told elsewhere. */
-static furrow_status sweep(fw_verification *v, column_tree *tree, furrow_error *err) {
+/* Queries all partitions of a band before inserting them: overlaps within a band are reported by check_band. */
+static furrow_status sweep_bands(fw_verification *v, column_tree *tree, furrow_error *err) {
   const grid *g = tree->grid;
   furrow_status status = FURROW_OK;
   for (size_t first = 0, end; first < g->count && status == FURROW_OK; first = end) {
@@ -227,12 +225,12 @@ static furrow_status sweep(fw_verification *v, column_tree *tree, furrow_error *
         status = add_overlap(v, g->parts[other], g->parts[i], err);
     }
     for (size_t i = first; i < end; i++)
-      if (!is_empty_part(g->parts[i])) insert(tree, at_root(tree, i), i);
+      if (!is_empty_part(g->parts[i])) insert_partition(tree, at_root(tree, i), i);
   }
   return status;
 }
 
-/* Angel's grids have no such bands. */
+/* Bands overlap in rows only in matrices that Angel did not write. */
 static bool bands_share_rows(const grid *g) {
   int32_t reached = INT32_MIN;
   for (size_t first = 0; first < g->count; first = band_end(g, first)) {
@@ -242,28 +240,28 @@ static bool bands_share_rows(const grid *g) {
   return false;
 }
 
-/* Partitions that share elements with one of another band of rows; each is told once. */
+/* Reports partitions that overlap a partition of another band; each is reported once. */
 static furrow_status check_bands(fw_verification *v, const grid *g, furrow_error *err) {
   column_tree tree = {.grid = g};
   if (!bands_share_rows(g)) return FURROW_OK;
   furrow_status status = make_tree(&tree, err);
-  if (status == FURROW_OK) status = sweep(v, &tree, err);
+  if (status == FURROW_OK) status = sweep_bands(v, &tree, err);
   fw_free(tree.nodes);
   fw_free(tree.cuts);
   return status;
 }
 
-/* ---- Columns and rows that no partition has ---- */
+/* ---- Missing columns and rows ---- */
 
-/* Columns `from` to `to` of a band are missing before partition q, or behind it. */
-static furrow_status tell_hole(fw_verification *v, const furrow_partition_meta *q, int64_t from, int64_t to,
-                               furrow_error *err) {
+/* Reports that columns `from` to `to` of a band are missing before or after partition q. */
+static furrow_status report_hole(fw_verification *v, const furrow_partition_meta *q, int64_t from, int64_t to,
+                                 furrow_error *err) {
   return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
                          "no partition has columns %" PRId64 " to %" PRId64 " (end) of rows %" PRId32 " to %" PRId32,
                          from, to, q->start_row, q->end_row);
 }
 
-/* A band of the same rows: its columns must follow each other from the first to the last. */
+/* The columns of a band's partitions must be contiguous from the first to the last column. */
 static furrow_status check_band(fw_verification *v, const furrow_partition_meta **parts, size_t n, furrow_error *err) {
   int64_t first, end, reached;
   const bool known = fw_verify_columns(v->meta, &first, &end);
@@ -271,29 +269,29 @@ static furrow_status check_band(fw_verification *v, const furrow_partition_meta 
   furrow_status status = FURROW_OK;
   reached = known ? first : parts[0]->start_col;
   for (size_t i = 0; i < n && status == FURROW_OK; i++) {
-    if (parts[i]->start_col > reached) status = tell_hole(v, parts[i], reached, parts[i]->start_col, err);
+    if (parts[i]->start_col > reached) status = report_hole(v, parts[i], reached, parts[i]->start_col, err);
     if (i > 0 && parts[i]->start_col < reached && !is_empty_part(parts[i]))
       status = add_overlap(v, last, parts[i], err);
     if (parts[i]->end_col < reached) continue;
     reached = parts[i]->end_col;
     last = parts[i];
   }
-  if (status == FURROW_OK && known && reached < end) status = tell_hole(v, last, reached, end, err);
+  if (status == FURROW_OK && known && reached < end) status = report_hole(v, last, reached, end, err);
   return status;
 }
 
-/* Columns of a partition that the matrix does not have. */
+/* Reports columns of a partition that lie outside the matrix. */
 static furrow_status check_outside(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
   int64_t first, end;
   if (!fw_verify_columns(v->meta, &first, &end)) return FURROW_OK;
   if (p->start_col >= first && p->end_col <= end) return FURROW_OK;
   return fw_findings_add(list_of(v, p), FURROW_E_FORMAT, p->part_id, IN_META, err,
-                         "columns %" PRId64 " to %" PRId64 " (end) are not within those of the matrix, %" PRId64
+                         "columns %" PRId64 " to %" PRId64 " (end) are not within the columns of the matrix, %" PRId64
                          " to %" PRId64,
                          p->start_col, p->end_col, first, end);
 }
 
-/* Rows of the matrix that no band has: they were not saved, or a partition is missing. */
+/* Reports rows that no band has: they were not saved, or a partition is missing. */
 static furrow_status check_rows_covered(fw_verification *v, const grid *g, furrow_error *err) {
   int32_t reached = 0;
   furrow_status status = FURROW_OK;
@@ -321,7 +319,7 @@ static furrow_status check_grid(fw_verification *v, const grid *g, furrow_error 
 
 /* ---- Blocks ---- */
 
-/* A partition ends a block behind its start, or with the matrix. */
+/* A partition is as long as a block, or ends with the matrix. */
 static bool fits_block(int64_t start, int64_t end, int64_t first, int64_t last, int64_t block) {
   if (block <= 0) return false;
   const uint64_t from = (uint64_t)start - (uint64_t)first, length = (uint64_t)end - (uint64_t)start;
@@ -344,7 +342,7 @@ static furrow_status check_blocks(fw_verification *v, const grid *g, furrow_erro
   return FURROW_OK;
 }
 
-/* Hash partitions are marked twice, by their columns and by the blocks of the matrix. */
+/* Hash partitions are recognized by their columns and by the blocks of the matrix; both must agree. */
 static furrow_status check_kinds(fw_verification *v, const grid *g, furrow_error *err) {
   const furrow_matrix_meta *m = v->meta;
   const bool hash_blocks = m->block_row == -1 && m->block_col == -1;
@@ -367,7 +365,7 @@ static bool has_row(const furrow_partition_meta *p, int32_t row) {
   return false;
 }
 
-/* Lists in the same order, as nearly all are, need no search. */
+/* Lists in the same order, as in nearly all files, are compared without a search. */
 static bool same_rows(const furrow_partition_meta *p, const furrow_partition_meta *q) {
   if (p->row_count != q->row_count) return false;
   for (size_t r = 0; r < p->row_count; r++)
@@ -375,7 +373,7 @@ static bool same_rows(const furrow_partition_meta *p, const furrow_partition_met
   return true;
 }
 
-/* Partitions of one band hold the same rows. */
+/* Partitions of a band must have the same rows. */
 static furrow_status check_row_lists(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
                                      furrow_error *err) {
   if (same_rows(p, q)) return FURROW_OK;
@@ -401,7 +399,7 @@ static furrow_status check_same_rows(fw_verification *v, furrow_error *err) {
   return status;
 }
 
-/* Angel's loaders fill rows in the order of the metadata, whatever the order of the data. */
+/* Angel's loaders fill rows in the order of the metadata, regardless of the order in the data. */
 static furrow_status check_row_order(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
   if (!v->format || v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN || v->meta->origin != FURROW_META_JSON)
     return FURROW_OK;
@@ -427,18 +425,15 @@ static furrow_status check_counts(fw_verification *v, const furrow_partition_met
   if (!v->format || v->meta->origin == FURROW_META_ANGEL1) return FURROW_OK;
   const bool by_column = v->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   const int64_t rows = (int64_t)p->row_count, cols = p->row_count > 0 ? p->rows[0].element_num : 0;
-  furrow_status status = check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err);
-  if (status == FURROW_OK && cols >= 0)
-    status = check_count(v, p, "saveColNum", p->save_col_num, by_column ? cols : 0, err);
-  if (status == FURROW_OK)
-    status = check_count(v, p, "saveColElemNum", p->save_col_elem_num, by_column ? rows : 0, err);
-  return status;
+  FW_TRY(check_count(v, p, "saveRowNum", p->save_row_num, by_column ? 0 : rows, err));
+  if (cols >= 0) FW_TRY(check_count(v, p, "saveColNum", p->save_col_num, by_column ? cols : 0, err));
+  return check_count(v, p, "saveColElemNum", p->save_col_elem_num, by_column ? rows : 0, err);
 }
 
 static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
   int64_t elements = 0;
   for (size_t r = 0; r < p->row_count; r++) elements += p->rows[r].element_num > 0 ? p->rows[r].element_num : 0;
-  if (p->nnz < 0 || p->nnz >= elements) return FURROW_OK; /* -1: not known */
+  if (p->nnz < 0 || p->nnz >= elements) return FURROW_OK; /* -1: unknown */
   return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                          "nnz is %" PRId64 ", less than the %" PRId64 " %s of its rows", p->nnz, elements,
                          fw_plural((uint64_t)elements, "element", "elements"));

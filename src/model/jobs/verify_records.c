@@ -1,5 +1,5 @@
-/* model/jobs/verify_records.c: reads every record of a partition. The reader refuses what is wrong; what is merely odd
- * is noticed here. */
+/* model/jobs/verify_records.c: reads every record of a partition. Errors are found by the reader; this file looks for
+ * data that is valid but unusual. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,19 +15,19 @@ typedef struct key {
   int64_t col;
 } key;
 
-/* What was seen so far of a partition. */
+/* Observations about a partition. */
 typedef struct observed {
   uint64_t elements;
-  uint64_t runs; /* of records of one row */
+  uint64_t runs; /* runs of records of one row */
   int32_t row;
   int64_t col;
-  uint64_t falls; /* columns that are lower than the one before */
+  uint64_t falls; /* columns lower than the one before */
   key fall;
-  uint64_t repeats; /* columns that are the same as the one before */
+  uint64_t repeats; /* columns equal to the one before */
   key repeat;
-  uint64_t strangers; /* columns of other hash partitions */
+  uint64_t strangers; /* columns that belong to other hash partitions */
   int64_t stranger;
-  uint64_t outside; /* columns that the matrix does not have */
+  uint64_t outside; /* columns outside the matrix */
   int64_t outsider;
 } observed;
 
@@ -37,12 +37,12 @@ typedef struct record_check {
   fw_findings *list;
   const char *path;
   int32_t hash_parts; /* 0: a range partition */
-  bool bounded;       /* first … end-1 are the columns of the matrix */
+  bool bounded;       /* the columns of the matrix are known: first … end-1 */
   int64_t first, end;
   observed seen;
 } record_check;
 
-/* ---- Looking at panels ---- */
+/* ---- Scanning panels ---- */
 
 static void look_at_column(record_check *check, int64_t col) {
   observed *s = &check->seen;
@@ -66,7 +66,8 @@ static void look_at_order(observed *s, int32_t row, const int64_t *cols, size_t 
   }
 }
 
-/* A double that "#.######" wrote is a whole number of millionths, rounded once; 2^53 of them are exact. */
+/* A double written with "#.######" is an integral number of millionths, rounded once; up to 2^53 millionths are
+ * exact. */
 static void look_at_decimals(fw_findings *s, const double *x, size_t n) {
   for (size_t i = 0; i < n && !s->more_digits; i++) {
     const double millionths = nearbyint(x[i] * 1e6);
@@ -101,10 +102,10 @@ static furrow_status read_panels(const furrow_matrix_source *source, void (*look
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* ---- Elements that are there twice ---- */
+/* ---- Repeated elements ---- */
 
 typedef struct key_list {
-  record_check check; /* first, so that look() finds the list */
+  record_check check; /* must be the first member: look() casts the pointer */
   key *keys;
   size_t count, capacity;
 } key_list;
@@ -121,7 +122,7 @@ static int by_key(const void *a, const void *b) {
   return (x->col > y->col) - (x->col < y->col);
 }
 
-/* Columns in disorder hide repeats: a second reading sorts them. */
+/* Unsorted columns hide repeated elements: reads the partition again and sorts them. */
 static furrow_status find_repeats(record_check *check, const furrow_matrix_source *source, furrow_error *err) {
   key_list list = {.check = *check, .capacity = (size_t)check->seen.elements};
   furrow_status status = FW_ALLOC(&list.keys, list.capacity, err);
@@ -136,18 +137,17 @@ static furrow_status find_repeats(record_check *check, const furrow_matrix_sourc
   return status;
 }
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
 static furrow_status tell_order(const record_check *check, furrow_error *err) {
   const observed *s = &check->seen;
   const furrow_matrix_format *format = check->v->format;
-  const bool by_hash_map = strcmp(format->name, "SnapshotFormat") == 0; /* its order is that of a hash map */
+  const bool by_hash_map = strcmp(format->name, "SnapshotFormat") == 0; /* stored in the order of a hash map */
   furrow_status status = FURROW_OK;
   if (s->falls > 0 && !by_hash_map)
-    status =
-        fw_findings_add(check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
-                        "columns are not in order: column %" PRId64 " of row %" PRId32 " comes behind a higher one%s",
-                        s->fall.col, s->fall.row, s->falls > 1 ? ", and not it alone" : "");
+    status = fw_findings_add(check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,
+                             "columns are not in order: column %" PRId64 " of row %" PRId32 " follows a higher one%s",
+                             s->fall.col, s->fall.row, s->falls > 1 ? ", and others do, too" : "");
   if (status == FURROW_OK && s->repeats > 0)
     status = fw_findings_add(
         check->list, FW_REMARK_STATUS, check->part->part_id, check->path, FURROW_NO_OFFSET, err,

@@ -1,4 +1,4 @@
-/* model/meta/meta.c: metadata in memory. */
+/* model/meta/meta.c: creates, copies, merges and searches metadata in memory. */
 #include "model/meta/meta.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* ---- Putting together ---- */
+/* ---- Construction ---- */
 
 furrow_status fw_meta_create(fw_meta_owner **owner, size_t text_capacity, furrow_error *err) {
   void *memory = NULL, *text = NULL;
@@ -83,11 +83,10 @@ void furrow_matrix_meta_free(furrow_matrix_meta *meta) {
   fw_free(owner);
 }
 
-/* ---- Things that must not be there twice ---- */
+/* ---- Duplicates ---- */
 
 furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at, furrow_error *err) {
-  furrow_status status = FW_GROW(&positions->items, &positions->capacity, positions->count + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&positions->items, &positions->capacity, positions->count + 1, err));
   positions->items[positions->count] = (fw_meta_position){key, positions->count, at};
   positions->count++;
   return FURROW_OK;
@@ -102,7 +101,7 @@ static int compare_positions(const void *a, const void *b) {
 void fw_meta_positions_sort(fw_meta_positions *positions) {
   size_t i = 1;
   while (i < positions->count && compare_positions(&positions->items[i - 1], &positions->items[i]) < 0) i++;
-  /* as Angel has them there is mostly nothing to sort */
+  /* files of Angel are mostly sorted already */
   if (i < positions->count) qsort(positions->items, positions->count, sizeof *positions->items, compare_positions);
 }
 
@@ -118,7 +117,7 @@ void fw_meta_positions_clear(fw_meta_positions *positions) {
   *positions = (fw_meta_positions){0};
 }
 
-/* FNV-1a. Texts that were made to collide are refused like those that are the same, which harms nobody else. */
+/* FNV-1a. Two texts with the same hash are rejected like duplicates; only a deliberate collision would be affected. */
 uint64_t fw_meta_hash(const char *text, size_t size) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
@@ -132,8 +131,7 @@ furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positi
   *twice = fw_meta_positions_duplicate(positions);
   if (*twice) return FURROW_E_FORMAT;
   furrow_partition_meta *sorted;
-  furrow_status status = FW_ALLOC(&sorted, meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&sorted, meta->part_count, err));
   for (size_t i = 0; i < positions->count; i++) sorted[i] = meta->parts[positions->items[i].index];
   fw_free(owner->parts);
   meta->parts = owner->parts = sorted;
@@ -141,7 +139,7 @@ furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positi
   return FURROW_OK;
 }
 
-/* ---- Looking up ---- */
+/* ---- Search ---- */
 
 const char *furrow_matrix_meta_option(const furrow_matrix_meta *meta, const char *key) {
   for (size_t i = 0; i < meta->option_count; i++)
@@ -190,7 +188,7 @@ static furrow_status copy_part(fw_meta_owner *owner, const furrow_partition_meta
   return status == FURROW_OK ? fw_meta_add_part(owner, &part, err) : status;
 }
 
-/* Everything but options, partitions and memory. */
+/* Copies everything except options, partitions and memory. */
 static void copy_head(fw_meta_owner *owner, const furrow_matrix_meta *from) {
   furrow_matrix_meta *to = &owner->meta;
   *to = *from;
@@ -222,7 +220,7 @@ furrow_status furrow_matrix_meta_copy(furrow_matrix_meta **copy, const furrow_ma
   return FURROW_OK;
 }
 
-/* ---- What several servers wrote ---- */
+/* ---- Merging the files of several servers ---- */
 
 static furrow_status merge_parts(fw_meta_owner *owner, const fw_meta_owner *from, size_t number,
                                  fw_meta_positions *positions, furrow_error *err) {

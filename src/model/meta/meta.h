@@ -1,11 +1,10 @@
-/* model/meta/meta.h: how metadata is put together, by its readers, by plans and by copies; what its fields are and what
- * they may hold. */
+/* model/meta/meta.h: construction of metadata by readers, plans and copies; its fields and their limits. */
 #ifndef FW_MODEL_META_META_H
 #define FW_MODEL_META_META_H
 
 #include "furrow/model.h"
 
-/* What a specification means that does not say it. */
+/* Defaults of a specification. */
 #define FW_DEFAULT_FORMAT "RowIdColIdValueTextRowFormat"
 #define FW_DEFAULT_ROW_TYPE 7 /* T_FLOAT_DENSE */
 
@@ -23,64 +22,64 @@ typedef enum fw_meta_kind {
 typedef struct fw_meta_field {
   const char *name; /* Angel's key */
   fw_meta_kind kind;
-  size_t place; /* of the field in its struct */
+  size_t place; /* offset of the field in its struct */
   int64_t least, most;
-  bool angel1; /* the metadata of Angel 1.x has it */
+  bool angel1; /* present in the metadata of Angel 1.x */
 } fw_meta_field;
 
 #define FW_META_FIELDS_MAX 13
 
 typedef struct fw_meta_fields {
   size_t count;
-  const fw_meta_field *fields; /* in the order in which Angel writes them: JSON and binary */
+  const fw_meta_field *fields; /* in the order in which Angel writes them, in JSON and binary */
 } fw_meta_fields;
 
-/* Of furrow_matrix_meta, furrow_partition_meta, furrow_matrix_row_meta. */
+/* The fields of furrow_matrix_meta, furrow_partition_meta, furrow_matrix_row_meta. */
 extern const fw_meta_fields fw_matrix_fields, fw_part_fields, fw_row_fields;
 
 int64_t fw_meta_get(const fw_meta_field *field, const void *object);
-/* The value must be in least … most. */
+/* The value must be within least … most. */
 void fw_meta_set(const fw_meta_field *field, void *object, int64_t value);
-/* "is negative" or "is outside of 0 … 9": what is wrong with the value of a field; NULL: nothing. */
+/* Describes what is wrong with the value of a field: "is negative" or "is outside of 0 … 9"; NULL if it is valid. */
 const char *fw_meta_number_fault(const fw_meta_field *field, int64_t value, char text[80]);
 
-/* ---- Putting together ---- */
+/* ---- Construction ---- */
 
-/* Metadata and its memory. Texts lie in one block that does not grow, so that pointers into it hold. */
+/* Metadata and its memory. Texts are stored in one block that never moves, so pointers into it stay valid. */
 typedef struct fw_meta_owner {
   furrow_matrix_meta meta;
   char *text;
   size_t text_size, text_capacity;
-  char *names; /* files that furrow_matrix_plan_files gave names */
+  char *names; /* file names assigned by furrow_matrix_plan_files */
   size_t option_capacity, part_capacity, row_capacity;
   size_t row_count;
-  furrow_matrix_option *options; /* these three belong to this, whatever becomes of the pointers in meta */
+  furrow_matrix_option *options; /* owned, even if the pointers in meta change */
   furrow_partition_meta *parts;
-  furrow_matrix_row_meta *rows; /* of all partitions, in the order in which partitions were added */
+  furrow_matrix_row_meta *rows; /* of all partitions, in the order in which the partitions were added */
 } fw_meta_owner;
 
-/* Empty metadata with room for texts of so many bytes, the 0 behind each included. */
+/* Creates empty metadata with a capacity of text_capacity bytes for texts, including their terminating zeros. */
 furrow_status fw_meta_create(fw_meta_owner **owner, size_t text_capacity, furrow_error *err) FURROW_MUST_USE;
-/* A copy of the text with a 0 behind it; there must be room. */
+/* Stores a copy of the text with a terminating zero; the capacity must suffice. */
 const char *fw_meta_text(fw_meta_owner *owner, const char *text, size_t size);
 furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option option, furrow_error *err) FURROW_MUST_USE;
-/* Rows are added before their partition, which says how many they are. */
+/* Add rows before their partition, which gives their number. */
 furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row,
                               furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_meta_add_part(fw_meta_owner *owner, const furrow_partition_meta *part,
                                furrow_error *err) FURROW_MUST_USE;
-/* Gives partitions their rows. Nothing can be added afterwards. */
+/* Assigns the rows to their partitions. Nothing can be added afterwards. */
 void fw_meta_finish(fw_meta_owner *owner);
 
-/* ---- Things that must not be there twice ---- */
+/* ---- Duplicates ---- */
 
 typedef struct fw_meta_position {
   uint64_t key; /* an id, or the hash of a text */
-  size_t index; /* how many came before */
-  uint64_t at;  /* byte in the file */
+  size_t index; /* number of entries added before this one */
+  uint64_t at;  /* offset in the file */
 } fw_meta_position;
 
-/* All zeros is empty. */
+/* A list of keys; may be zero-initialized. */
 typedef struct fw_meta_positions {
   fw_meta_position *items;
   size_t count, capacity;
@@ -88,45 +87,47 @@ typedef struct fw_meta_positions {
 
 furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at,
                                     furrow_error *err) FURROW_MUST_USE;
-/* By key, then by index. */
+/* Sorts by key, then by index. */
 void fw_meta_positions_sort(fw_meta_positions *positions);
-/* Sorts by key; the place of a key that came before, NULL: there is none. */
+/* Sorts by key and returns the second position of a duplicate key; NULL if all keys differ. */
 const fw_meta_position *fw_meta_positions_duplicate(fw_meta_positions *positions);
 void fw_meta_positions_clear(fw_meta_positions *positions);
-/* What the fields of a partition, each good by itself, say wrong together; *field is the wrong one. NULL: nothing.
- */
+/* Checks the fields of a partition against each other, each valid by itself. Returns a message and sets *field to the
+ * wrong one; NULL if they are consistent. */
 const char *fw_meta_part_fault(const furrow_partition_meta *part, const fw_meta_field **field);
-/* What is wrong with its rows (row ids and their positions), and the position that is wrong. NULL: nothing. Sorts. */
+/* Checks the row ids of a partition, and sorts them. Returns a message and sets the wrong position; NULL if they are
+ * valid. */
 const char *fw_meta_rows_fault(const furrow_partition_meta *part, fw_meta_positions *rows, char text[120],
                                uint64_t *at);
-/* 64 bits of a text: two texts with the same are taken for the same. */
+/* A 64-bit hash of a text; texts with equal hashes are treated as equal. */
 uint64_t fw_meta_hash(const char *text, size_t size);
 
-/* Checks that no partition is there twice (*twice is then the second one, and the status E_FORMAT without an error)
- * and sorts partitions by id. `positions` has one for each, in the order in which they were added. */
+/* Checks that no partition id is repeated and sorts the partitions by id. If one is, the status is E_FORMAT without a
+ * message, and *twice is its second position. `positions` has one entry per partition, in the order in which they were
+ * added. */
 furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positions, const fw_meta_position **twice,
                                  furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Readers ---- */
 
-/* Merges what several servers wrote (psmeta) of one matrix; `files` are their names, for errors. */
+/* Merges the psmeta files that several servers wrote for one matrix; `files` are their names, for errors. */
 furrow_status fw_meta_merge(fw_meta_owner **owner, fw_meta_owner *const *parts, const char *const *files, size_t count,
                             furrow_error *err) FURROW_MUST_USE;
 
-/* The JSON of a _meta or meta file behind its length: text[0] is byte 4 of the file. */
+/* Reads the JSON of a _meta or meta file, without the length before it: text[0] is byte 4 of the file. */
 furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t size, const char *file,
                                 furrow_error *err) FURROW_MUST_USE;
-/* A psmeta file, or the metadata of Angel 1.x. */
+/* Reads a psmeta file, or the metadata of Angel 1.x. */
 furrow_status fw_meta_read_binary(fw_meta_owner **owner, furrow_matrix_meta_origin origin, const void *bytes,
                                   size_t size, const char *file, furrow_error *err) FURROW_MUST_USE;
 
-/* psmeta.<server>: the servers of a checkpoint write one each. For fw_dir_names_read. */
+/* Whether the name is psmeta.<server>: each server of a checkpoint writes one. For fw_dir_names_read. */
 bool fw_is_server_meta(void *user, const char *name);
 
 /* ---- The order of Java's HashMap ---- */
 
-/* The order in which a java.util.HashMap gives what was put into it one by one: order[i] is the number of the entry
- * that comes i-th. `hashes` are Java's hashCode()s; both have `count` elements. */
+/* Computes the iteration order of a java.util.HashMap: order[i] is the insertion number of the i-th entry. `hashes` are
+ * Java's hashCode()s; both arrays have `count` elements. */
 furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) FURROW_MUST_USE;
 /* String.hashCode() of UTF-8 text. */
 uint32_t fw_java_text_hash(const char *text, size_t size);

@@ -1,9 +1,11 @@
-/* model/meta/meta_binary.c: reads metadata in Java's binary form: psmeta of a server, and what Angel 1.x wrote.
+/* model/meta/meta_binary.c: reads metadata in Java's binary form: the psmeta of a server, and the metadata of Angel
+ * 1.x.
  *
- * All numbers are big-endian, one field after the other in the order of the tables (model/meta/meta_fields.c). A text
- * is its length (16 bits) and so many bytes of Java's modified UTF-8. A map is its count (32 bits) and the entries
- * without their keys; options are pairs of texts. psmeta     matrixId and partMetas Angel 1.x  the fields that say so
- */
+ * All numbers are big-endian, and the fields have the order of the tables (model/meta/meta_fields.c). A text is its
+ * length (16 bits) and that number of bytes in Java's modified UTF-8. A map is its count (32 bits) and the entries
+ * without their keys; options are pairs of texts.
+ * psmeta     matrixId and partMetas
+ * Angel 1.x  the fields that are marked angel1 */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,17 +23,17 @@ typedef struct binary_reader {
   furrow_matrix_meta_origin origin;
   fw_meta_owner *owner;
   furrow_error *err;
-  int64_t part, row;      /* which entries are being read; -1: none */
-  fw_meta_positions ids;  /* of partitions */
-  fw_meta_positions rows; /* of the partition */
+  int64_t part, row;      /* indices of the entries being read; -1: none */
+  fw_meta_positions ids;  /* ids of the partitions */
+  fw_meta_positions rows; /* row ids of the current partition */
 } binary_reader;
 
 /* ---- Errors ---- */
 
-/* E_FORMAT with the path of a field, as the JSON would have it. */
-static furrow_status fail(binary_reader *r, uint64_t offset, const char *field, const char *format, ...)
+/* Fails with E_FORMAT and the path of a field, written as in the JSON form. */
+static furrow_status fail_field(binary_reader *r, uint64_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static furrow_status fail(binary_reader *r, uint64_t offset, const char *field, const char *format, ...) {
+static furrow_status fail_field(binary_reader *r, uint64_t offset, const char *field, const char *format, ...) {
   char part[40] = "", row[40] = "", message[160];
   va_list args;
   va_start(args, format);
@@ -40,7 +42,8 @@ static furrow_status fail(binary_reader *r, uint64_t offset, const char *field, 
   if (r->part >= 0) snprintf(part, sizeof part, "partMetas/%lld/", (long long)r->part);
   if (r->row >= 0) snprintf(row, sizeof row, "rowMetas/%lld/", (long long)r->row);
   const char *name = r->owner->meta.matrix_name;
-  if (r->origin == FURROW_META_ANGEL1 && (!name || !name[0])) /* nothing yet says that it is this form */
+  if (r->origin == FURROW_META_ANGEL1 &&
+      (!name || !name[0])) /* nothing so far shows that this is metadata of Angel 1.x */
     fw_fail(r->err, FURROW_E_FORMAT,
             "neither JSON with its length in front nor the binary form of Angel 1.x, in which %s %s", field, message);
   else
@@ -53,8 +56,8 @@ static furrow_status fail(binary_reader *r, uint64_t offset, const char *field, 
 
 /* ---- Numbers and texts ---- */
 
-static furrow_status take(binary_reader *r, size_t size, const char *field, const unsigned char **bytes) {
-  if (r->size - r->at < size) return fail(r, r->size, field, "is cut off by the end of the file");
+static furrow_status take_bytes(binary_reader *r, size_t size, const char *field, const unsigned char **bytes) {
+  if (r->size - r->at < size) return fail_field(r, r->size, field, "is cut off by the end of the file");
   *bytes = r->bytes + r->at;
   r->at += size;
   return FURROW_OK;
@@ -64,16 +67,15 @@ static furrow_status read_number(binary_reader *r, const fw_meta_field *field, v
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
   char text[80];
-  furrow_status status = take(r, field->kind == FW_META_I32 ? 4 : 8, field->name, &bytes);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_bytes(r, field->kind == FW_META_I32 ? 4 : 8, field->name, &bytes));
   const int64_t value = field->kind == FW_META_I32 ? (int32_t)fw_get_be32(bytes) : (int64_t)fw_get_be64(bytes);
   const char *fault = fw_meta_number_fault(field, value, text);
-  if (fault) return fail(r, start, field->name, "%s", fault);
+  if (fault) return fail_field(r, start, field->name, "%s", fault);
   fw_meta_set(field, object, value);
   return FURROW_OK;
 }
 
-/* A unit of UTF-16 in modified UTF-8: 1 … 3 bytes, and 0 is two. Returns the place after it, or NULL. */
+/* Reads a UTF-16 unit in modified UTF-8: 1 … 3 bytes; 0 takes two. Returns the position after it, or NULL. */
 static const char *read_unit(const char *s, const char *end, uint32_t *unit) {
   const unsigned char first = (unsigned char)*s;
   if (first < 0x80) return *unit = first, s + 1;
@@ -87,7 +89,7 @@ static const char *read_unit(const char *s, const char *end, uint32_t *unit) {
   return s + length;
 }
 
-/* A character, which may be two units. */
+/* Reads a character, which may consist of two units. */
 static const char *read_character(const char *s, const char *end, uint32_t *code) {
   uint32_t low = 0;
   s = read_unit(s, end, code);
@@ -98,13 +100,13 @@ static const char *read_character(const char *s, const char *end, uint32_t *code
   return next;
 }
 
-/* The bytes come from a text of at least their length and 2 more: as UTF-8 they are not longer, so it fits. */
+/* The stored text takes 2 bytes more than its UTF-8 form at most, including the length, so the result always fits. */
 static furrow_status read_text(binary_reader *r, const char *field, const char **text) {
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
-  furrow_status status = take(r, 2, field, &bytes);
+  furrow_status status = take_bytes(r, 2, field, &bytes);
   if (status != FURROW_OK) return status;
-  status = take(r, fw_get_be16(bytes), field, &bytes);
+  status = take_bytes(r, fw_get_be16(bytes), field, &bytes);
   if (status != FURROW_OK) return status;
   const char *s = (const char *)bytes, *const end = (const char *)r->bytes + r->at;
   const char *made = fw_meta_text(r->owner, s, (size_t)(end - s));
@@ -112,8 +114,8 @@ static furrow_status read_text(binary_reader *r, const char *field, const char *
   while (s < end) {
     uint32_t code = 0;
     s = read_character(s, end, &code);
-    if (!s) return fail(r, start, field, "is not UTF-8 as Java writes it");
-    if (code == 0) return fail(r, start, field, "has a character 0");
+    if (!s) return fail_field(r, start, field, "is not UTF-8 as Java writes it");
+    if (code == 0) return fail_field(r, start, field, "has a character 0");
     out += fw_utf8_write(out, code);
   }
   *out = 0;
@@ -123,7 +125,7 @@ static furrow_status read_text(binary_reader *r, const char *field, const char *
 
 /* ---- Entries ---- */
 
-/* Bytes that an entry of these fields has at least. */
+/* The least number of bytes that an entry with these fields takes. */
 static size_t least_bytes(const binary_reader *r, const fw_meta_fields *fields) {
   size_t bytes = 0;
   for (size_t i = 0; i < fields->count; i++) {
@@ -133,16 +135,15 @@ static size_t least_bytes(const binary_reader *r, const fw_meta_fields *fields) 
   return bytes;
 }
 
-/* The count of a map whose entries have at least so many bytes each. */
+/* Reads the count of a map whose entries take at least `least` bytes each. */
 static furrow_status read_count(binary_reader *r, const char *field, size_t least, size_t *count) {
   const unsigned char *bytes = NULL;
   const size_t start = r->at;
-  furrow_status status = take(r, 4, field, &bytes);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_bytes(r, 4, field, &bytes));
   const int32_t value = (int32_t)fw_get_be32(bytes);
-  if (value < 0) return fail(r, start, field, "has a negative count");
+  if (value < 0) return fail_field(r, start, field, "has a negative count");
   if ((size_t)value > (r->size - r->at) / least)
-    return fail(r, start, field, "has %d entries, for which the file is too short", value);
+    return fail_field(r, start, field, "has %d entries, for which the file is too short", value);
   *count = (size_t)value;
   return FURROW_OK;
 }
@@ -161,7 +162,7 @@ static furrow_status read_options(binary_reader *r) {
     status = fw_meta_positions_add(&keys, fw_meta_hash(option.key, strlen(option.key)), start, r->err);
   }
   const fw_meta_position *twice = status == FURROW_OK ? fw_meta_positions_duplicate(&keys) : NULL;
-  if (twice) status = fail(r, twice->at, "options", "has a key twice");
+  if (twice) status = fail_field(r, twice->at, "options", "has a key twice");
   fw_meta_positions_clear(&keys);
   return status;
 }
@@ -184,7 +185,7 @@ static furrow_status read_field(binary_reader *r, const fw_meta_field *field, vo
   }
 }
 
-/* Reads an entry; at[i] is where field i begins. */
+/* Reads an entry; at[i] is the offset of field i. */
 static furrow_status read_entry(binary_reader *r, const fw_meta_fields *fields, void *object, size_t *at) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < fields->count && status == FURROW_OK; i++) {
@@ -217,9 +218,9 @@ static furrow_status check_part(binary_reader *r, const furrow_partition_meta *p
   char text[120];
   uint64_t row_at = 0;
   const char *fault = fw_meta_part_fault(part, &field);
-  if (fault) return fail(r, at[field - fw_part_fields.fields], field->name, "%s", fault);
+  if (fault) return fail_field(r, at[field - fw_part_fields.fields], field->name, "%s", fault);
   fault = fw_meta_rows_fault(part, &r->rows, text, &row_at);
-  return fault ? fail(r, row_at, "rowMetas", "%s", fault) : FURROW_OK;
+  return fault ? fail_field(r, row_at, "rowMetas", "%s", fault) : FURROW_OK;
 }
 
 static furrow_status read_part(binary_reader *r) {
@@ -246,12 +247,12 @@ static furrow_status read_parts(binary_reader *r) {
   r->part = -1;
   fw_meta_finish(r->owner);
   status = fw_meta_sort_parts(r->owner, &r->ids, &twice, r->err);
-  return twice ? fail(r, twice->at, "partMetas", "has partition %d twice", (int32_t)twice->key) : status;
+  return twice ? fail_field(r, twice->at, "partMetas", "has partition %d twice", (int32_t)twice->key) : status;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
-/* What Angel 1.x meant by a number of a row type; -1: nothing that Furrow knows. 5 was T_INT_ARBITRARY. */
+/* Converts a row type of Angel 1.x; -1 if Furrow does not know it. 5 was T_INT_ARBITRARY. */
 static int32_t row_type_of_angel1(int32_t number) {
   static const int8_t now[] = {
       [0] = -1, [1] = 3,  [2] = 0,   [3] = 24,  [4] = 21, [5] = -1,  /* double and int: sparse, dense */
@@ -264,14 +265,13 @@ static int32_t row_type_of_angel1(int32_t number) {
 static furrow_status read_all(binary_reader *r) {
   size_t at[FW_META_FIELDS_MAX];
   furrow_matrix_meta *meta = &r->owner->meta;
-  furrow_status status = read_entry(r, &fw_matrix_fields, meta, at);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_entry(r, &fw_matrix_fields, meta, at));
   if (r->at < r->size)
-    return fail(r, r->at, "partMetas", "is followed by %zu %s more", r->size - r->at,
-                fw_plural(r->size - r->at, "byte", "bytes"));
+    return fail_field(r, r->at, "partMetas", "is followed by %zu %s more", r->size - r->at,
+                      fw_plural(r->size - r->at, "byte", "bytes"));
   if (r->origin == FURROW_META_PSMETA) return FURROW_OK;
   const int32_t type = row_type_of_angel1(meta->row_type);
-  if (type < 0) return fail(r, at[3], "rowType", "is %d, which Furrow does not know", meta->row_type);
+  if (type < 0) return fail_field(r, at[3], "rowType", "is %d, which Furrow does not know", meta->row_type);
   meta->row_type = type;
   meta->format_class_name = fw_angel1.class_name;
   return FURROW_OK;

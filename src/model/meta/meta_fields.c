@@ -1,4 +1,4 @@
-/* model/meta/meta_fields.c: the fields of metadata and what they may hold. */
+/* model/meta/meta_fields.c: the fields of metadata and their limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define ROW(name, kind, field, least, most, angel1) \
   { name, FW_META_##kind, offsetof(furrow_matrix_row_meta, field), least, most, angel1 }
 
-/* Angel 1.x numbers row types otherwise; its reader knows them. */
+/* Angel 1.x numbers row types differently; its reader converts them. */
 static const fw_meta_field matrix_fields[] = {
     MATRIX("matrixId", I32, matrix_id, INT32_MIN, INT32_MAX, true),
     MATRIX("matrixName", TEXT, matrix_name, 0, 0, true),
@@ -25,7 +25,7 @@ static const fw_meta_field matrix_fields[] = {
     MATRIX("partMetas", PARTS, parts, 0, 0, true),
 };
 
-/* nnz is only informative: Angel may not know it. */
+/* nnz is only informative; Angel may not know it. */
 static const fw_meta_field part_fields[] = {
     PART("partId", I32, part_id, 0, INT32_MAX, true),
     PART("startRow", I32, start_row, 0, INT32_MAX, true),

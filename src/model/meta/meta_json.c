@@ -1,8 +1,8 @@
 /* model/meta/meta_json.c: reads the JSON of metadata.
  *
- * As Angel reads it: every key must be there, in any order; keys of partMetas and rowMetas do not count (the ids inside
- * do); integers may be strings; options may be numbers or booleans; members that Angel does not know are allowed, and
- * kept. Stricter than Angel: nothing may be there twice, and everything must make sense. */
+ * It follows Angel: every key is required, in any order; the keys of partMetas and rowMetas are ignored in favour of
+ * the ids inside; integers may be strings; options may be numbers or booleans; unknown members are allowed and kept. It
+ * is stricter than Angel: duplicates and contradictions are errors. */
 #include <string.h>
 
 #include "base/error.h"
@@ -16,18 +16,18 @@ typedef struct meta_reader {
   furrow_json json;
   fw_meta_owner *owner;
   furrow_error *err;
-  /* ids and keys of a map's members; those of rows are used anew for each partition */
+  /* ids and keys of a map's members; the lists of rows are reused for each partition */
   fw_meta_positions parts, part_keys, rows, row_keys;
 } meta_reader;
 
-/* What reading an object finds out beside its fields. */
+/* Positions collected while an object is read. */
 typedef struct object_notes {
-  uint64_t start;                  /* where the object begins */
-  uint64_t at[FW_META_FIELDS_MAX]; /* where the value of each field begins; 0: it is missing */
+  uint64_t start;                  /* offset of the object */
+  uint64_t at[FW_META_FIELDS_MAX]; /* offset of each field's value; 0: missing */
   const char *extra;
 } object_notes;
 
-static furrow_status refuse(meta_reader *r, const char *message) {
+static furrow_status refuse_value(meta_reader *r, const char *message) {
   return furrow_json_fail(&r->json, furrow_json_offset(&r->json), NULL, r->err, "%s", message);
 }
 
@@ -35,9 +35,8 @@ static furrow_status refuse(meta_reader *r, const char *message) {
 
 static furrow_status read_text(meta_reader *r, const char **text) {
   furrow_json_text string;
-  furrow_status status = furrow_json_string(&r->json, &string, r->err);
-  if (status != FURROW_OK) return status;
-  if (memchr(string.bytes, 0, string.size)) return refuse(r, "has a character 0");
+  FW_TRY(furrow_json_string(&r->json, &string, r->err));
+  if (memchr(string.bytes, 0, string.size)) return refuse_value(r, "has a character 0");
   *text = fw_meta_text(r->owner, string.bytes, string.size);
   return FURROW_OK;
 }
@@ -45,22 +44,20 @@ static furrow_status read_text(meta_reader *r, const char **text) {
 static furrow_status read_integer_text(meta_reader *r, int64_t *value) {
   furrow_json_text string;
   bool overflow = false;
-  furrow_status status = furrow_json_string(&r->json, &string, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_json_string(&r->json, &string, r->err));
   const char *end = string.bytes + string.size;
   if (string.size == 0 || fw_read_i64(string.bytes, end, value, &overflow) != end)
-    return refuse(r, "is not an integer");
-  return overflow ? refuse(r, "does not fit 64 bits") : FURROW_OK;
+    return refuse_value(r, "is not an integer");
+  return overflow ? refuse_value(r, "does not fit 64 bits") : FURROW_OK;
 }
 
 static furrow_status read_number(meta_reader *r, const fw_meta_field *field, void *object) {
   int64_t value = 0;
   char text[80];
   const bool string = furrow_json_peek(&r->json) == FURROW_JSON_STRING;
-  furrow_status status = string ? read_integer_text(r, &value) : furrow_json_i64(&r->json, &value, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(string ? read_integer_text(r, &value) : furrow_json_i64(&r->json, &value, r->err));
   const char *fault = fw_meta_number_fault(field, value, text);
-  if (fault) return refuse(r, fault);
+  if (fault) return refuse_value(r, fault);
   fw_meta_set(field, object, value);
   return FURROW_OK;
 }
@@ -86,12 +83,11 @@ static furrow_status read_field(meta_reader *r, const fw_meta_field *field, void
   }
 }
 
-/* A member that Angel does not know, as it stands. */
+/* Keeps an unknown member as its original text. */
 static furrow_status keep_member(meta_reader *r, fw_buffer *extra) {
   const fw_json_step key = r->json.steps[r->json.depth - 1];
   furrow_json_text raw;
-  furrow_status status = furrow_json_skip(&r->json, &raw, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_json_skip(&r->json, &raw, r->err));
   fw_buffer_text(extra, extra->size ? ",\"" : "\"");
   fw_buffer_append(extra, key.key, key.size);
   fw_buffer_text(extra, "\":");
@@ -138,7 +134,7 @@ static furrow_status read_object(meta_reader *r, const fw_meta_fields *fields, v
 
 /* ---- Maps ---- */
 
-/* Where the key of the member that was read last stands, its quote included. */
+/* The offset of the key of the last member, including its quote. */
 static uint64_t key_offset(const meta_reader *r) {
   return r->json.base + (uint64_t)(r->json.steps[r->json.depth - 1].key - 1 - r->json.text);
 }
@@ -148,7 +144,7 @@ static furrow_status check_keys(meta_reader *r, fw_meta_positions *keys) {
   return twice ? furrow_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
 }
 
-/* A member of options; numbers and booleans become their text. */
+/* Reads an option; numbers and booleans become text. */
 static furrow_status read_option(meta_reader *r, furrow_json_text key) {
   furrow_matrix_option option;
   furrow_json_text raw;
@@ -179,11 +175,11 @@ static furrow_status read_options(meta_reader *r) {
   return status;
 }
 
-/* A map of objects with ids. Its keys do not count, but must differ; where each is the id, that follows from the ids.
- */
+/* A map of objects with ids. Its keys are ignored but must differ; if each key equals the id, checking the ids
+ * suffices. */
 typedef struct object_map {
   fw_meta_positions *ids, *keys;
-  bool odd; /* there is a key that is not the id */
+  bool odd; /* a key differs from its id */
 } object_map;
 
 static furrow_status note_id(meta_reader *r, object_map *map, int32_t id, uint64_t at) {
@@ -256,7 +252,7 @@ static furrow_status read_parts(meta_reader *r) {
   return furrow_json_fail(&r->json, twice->at, NULL, r->err, "has partition %d twice", (int32_t)twice->key);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole file ---- */
 
 furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t size, const char *file,
                                 furrow_error *err) {
@@ -264,7 +260,8 @@ furrow_status fw_meta_read_json(fw_meta_owner **owner, const char *text, size_t 
   meta_reader r = {.err = err};
   fw_json_open(&r.json, text, size, file);
   r.json.base = 4;
-  /* A string in the text has two quotes, a number or a word something behind it: as texts they are no longer. */
+  /* a string loses two quotes, and a number or word is followed by another byte: with their zeros, the texts fit in
+   * `size` */
   furrow_status status = fw_meta_create(&r.owner, size, err);
   if (status == FURROW_OK) status = read_object(&r, &fw_matrix_fields, &r.owner->meta, &notes);
   if (status == FURROW_OK) {

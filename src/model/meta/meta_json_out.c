@@ -1,7 +1,5 @@
-/* model/meta/meta_json_out.c: writes metadata as Angel does, to the byte: 4 bytes of length, then JSON without blanks,
- * keys in the order of the tables, maps in the order of a Java HashMap, members that Angel does not know behind the
- * others.
- */
+/* model/meta/meta_json_out.c: writes metadata byte for byte like Angel: 4 bytes of length, then JSON without blanks,
+ * keys in the order of the tables, maps in the order of a Java HashMap, unknown members last. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,19 +12,19 @@
 
 typedef struct meta_writer {
   fw_buffer out;
-  uint32_t *hashes; /* both have room for the entries of the largest map */
+  uint32_t *hashes; /* both have the capacity of the largest map */
   size_t *order;
   furrow_error *err;
 } meta_writer;
 
-/* ---- Checks: what is written can be read ---- */
+/* ---- Checks that the output can be read back ---- */
 
-/* Where a field is; index -1: not in that map. */
+/* The location of a field; index -1: not in that map. */
 typedef struct field_place {
   int64_t part, row;
 } field_place;
 
-static furrow_status refuse(furrow_error *err, field_place place, const char *field, const char *fault) {
+static furrow_status refuse_field(furrow_error *err, field_place place, const char *field, const char *fault) {
   char part[48] = "", row[48] = "";
   if (place.part >= 0) snprintf(part, sizeof part, "partMetas/%lld/", (long long)place.part);
   if (place.row >= 0) snprintf(row, sizeof row, "rowMetas/%lld/", (long long)place.row);
@@ -50,7 +48,7 @@ static furrow_status check_fields(const fw_meta_fields *fields, const void *obje
     } else if (field->kind == FW_META_I32 || field->kind == FW_META_I64) {
       fault = fw_meta_number_fault(field, fw_meta_get(field, object), buffer);
     }
-    if (fault) return refuse(err, place, field->name, fault);
+    if (fault) return refuse_field(err, place, field->name, fault);
   }
   return FURROW_OK;
 }
@@ -67,7 +65,7 @@ static furrow_status check_rows(const furrow_partition_meta *part, fw_meta_posit
   }
   if (status != FURROW_OK) return status;
   const char *fault = fw_meta_rows_fault(part, positions, text, &at);
-  return fault ? refuse(err, (field_place){part->part_id, -1}, "rowMetas", fault) : FURROW_OK;
+  return fault ? refuse_field(err, (field_place){part->part_id, -1}, "rowMetas", fault) : FURROW_OK;
 }
 
 static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_positions *positions, furrow_error *err) {
@@ -79,9 +77,9 @@ static furrow_status check_parts(const furrow_matrix_meta *meta, fw_meta_positio
     status = check_fields(&fw_part_fields, part, place, err);
     if (status != FURROW_OK) return status;
     const char *fault = fw_meta_part_fault(part, &field);
-    if (fault) return refuse(err, place, field->name, fault);
+    if (fault) return refuse_field(err, place, field->name, fault);
     if (i > 0 && meta->parts[i - 1].part_id >= part->part_id)
-      return refuse(err, (field_place){-1, -1}, "partMetas", "is not in the order of partition ids");
+      return refuse_field(err, (field_place){-1, -1}, "partMetas", "is not in the order of partition ids");
     status = check_rows(part, positions, err);
   }
   return status;
@@ -95,15 +93,15 @@ static furrow_status check_options(const furrow_matrix_meta *meta, fw_meta_posit
     const furrow_matrix_option *option = &meta->options[i];
     const char *fault = text_fault(option->key);
     if (!fault) fault = text_fault(option->value);
-    if (fault) return refuse(err, none, "options", fault);
+    if (fault) return refuse_field(err, none, "options", fault);
     status = fw_meta_positions_add(positions, fw_meta_hash(option->key, strlen(option->key)), 0, err);
   }
   if (status == FURROW_OK && fw_meta_positions_duplicate(positions))
-    return refuse(err, none, "options", "has a key twice");
+    return refuse_field(err, none, "options", "has a key twice");
   return status;
 }
 
-static furrow_status check(const furrow_matrix_meta *meta, furrow_error *err) {
+static furrow_status check_meta(const furrow_matrix_meta *meta, furrow_error *err) {
   fw_meta_positions positions = {0};
   furrow_status status = check_fields(&fw_matrix_fields, meta, (field_place){-1, -1}, err);
   if (status == FURROW_OK) status = check_options(meta, &positions, err);
@@ -118,7 +116,7 @@ static void write_text(meta_writer *w, const char *text) {
   fw_buffer_json_string(&w->out, text, strlen(text), true);
 }
 
-/* "id":, with a comma if it is not the first of its map */
+/* Writes "id":, with a comma before it unless it is the first member */
 static void write_id_key(meta_writer *w, size_t i, int32_t id) {
   fw_buffer_text(&w->out, i ? ",\"" : "\"");
   fw_buffer_i64(&w->out, id);
@@ -130,8 +128,7 @@ static furrow_status write_object(meta_writer *w, const fw_meta_fields *fields, 
 static furrow_status write_options(meta_writer *w, const furrow_matrix_meta *meta) {
   for (size_t i = 0; i < meta->option_count; i++)
     w->hashes[i] = fw_java_text_hash(meta->options[i].key, strlen(meta->options[i].key));
-  furrow_status status = fw_java_map_order(w->hashes, meta->option_count, w->order, w->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_java_map_order(w->hashes, meta->option_count, w->order, w->err));
   for (size_t i = 0; i < meta->option_count; i++) {
     const furrow_matrix_option *option = &meta->options[w->order[i]];
     if (i) fw_buffer_byte(&w->out, ',');
@@ -217,7 +214,7 @@ static furrow_status write_all(meta_writer *w, const furrow_matrix_meta *meta) {
   if (status == FURROW_OK) status = fw_buffer_status(&w->out, w->err);
   if (status != FURROW_OK) return status;
   if (w->out.size - 4 > INT32_MAX)
-    return fw_fail(w->err, FURROW_E_RANGE, "the metadata has %zu bytes, more than a file of it can have",
+    return fw_fail(w->err, FURROW_E_RANGE, "the metadata has %zu bytes, more than a metadata file can have",
                    w->out.size - 4);
   fw_put_be32(w->out.bytes, (uint32_t)(w->out.size - 4));
   return FURROW_OK;
@@ -225,7 +222,7 @@ static furrow_status write_all(meta_writer *w, const furrow_matrix_meta *meta) {
 
 furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **bytes, size_t *size, furrow_error *err) {
   meta_writer w = {.err = err};
-  furrow_status status = check(meta, err);
+  furrow_status status = check_meta(meta, err);
   if (status == FURROW_OK) status = write_all(&w, meta);
   if (status == FURROW_OK) status = fw_buffer_take(&w.out, bytes, size, err);
   fw_buffer_clear(&w.out);
@@ -234,12 +231,12 @@ furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **by
   return status;
 }
 
-/* ---- The order in which a java.util.HashMap gives its entries -------------------------------------------- */
+/* ---- The iteration order of a java.util.HashMap ---------------------------------------------------------- */
 
-/* Bucket after bucket, and within a bucket in the order in which they were put there: bucket = (h ^ h >>> 16) mod
- * capacity. The capacity starts with 16 and doubles when there are more than 3/4 of it, or when a ninth entry comes to
- * a bucket and it is less than 64. (From 64 on such a bucket becomes a tree, whose root comes first. That takes eleven
- * saved rows with the same id mod 64, and is not imitated.) */
+/* Entries are ordered by bucket, and within a bucket by insertion: bucket = (h ^ h >>> 16) mod capacity. The capacity
+ * starts at 16. It doubles when more than 3/4 of it are used, or when a bucket gets a ninth entry and the capacity is
+ * below 64. (From 64 on, such a bucket becomes a tree, whose root comes first. That takes eleven saved rows with the
+ * same id mod 64, and is not imitated.) */
 
 #define TREES_FROM 64
 #define CROWDED 8
@@ -248,7 +245,7 @@ static uint32_t bucket_of(uint32_t hash, size_t capacity) {
   return (uint32_t)((hash ^ hash >> 16) & (capacity - 1));
 }
 
-/* The capacity after `count` entries; only the first few of them can be crowded below TREES_FROM. */
+/* The capacity after `count` insertions; below TREES_FROM only the first few entries can overflow a bucket. */
 static size_t capacity_for(const uint32_t *hashes, size_t count) {
   size_t capacity = 16;
   for (size_t i = 0; i < count && capacity < TREES_FROM; i++) {
@@ -263,9 +260,8 @@ static size_t capacity_for(const uint32_t *hashes, size_t count) {
 
 furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) {
   const size_t capacity = capacity_for(hashes, count);
-  size_t *next; /* where the next entry of a bucket goes */
-  furrow_status status = FW_ALLOC_ZERO(&next, capacity + 1, err);
-  if (status != FURROW_OK) return status;
+  size_t *next; /* position of the next entry of each bucket */
+  FW_TRY(FW_ALLOC_ZERO(&next, capacity + 1, err));
   for (size_t i = 0; i < count; i++) next[bucket_of(hashes[i], capacity) + 1]++;
   for (size_t b = 0; b < capacity; b++) next[b + 1] += next[b];
   for (size_t i = 0; i < count; i++) order[next[bucket_of(hashes[i], capacity)]++] = i;
@@ -279,7 +275,7 @@ uint32_t fw_java_text_hash(const char *text, size_t size) {
   while (text < end) {
     const char *next = fw_utf8_read(text, end, &code);
     if (!next) return hash;
-    if (code >= 0x10000) { /* two units of UTF-16 */
+    if (code >= 0x10000) { /* a surrogate pair in UTF-16 */
       hash = hash * 31 + (0xd800 + ((code - 0x10000) >> 10));
       code = 0xdc00 + ((code - 0x10000) & 0x3ff);
     }

@@ -1,4 +1,4 @@
-/* model/meta/meta_load.c: metadata of a matrix folder: which file it is, and of which kind. */
+/* model/meta/meta_load.c: finds and reads the metadata file of a matrix folder. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -30,8 +30,8 @@ static furrow_status read_json_file(fw_meta_owner **owner, const char *bytes, si
   return FURROW_E_FORMAT;
 }
 
-/* The form is told by the name (psmeta) or by byte 4: JSON begins there; Angel 1.x has the length of the matrix's name,
- * which is not as large as that would be. */
+/* The form is recognized by the name (psmeta) or by byte 4: JSON begins there, and for Angel 1.x it belongs to the
+ * length of the matrix's name, which is smaller than a '{' there would make it. */
 static furrow_status read_owner(fw_meta_owner **owner, const char *bytes, size_t size, const char *file,
                                 furrow_error *err) {
   const char *slash = strrchr(file, '/');
@@ -44,7 +44,7 @@ static furrow_status read_owner(fw_meta_owner **owner, const char *bytes, size_t
   return fw_meta_read_binary(owner, FURROW_META_ANGEL1, bytes, size, file, err);
 }
 
-/* A server does not know the shape of the matrix: take the rows that its partitions have. */
+/* A server does not know the shape of the matrix, so the rows are taken from its partitions. */
 static furrow_matrix_meta *finished(fw_meta_owner *owner) {
   furrow_matrix_meta *meta = &owner->meta;
   if (meta->origin != FURROW_META_PSMETA) return meta;
@@ -64,7 +64,7 @@ furrow_status furrow_matrix_meta_read(furrow_matrix_meta **meta, const void *byt
 
 /* ---- Files ---- */
 
-/* The file's path and bytes; all zeros is none. */
+/* The file's path and contents; may be zero-initialized. */
 typedef struct meta_file {
   char *path, *bytes;
   size_t size;
@@ -79,7 +79,7 @@ static void clear_file(meta_file *file) {
 static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
   fw_input *input = NULL;
-  /* a folder of that name is not meant, but a pipe stands for metadata, and would keep us waiting */
+  /* a folder with this name is ignored, but a pipe or device counts as metadata, and reading it would block */
   if (fw_path_stat(file->path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
     return fail_at(err, S_ISDIR(info.st_mode) ? FURROW_E_NOT_FOUND : FURROW_E_FORMAT, file->path,
                    "that is not a regular file");
@@ -93,7 +93,7 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   return status;
 }
 
-/* E_NOT_FOUND: there is none. */
+/* Fails with E_NOT_FOUND if the file does not exist. */
 static furrow_status read_file(meta_file *file, const char *folder, const char *name, furrow_error *err) {
   meta_file made = {0};
   furrow_status status = fw_path_join(&made.path, folder, name, err);
@@ -115,11 +115,11 @@ static furrow_status load_file(fw_meta_owner **owner, const char *folder, const 
 
 static furrow_status fail_different(furrow_error *err, const char *folder) {
   fail_at(err, FURROW_E_FORMAT, folder, "ambiguous: _meta and meta differ");
-  fw_error_set_hint(err, "name the metadata file that counts");
+  fw_error_set_hint(err, "name the metadata file to use");
   return FURROW_E_FORMAT;
 }
 
-/* _meta or meta; E_NOT_FOUND: neither. */
+/* Loads _meta or meta; E_NOT_FOUND if neither exists. */
 static furrow_status load_either(fw_meta_owner **owner, const char *folder, furrow_error *err) {
   meta_file now = {0}, then = {0};
   furrow_status status = read_file(&now, folder, "_meta", err);
@@ -137,9 +137,9 @@ static furrow_status load_either(fw_meta_owner **owner, const char *folder, furr
   return status;
 }
 
-/* ---- What servers wrote ---- */
+/* ---- Files of servers ---- */
 
-/* psmeta.<server> files, by name. */
+/* psmeta.<server> files, sorted by name. */
 typedef struct server_files {
   fw_dir_names list;
   char **paths;

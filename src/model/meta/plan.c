@@ -1,4 +1,4 @@
-/* model/meta/plan.c: partitions and files of a matrix, as Angel lays them out. */
+/* model/meta/plan.c: plans the partitions and files of a matrix as Angel lays them out. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,25 +14,27 @@
 #define RANGE_START "feature.index.range.start"
 #define RANGE_END "feature.index.range.end"
 
-/* ---- What the specification means ---- */
+/* ---- Interpretation of the specification ---- */
 
 typedef struct plan {
   const furrow_matrix_spec *spec;
   const furrow_matrix_format *format;
   const furrow_matrix_row_type *row_type;
   bool by_column;
-  int64_t first_col, end_col, col; /* the index range, and what the metadata gives as col */
+  int64_t first_col, end_col, col; /* the index range, and the value of `col` in the metadata */
   int32_t block_rows, hash_parts;
   int64_t block_cols;
   uint64_t row_blocks, col_blocks;
-  /* saved rows, unless all are: block, place in the list, row; sorted by block and then as they are saved */
+  /* saved rows unless all rows are saved: block, position in the list, row; sorted by block, then in the order of
+   * saving */
   fw_meta_positions saved;
   fw_meta_owner *owner;
   furrow_error *err;
 } plan;
 
-static furrow_status refuse(plan *p, const char *field, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static furrow_status refuse(plan *p, const char *field, const char *format, ...) {
+static furrow_status refuse_spec(plan *p, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static furrow_status refuse_spec(plan *p, const char *field, const char *format, ...) {
   char message[160];
   va_list args;
   va_start(args, format);
@@ -43,38 +45,38 @@ static furrow_status refuse(plan *p, const char *field, const char *format, ...)
 
 static furrow_status check_numbers(plan *p) {
   const furrow_matrix_spec *s = p->spec;
-  if (!s->name || !s->name[0]) return refuse(p, "name", "must be set");
-  if (fw_utf8_check(s->name, s->name + strlen(s->name))) return refuse(p, "name", "is not UTF-8");
+  if (!s->name || !s->name[0]) return refuse_spec(p, "name", "must be set");
+  if (fw_utf8_check(s->name, s->name + strlen(s->name))) return refuse_spec(p, "name", "is not UTF-8");
   if (strchr(s->name, '/') || strcmp(s->name, ".") == 0 || strcmp(s->name, "..") == 0)
-    return refuse(p, "name", "is not a name for a folder");
-  if (s->rows <= 0) return refuse(p, "rows", "must be set, to 1 at least");
-  if (s->cols == 0 || s->cols < -1) return refuse(p, "cols", "must be set, to 1 at least");
-  if (s->hash_parts < -1) return refuse(p, "hash_parts", "is negative");
-  if (s->hash_parts == 0 && s->cols < 0) return refuse(p, "cols", "must be set: range partitions need a limit");
-  if (s->block_rows < 0) return refuse(p, "block_rows", "is negative");
-  if (s->block_cols < 0) return refuse(p, "block_cols", "is negative");
-  if (s->part_size <= 0) return refuse(p, "part_size", "must be positive");
-  if (s->max_parts <= 0) return refuse(p, "max_parts", "must be positive");
-  if (s->servers <= 0) return refuse(p, "servers", "must be positive");
-  if (s->parts_per_file <= 0) return refuse(p, "parts_per_file", "must be positive");
+    return refuse_spec(p, "name", "is not a name for a folder");
+  if (s->rows <= 0) return refuse_spec(p, "rows", "must be set, to 1 at least");
+  if (s->cols == 0 || s->cols < -1) return refuse_spec(p, "cols", "must be set, to 1 at least");
+  if (s->hash_parts < -1) return refuse_spec(p, "hash_parts", "is negative");
+  if (s->hash_parts == 0 && s->cols < 0) return refuse_spec(p, "cols", "must be set: range partitions need a limit");
+  if (s->block_rows < 0) return refuse_spec(p, "block_rows", "is negative");
+  if (s->block_cols < 0) return refuse_spec(p, "block_cols", "is negative");
+  if (s->part_size <= 0) return refuse_spec(p, "part_size", "must be positive");
+  if (s->max_parts <= 0) return refuse_spec(p, "max_parts", "must be positive");
+  if (s->servers <= 0) return refuse_spec(p, "servers", "must be positive");
+  if (s->parts_per_file <= 0) return refuse_spec(p, "parts_per_file", "must be positive");
   return FURROW_OK;
 }
 
 static furrow_status check_types(plan *p) {
   const furrow_matrix_spec *s = p->spec;
-  furrow_status status = furrow_matrix_format_find(s->format, &p->format, p->err);
-  if (status != FURROW_OK) return status;
-  if (p->format == &fw_angel1) return refuse(p, "format", "%s is only read", p->format->name);
+  FW_TRY(furrow_matrix_format_find(s->format, &p->format, p->err));
+  if (p->format == &fw_angel1) return refuse_spec(p, "format", "%s is only read", p->format->name);
   p->row_type = furrow_matrix_row_type_get(s->row_type);
-  if (!p->row_type) return refuse(p, "row_type", "%d is not one of 0 … %d", s->row_type, FURROW_MATRIX_ROW_TYPES - 1);
-  if (p->row_type->objects) return refuse(p, "row_type", "%s has elements that are objects", p->row_type->name);
+  if (!p->row_type)
+    return refuse_spec(p, "row_type", "%d is not one of 0 … %d", s->row_type, FURROW_MATRIX_ROW_TYPES - 1);
+  if (p->row_type->objects) return refuse_spec(p, "row_type", "%s has elements that are objects", p->row_type->name);
   if (s->hash_parts != 0 && p->row_type->dense)
-    return refuse(p, "row_type", "%s is dense, which does not go with hash partitions", p->row_type->name);
+    return refuse_spec(p, "row_type", "%s is dense, which does not go with hash partitions", p->row_type->name);
   p->by_column = p->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   return FURROW_OK;
 }
 
-/* Without a limit Angel takes every possible key: then col is their count, or -1 where it does not fit. */
+/* Without a limit Angel uses every possible key; `col` is then their number, or -1 if that does not fit. */
 static furrow_status set_index_range(plan *p) {
   const furrow_matrix_spec *s = p->spec;
   const bool narrow = p->row_type->key_bits == 32;
@@ -86,9 +88,9 @@ static furrow_status set_index_range(plan *p) {
   }
   p->first_col = s->first_col;
   p->col = s->cols;
-  if (__builtin_add_overflow(s->first_col, s->cols, &p->end_col)) return refuse(p, "cols", "leads beyond 64 bits");
+  if (__builtin_add_overflow(s->first_col, s->cols, &p->end_col)) return refuse_spec(p, "cols", "leads beyond 64 bits");
   if (narrow && (p->first_col < INT32_MIN || p->end_col > (int64_t)INT32_MAX + 1))
-    return refuse(p, "cols", "leads beyond the 32 bits of a key of %s", p->row_type->name);
+    return refuse_spec(p, "cols", "leads beyond the 32 bits of a key of %s", p->row_type->name);
   return FURROW_OK;
 }
 
@@ -96,17 +98,18 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* As Java cuts a double to a long: what is larger becomes the largest. */
-static int64_t cut(double value) {
+/* Converts a double to a long like Java: larger values become the largest long. */
+static int64_t to_java_long(double value) {
   return value < 0x1p63 ? (int64_t)value : INT64_MAX;
 }
 
-/* Angel's own choice, in its arithmetic: doubles, cut to integers. */
+/* Angel's default, in its arithmetic: doubles that are truncated to integers. */
 static int64_t default_block_cols(const plan *p) {
   const furrow_matrix_spec *s = p->spec;
   const double range = (double)s->cols;
-  const int64_t per_server = larger(100, cut(range / s->servers));
-  const int64_t per_part = larger(s->part_size / p->block_rows, cut(s->rows * (range / s->max_parts / p->block_rows)));
+  const int64_t per_server = larger(100, to_java_long(range / s->servers));
+  const int64_t per_part =
+      larger(s->part_size / p->block_rows, to_java_long(s->rows * (range / s->max_parts / p->block_rows)));
   return larger(1, per_server < per_part ? per_server : per_part);
 }
 
@@ -124,45 +127,46 @@ static void set_blocks(plan *p) {
   p->col_blocks = (uint64_t)s->cols / (uint64_t)p->block_cols + (s->cols % p->block_cols != 0);
 }
 
-/* Row formats save rows in the order of the list, column formats ascending. */
+/* Row formats save rows in the order of the list, column formats in ascending order. */
 static furrow_status sort_saved_rows(plan *p) {
   const furrow_matrix_spec *s = p->spec;
   furrow_status status = FURROW_OK;
   if (!s->saved_rows) return FURROW_OK;
   for (size_t i = 0; i < s->saved_row_count && status == FURROW_OK; i++) {
     const int32_t row = s->saved_rows[i];
-    if (row < 0 || row >= s->rows) return refuse(p, "saved_rows", "has row %d, which is not one of %d", row, s->rows);
+    if (row < 0 || row >= s->rows)
+      return refuse_spec(p, "saved_rows", "has row %d, which is not one of %d", row, s->rows);
     status = fw_meta_positions_add(&p->saved, (uint32_t)row, (uint32_t)row, p->err);
   }
   if (status != FURROW_OK) return status;
-  if (p->saved.count == 0) return refuse(p, "saved_rows", "is empty");
+  if (p->saved.count == 0) return refuse_spec(p, "saved_rows", "is empty");
   const fw_meta_position *twice = fw_meta_positions_duplicate(&p->saved);
-  if (twice) return refuse(p, "saved_rows", "has row %d twice", (int)twice->at);
+  if (twice) return refuse_spec(p, "saved_rows", "has row %d twice", (int)twice->at);
   for (size_t i = 0; i < p->saved.count; i++) {
     fw_meta_position *place = &p->saved.items[i];
     place->key = place->at / (uint64_t)p->block_rows;
-    if (p->by_column) place->index = i; /* which ascends with the row */
+    if (p->by_column) place->index = i; /* ascends with the row */
   }
   fw_meta_positions_sort(&p->saved);
   return FURROW_OK;
 }
 
-/* What was asked for that makes so many partitions. */
-static const char *culprit(const furrow_matrix_spec *s) {
+/* Names the parameter that causes the large number of partitions. */
+static const char *parameter_of_parts(const furrow_matrix_spec *s) {
   if (s->hash_parts) return "hash_parts";
   return s->block_cols ? "block_cols" : s->block_rows ? "block_rows" : "cols";
 }
 
-/* A partition takes 160 bytes of JSON at least, one of its rows 50; a file of metadata holds 2^31. */
+/* A partition takes at least 160 bytes of JSON, and each of its rows 50; a metadata file holds at most 2^31 bytes. */
 static furrow_status check_size(plan *p) {
   const uint64_t saved = p->spec->saved_rows ? p->saved.count : (uint64_t)p->spec->rows;
   uint64_t blocks = p->row_blocks, parts, rows;
   if (p->spec->saved_rows && saved < blocks) blocks = saved;
   if (__builtin_mul_overflow(blocks, p->col_blocks, &parts) || parts > INT32_MAX / 160 ||
       p->row_blocks > INT32_MAX / p->col_blocks)
-    return refuse(p, culprit(p->spec), "makes more partitions than metadata can have");
+    return refuse_spec(p, parameter_of_parts(p->spec), "makes more partitions than metadata can have");
   if (__builtin_mul_overflow(saved, p->col_blocks, &rows) || rows * 50 + parts * 160 > INT32_MAX)
-    return refuse(p, "rows", "in %llu partitions are more than metadata can have", (unsigned long long)parts);
+    return refuse_spec(p, "rows", "in %llu partitions are more than metadata can have", (unsigned long long)parts);
   return FURROW_OK;
 }
 
@@ -192,11 +196,11 @@ static furrow_status check_options(plan *p) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < s->option_count && status == FURROW_OK; i++) {
     if (!is_text(s->options[i].key) || !is_text(s->options[i].value))
-      status = refuse(p, "options", "has an entry that is not UTF-8, or NULL");
+      status = refuse_spec(p, "options", "has an entry that is not UTF-8, or NULL");
     else
       status = fw_meta_positions_add(&keys, fw_meta_hash(s->options[i].key, strlen(s->options[i].key)), 0, p->err);
   }
-  if (status == FURROW_OK && fw_meta_positions_duplicate(&keys)) status = refuse(p, "options", "has a key twice");
+  if (status == FURROW_OK && fw_meta_positions_duplicate(&keys)) status = refuse_spec(p, "options", "has a key twice");
   fw_meta_positions_clear(&keys);
   return status;
 }
@@ -215,7 +219,7 @@ static furrow_status add_options(plan *p) {
   return status;
 }
 
-/* Rows of a block are those of saved.items first … end-1, or all from first to end-1. */
+/* The rows of a block are saved.items first … end-1, or all rows from first to end-1. */
 typedef struct row_block {
   int32_t start, end;
   size_t first, count;
@@ -232,7 +236,7 @@ static furrow_status add_rows(plan *p, const row_block *block) {
   return status;
 }
 
-/* The partitions of a block of rows; `number` is that of the block. */
+/* Adds the partitions of a block of rows; `number` is the block's number. */
 static furrow_status add_parts(plan *p, uint64_t number, const row_block *block) {
   furrow_status status = FURROW_OK;
   for (uint64_t c = 0; c < p->col_blocks && status == FURROW_OK; c++) {
@@ -253,7 +257,7 @@ static furrow_status add_parts(plan *p, uint64_t number, const row_block *block)
   return status;
 }
 
-/* Only blocks with saved rows have partitions, but the others count in their ids. */
+/* Only blocks with saved rows have partitions, but the other blocks count in the partition ids. */
 static furrow_status add_blocks(plan *p) {
   furrow_status status = FURROW_OK;
   const int32_t rows = p->spec->rows;
@@ -271,7 +275,7 @@ static furrow_status add_blocks(plan *p) {
   return status;
 }
 
-static furrow_status fill(plan *p) {
+static furrow_status fill_plan(plan *p) {
   const furrow_matrix_spec *s = p->spec;
   furrow_matrix_meta *meta = &p->owner->meta;
   meta->matrix_id = s->matrix_id;
@@ -310,7 +314,7 @@ furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_
   plan p = {.spec = &spec, .err = err};
   furrow_status status = understand(&p);
   if (status == FURROW_OK) status = fw_meta_create(&p.owner, text_needed(&spec, p.format), err);
-  if (status == FURROW_OK) status = fill(&p);
+  if (status == FURROW_OK) status = fill_plan(&p);
   if (status == FURROW_OK)
     *meta = &p.owner->meta;
   else if (p.owner)
@@ -323,8 +327,8 @@ furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_
 
 #define NAME_CAPACITY 12 /* for a partition id and a 0 */
 
-/* The partitions of a server, positions[start … end-1], share a file if they are few; else each half of them does the
- * same. A file is named after the first of its partitions. */
+/* A server's partitions positions[start … end-1] share a file if there are few; otherwise each half is treated the same
+ * way. A file is named after its first partition. */
 static void name_files(furrow_matrix_meta *meta, const fw_meta_position *positions, size_t start, size_t end,
                        size_t most, char *names) {
   if (end - start > most) {
@@ -354,14 +358,14 @@ furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers
   if (parts_per_file <= 0) return fw_fail(err, FURROW_E_ARGUMENT, "parts_per_file must be positive");
   const bool snapshot = meta->format_class_name && strcmp(meta->format_class_name, fw_snapshot.class_name) == 0;
   fw_meta_owner *owner = meta->memory;
-  fw_meta_positions positions = {0}; /* by server */
+  fw_meta_positions positions = {0}; /* sorted by server */
   void *names = NULL;
   furrow_status status = fw_alloc(&names, meta->part_count, NAME_CAPACITY, err);
   for (size_t i = 0; i < meta->part_count && status == FURROW_OK; i++)
     status = fw_meta_positions_add(&positions, (uint64_t)(meta->parts[i].part_id % servers), 0, err);
   if (status == FURROW_OK) {
     fw_meta_positions_sort(&positions);
-    /* Angel gives each partition of a checkpoint a file of its own */
+    /* Angel writes each partition of a checkpoint to a separate file */
     name_all_files(meta, &positions, snapshot ? 1 : (size_t)parts_per_file, names);
     fw_free(owner->names);
     owner->names = names;
@@ -372,8 +376,8 @@ furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers
   return status;
 }
 
-/* As Angel's router: h = |(int) col|, which for the smallest int is that itself; h ^= h >>> 16; its sign bit is
- * dropped; the rest modulo the count. */
+/* As in Angel's router: h = |(int) col|, where the smallest int stays negative; h ^= h >>> 16; the sign bit is dropped;
+ * the rest modulo the count. */
 int32_t furrow_matrix_hash_partition(int64_t col, int32_t parts) {
   const uint32_t key = (uint32_t)col;
   uint32_t hash = key >> 31 ? 0 - key : key;

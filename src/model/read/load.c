@@ -1,7 +1,7 @@
-/* model/read/load.c: a stored matrix, or a part of it, into memory.
+/* model/read/load.c: loads a stored matrix, or a part of it, into memory.
  *
- * Room for every row and partition is known from the metadata, or counted by reading once before; then the partitions
- * are read, threads side by side, each into its slots. */
+ * The capacity for every row and partition is taken from the metadata, or counted in a first pass over the data. Then
+ * threads read the partitions in parallel, each into its own slots. */
 #include "model/read/load.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct loader {
   fw_load_plan plan;
   const fw_column_filter *filter; /* NULL: none */
   const fw_load_poll *poll;       /* NULL: none */
-  size_t *hints;                  /* of each partition: the slot that was used last */
+  size_t *hints;                  /* for each partition: the slot used last */
 } loader;
 
 static furrow_status tell_panel(const loader *l, const furrow_panel *panel, furrow_error *err) {
@@ -43,7 +43,7 @@ static furrow_status count_panel(void *user, size_t part, const furrow_panel *pa
   return tell_panel(l, panel, err);
 }
 
-/* Exact capacities for partitions that the metadata says too little about. */
+/* Counts exact capacities for partitions whose metadata gives only an upper bound. */
 static furrow_status count_capacities(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
   bool any = false;
@@ -62,7 +62,7 @@ static furrow_status count_capacities(loader *l, unsigned threads, furrow_error 
 
 /* ---- Filling -------------------------------------------------------------------------------------------- */
 
-/* Kept columns, small values: brought together on the stack, and put by the chunk. */
+/* Collects the kept columns and their small values in chunks on the stack. */
 static furrow_status put_kept(loader *l, fw_slot *slot, const furrow_panel *panel, const char *values, size_t size,
                               size_t stride, furrow_error *err) {
   int64_t cols[CHUNK], chunk[CHUNK * SMALL / 8];
@@ -112,20 +112,19 @@ static bool all_full(const fw_matrix_build *build) {
   return true;
 }
 
-static furrow_status fill(loader *l, unsigned threads, furrow_error *err) {
+static furrow_status fill_slots(loader *l, unsigned threads, furrow_error *err) {
   fw_load_plan *plan = &l->plan;
-  furrow_status status = fw_selection_visit(&plan->sel, plan->source, threads, put_panel, l, err);
-  if (status == FURROW_OK && !all_full(&plan->build))
-    status = fw_fail(err, FURROW_E_STALE, "there are fewer elements than were counted");
-  return status;
+  FW_TRY(fw_selection_visit(&plan->sel, plan->source, threads, put_panel, l, err));
+  if (!all_full(&plan->build)) FW_TRY(fw_fail(err, FURROW_E_STALE, "there are fewer elements than were counted"));
+  return FURROW_OK;
 }
 
-/* Partitions that share bytes could ask for any multiple of the files' size. */
+/* Overlapping partitions could claim any multiple of the files' size. */
 static furrow_status check_overlap(const fw_load_plan *plan, furrow_error *err) {
   for (size_t i = 0; i < plan->source->meta->part_count; i++) {
     const fw_source_file *file = plan->source->parts[i].file;
     if (plan->first_slot[i] == FW_NO_SLOT || file->claimed <= file->size) continue;
-    fw_fail(err, FURROW_E_FORMAT, "partitions overlap: those of the file take %llu bytes, and it has %llu",
+    fw_fail(err, FURROW_E_FORMAT, "partitions overlap: together they have %llu bytes, but the file has %llu",
             (unsigned long long)file->claimed, (unsigned long long)file->size);
     fw_error_set_file(err, file->path);
     return FURROW_E_FORMAT;
@@ -142,9 +141,9 @@ static furrow_status check_memory(const loader *l, size_t memory, furrow_error *
                  memory);
 }
 
-static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *source,
-                          const furrow_matrix_load_params *params, const fw_column_filter *filter,
-                          const fw_load_poll *poll, bool trust_dense, bool *estimated, furrow_error *err) {
+static furrow_status load_source(furrow_matrix **matrix, const furrow_matrix_source *source,
+                                 const furrow_matrix_load_params *params, const fw_column_filter *filter,
+                                 const fw_load_poll *poll, bool trust_dense, bool *estimated, furrow_error *err) {
   loader l = {.filter = filter, .poll = poll};
   furrow_status status = fw_load_plan_make(&l.plan, source, params->selection, trust_dense, err);
   if (status == FURROW_OK) status = check_overlap(&l.plan, err);
@@ -156,7 +155,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
   if (status == FURROW_OK) status = fw_matrix_build_allocate(&l.plan.build, err);
   if (status == FURROW_OK) {
     memset(l.hints, 0, source->meta->part_count * sizeof *l.hints);
-    status = fill(&l, params->threads, err);
+    status = fill_slots(&l, params->threads, err);
     *estimated = l.plan.estimated;
   }
   if (status == FURROW_OK) status = fw_matrix_build_finish(&l.plan.build, matrix, err);
@@ -173,9 +172,9 @@ furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matri
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_load_params, err));
   bool estimated = false;
   furrow_error first;
-  furrow_status status = load(matrix, source, &params, filter, poll, true, &estimated, &first);
-  if (status == FURROW_E_STALE && estimated) /* a dense partition has not all of its columns: count them */
-    status = load(matrix, source, &params, filter, poll, false, &estimated, &first);
+  furrow_status status = load_source(matrix, source, &params, filter, poll, true, &estimated, &first);
+  if (status == FURROW_E_STALE && estimated) /* a dense partition lacks columns: count them */
+    status = load_source(matrix, source, &params, filter, poll, false, &estimated, &first);
   if (status != FURROW_OK && err) *err = first;
   return status;
 }

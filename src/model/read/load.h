@@ -1,4 +1,4 @@
-/* model/read/load.h: a part of a stored matrix in memory: filtered, planned, in pieces that fit. */
+/* model/read/load.h: loads parts of a stored matrix: filtered, planned, in slices that fit in memory. */
 #ifndef FW_MODEL_READ_LOAD_H
 #define FW_MODEL_READ_LOAD_H
 
@@ -11,19 +11,19 @@ typedef struct fw_column_filter {
   const void *context;
 } fw_column_filter;
 
-/* Called with the elements of each panel that is read; a status that is not OK ends it. */
+/* Called with the number of elements of each panel that was read; a status other than OK ends the load. */
 typedef struct fw_load_poll {
   furrow_status (*poll)(void *user, size_t elements, furrow_error *err);
   void *user;
 } fw_load_poll;
 
-/* furrow_matrix_load_source with the columns that `filter` keeps (NULL: all), which tells how it goes on (NULL: not).
- * Both are called from several threads. */
+/* Like furrow_matrix_load_source, but keeps only the columns that `filter` accepts (NULL: all) and calls `poll` (may be
+ * NULL). Both are called from several threads. */
 furrow_status fw_matrix_load_filtered(furrow_matrix **matrix, const furrow_matrix_source *source,
                                       const furrow_matrix_load_params *params, const fw_column_filter *filter,
                                       const fw_load_poll *poll, furrow_error *err) FURROW_MUST_USE;
 
-/* ---- The plan: which groups and slots a part of a stored matrix needs in memory -------------------------- */
+/* ---- The plan: groups and slots in memory for a part of a stored matrix ---------------------------------- */
 
 #define FW_NO_SLOT SIZE_MAX
 
@@ -31,43 +31,44 @@ typedef struct fw_load_plan {
   const furrow_matrix_source *source;
   fw_selection sel;
   fw_matrix_build build;
-  bool by_block;      /* a group for each block of rows; otherwise one for each row */
-  bool estimated;     /* some room was told from the width of a dense partition, not from counts */
-  size_t *first_slot; /* of each partition; its slots come by row. FW_NO_SLOT: it is not chosen */
+  bool by_block;      /* one group per block of rows; otherwise one per row */
+  bool estimated;     /* a capacity was derived from the width of a dense partition, not from counts */
+  size_t *first_slot; /* for each partition: its slots are sorted by row; FW_NO_SLOT: not selected */
   size_t *slot_count;
-  bool *uncounted;             /* partitions of which the metadata tells only an upper bound of the elements */
-  fw_arena arena;              /* of these lists */
-  size_t sort_cols, sort_size; /* the largest group that surely needs sorting: its columns, and bytes of each */
+  bool *uncounted;             /* partitions whose metadata gives only an upper bound of the elements */
+  fw_arena arena;              /* memory of these lists */
+  size_t sort_cols, sort_size; /* the largest group that must be sorted: its columns, and the bytes of each */
 } fw_load_plan;
 
-/* From the metadata alone. trust_dense: partitions of dense rows have all their columns. Sets the plan even on failure;
- * clear it. */
+/* Plans from the metadata alone. trust_dense assumes that dense partitions have all their columns. Initializes the plan
+ * even on failure; the caller clears it. */
 furrow_status fw_load_plan_make(fw_load_plan *plan, const furrow_matrix_source *source,
                                 const furrow_matrix_selection *selection, bool trust_dense,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Bytes that it takes, at most; SIZE_MAX when they do not fit a number. */
+/* An upper bound of the memory that loading takes; SIZE_MAX if it overflows. */
 size_t fw_load_plan_bytes(const fw_load_plan *plan);
-/* The slot of a row of a partition (by_block: of all its rows); `hint` is where the last one was. */
+/* The slot of a row in a partition (by_block: of all its rows). *hint remembers the last position. */
 fw_slot *fw_load_plan_slot(fw_load_plan *plan, size_t part, int32_t row_id, size_t *hint);
 void fw_load_plan_clear(fw_load_plan *plan);
 
-/* ---- Pieces that fit memory, each to be loaded alone ----------------------------------------------------- */
+/* ---- Slices that fit in memory, each loaded separately --------------------------------------------------- */
 
-/* What params->memory = 0 means. */
+/* The meaning of params->memory = 0. */
 #define FW_DEFAULT_MEMORY ((size_t)1 << 30)
 
 typedef struct fw_memory_slices {
   size_t count;
-  furrow_matrix_selection *selections; /* they and what they point at belong to this */
+  furrow_matrix_selection *selections; /* owned, with the arrays they point at */
   void *memory;
 } fw_memory_slices;
 
-/* Ranges of columns, ascending, that together are the selection (NULL: everything). Each takes at most `bytes` when
- * loaded, as far as the metadata tells; a piece that cannot be made small enough is left as small as it gets. */
+/* Divides the selection (NULL: everything) into ascending ranges of columns. Each takes at most `bytes` when loaded, as
+ * far as the metadata tells; slices that cannot be made that small are as small as possible. */
 furrow_status fw_memory_slices_by_columns(fw_memory_slices **slices, const furrow_matrix_source *source,
                                           const furrow_matrix_selection *selection, size_t bytes,
                                           furrow_error *err) FURROW_MUST_USE;
-/* Groups of whole rows, ascending; a row that is too large alone comes in ranges of columns, ascending. */
+/* Divides the selection into groups of whole rows, ascending; a single row that is too large is divided into ranges of
+ * columns. */
 furrow_status fw_memory_slices_by_rows(fw_memory_slices **slices, const furrow_matrix_source *source,
                                        const furrow_matrix_selection *selection, size_t bytes,
                                        furrow_error *err) FURROW_MUST_USE;

@@ -1,7 +1,7 @@
-/* model/read/load_plan.c: which groups and slots a part of a stored matrix needs in memory.
+/* model/read/load_plan.c: plans the groups and slots for loading a part of a stored matrix.
  *
- * Partitions are put in the order of their first columns, so that those of Angel's range partitioners are read straight
- * into place; other orders (hash partitions) are sorted afterwards. */
+ * Partitions are sorted by first column, so that the data of Angel's range partitioners is read directly into its final
+ * position. Data in another order (hash partitions) is sorted after loading. */
 #include "model/read/load.h"
 
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* What is only needed while the plan is made. */
+/* State that is only needed while the plan is made. */
 typedef struct planner {
   fw_load_plan *plan;
-  size_t *order; /* chosen partitions by first column */
+  size_t *order; /* selected partitions, sorted by first column */
   size_t part_count;
-  int32_t *rows; /* chosen rows that were saved, ascending; in the matrix's arena */
+  int32_t *rows; /* selected saved rows, ascending; in the matrix's arena */
   size_t row_count;
-  size_t *block_of; /* of each of rows, column formats: its block */
+  size_t *block_of; /* column formats: the block of each row */
   size_t *block_rows;
   size_t block_count;
   bool trust_dense;
@@ -36,8 +36,7 @@ static int compare_parts(const void *a, const void *b, void *context) {
 
 static furrow_status order_parts(planner *p, furrow_error *err) {
   const furrow_matrix_source *source = p->plan->source;
-  furrow_status status = FW_ARENA_TAKE(&p->arena, &p->order, source->meta->part_count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&p->arena, &p->order, source->meta->part_count, err));
   for (size_t i = 0; i < source->meta->part_count; i++)
     if (p->plan->sel.parts[i]) p->order[p->part_count++] = i;
   qsort_r(p->order, p->part_count, sizeof *p->order, compare_parts, source->parts);
@@ -54,14 +53,13 @@ static bool same_rows(const fw_source_part *a, const fw_source_part *b) {
   return count == b->meta->row_count && (count == 0 || memcmp(a->row_ids, b->row_ids, count * sizeof(int32_t)) == 0);
 }
 
-/* Rows of all chosen partitions, each once. Neighbours mostly have the same ones, and are not looked at. */
+/* The union of the rows of all selected partitions. Neighbours mostly have the same rows, and are skipped. */
 static furrow_status find_rows(planner *p, furrow_error *err) {
   const fw_source_part *parts = p->plan->source->parts, *before = NULL;
   size_t capacity = 0, n = 0;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]])
     if (!before || !same_rows(before, &parts[p->order[i]])) capacity += parts[p->order[i]].meta->row_count;
-  furrow_status status = FW_ARENA_TAKE(&p->plan->build.matrix->arena, &p->rows, capacity, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&p->plan->build.matrix->arena, &p->rows, capacity, err));
   before = NULL;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]]) {
     const fw_source_part *part = &parts[p->order[i]];
@@ -75,14 +73,15 @@ static furrow_status find_rows(planner *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Position of a row among rows; it is one of them. */
+/* The position of a row in p->rows, which must contain it. */
 static size_t place_of(const planner *p, int32_t row_id) {
   return fw_lower_bound_i32(p->rows, p->row_count, sizeof *p->rows, row_id);
 }
 
 /* ---- Blocks of rows ------------------------------------------------------------------------------------- */
 
-/* Puts the rows of a partition into a block of their own, or finds them all in one; false: neither. */
+/* Assigns the rows of a partition to a new block, or checks that they are exactly the rows of one block. Returns false
+ * if neither is possible. */
 static bool add_to_block(planner *p, const fw_source_part *part, size_t *block) {
   size_t count = 0;
   *block = SIZE_MAX;
@@ -116,7 +115,7 @@ static furrow_status find_blocks(planner *p, furrow_error *err) {
 
 /* ---- Groups ---------------------------------------------------------------------------------------------- */
 
-/* Blocks are numbered anew by their first row. Their row ids lie together, in an array of their own. */
+/* Renumbers the blocks by their first row. The row ids of a block are contiguous in a separate array. */
 static furrow_status set_block_groups(planner *p, furrow_error *err) {
   fw_row_group *groups = p->plan->build.groups;
   int32_t *ids = NULL;
@@ -148,7 +147,8 @@ static void set_row_groups(planner *p) {
 
 /* ---- Slots ---------------------------------------------------------------------------------------------- */
 
-/* Elements that the metadata promises for a row (column formats: columns); at most those that the bytes hold. */
+/* The number of elements of a row (column formats: columns) according to the metadata, or an upper bound derived from
+ * the size of the data. */
 static uint64_t promised(const furrow_matrix_source *source, const fw_source_part *part,
                          const furrow_matrix_row_meta *row, bool *known) {
   const int32_t count =
@@ -162,7 +162,7 @@ static uint64_t promised(const furrow_matrix_source *source, const fw_source_par
   return (uint64_t)part->meta->length / (least > 0 ? least : 1);
 }
 
-/* Room for what is chosen of a row of a partition. */
+/* The capacity for the selected part of a row of a partition. */
 static size_t slot_capacity(planner *p, const fw_source_part *part, const furrow_matrix_row_meta *row, bool *known) {
   const fw_load_plan *plan = p->plan;
   const fw_selection *sel = &plan->sel;
@@ -189,7 +189,7 @@ static void set_slot(planner *p, fw_slot *slot, size_t group, size_t part, const
   slot->group = group;
   slot->capacity = slot_capacity(p, &plan->source->parts[part], row, &known);
   plan->uncounted[part] |= !known;
-  plan->build.groups[group].count += slot->capacity; /* for plan_bytes; set anew when memory is allocated */
+  plan->build.groups[group].count += slot->capacity; /* for fw_load_plan_bytes; set again when memory is allocated */
 }
 
 static void set_slots(planner *p, size_t part, size_t *next) {
@@ -213,7 +213,7 @@ static size_t count_slots(const planner *p) {
   return count;
 }
 
-/* Groups that several hash partitions fill, and rows of checkpoints, come unsorted. */
+/* Groups filled by several hash partitions, and rows of checkpoints, arrive unsorted. */
 static void note_sorting(fw_load_plan *plan) {
   bool unsorted = false;
   for (size_t i = 0; i < plan->source->meta->part_count && !unsorted; i++) {

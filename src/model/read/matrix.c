@@ -1,4 +1,4 @@
-/* model/read/matrix.c: a matrix in memory: look-ups, and one made from panels. */
+/* model/read/matrix.c: a matrix in memory: access to its elements, and construction from panels. */
 #include "model/read/matrix.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ uint64_t furrow_matrix_count(const furrow_matrix *matrix) {
 
 /* ---- Look-ups ------------------------------------------------------------------------------------------- */
 
-/* Entry of a row; NULL: not saved. Rows without gaps, the usual case, are found at once. */
+/* Finds the entry of a row; NULL if it is not saved. Rows without gaps, the usual case, need no search. */
 static const fw_row_entry *find_row(const furrow_matrix *matrix, int32_t row) {
   const int32_t *ids = matrix->row_ids;
   const size_t count = matrix->row_count;
@@ -61,7 +61,7 @@ static const fw_row_entry *find_row(const furrow_matrix *matrix, int32_t row) {
   return low < count && ids[low] == row ? &matrix->index[low] : NULL;
 }
 
-/* First place of `cols` with a column >= col. Without branches that depend on the data. */
+/* The first position in `cols` with a column >= col, without data-dependent branches. */
 static size_t lower_bound(const int64_t *cols, size_t count, int64_t col) {
   const int64_t *base = cols;
   if (count == 0) return 0;
@@ -69,14 +69,14 @@ static size_t lower_bound(const int64_t *cols, size_t count, int64_t col) {
   return (size_t)(base - cols) + (*base < col);
 }
 
-/* How many of the columns first, first + 1, … (count of them) are below col. */
+/* How many of the columns first, first + 1, … (count of them) are less than col. */
 static size_t counted_bound(int64_t first, size_t count, int64_t col) {
   if (col <= first) return 0;
   const uint64_t below = (uint64_t)col - (uint64_t)first;
   return below < count ? (size_t)below : count;
 }
 
-/* Place of a column of a panel; panel->cols: there is none. */
+/* The position of a column in a panel; panel->cols if it is not there. */
 static size_t find_col(const furrow_panel *panel, int64_t col) {
   const size_t at = panel->col_ids ? lower_bound(panel->col_ids, panel->cols, col)
                                    : counted_bound(panel->first_col, panel->cols, col);
@@ -125,7 +125,7 @@ bool furrow_matrix_element(const furrow_matrix *matrix, int32_t row, int64_t col
 }
 
 double furrow_matrix_get(const furrow_matrix *matrix, int32_t row, int64_t col) {
-  int64_t element[1]; /* room for any type, aligned */
+  int64_t element[1]; /* aligned for any type */
   if (!furrow_matrix_element(matrix, row, col, element)) return 0;
   return furrow_elements_get((furrow_elements){.any = element}, matrix->type, 0);
 }
@@ -152,14 +152,14 @@ size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col, int32_t *r
 
 static furrow_status check_panel(const furrow_panel *panel, furrow_element_type type, size_t i, furrow_error *err) {
   if (furrow_element_size(panel->type) == 0)
-    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has a type that is not one of elements", i);
+    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has an unknown element type", i);
   if ((panel->rows > 0 && !panel->row_ids) || (panel->rows > 0 && panel->cols > 0 && !panel->values.any))
     return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has no row ids or no values", i);
   if (panel->type != type)
     return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has other elements than the first (%s, not %s)", i,
                    furrow_element_type_name(panel->type), furrow_element_type_name(type));
   if (!panel->col_ids && panel->cols > 0 && panel->first_col > INT64_MAX - (int64_t)(panel->cols - 1))
-    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has columns beyond the last one there is", i);
+    return fw_fail(err, FURROW_E_ARGUMENT, "panel %zu has columns beyond the largest column id", i);
   for (size_t r = 1; r < panel->rows; r++)
     if (panel->row_ids[r] <= panel->row_ids[r - 1])
       return fw_fail(err, FURROW_E_ARGUMENT, "the rows of panel %zu do not ascend", i);
@@ -172,7 +172,7 @@ static int compare_panels(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (*x > *y) - (*x < *y);
 }
 
-/* A group and a slot for each panel that has rows. */
+/* Makes a group and a slot for each panel that has rows. */
 static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **panels, size_t count, furrow_error *err) {
   furrow_status status = fw_matrix_build_groups(build, count, count, err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
@@ -192,7 +192,7 @@ static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **pan
   return status;
 }
 
-/* Pointers to the panels that have rows, by their first row; *by_row is freed by the caller. */
+/* Sorts pointers to the panels that have rows by first row; the caller frees *by_row. */
 static furrow_status sort_panels(const furrow_panel *panels, size_t count, const furrow_panel ***by_row, size_t *used,
                                  furrow_error *err) {
   const furrow_element_type type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
@@ -219,7 +219,7 @@ furrow_status furrow_matrix_create(furrow_matrix **matrix, const furrow_panel *p
   return status;
 }
 
-/* Look-ups and writers search in the columns and read whole elements. */
+/* Look-ups and writers rely on sorted columns and aligned elements. */
 static furrow_status check_borrowed(const furrow_panel *panel, size_t i, furrow_error *err) {
   for (size_t c = 1; panel->col_ids && c < panel->cols; c++)
     if (panel->col_ids[c] <= panel->col_ids[c - 1])

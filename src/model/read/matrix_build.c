@@ -1,4 +1,4 @@
-/* model/read/matrix_build.c: groups are filled, put in order, and become a matrix. */
+/* model/read/matrix_build.c: fills groups, sorts them and makes them a matrix. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "model/read/matrix.h"
 
-/* Counts bytes against the limit before they are taken. */
-static furrow_status account(fw_matrix_build *build, size_t count, size_t size, furrow_error *err) {
+/* Adds to the used bytes before they are allocated; fails if the limit is exceeded. */
+static furrow_status account_bytes(fw_matrix_build *build, size_t count, size_t size, furrow_error *err) {
   size_t bytes, sum;
   if (!fw_size_mul(count, size, &bytes) || !fw_size_add(build->used, bytes, &sum)) return fw_fail_memory(err, SIZE_MAX);
   if (build->memory > 0 && sum > build->memory)
@@ -48,7 +48,7 @@ void fw_matrix_build_clear(fw_matrix_build *build) {
   *build = (fw_matrix_build){0};
 }
 
-/* ---- Places --------------------------------------------------------------------------------------------- */
+/* ---- Offsets -------------------------------------------------------------------------------------------- */
 
 furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err) {
   size_t elements = 0;
@@ -66,7 +66,7 @@ furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err
         !fw_size_add(build->cols, group->count, &build->cols))
       return fw_fail_memory(err, SIZE_MAX);
   }
-  furrow_status status = account(build, elements, build->element_size, err);
+  furrow_status status = account_bytes(build, elements, build->element_size, err);
   if (status == FURROW_OK) status = fw_block_alloc(&build->matrix->values, elements, build->element_size, err);
   if (status != FURROW_OK) return status;
   char *values = build->matrix->values;
@@ -77,13 +77,13 @@ furrow_status fw_matrix_build_allocate(fw_matrix_build *build, furrow_error *err
   return FURROW_OK;
 }
 
-/* The place for column ids of all groups, made when the first one is needed. */
+/* Allocates the column ids of all groups when they are first needed. */
 static furrow_status need_col_ids(fw_matrix_build *build, furrow_error *err) {
   furrow_status status = FURROW_OK;
   pthread_mutex_lock(&build->lock);
   if (!build->matrix->col_ids) {
     void *memory = NULL;
-    status = account(build, build->cols, sizeof(int64_t), err);
+    status = account_bytes(build, build->cols, sizeof(int64_t), err);
     if (status == FURROW_OK) status = fw_block_alloc(&memory, build->cols, sizeof(int64_t), err);
     build->matrix->col_ids = memory;
   }
@@ -100,8 +100,7 @@ static void count_up(int64_t *cols, int64_t first, size_t n) {
 }
 
 static furrow_status scatter(fw_matrix_build *build, fw_slot *slot, furrow_error *err) {
-  furrow_status status = need_col_ids(build, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(need_col_ids(build, err));
   count_up(slot_cols(build, slot), slot->first, slot->filled);
   slot->scattered = true;
   return FURROW_OK;
@@ -110,7 +109,7 @@ static furrow_status scatter(fw_matrix_build *build, fw_slot *slot, furrow_error
 /* ---- Filling -------------------------------------------------------------------------------------------- */
 
 static bool counts_up(const int64_t *cols, int64_t first, size_t n) {
-  uint64_t differs = cols[n - 1] < first; /* also where counting would pass INT64_MAX */
+  uint64_t differs = cols[n - 1] < first; /* also true if counting from `first` would overflow INT64_MAX */
   for (size_t i = 0; i < n; i++) differs |= (uint64_t)cols[i] ^ ((uint64_t)first + i);
   return differs == 0;
 }
@@ -151,8 +150,7 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
   if (cols == 0) return FURROW_OK;
   if (cols > slot->capacity - slot->filled)
     return fw_fail(err, FURROW_E_STALE, "there are more elements than were counted");
-  furrow_status status = put_cols(build, slot, col_ids, first_col, cols, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(put_cols(build, slot, col_ids, first_col, cols, err));
   memcpy(group->values + (slot->begin + slot->filled) * size, values, cols * size);
   slot->filled += cols;
   return FURROW_OK;
@@ -160,7 +158,7 @@ furrow_status fw_matrix_build_put(fw_matrix_build *build, fw_slot *slot, const i
 
 /* ---- Finishing ------------------------------------------------------------------------------------------ */
 
-/* What the slots of each group are when put together. */
+/* Joins the column ranges and flags of each group's slots. */
 static void join_slots(fw_matrix_build *build) {
   for (size_t i = 0; i < build->group_count; i++) {
     build->groups[i].counted = build->groups[i].ascending = true;
@@ -181,8 +179,8 @@ static void join_slots(fw_matrix_build *build) {
   }
 }
 
-/* Slots that count up, in groups that as a whole do not, get their column ids now. */
-static furrow_status spell_out(fw_matrix_build *build, furrow_error *err) {
+/* Writes the column ids of consecutive slots in groups that are not consecutive as a whole. */
+static furrow_status write_col_ids(fw_matrix_build *build, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < build->slot_count && status == FURROW_OK; i++) {
     fw_slot *slot = &build->slots[i];
@@ -197,7 +195,7 @@ static int64_t *group_cols(const fw_matrix_build *build, const fw_row_group *gro
 
 static furrow_status sort_group(fw_matrix_build *build, fw_row_group *group, furrow_error *err) {
   const size_t size = group->rows * build->element_size, used = build->used;
-  furrow_status status = account(build, fw_columns_sort_bytes(group->count, size), 1, err);
+  furrow_status status = account_bytes(build, fw_columns_sort_bytes(group->count, size), 1, err);
   if (status == FURROW_OK)
     status = fw_columns_sort(group_cols(build, group), group->values, group->count, size, build->threads, &group->count,
                              err);
@@ -232,8 +230,8 @@ static int compare_rows(const void *a, const void *b) {
   return (x->row_id > y->row_id) - (x->row_id < y->row_id);
 }
 
-/* Rows of all panels by their id, and where they are. Panels come by their first row, so most often nothing is to be
- * sorted. */
+/* Lists the rows of all panels by id, with their positions. Panels are sorted by first row, so sorting is rarely
+ * needed. */
 furrow_status fw_matrix_index_rows(furrow_matrix *matrix, furrow_error *err) {
   furrow_status status = FW_ARENA_TAKE(&matrix->arena, &matrix->index, matrix->row_count, err);
   if (status != FURROW_OK) return status;
@@ -266,7 +264,7 @@ static void drop_col_ids(fw_matrix_build *build) {
 furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err) {
   furrow_panel *panels;
   join_slots(build);
-  furrow_status status = spell_out(build, err);
+  furrow_status status = write_col_ids(build, err);
   for (size_t i = 0; i < build->group_count && status == FURROW_OK; i++)
     if (!build->groups[i].ascending) status = sort_group(build, &build->groups[i], err);
   if (status == FURROW_OK) status = FW_ARENA_TAKE(&build->matrix->arena, &panels, build->group_count, err);

@@ -1,8 +1,8 @@
-/* model/read/matrix_sort.c: columns with their values, sorted.
+/* model/read/matrix_sort.c: sorts columns with their values.
  *
- * What comes here is a few ascending stretches (hash partitions), or without any order (checkpoints): a merge sort of
- * the stretches that are there. Short ones are first made longer by insertion. It is stable, so that of equal columns
- * the later one is the last. Merges are cut into pieces of equal size, which threads share. */
+ * The input consists of a few ascending runs (hash partitions) or is in no order (checkpoints), so this is a merge sort
+ * of the existing runs. Short runs are first extended by insertion sort. It is stable, so of equal columns the later
+ * one comes last. Merges are divided into pieces of equal size, which threads share. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -25,9 +25,9 @@ static inline void copy_value(char *to, const char *from, size_t size) {
     memcpy(to, from, size);
 }
 
-/* Merges a[i … middle-1] and a[k … ] into b[n … end-1], which is as long as what is taken. */
-static inline void merge(columns a, columns b, size_t i, size_t middle, size_t k, size_t last, size_t n, size_t end,
-                         size_t size) {
+/* Merges a[i … middle-1] and a[k … last-1] into b[n … end-1], which has the length of both together. */
+static inline void merge_runs(columns a, columns b, size_t i, size_t middle, size_t k, size_t last, size_t n,
+                              size_t end, size_t size) {
   while (i < middle && k < last && n < end) {
     const bool second = a.cols[k] < a.cols[i];
     const size_t from = second ? k : i;
@@ -42,7 +42,7 @@ static inline void merge(columns a, columns b, size_t i, size_t middle, size_t k
   memcpy(b.values + n * size, a.values + rest * size, (end - n) * size);
 }
 
-/* How many of the first n merged ones come from x (of count p), the others from y (of count q). */
+/* How many of the first n merged elements come from x (p elements); the others come from y (q elements). */
 static size_t taken_from_first(const int64_t *x, size_t p, const int64_t *y, size_t q, size_t n) {
   size_t low = n > q ? n - q : 0, high = n < p ? n : p;
   while (low < high) {
@@ -55,7 +55,7 @@ static size_t taken_from_first(const int64_t *x, size_t p, const int64_t *y, siz
   return low;
 }
 
-/* One round: stretches of a, two by two, into b. */
+/* One round merges pairs of runs of a into b. */
 typedef struct round_of_merges {
   columns a, b;
   size_t n, size, count;
@@ -69,18 +69,18 @@ static void merge_piece(const round_of_merges *m, size_t begin, size_t middle, s
   const size_t i = begin + from, i_end = begin + to;
   const size_t k = middle + (first - begin - from), k_end = middle + (last - begin - to);
   if (m->size == 4)
-    merge(m->a, m->b, i, i_end, k, k_end, first, last, 4);
+    merge_runs(m->a, m->b, i, i_end, k, k_end, first, last, 4);
   else if (m->size == 8)
-    merge(m->a, m->b, i, i_end, k, k_end, first, last, 8);
+    merge_runs(m->a, m->b, i, i_end, k, k_end, first, last, 8);
   else
-    merge(m->a, m->b, i, i_end, k, k_end, first, last, m->size);
+    merge_runs(m->a, m->b, i, i_end, k, k_end, first, last, m->size);
 }
 
-/* All that piece number `index` of the result takes part in. */
+/* Merges everything that belongs to piece number `index` of the result. */
 static void merge_pieces(void *context, size_t index) {
   const round_of_merges *m = context;
   const size_t piece_begin = index * PIECE, piece_end = m->n - piece_begin < PIECE ? m->n : piece_begin + PIECE;
-  size_t low = 0, high = (m->count + 1) / 2; /* the first pair that ends behind the piece's begin */
+  size_t low = 0, high = (m->count + 1) / 2; /* the first pair that ends after the start of the piece */
   while (low < high) {
     const size_t pair = low + (high - low) / 2, last = 2 * pair + 1;
     if (m->ends[last < m->count ? last : m->count - 1] <= piece_begin)
@@ -96,8 +96,8 @@ static void merge_pieces(void *context, size_t index) {
   }
 }
 
-/* Sorts a[begin … end-1], of which the first `sorted` are. `spare` has room for one value. */
-static void insert(columns a, size_t begin, size_t sorted, size_t end, size_t size, char *spare) {
+/* Insertion sort of a[begin … end-1], whose first `sorted` elements are already sorted. `spare` holds one value. */
+static void insertion_sort(columns a, size_t begin, size_t sorted, size_t end, size_t size, char *spare) {
   for (size_t i = begin + sorted; i < end; i++) {
     const int64_t col = a.cols[i];
     size_t k = i;
@@ -111,8 +111,8 @@ static void insert(columns a, size_t begin, size_t sorted, size_t end, size_t si
   }
 }
 
-/* Ends of ascending stretches, at least SHORTEST long except the last; returns how many. */
-static size_t find_stretches(columns a, size_t n, size_t size, char *spare, size_t *ends) {
+/* Finds the ends of ascending runs and extends runs to at least SHORTEST, except the last one; returns their number. */
+static size_t find_runs(columns a, size_t n, size_t size, char *spare, size_t *ends) {
   size_t count = 0;
   for (size_t begin = 0; begin < n; begin = ends[count++]) {
     size_t end = begin + 1;
@@ -120,20 +120,21 @@ static size_t find_stretches(columns a, size_t n, size_t size, char *spare, size
     const size_t found = end - begin;
     if (found < SHORTEST) {
       end = n - begin < SHORTEST ? n : begin + SHORTEST;
-      insert(a, begin, found, end, size, spare);
+      insertion_sort(a, begin, found, end, size, spare);
     }
     ends[count] = end;
   }
   return count;
 }
 
-/* Of equal columns the last stays. From one place to another, or within one. */
-static size_t drop_doubles(columns to, columns from, size_t n, size_t size) {
+/* Of equal columns keeps the last. Source and target may be the same. */
+static size_t drop_repeats(columns to, columns from, size_t n, size_t size) {
   size_t kept = 0, i = 0;
   while (i < n) {
-    size_t end = i + 1; /* of columns that are all different from the next one */
+    size_t end = i + 1; /* end of a run of columns without duplicates */
     while (end < n && from.cols[end] != from.cols[end - 1]) end++;
-    const size_t count = end < n ? end - i - 1 : end - i; /* the last one of them is there again */
+    const size_t count =
+        end < n ? end - i - 1 : end - i; /* the last column of the run is repeated next, so it is dropped */
     if (to.cols + kept != from.cols + i) {
       memmove(to.cols + kept, from.cols + i, count * sizeof *to.cols);
       memmove(to.values + kept * size, from.values + i * size, count * size);
@@ -144,19 +145,19 @@ static size_t drop_doubles(columns to, columns from, size_t n, size_t size) {
   return kept;
 }
 
-static size_t most_stretches(size_t n) {
+static size_t most_runs(size_t n) {
   return n / SHORTEST + 1;
 }
 
 size_t fw_columns_sort_bytes(size_t n, size_t size) {
   size_t item, bytes;
   if (!fw_size_add(size, sizeof(int64_t), &item) || !fw_size_mul(n, item, &bytes) ||
-      !fw_size_add(bytes, size, &bytes) || !fw_size_add(bytes, most_stretches(n) * sizeof(size_t), &bytes))
+      !fw_size_add(bytes, size, &bytes) || !fw_size_add(bytes, most_runs(n) * sizeof(size_t), &bytes))
     return SIZE_MAX;
   return bytes;
 }
 
-/* Merges until one stretch is left, and tells where it is. */
+/* Merges until one run is left; *a is then the array that has it. */
 static furrow_status merge_all(columns *a, columns b, size_t n, size_t size, size_t *ends, size_t count, fw_pool *pool,
                                furrow_error *err) {
   while (count > 1) {
@@ -181,12 +182,12 @@ furrow_status fw_columns_sort(int64_t *cols, char *values, size_t n, size_t size
   if (status != FURROW_OK) return status;
   columns sorted = {cols, values}, spare = {.cols = memory};
   size_t *ends = (size_t *)(spare.cols + n);
-  char *one = (char *)(ends + most_stretches(n));
+  char *one = (char *)(ends + most_runs(n));
   spare.values = one + size;
-  const size_t count = find_stretches(sorted, n, size, one, ends);
+  const size_t count = find_runs(sorted, n, size, one, ends);
   if (threads > 1 && n > 4 * PIECE) status = fw_pool_create(&pool, threads - 1, err);
   if (status == FURROW_OK) status = merge_all(&sorted, spare, n, size, ends, count, pool, err);
-  if (status == FURROW_OK) *kept = drop_doubles((columns){cols, values}, sorted, n, size);
+  if (status == FURROW_OK) *kept = drop_repeats((columns){cols, values}, sorted, n, size);
   fw_pool_free(pool);
   fw_free(memory);
   return status;

@@ -1,7 +1,7 @@
-/* model/read/memory_slices.c: a stored matrix in pieces that fit memory.
+/* model/read/memory_slices.c: divides a stored matrix into slices that fit in memory.
  *
- * The metadata says how many elements a row has in a partition. Where that is not fine enough (hash partitions, parts
- * of a sparse partition), a sample of the columns themselves says how they are spread. */
+ * The metadata gives the number of elements of a row in a partition. If that is too coarse (hash partitions, parts of a
+ * sparse partition), a sample of the columns shows how they are distributed. */
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -40,8 +40,7 @@ static furrow_status add_piece(piece_list *list, int64_t first, int64_t last, do
 /* ---- The result ----------------------------------------------------------------------------------------- */
 
 static furrow_status store_create(slice_store **store, furrow_error *err) {
-  furrow_status status = FW_ALLOC_ZERO(store, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(store, 1, err));
   (*store)->slices.memory = *store;
   return FURROW_OK;
 }
@@ -58,8 +57,7 @@ static furrow_status copy_ids(slice_store *store, const int32_t **copy, const in
                               furrow_error *err) {
   void *memory;
   if (!ids) return FURROW_OK;
-  furrow_status status = fw_arena_take(&store->arena, &memory, count, sizeof *ids, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(&store->arena, &memory, count, sizeof *ids, err));
   if (count > 0) memcpy(memory, ids, count * sizeof *ids);
   *copy = memory;
   return FURROW_OK;
@@ -78,7 +76,7 @@ static furrow_status add_slice(slice_store *store, const furrow_matrix_selection
 
 /* ---- Pieces from the metadata --------------------------------------------------------------------------- */
 
-/* Bytes of a slot's elements, with room to sort where that is sure to be needed. */
+/* The memory for a slot's elements, doubled if they must be sorted. */
 static double slot_bytes(const fw_load_plan *plan, const fw_slot *slot) {
   const double col_id = plan->source->type->dense ? 0 : sizeof(int64_t);
   const double values = (double)plan->build.groups[slot->group].rows * (double)plan->build.element_size;
@@ -87,7 +85,7 @@ static double slot_bytes(const fw_load_plan *plan, const fw_slot *slot) {
 
 typedef struct edge {
   int64_t col;
-  double density; /* bytes per column that begin (or, below 0, end) here */
+  double density; /* bytes per column that start (positive) or end (negative) at col */
 } edge;
 
 static int compare_edges(const void *a, const void *b) {
@@ -95,7 +93,7 @@ static int compare_edges(const void *a, const void *b) {
   return (x->col > y->col) - (x->col < y->col);
 }
 
-/* First and last column of a range partition that are chosen; false: none. */
+/* The first and last selected column of a range partition; false if there is none. */
 static bool chosen_range(const fw_load_plan *plan, const fw_source_part *part, int64_t *first, int64_t *last) {
   const fw_selection *sel = &plan->sel;
   if (!fw_selection_has_any_col(sel, part)) return false;
@@ -111,7 +109,8 @@ static double part_bytes(const fw_load_plan *plan, size_t part) {
   return bytes;
 }
 
-/* Ranges between the begins and ends of partitions, elements spread evenly over each partition. */
+/* Makes pieces between the starts and ends of partitions, assuming that elements are evenly spread within a
+ * partition. */
 static furrow_status pieces_of_parts(piece_list *list, const fw_load_plan *plan, furrow_error *err) {
   size_t count = 0;
   edge *edges;
@@ -141,7 +140,7 @@ static furrow_status pieces_of_parts(piece_list *list, const fw_load_plan *plan,
 typedef struct sampler {
   int64_t *cols;
   size_t count, capacity;
-  uint64_t step, *seen; /* every step-th column of a partition is taken; columns seen of each */
+  uint64_t step, *seen; /* every step-th column of a partition is sampled; columns seen in each partition */
   pthread_mutex_t lock;
 } sampler;
 
@@ -165,7 +164,7 @@ static int compare_cols(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* A piece from each sampled column to the next; the first and the last reach as far as the selection does. */
+/* Makes a piece between consecutive sampled columns; the first and last piece extend to the limits of the selection. */
 static furrow_status pieces_between(piece_list *list, const fw_selection *sel, const sampler *s, double bytes,
                                     furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -211,7 +210,7 @@ static furrow_status add_range(slice_store *store, const furrow_matrix_selection
   return add_slice(store, &slice, err);
 }
 
-/* A piece that is too large alone, cut evenly. */
+/* Divides a piece that is too large into equal ranges. */
 static furrow_status cut_piece(slice_store *store, const furrow_matrix_selection *selection, const piece *p,
                                double most, furrow_error *err) {
   const unsigned __int128 width = (unsigned __int128)((uint64_t)p->last - (uint64_t)p->first) + 1;
@@ -250,8 +249,8 @@ static bool needs_sample(const fw_load_plan *plan, const piece_list *list, doubl
   return false;
 }
 
-/* Columns before the first partition and behind the last one belong to the outer stripes: none is left out. */
-static void widen(slice_store *store, size_t from, const furrow_matrix_selection *selection) {
+/* Extends the outer slices to the limits of the selection, so that no column is left out. */
+static void widen_outer_slices(slice_store *store, size_t from, const furrow_matrix_selection *selection) {
   furrow_matrix_selection *slices = store->slices.selections + from;
   const size_t count = store->slices.count - from;
   if (count == 0) return;
@@ -260,8 +259,8 @@ static void widen(slice_store *store, size_t from, const furrow_matrix_selection
   for (size_t i = 1; i < count; i++) slices[i].first_col = slices[i - 1].end_col;
 }
 
-/* Bytes of elements that a stripe may have beside what each takes anyway; where that is nearly all there is, stripes
- * become too large. */
+/* The bytes available for elements in a slice, after subtracting the constant overhead; at least a quarter of `bytes`,
+ * so slices become too large if the overhead dominates. */
 static double most_elements(const fw_load_plan *plan, size_t bytes, double elements) {
   const double other = (double)fw_load_plan_bytes(plan) - elements;
   const double most = (double)bytes - (other > 0 ? other : 0);
@@ -285,7 +284,7 @@ static furrow_status cut_columns(slice_store *store, const fw_load_plan *plan, c
   }
   if (status == FURROW_OK) status = join_pieces(store, selection, &list, most, !sampled, err);
   if (status == FURROW_OK && store->slices.count == before) status = add_slice(store, selection, err);
-  if (status == FURROW_OK) widen(store, before, selection);
+  if (status == FURROW_OK) widen_outer_slices(store, before, selection);
   fw_free(list.pieces);
   return status;
 }
@@ -316,14 +315,13 @@ static int compare_rows(const void *a, const void *b) {
   return (x->row_id > y->row_id) - (x->row_id < y->row_id);
 }
 
-/* Each row, ascending, with what it takes alone. */
+/* Lists all rows in ascending order with the memory that each takes. */
 static furrow_status weigh_rows(row_bytes **rows, size_t *count, const fw_load_plan *plan, furrow_error *err) {
   const double col_id = plan->source->type->dense ? 0 : sizeof(int64_t);
   const double size = (col_id + (double)plan->build.element_size) * (plan->sort_cols > 0 ? 2 : 1);
   size_t n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) n += plan->build.groups[i].rows;
-  furrow_status status = FW_ALLOC(rows, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(rows, n, err));
   *count = n;
   n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) {

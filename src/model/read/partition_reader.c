@@ -1,8 +1,8 @@
-/* model/read/partition_reader.c: the records of a partition as panels.
+/* model/read/partition_reader.c: reads the records of a partition as panels.
  *
- * The bytes come through a window, which the format decodes into a batch of records; a batch becomes one panel, or, in
- * formats with row ids, one for each run of records of the same row. Window and batch are as large as the second-level
- * cache likes and are used again for the next partition. */
+ * The format decodes a window of the file into a batch of records. A batch becomes one panel or, in formats with row
+ * ids, one panel per run of records of the same row. Window and batch fit in the second-level cache and are reused for
+ * the next partition. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,27 +21,27 @@ struct furrow_partition_reader {
   furrow_matrix_format_context context;
   fw_input *input; /* NULL: none */
 
-  char *buffer;         /* PAD, the window, PAD */
-  size_t window;        /* bytes that it has room for */
-  size_t begin, end;    /* what is not decoded yet, in the window */
-  uint64_t bytes_ahead; /* of the partition, not in the window yet */
+  char *buffer;         /* PAD bytes, the window, PAD bytes */
+  size_t window;        /* capacity of the window */
+  size_t begin, end;    /* bytes of the window that are not yet decoded */
+  uint64_t bytes_ahead; /* bytes of the partition that are not yet in the window */
 
   furrow_matrix_records batch;
-  size_t batch_capacity, value_bytes; /* what the arrays of the batch have room for */
-  size_t given;                       /* records of the batch that the caller has got */
-  size_t batch_begin;                 /* where it was decoded from, in the window … */
-  uint64_t batch_state[4];            /* … and the state before */
+  size_t batch_capacity, value_bytes; /* capacities of the batch's arrays */
+  size_t given;                       /* records of the batch that were returned */
+  size_t batch_begin;                 /* offset in the window from which the batch was decoded … */
+  uint64_t batch_state[4];            /* … and the format's state before it */
   uint64_t total;                     /* records before the batch */
 
-  size_t row;                     /* formats without row ids: place of the row in the order of the bytes … */
+  size_t row;                     /* formats without row ids: position of the row in the order of the data … */
   uint64_t row_done;              /* … and its records before the batch */
-  int32_t row_id;                 /* what the panel points at */
-  uint64_t *row_counts;           /* formats with row ids: records of each row of part->row_ids */
-  size_t row_counts_capacity, at; /* at: the row of the last run */
+  int32_t row_id;                 /* the id that the panel points at */
+  uint64_t *row_counts;           /* formats with row ids: number of records of each row in part->row_ids */
+  size_t row_counts_capacity, at; /* at: position of the last run's row */
   fw_row_order_watch watch;
-  const fw_selection *sel; /* rows that are wanted; NULL: all */
+  const fw_selection *sel; /* selected rows; NULL: all */
 
-  furrow_status final; /* not OK: what every next answers */
+  furrow_status final; /* if not OK: returned by every further call */
   furrow_error error;
 };
 
@@ -51,13 +51,13 @@ static unsigned flags_of(const furrow_partition_reader *r) {
 
 /* ---- Errors --------------------------------------------------------------------------------------------- */
 
-/* Byte of the file at which the undecoded part of the window begins. */
-static uint64_t place(const furrow_partition_reader *r) {
+/* The file offset of the first byte that is not yet decoded. */
+static uint64_t file_offset(const furrow_partition_reader *r) {
   const furrow_partition_meta *meta = r->part->meta;
   return (uint64_t)meta->offset + (uint64_t)meta->length - r->bytes_ahead - (r->end - r->begin);
 }
 
-/* Completes an error about the data: partition, file, byte. It is always the reader's own one. */
+/* Adds partition, file and offset to an error about the data. err is always reader->error. */
 static furrow_status locate_in_data(const furrow_partition_reader *r, uint64_t offset, furrow_status status,
                                     furrow_error *err) {
   char message[sizeof err->message];
@@ -76,8 +76,7 @@ static furrow_status set_window(furrow_partition_reader *r, size_t size, furrow_
   size_t bytes;
   if (!fw_size_add(size, 2 * PAD, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   void *memory = r->buffer;
-  furrow_status status = fw_realloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc(&memory, bytes, 1, err));
   if (!r->buffer) memset(memory, 0, PAD);
   r->buffer = memory;
   r->window = size;
@@ -88,22 +87,21 @@ static size_t least_of(size_t a, uint64_t b) {
   return b < a ? (size_t)b : a;
 }
 
-/* Brings more bytes behind those that are not decoded yet; makes room when a record is longer than the window. */
-static furrow_status refill(furrow_partition_reader *r, furrow_error *err) {
+/* Reads more bytes after the undecoded ones; grows the window if a record is longer than it. */
+static furrow_status refill_window(furrow_partition_reader *r, furrow_error *err) {
   const size_t kept = r->end - r->begin;
   if (kept > 0 && kept == r->window) {
     furrow_status status = set_window(r, kept + least_of(kept, r->bytes_ahead), err);
     if (status != FURROW_OK) return status;
   }
   char *bytes = r->buffer + PAD;
-  const uint64_t offset = place(r) + kept;
+  const uint64_t offset = file_offset(r) + kept;
   memmove(bytes, bytes + r->begin, kept);
   r->begin = 0;
   r->end = kept;
   size_t got = 0;
   const size_t size = least_of(r->window - kept, r->bytes_ahead);
-  furrow_status status = fw_input_read_at(r->input, bytes + kept, size, offset, &got, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_input_read_at(r->input, bytes + kept, size, offset, &got, err));
   if (got < size) {
     fw_fail(err, FURROW_E_STALE, "the file is shorter than it was");
     return locate_in_data(r, offset + got, FURROW_E_STALE, err);
@@ -116,8 +114,8 @@ static furrow_status refill(furrow_partition_reader *r, furrow_error *err) {
 
 /* ---- The batch ------------------------------------------------------------------------------------------ */
 
-/* A fresh array; the old one is not kept. */
-static furrow_status renew(void **array, size_t count, size_t size, furrow_error *err) {
+/* Replaces the array by a new one without copying. */
+static furrow_status renew_array(void **array, size_t count, size_t size, furrow_error *err) {
   fw_free(*array);
   *array = NULL;
   return fw_alloc(array, count, size, err);
@@ -128,17 +126,18 @@ static furrow_status renew_ids(furrow_partition_reader *r, size_t batch_capacity
   furrow_status status = FURROW_OK;
   if (batch_capacity <= r->batch_capacity) return FURROW_OK;
   r->batch_capacity = 0;
-  if (flags_of(r) & FURROW_MATRIX_FORMAT_COL_IDS) status = renew(&cols, batch_capacity + PAD, sizeof(int64_t), err);
+  if (flags_of(r) & FURROW_MATRIX_FORMAT_COL_IDS)
+    status = renew_array(&cols, batch_capacity + PAD, sizeof(int64_t), err);
   if (status == FURROW_OK && flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)
-    status = renew(&rows, batch_capacity + PAD, sizeof(int32_t), err);
+    status = renew_array(&rows, batch_capacity + PAD, sizeof(int32_t), err);
   r->batch.col_ids = cols;
   r->batch.row_ids = rows;
   if (status == FURROW_OK) r->batch_capacity = batch_capacity;
   return status;
 }
 
-/* Room for all records that a window can hold. The window is no longer than the partition, so counts that lie cost
- * nothing. */
+/* Allocates a batch for all records that a window can hold. The window is not larger than the partition, so false
+ * counts in the metadata cannot cause large allocations. */
 static furrow_status set_batch(furrow_partition_reader *r, furrow_error *err) {
   size_t least, most, values, bytes;
   r->source->format->record_size(&r->context, &least, &most);
@@ -150,15 +149,15 @@ static furrow_status set_batch(furrow_partition_reader *r, furrow_error *err) {
   furrow_status status = renew_ids(r, batch_capacity, err);
   if (status == FURROW_OK && bytes > r->value_bytes) {
     r->value_bytes = 0;
-    status = renew(&r->batch.values, bytes, 1, err);
+    status = renew_array(&r->batch.values, bytes, 1, err);
     if (status == FURROW_OK) r->value_bytes = bytes;
   }
   r->batch.capacity = batch_capacity;
   return status;
 }
 
-/* The first record of the batch whose column is outside of the partition; batch.count: there is none. The sign bits of
- * col - first and last - col, both modulo 2^64, are clear just where first <= col <= last. */
+/* The first record of the batch whose column is outside the partition; batch.count if there is none. The sign bits of
+ * col - first and last - col, both modulo 2^64, are clear exactly if first <= col <= last. */
 static size_t first_outside(const furrow_partition_reader *r) {
   const int64_t *cols = r->batch.col_ids;
   const uint64_t first = (uint64_t)r->part->first_col, last = (uint64_t)r->part->last_col;
@@ -176,14 +175,14 @@ static furrow_status fail_outside(const furrow_partition_reader *r, int64_t col,
   if (r->part->hash)
     fw_fail(err, FURROW_E_FORMAT, "column %lld does not fit the 32 bits that the row type has", (long long)col);
   else
-    fw_fail(err, FURROW_E_FORMAT, "column %lld is outside of the partition's, %lld to %lld", (long long)col,
+    fw_fail(err, FURROW_E_FORMAT, "column %lld is outside of the partition, %lld to %lld", (long long)col,
             (long long)r->part->first_col, (long long)r->part->last_col);
   return locate_in_data(r, offset, FURROW_E_FORMAT, err);
 }
 
-/* Byte of the file at which record i of the batch begins: decoding stops there when it is asked for i records. Nothing
- * more can be read afterwards. */
-static uint64_t place_of_record(furrow_partition_reader *r, size_t i) {
+/* The file offset of record i of the batch, found by decoding the batch again up to record i. Nothing can be read
+ * afterwards. */
+static uint64_t record_offset(furrow_partition_reader *r, size_t i) {
   const size_t begin = r->batch_begin;
   size_t used = 0;
   furrow_matrix_records some = r->batch;
@@ -192,33 +191,33 @@ static uint64_t place_of_record(furrow_partition_reader *r, size_t i) {
   if (i > 0 && r->source->format->decode(&r->context, r->buffer + PAD + begin, r->end - begin, r->bytes_ahead == 0,
                                          &used, &some, NULL) != FURROW_OK)
     used = 0;
-  return place(r) - (r->begin - begin) + used;
+  return file_offset(r) - (r->begin - begin) + used;
 }
 
-/* Columns that are not stored count up from the partition's first one: records first … first+count-1 of the batch, when
- * their row (column formats: the partition) has `done` before them. */
+/* Checks that implicit columns, which count up from the partition's first column, stay within the partition: records
+ * first … first+count-1 of the batch, preceded by `done` records of their row (column formats: of the partition). */
 static furrow_status check_counted(furrow_partition_reader *r, uint64_t done, size_t first, size_t count,
                                    furrow_error *err) {
   const uint64_t width = (uint64_t)r->part->last_col - (uint64_t)r->part->meta->start_col + 1;
   if (r->batch.col_ids || done + count <= width || width == 0) return FURROW_OK;
-  return fail_outside(r, r->part->last_col + 1, place_of_record(r, first + (size_t)(width - done)), err);
+  return fail_outside(r, r->part->last_col + 1, record_offset(r, first + (size_t)(width - done)), err);
 }
 
 static furrow_status check_columns(furrow_partition_reader *r, furrow_error *err) {
   if (!r->batch.col_ids && flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)
-    return FURROW_OK; /* row by row, when it is known */
+    return FURROW_OK; /* checked row by row, once the row is known */
   if (!r->batch.col_ids) return check_counted(r, r->row_done, 0, r->batch.count, err);
   const size_t i = first_outside(r);
   if (i < r->batch.count) {
     const int64_t col = r->batch.col_ids[i];
-    return fail_outside(r, col, place_of_record(r, i), err);
+    return fail_outside(r, col, record_offset(r, i), err);
   }
   fw_row_order_see(&r->watch, r->batch.col_ids, r->batch.count);
   return FURROW_OK;
 }
 
-/* Decodes up to `limit` records. *progress: bytes were taken, if not always for a record. */
-static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *progress, furrow_error *err) {
+/* Decodes up to `limit` records. *progress tells whether bytes were consumed, even if no record was completed. */
+static furrow_status decode_batch(furrow_partition_reader *r, uint64_t limit, bool *progress, furrow_error *err) {
   const size_t batch_capacity = r->batch.capacity;
   size_t used = 0;
   r->batch_begin = r->begin;
@@ -230,26 +229,26 @@ static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *pr
   r->batch.capacity = batch_capacity;
   if (status != FURROW_OK) {
     const uint64_t offset = err->offset != FURROW_NO_OFFSET ? err->offset : 0;
-    return locate_in_data(r, place(r) + offset, status, err);
+    return locate_in_data(r, file_offset(r) + offset, status, err);
   }
   r->begin += used;
   *progress = used > 0;
   return check_columns(r, err);
 }
 
-/* The next batch; END when there are no bytes left. */
+/* Decodes the next batch; FURROW_END if no bytes are left. */
 static furrow_status next_batch(furrow_partition_reader *r, uint64_t limit, furrow_error *err) {
   r->batch.count = r->given = 0;
   while (r->batch.count == 0) {
     if (r->begin == r->end && r->bytes_ahead == 0) return FURROW_END;
     bool progress = false;
     furrow_status status = FURROW_OK;
-    if (r->begin < r->end) status = decode(r, limit, &progress, err);
+    if (r->begin < r->end) status = decode_batch(r, limit, &progress, err);
     if (status == FURROW_OK && !progress && r->bytes_ahead > 0) {
-      status = refill(r, err);
+      status = refill_window(r, err);
     } else if (status == FURROW_OK && !progress) {
       fw_fail(err, FURROW_E_FORMAT, "the bytes end within a record");
-      status = locate_in_data(r, place(r), FURROW_E_FORMAT, err);
+      status = locate_in_data(r, file_offset(r), FURROW_E_FORMAT, err);
     }
     if (status != FURROW_OK) {
       r->batch.count = 0;
@@ -263,9 +262,9 @@ static furrow_status next_batch(furrow_partition_reader *r, uint64_t limit, furr
 
 static furrow_status fail_left_over(const furrow_partition_reader *r, furrow_error *err) {
   const uint64_t left = r->bytes_ahead + (r->end - r->begin);
-  fw_fail(err, FURROW_E_FORMAT, "%llu %s left over behind the last element that the metadata counts",
+  fw_fail(err, FURROW_E_FORMAT, "%llu %s left over after the last element that the metadata counts",
           (unsigned long long)left, fw_plural(left, "byte is", "bytes are"));
-  return locate_in_data(r, place(r), FURROW_E_FORMAT, err);
+  return locate_in_data(r, file_offset(r), FURROW_E_FORMAT, err);
 }
 
 static furrow_status fail_row_count(const furrow_partition_reader *r, const furrow_matrix_row_meta *row, uint64_t found,
@@ -284,7 +283,7 @@ static furrow_status end_of_bytes_with_ids(const furrow_partition_reader *r, fur
   for (size_t k = 0; k < r->part->meta->row_count; k++) {
     const furrow_matrix_row_meta *row = row_by_id(r, k);
     if (row->element_num >= 0 && r->row_counts[k] != (uint64_t)row->element_num)
-      return fail_row_count(r, row, r->row_counts[k], place(r), err);
+      return fail_row_count(r, row, r->row_counts[k], file_offset(r), err);
   }
   return FURROW_END;
 }
@@ -303,7 +302,7 @@ static furrow_panel panel_of(const furrow_partition_reader *r, size_t first, siz
   };
 }
 
-/* A column format: every batch is a panel of all rows. */
+/* In a column format every batch is a panel of all rows. */
 static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *panel, furrow_error *err) {
   const furrow_partition_meta *meta = r->part->meta;
   r->total += r->batch.count;
@@ -316,7 +315,7 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
   if (status == FURROW_END && r->part->records != FW_RECORDS_UNKNOWN) {
     fw_fail(err, FURROW_E_FORMAT, "the bytes end after %llu %s, but saveColNum is %d", (unsigned long long)r->total,
             fw_plural(r->total, "column", "columns"), (int)meta->save_col_num);
-    return locate_in_data(r, place(r), FURROW_E_FORMAT, err);
+    return locate_in_data(r, file_offset(r), FURROW_E_FORMAT, err);
   }
   if (status != FURROW_OK) return status;
   *panel = panel_of(r, 0, r->batch.count);
@@ -326,7 +325,7 @@ static furrow_status next_columns(furrow_partition_reader *r, furrow_panel *pane
   return FURROW_OK;
 }
 
-/* The row at a place of the order that the bytes have. */
+/* The row at a position in the order of the data. */
 static const furrow_matrix_row_meta *row_in_order(const furrow_partition_reader *r, size_t at) {
   if (r->part->listed) return &r->part->meta->rows[r->part->listed[at]];
   return fw_row_order_is_meta(r->source) ? &r->part->meta->rows[at] : row_by_id(r, at);
@@ -339,7 +338,7 @@ static furrow_status end_of_rows(furrow_partition_reader *r, furrow_error *err) 
   return status == FURROW_OK ? FURROW_END : locate_in_data(r, (uint64_t)r->part->meta->offset, status, err);
 }
 
-/* Leaves out the records of a row, if their bytes can be told and nothing is to be learnt from them. */
+/* Skips the records of a row that is not selected, if their size is fixed and the order check does not need them. */
 static bool skip_row(furrow_partition_reader *r, const furrow_matrix_row_meta *row) {
   size_t least, most;
   if (!r->sel || r->watch.part || row->element_num < 0 || r->row_done > 0) return false;
@@ -348,15 +347,15 @@ static bool skip_row(furrow_partition_reader *r, const furrow_matrix_row_meta *r
   r->source->format->record_size(&r->context, &least, &most);
   const size_t here = r->end - r->begin;
   if (least != most) return false;
-  const uint64_t bytes = (uint64_t)row->element_num * least; /* fits: all of them are in the file */
+  const uint64_t bytes = (uint64_t)row->element_num * least; /* cannot overflow: all records are in the file */
   r->begin += least_of(here, bytes);
   if (bytes > here) r->bytes_ahead -= bytes - here;
   r->total += (uint64_t)row->element_num;
   return true;
 }
 
-/* A format without row ids: rows follow each other, each with as many records as the metadata says; a row of which it
- * says nothing is the only one, and has all. */
+/* In a format without row ids, rows are consecutive, each with the number of records that the metadata gives. A row
+ * without a number is the only row and has all records. */
 static furrow_status next_of_row(furrow_partition_reader *r, furrow_panel *panel, furrow_error *err) {
   const size_t rows = r->part->meta->row_count;
   const furrow_matrix_row_meta *row = NULL;
@@ -374,21 +373,21 @@ static furrow_status next_of_row(furrow_partition_reader *r, furrow_panel *panel
   r->context.position = r->row_done;
   furrow_status status =
       next_batch(r, row->element_num < 0 ? UINT64_MAX : (uint64_t)row->element_num - r->row_done, err);
-  if (status == FURROW_END && row->element_num >= 0) return fail_row_count(r, row, r->row_done, place(r), err);
+  if (status == FURROW_END && row->element_num >= 0) return fail_row_count(r, row, r->row_done, file_offset(r), err);
   if (status != FURROW_OK) return status;
   *panel = panel_of(r, 0, r->batch.count);
   panel->first_col = r->part->meta->start_col + (int64_t)r->row_done;
   return FURROW_OK;
 }
 
-/* Records of one row from `first` on. */
+/* The number of records with the same row id from `first` on. */
 static size_t run_length(const int32_t *row_ids, size_t first, size_t count) {
   size_t end = first + 1;
   while (end < count && row_ids[end] == row_ids[first]) end++;
   return end - first;
 }
 
-/* Finds the row of a run: the last one, the one behind it, or any. */
+/* Finds the row of a run: tries the last row and its successor, then searches. */
 static furrow_status find_row(furrow_partition_reader *r, int32_t row_id, furrow_error *err) {
   const size_t rows = r->part->meta->row_count;
   for (size_t k = r->at; k < rows && k < r->at + 2; k++)
@@ -398,14 +397,14 @@ static furrow_status find_row(furrow_partition_reader *r, int32_t row_id, furrow
     }
   const size_t k = fw_source_part_row(r->part, row_id);
   if (k == rows) {
-    fw_fail(err, FURROW_E_FORMAT, "row %d is none of the partition's rows (rowMetas)", (int)row_id);
-    return locate_in_data(r, place_of_record(r, r->given), FURROW_E_FORMAT, err);
+    fw_fail(err, FURROW_E_FORMAT, "row %d is not one of the partition's rows (rowMetas)", (int)row_id);
+    return locate_in_data(r, record_offset(r, r->given), FURROW_E_FORMAT, err);
   }
   r->at = k;
   return FURROW_OK;
 }
 
-/* A format with row ids: they are believed, and counted. */
+/* In a format with row ids, they are checked against the metadata and counted. */
 static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (r->given == r->batch.count) {
@@ -423,7 +422,7 @@ static furrow_status next_run(furrow_partition_reader *r, furrow_panel *panel, f
   uint64_t *done = &r->row_counts[r->at];
   if (row->element_num >= 0 && count > (uint64_t)row->element_num - *done) {
     const size_t surplus = r->given + (size_t)((uint64_t)row->element_num - *done);
-    return fail_row_count(r, row, *done + count, place_of_record(r, surplus), err);
+    return fail_row_count(r, row, *done + count, record_offset(r, surplus), err);
   }
   status = check_counted(r, *done, r->given, count, err);
   if (status != FURROW_OK) return status;
@@ -457,8 +456,7 @@ furrow_status furrow_partition_reader_next(furrow_partition_reader *reader, furr
 furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const furrow_matrix_source *source,
                                          furrow_error *err) {
   furrow_partition_reader *r;
-  furrow_status status = FW_ALLOC_ZERO(&r, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(&r, 1, err));
   r->source = source;
   r->final = FURROW_END;
   *reader = r;

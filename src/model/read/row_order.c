@@ -1,4 +1,4 @@
-/* model/read/row_order.c: does the data of a partition contradict the order that its rows are read in? */
+/* model/read/row_order.c: checks whether the data of a partition contradicts the order in which its rows are read. */
 #include "model/read/source.h"
 
 #include <stdlib.h>
@@ -7,19 +7,20 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* psmeta files list rows as they were saved; the JSON form has them in the order of a Java HashMap. */
+/* psmeta files list rows in the order of saving; the JSON form lists them in the order of a Java HashMap. */
 bool fw_row_order_is_meta(const furrow_matrix_source *source) {
   if (source->row_order == FURROW_MATRIX_ROW_ORDER_AUTO) return source->meta->origin == FURROW_META_PSMETA;
   return source->row_order == FURROW_MATRIX_ROW_ORDER_META;
 }
 
-/* Elements of the k-th row by id. */
+/* The number of elements of the k-th row by id. */
 static uint64_t row_elements(const fw_source_part *part, size_t k) {
   return (uint64_t)part->meta->rows[part->by_id[k]].element_num;
 }
 
-/* Rows of equal counts can change places unnoticed, and rows of a checkpoint (save_type 1) are not sorted. */
-static bool can_tell(const furrow_matrix_source *source, const fw_source_part *part, size_t *filled) {
+/* Whether the order can be checked. Rows with equal counts can be swapped unnoticed, and rows of a checkpoint
+ * (save_type 1) are not sorted. */
+static bool can_check(const furrow_matrix_source *source, const fw_source_part *part, size_t *filled) {
   const unsigned flags = source->format->flags;
   if (flags & (FURROW_MATRIX_FORMAT_BY_COLUMN | FURROW_MATRIX_FORMAT_ROW_IDS) ||
       !(flags & FURROW_MATRIX_FORMAT_COL_IDS))
@@ -43,9 +44,8 @@ furrow_status fw_row_order_begin(fw_row_order_watch *watch, const furrow_matrix_
                                  const fw_source_part *part, furrow_error *err) {
   size_t filled = 0;
   watch->part = NULL;
-  if (!can_tell(source, part, &filled)) return FURROW_OK;
-  furrow_status status = FW_GROW(&watch->falls, &watch->capacity, filled, err);
-  if (status != FURROW_OK) return status;
+  if (!can_check(source, part, &filled)) return FURROW_OK;
+  FW_TRY(FW_GROW(&watch->falls, &watch->capacity, filled, err));
   watch->part = part;
   watch->most = filled - 1;
   watch->count = 0;
@@ -59,7 +59,7 @@ void fw_row_order_see(fw_row_order_watch *watch, const int64_t *col_ids, size_t 
   for (size_t i = watch->seen == 0; i < count; i++) {
     if (col_ids[i] <= last) {
       if (watch->count == watch->most) {
-        watch->part = NULL; /* no order of rows has so many: columns are not sorted */
+        watch->part = NULL; /* more falls than rows: the columns are not sorted */
         return;
       }
       watch->falls[watch->count++] = watch->seen + i;
@@ -70,7 +70,7 @@ void fw_row_order_see(fw_row_order_watch *watch, const int64_t *col_ids, size_t 
   watch->seen += count;
 }
 
-/* The first fall that is not at the begin of a row, when rows follow by their id; NULL: all are. */
+/* The first fall that is not at the start of a row, if rows are in the order of their ids; NULL if there is none. */
 static const uint64_t *inside_rows(const fw_row_order_watch *watch) {
   uint64_t begin = 0;
   size_t i = 0;
@@ -82,11 +82,11 @@ static const uint64_t *inside_rows(const fw_row_order_watch *watch) {
   return i < watch->count ? &watch->falls[i] : NULL;
 }
 
-/* ---- Is there an order of the rows with falls at begins alone? ------------------------------------------- */
+/* ---- Is there an order of the rows in which every fall starts a row? ------------------------------------- */
 
 enum { MOST_ROWS = 64, MOST_STEPS = 100000 };
 
-/* Rows, the largest first, are put into the stretches between falls, which they must fill. */
+/* Rows, largest first, are assigned to the ranges between falls, which they must fill exactly. */
 typedef struct packing {
   size_t rows, stretches;
   uint64_t elements[MOST_ROWS], capacity[MOST_ROWS];
@@ -98,13 +98,13 @@ static int compare_falling(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* true when it fits, or when it takes too long to tell. */
-static bool fits(packing *p, size_t row) {
+/* Returns true if the rows fit, or if the search takes too long. */
+static bool rows_fit(packing *p, size_t row) {
   if (row == p->rows || ++p->steps > MOST_STEPS) return true;
   for (size_t s = 0; s < p->stretches; s++) {
     if (p->capacity[s] < p->elements[row]) continue;
     p->capacity[s] -= p->elements[row];
-    const bool good = fits(p, row + 1);
+    const bool good = rows_fit(p, row + 1);
     p->capacity[s] += p->elements[row];
     if (good) return true;
   }
@@ -113,7 +113,7 @@ static bool fits(packing *p, size_t row) {
 
 static bool some_order_explains(const fw_row_order_watch *watch) {
   packing p = {0};
-  if (watch->most + 1 > MOST_ROWS) return true; /* too many to tell: rather ask than guess */
+  if (watch->most + 1 > MOST_ROWS) return true; /* too many rows to search: ask the user instead of guessing */
   for (size_t k = 0; k < watch->part->meta->row_count; k++) {
     const uint64_t count = row_elements(watch->part, k);
     if (count > 0) p.elements[p.rows++] = count;
@@ -122,7 +122,7 @@ static bool some_order_explains(const fw_row_order_watch *watch) {
   uint64_t before = 0;
   for (size_t i = 0; i < watch->count; before = watch->falls[i++]) p.capacity[p.stretches++] = watch->falls[i] - before;
   p.capacity[p.stretches++] = watch->seen - before;
-  return fits(&p, 0);
+  return rows_fit(&p, 0);
 }
 
 furrow_status fw_row_order_end(fw_row_order_watch *watch, uint64_t *record, furrow_error *err) {
@@ -130,10 +130,10 @@ furrow_status fw_row_order_end(fw_row_order_watch *watch, uint64_t *record, furr
   const uint64_t *fall = inside_rows(watch);
   if (!fall || !some_order_explains(watch)) return FURROW_OK;
   *record = *fall;
-  fw_fail(err, FURROW_E_FORMAT,
-          "ambiguous: columns fall at element %llu, inside of a row if rows follow by their id, as if they stood in "
-          "another order",
-          (unsigned long long)*fall);
+  fw_fail(
+      err, FURROW_E_FORMAT,
+      "ambiguous order of rows: the column decreases at element %llu, which is inside a row if rows are sorted by id",
+      (unsigned long long)*fall);
   fw_error_set_hint(err, "choose a row order");
   return FURROW_E_FORMAT;
 }

@@ -1,5 +1,4 @@
-/* model/read/scan_panels.c: what is selected of a source; the panels of many partitions, cut to it, threads side by
- * side. */
+/* model/read/scan_panels.c: resolves selections, and scans the selected panels of many partitions in parallel. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/pool.h"
 #include "model/read/source.h"
 
-/* ---- A selection, made ready for a source ---------------------------------------------------------------- */
+/* ---- A selection resolved for a source ------------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -103,18 +102,18 @@ uint64_t fw_selection_col_count(const fw_selection *sel, int64_t first, int64_t 
   return width == UINT64_MAX ? width : width + 1;
 }
 
-/* ---- Panels, cut to chosen rows and columns ------------------------------------------------------------ */
+/* ---- Panels restricted to selected rows and columns ---------------------------------------------------- */
 
-/* All zeros: a selector without memory yet; one partition at a time. */
+/* Restricts the panels of one partition at a time; may be zero-initialized. */
 typedef struct panel_selector {
   const fw_selection *sel;
   const fw_source_part *part;
   bool all_cols, all_rows;
-  int32_t last_row; /* of a panel with one row, and whether it is chosen */
+  int32_t last_row; /* the last panel's row (one-row panels), and whether it is selected */
   bool last_chosen, last_known;
-  size_t *positions; /* column formats: chosen rows, by their index in part->row_ids … */
+  size_t *positions; /* column formats: indices of the selected rows in part->row_ids … */
   int32_t *row_ids;
-  size_t row_count, rows_capacity, ids_capacity; /* … and how many */
+  size_t row_count, rows_capacity, ids_capacity; /* … and their number */
   char *values;
   int64_t *col_ids;
   size_t values_capacity, cols_capacity;
@@ -158,8 +157,8 @@ static void panel_selector_clear(panel_selector *selector) {
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
 
-/* Columns of the panel from `first` on; nothing is copied. */
-static void slice(furrow_panel *panel, size_t first, size_t count) {
+/* Restricts the panel to `count` columns from `first` on, without copying. */
+static void slice_panel(furrow_panel *panel, size_t first, size_t count) {
   panel->values.any = (const char *)panel->values.any + first * panel->rows * furrow_element_size(panel->type);
   if (panel->col_ids) panel->col_ids += first;
   panel->first_col += (int64_t)first;
@@ -175,20 +174,18 @@ static void slice_counted(const fw_selection *sel, furrow_panel *panel) {
   size_t first = 0, end = panel->cols;
   if (panel->first_col < sel->first_col) first = (size_t)(sel->first_col - panel->first_col);
   if (sel->end_col != INT64_MAX && sel->end_col <= last) end = (size_t)(sel->end_col - panel->first_col);
-  slice(panel, first, end > first ? end - first : 0);
+  slice_panel(panel, first, end > first ? end - first : 0);
 }
 
-static furrow_status ensure_capacity(panel_selector *selector, size_t cols, size_t bytes, furrow_error *err) {
-  furrow_status status = FW_GROW(&selector->values, &selector->values_capacity, bytes, err);
-  if (status == FURROW_OK) status = FW_GROW(&selector->col_ids, &selector->cols_capacity, cols, err);
-  return status;
+static furrow_status reserve_copy(panel_selector *selector, size_t cols, size_t bytes, furrow_error *err) {
+  FW_TRY(FW_GROW(&selector->values, &selector->values_capacity, bytes, err));
+  return FW_GROW(&selector->col_ids, &selector->cols_capacity, cols, err);
 }
 
-/* Chosen columns that do not lie together are brought together. */
+/* Copies selected columns that are not contiguous to the selector's memory. */
 static furrow_status gather_columns(panel_selector *selector, furrow_panel *panel, size_t count, furrow_error *err) {
   const size_t size = panel->rows * furrow_element_size(panel->type);
-  furrow_status status = ensure_capacity(selector, count, count * size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_copy(selector, count, count * size, err));
   size_t n = 0;
   for (size_t c = 0; c < panel->cols; c++) {
     if (!fw_selection_has_col(selector->sel, panel->col_ids[c])) continue;
@@ -202,26 +199,26 @@ static furrow_status gather_columns(panel_selector *selector, furrow_panel *pane
 }
 
 static furrow_status cut_columns(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
-  size_t count = 0, first = 0, behind = 0; /* behind the last chosen one */
+  size_t count = 0, first = 0, end = 0; /* `end`: position after the last selected column */
   for (size_t c = 0; c < panel->cols; c++) {
     const bool chosen = fw_selection_has_col(selector->sel, panel->col_ids[c]);
     if (chosen && count == 0) first = c;
-    if (chosen) behind = c + 1;
+    if (chosen) end = c + 1;
     count += chosen;
   }
-  if (count > 0 && behind - first != count) return gather_columns(selector, panel, count, err);
-  slice(panel, first, count);
+  if (count > 0 && end - first != count) return gather_columns(selector, panel, count, err);
+  slice_panel(panel, first, count);
   return FURROW_OK;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* The chosen rows of a panel of all the partition's rows. Values that gather_columns brought together move within
- * their own memory: none moves back. */
+/* Keeps the selected rows of a panel with all rows of the partition. Values already copied by gather_columns are moved
+ * in place; none moves to a higher address. */
 static furrow_status gather_rows(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
   const size_t size = furrow_element_size(panel->type), rows = selector->row_count;
   if (panel->values.any != selector->values) {
-    furrow_status status = ensure_capacity(selector, 0, panel->cols * rows * size, err);
+    furrow_status status = reserve_copy(selector, 0, panel->cols * rows * size, err);
     if (status != FURROW_OK) return status;
   }
   const char *from = panel->values.any;
@@ -243,8 +240,8 @@ static bool row_is_chosen(panel_selector *selector, int32_t row_id) {
   return selector->last_chosen;
 }
 
-/* Makes *panel what is chosen of it; panel->cols becomes 0 when nothing is. It points at the old one's memory, or at
- * the selector's, until the next call. */
+/* Restricts *panel to the selection; panel->cols becomes 0 if nothing is selected. The result points into the original
+ * panel or into the selector's memory, and is valid until the next call. */
 static furrow_status select_panel(panel_selector *selector, furrow_panel *panel, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (!selector->all_rows && panel->rows == 1 && !row_is_chosen(selector, panel->row_ids[0])) panel->cols = 0;
@@ -259,20 +256,21 @@ static furrow_status select_panel(panel_selector *selector, furrow_panel *panel,
   return status;
 }
 
-/* ---- Partitions, threads side by side ------------------------------------------------------------------ */
+/* ---- Parallel scan of partitions ----------------------------------------------------------------------- */
 
 enum { MOST_THREADS = 1024 };
 
-/* Partitions are taken in order. The error of the first one in that order counts: a thread that works on a later one
- * stops, and what comes before it is read to its end. So the answer is the same for any number of threads. */
+/* Partitions are processed in order. The error of the first failing partition in that order is reported: threads on
+ * later partitions stop, and earlier partitions are finished. So the result does not depend on the number of
+ * threads. */
 typedef struct visit_job {
   const furrow_matrix_source *source;
   const fw_selection *sel;
   furrow_panel_callback visit;
   void *user;
-  atomic_size_t next;    /* partition that nobody has taken */
-  atomic_size_t stop_at; /* partitions from this one on are not wanted any more */
-  pthread_mutex_t lock;  /* of status and error, those of partition stop_at */
+  atomic_size_t next;    /* next partition to process */
+  atomic_size_t stop_at; /* partitions from this one on need not be processed */
+  pthread_mutex_t lock;  /* guards status and error, which belong to partition stop_at */
   furrow_status status;
   furrow_error error;
 } visit_job;
@@ -336,7 +334,7 @@ static unsigned useful_threads(const visit_job *job, unsigned threads) {
   return wanted > 0 ? wanted : 1;
 }
 
-static furrow_status run(visit_job *job, unsigned threads, furrow_error *err) {
+static furrow_status run_visit(visit_job *job, unsigned threads, furrow_error *err) {
   fw_pool *pool = NULL;
   if (threads == 1) {
     work(job, 0);
@@ -354,7 +352,7 @@ furrow_status fw_selection_visit(const fw_selection *sel, const furrow_matrix_so
   atomic_init(&job.next, 0);
   atomic_init(&job.stop_at, SIZE_MAX);
   pthread_mutex_init(&job.lock, NULL);
-  furrow_status status = run(&job, useful_threads(&job, threads), err);
+  furrow_status status = run_visit(&job, useful_threads(&job, threads), err);
   pthread_mutex_destroy(&job.lock);
   if (status != FURROW_OK || job.status == FURROW_OK) return status;
   if (err) *err = job.error;

@@ -1,4 +1,4 @@
-/* model/read/scan_sorted.c: all elements by row, then column, however they are stored. */
+/* model/read/scan_sorted.c: scans all elements by row, then by column, regardless of how they are stored. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,16 +8,14 @@
 #include "model/read/matrix.h"
 #include "model/read/source.h"
 
-enum {
-  GROUP_BYTES = 64
-}; /* of a column: values that are brought to their rows at a time, as many as a cache line has */
+enum { GROUP_BYTES = 64 }; /* values per column that are transposed at a time: a cache line */
 
 typedef struct sorted_visit {
   furrow_panel_callback visit;
   void *user;
-  char *transposed; /* values of some rows, row after row */
+  char *transposed; /* values of some rows, row by row */
   size_t capacity;
-  const furrow_panel *panel; /* whose rows they are: */
+  const furrow_panel *panel; /* the panel and rows that they belong to: */
   size_t first, count;
 } sorted_visit;
 
@@ -27,15 +25,15 @@ static inline void transpose(char *to, const furrow_panel *panel, size_t first, 
     for (size_t r = 0; r < count; r++) memcpy(to + (r * panel->cols + c) * size, from + r * size, size);
 }
 
-/* Rows of a panel lie across each other. Some at a time are turned, so that no cache line is fetched for one value. */
+/* The rows of a panel are interleaved. Several rows are transposed at a time, so that no cache line is fetched for a
+ * single value. */
 static furrow_status transpose_rows(sorted_visit *v, const furrow_panel *panel, size_t row, furrow_error *err) {
   const size_t size = furrow_element_size(panel->type);
   if (v->panel == panel && row >= v->first && row < v->first + v->count) return FURROW_OK;
   v->panel = NULL;
   v->first = row;
   v->count = panel->rows - row < GROUP_BYTES / size ? panel->rows - row : GROUP_BYTES / size;
-  furrow_status status = FW_GROW(&v->transposed, &v->capacity, v->count * panel->cols * size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_GROW(&v->transposed, &v->capacity, v->count * panel->cols * size, err));
   if (size == 4)
     transpose(v->transposed, panel, v->first, v->count, 4);
   else
@@ -57,7 +55,7 @@ static furrow_status visit_row(sorted_visit *v, const furrow_panel *panel, size_
   return v->visit(v->user, SIZE_MAX, &one, err);
 }
 
-/* Rows come in the order of the matrix; those of different panels may interleave. */
+/* Visits rows in the order of the matrix; rows of different panels may alternate. */
 static furrow_status visit_matrix(sorted_visit *v, const furrow_matrix *matrix, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < matrix->row_count && status == FURROW_OK; i++)

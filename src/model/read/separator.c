@@ -1,7 +1,7 @@
-/* model/read/separator.c: what stands between the fields of a text matrix, told by its first record.
+/* model/read/separator.c: detects the field separator of a text matrix from its first record.
  *
- * No metadata says it. The first field is a column or row id, digits; the second one begins as a number does. What lies
- * between is the separator, if the format can read the record with it. */
+ * The metadata does not contain it. The first field is a column or row id (digits), and the second begins like a
+ * number. The bytes between them are the separator if the format can read the record with it. */
 #include <string.h>
 
 #include "base/error.h"
@@ -21,7 +21,7 @@ static bool starts_word(const char *s, const char *end, const char *word) {
   return (size_t)(end - s) >= length && memcmp(s, word, length) == 0;
 }
 
-/* A number may begin at s: [+-] then a digit, a point with a digit, or one of Java's two words. */
+/* Whether a number may begin at s: [+-] then a digit, a point with a digit, or one of Java's two words. */
 static bool starts_number(const char *s, const char *end) {
   if (s < end && (*s == '+' || *s == '-')) s++;
   if (s == end) return false;
@@ -30,7 +30,7 @@ static bool starts_number(const char *s, const char *end) {
   return starts_word(s, end, "NaN") || starts_word(s, end, "Infinity");
 }
 
-/* The bytes between the first field and the second; 0: there is no telling. */
+/* Returns the number of bytes between the first two fields; 0 if they cannot be determined. */
 static size_t between_fields(const char *text, size_t size, const char **begin) {
   const char *s = text, *end = text + size;
   if (s < end && (*s == '+' || *s == '-')) s++;
@@ -44,13 +44,13 @@ static size_t between_fields(const char *text, size_t size, const char **begin) 
   return s < end && length <= LONGEST ? length : 0;
 }
 
-/* Bytes of the first record, without its line end. */
+/* The length of the first record, without its line end. */
 static size_t first_line(const char *text, size_t size) {
   const char *end = memchr(text, '\n', size);
   return end ? (size_t)(end - text) : size;
 }
 
-/* Whether the format reads the first record with this separator. A line that is longer than the head is believed. */
+/* Whether the format can read the first record with this separator. Lines longer than the buffer are accepted. */
 static furrow_status reads_with(const furrow_matrix_source *source, const fw_source_part *part, const char *text,
                                 size_t size, const char *separator, bool *good, furrow_error *err) {
   uint64_t state[4];
@@ -80,8 +80,7 @@ static furrow_status reads_with(const furrow_matrix_source *source, const fw_sou
 
 static furrow_status keep_separator(furrow_matrix_source *source, const char *text, size_t length, furrow_error *err) {
   char *copy;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &copy, length + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &copy, length + 1, err));
   memcpy(copy, text, length);
   copy[length] = 0;
   source->separator = copy;
@@ -89,7 +88,7 @@ static furrow_status keep_separator(furrow_matrix_source *source, const char *te
 }
 
 static furrow_status fail_unclear(const fw_source_part *part, const char *text, size_t size, furrow_error *err) {
-  fw_fail(err, FURROW_E_FORMAT, "partition %d: cannot tell the separator", (int)part->meta->part_id);
+  fw_fail(err, FURROW_E_FORMAT, "partition %d: the separator cannot be determined", (int)part->meta->part_id);
   fw_error_set_hint(err, "give the separator");
   fw_error_set_file(err, part->file->path);
   fw_error_set_token(err, text, first_line(text, size));
@@ -97,17 +96,16 @@ static furrow_status fail_unclear(const fw_source_part *part, const char *text, 
   return FURROW_E_FORMAT;
 }
 
-static furrow_status choose(furrow_matrix_source *source, const fw_source_part *part, const char *text, size_t size,
-                            furrow_error *err) {
+static furrow_status choose_separator(furrow_matrix_source *source, const fw_source_part *part, const char *text,
+                                      size_t size, furrow_error *err) {
   const char *begin = text;
   char found[LONGEST + 1] = "";
   const size_t length = between_fields(text, size, &begin);
   memcpy(found, begin, length);
-  /* behind a comma, what is wrong with the record, if it is, is found by reading it */
+  /* a comma is accepted without a test: reading reports what is wrong with the record */
   if (strcmp(found, ",") == 0) return FURROW_OK;
   bool good = false;
-  furrow_status status = reads_with(source, part, text, size, length > 0 ? found : ",", &good, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(reads_with(source, part, text, size, length > 0 ? found : ",", &good, err));
   if (good) return length > 0 ? keep_separator(source, found, length, err) : FURROW_OK;
   if (begin < text + size && *begin == ',') return FURROW_OK;
   return fail_unclear(part, text, size, err);
@@ -126,7 +124,7 @@ furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_erro
   furrow_status status = fw_source_open_file(source, part, &input, err);
   if (status != FURROW_OK) return status;
   status = fw_input_read_at(input, head + PAD, size, (uint64_t)part->meta->offset, &got, err);
-  if (status == FURROW_OK) status = choose(source, part, head + PAD, got, err);
+  if (status == FURROW_OK) status = choose_separator(source, part, head + PAD, got, err);
   fw_input_close(input);
   return status;
 }

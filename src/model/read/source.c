@@ -1,5 +1,4 @@
-/* model/read/source.c: a matrix folder, opened for reading: metadata, format and files are brought together and
- * checked. */
+/* model/read/source.c: opens a matrix folder for reading, and checks metadata, format and files against each other. */
 #include "model/read/source.h"
 
 #include <errno.h>
@@ -19,8 +18,7 @@
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
   char *memory;
   const size_t size = strlen(text) + 1;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &memory, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &memory, size, err));
   *copy = memcpy(memory, text, size);
   return FURROW_OK;
 }
@@ -29,8 +27,7 @@ static furrow_status take_path(furrow_matrix_source *source, const char **path, 
   const size_t folder = strlen(source->folder), length = strlen(name);
   const bool slash = folder > 0 && source->folder[folder - 1] != '/';
   char *text;
-  furrow_status status = FW_ARENA_TAKE(&source->arena, &text, folder + slash + length + 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &text, folder + slash + length + 1, err));
   memcpy(text, source->folder, folder);
   if (slash) text[folder] = '/';
   memcpy(text + folder + slash, name, length + 1);
@@ -38,7 +35,8 @@ static furrow_status take_path(furrow_matrix_source *source, const char **path, 
   return FURROW_OK;
 }
 
-/* What servers wrote is in a file each: the error names the file if there is one, else the folder. */
+/* psmeta metadata is spread over one file per server: the error names the file if there is only one, otherwise the
+ * folder. */
 static void locate_in_servers(const furrow_matrix_source *source, furrow_error *err) {
   fw_dir_names names = {0};
   char *path = NULL;
@@ -49,7 +47,7 @@ static void locate_in_servers(const furrow_matrix_source *source, furrow_error *
   fw_dir_names_clear(&names);
 }
 
-/* Adds the metadata file to an error whose message is set. */
+/* Adds the metadata file to an error whose message is already set. */
 static furrow_status locate_in_meta(const furrow_matrix_source *source, furrow_status status, furrow_error *err) {
   if (source->meta->origin == FURROW_META_PSMETA && !fw_path_exists(source->meta_path))
     locate_in_servers(source, err);
@@ -76,7 +74,7 @@ static furrow_status find_meta_name(furrow_matrix_source *source, const char *as
 }
 
 furrow_status fw_fail_no_format(furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the format");
+  fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not name the format");
   fw_error_set_hint(err, "give the format and the row type");
   return FURROW_E_ARGUMENT;
 }
@@ -98,7 +96,7 @@ static furrow_status choose_format(furrow_matrix_source *source, const char *ask
 static furrow_status choose_row_type(furrow_matrix_source *source, int32_t asked, furrow_error *err) {
   const int32_t number = asked != -1 ? asked : source->meta->row_type;
   if (number == -1) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not say the row type");
+    fw_fail(err, FURROW_E_ARGUMENT, "the metadata does not name the row type");
     fw_error_set_hint(err, "give the row type");
     return locate_in_meta(source, FURROW_E_ARGUMENT, err);
   }
@@ -158,7 +156,7 @@ static int compare_files(const void *a, const void *b) {
   return order ? order : (*x > *y) - (*x < *y);
 }
 
-/* Partitions by file name, so that each file is looked at once. */
+/* Partitions sorted by file name, so that each file is checked once. */
 static furrow_status find_files(furrow_matrix_source *source, fw_source_part **by_file, furrow_error *err) {
   const size_t count = source->meta->part_count;
   furrow_status status = FW_ARENA_TAKE(&source->arena, &source->files, count, err);
@@ -209,7 +207,8 @@ static furrow_status check_files(furrow_matrix_source *source, furrow_error *err
 
 /* ---- Rows and counts ------------------------------------------------------------------------------------ */
 
-/* Rows by their id. A key is the id, made unsigned, above the row's place. */
+/* Sorts rows by id. The sort key is the id, made unsigned, in the upper bits and the row's position in the lower
+ * bits. */
 static furrow_status order_rows(const furrow_matrix_source *source, const furrow_partition_meta *meta, int32_t *ids,
                                 uint32_t *by_id, uint64_t *keys, furrow_error *err) {
   bool ascending = true;
@@ -240,7 +239,7 @@ static furrow_status fail_list(const fw_source_part *part, int32_t row, const ch
                  what);
 }
 
-/* The first row of the partition that was not listed. */
+/* Fails with the first row of the partition that is not in the list. */
 static furrow_status fail_missing(const fw_source_part *part, const bool *seen, furrow_error *err) {
   size_t k = 0;
   while (seen[k]) k++;
@@ -301,7 +300,7 @@ static furrow_status fail_count(const furrow_matrix_source *source, const fw_sou
   return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
-/* Sums of up to 2^32 rows with 2^31 elements of up to `most` bytes do not fit 64 bits: the sums stop at a bound. */
+/* Sums over up to 2^32 rows with 2^31 elements of up to `most` bytes do not fit in 64 bits, so the sums saturate. */
 typedef struct byte_sum {
   uint64_t records, least, most;
 } byte_sum;
@@ -353,7 +352,7 @@ static furrow_status check_columns(const furrow_matrix_source *source, const fur
   return locate_in_meta(source, FURROW_E_FORMAT, err);
 }
 
-/* Counts against bytes, before anything is allocated for the counts. */
+/* Checks counts against the size of the data before anything is allocated for them. */
 static furrow_status check_counts(const furrow_matrix_source *source, fw_source_part *part, furrow_error *err) {
   byte_sum sum = {0};
   bool known;
@@ -373,7 +372,7 @@ static furrow_status check_counts(const furrow_matrix_source *source, fw_source_
   return FURROW_OK;
 }
 
-/* Formats without row ids need counts to tell the rows of a partition apart. */
+/* A format without row ids needs counts to separate the rows of a partition. */
 static furrow_status check_separable(const furrow_matrix_source *source, const fw_source_part *part,
                                      furrow_error *err) {
   const unsigned flags = source->format->flags;
@@ -514,7 +513,7 @@ size_t fw_source_part_row(const fw_source_part *part, int32_t row_id) {
   return low < count && part->row_ids[low] == row_id ? low : count;
 }
 
-/* ---- What it is ----------------------------------------------------------------------------------------- */
+/* ---- Properties ----------------------------------------------------------------------------------------- */
 
 const char *furrow_matrix_source_folder(const furrow_matrix_source *source) {
   return source->folder;

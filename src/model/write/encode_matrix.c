@@ -1,10 +1,10 @@
-/* model/write/encode_matrix.c: the partitions of a matrix in memory: encoded in pieces, each piece then written to its
- * place.
+/* model/write/encode_matrix.c: encodes the partitions of a matrix in memory in pieces, and writes the pieces to their
+ * files.
  *
- * Where there are enough files each is one thread's work: threads that write to one file wait for each other. Else all
- * threads share the pieces. These are made in the order of the partitions, as many at a time as there are buffers. When
- * all of these are encoded their lengths are known, so their places in the files are, and threads write them side by
- * side, too. */
+ * If there are enough files, each file is written by one thread, because threads that write to the same file wait for
+ * each other. Otherwise all threads share the pieces, which are made in the order of the partitions, as many at a time
+ * as there are buffers. When they are all encoded, their lengths determine their offsets in the files, and the threads
+ * write them in parallel, too. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,26 +15,27 @@
 #include "model/format/matrix_format.h"
 #include "model/write/encode_part.h"
 
-/* A buffer has room for the longest records, which text never has: about 1/30 of it is ever touched. */
+/* The size of a buffer for records of maximal length. Text records are much shorter, so only about 1/30 of it is
+ * touched. */
 #define PIECE_BYTES ((size_t)4 << 20)
 #define PIECE_RECORDS ((size_t)64 << 10)
-#define PIECES_PER_THREAD 8 /* enough that threads seldom wait for each other */
+#define PIECES_PER_THREAD 8 /* enough to keep threads from waiting for each other */
 #define PARTS_AT_ONCE 64
 
-/* A partition at work. */
+/* A partition that is being written. */
 typedef struct open_part {
   fw_encode_part put;
-  int fd; /* -1: not begun */
+  int fd; /* -1: not yet opened */
   uint64_t offset, length, lost, found;
   bool noted;
 } open_part;
 
-/* A buffer, the piece in it and its place. */
+/* A buffer with a piece and its file offset. */
 typedef struct slot {
   fw_encode_chunk piece;
   open_part *part;
   uint64_t offset;
-  bool last; /* piece of its partition */
+  bool last; /* the last piece of its partition */
 } slot;
 
 typedef struct put_job {
@@ -47,7 +48,7 @@ typedef struct put_job {
   slot *slots;
   size_t slot_count, filled;
   size_t most, piece_records;
-  /* where the next piece begins */
+  /* start of the next piece */
   size_t at_part, at_row;
   uint64_t at_record, left;
 } put_job;
@@ -71,8 +72,8 @@ static furrow_status make_slot(const put_job *job, slot *made, size_t rows, bool
   return FW_ALLOC(&made->piece.col_scratch, FW_ENCODE_SCRATCH, err);
 }
 
-/* Buffers that hold a record of any partition at least. Formats from outside may keep a state from record to record:
- * one buffer, so that pieces follow each other. */
+/* Makes buffers for at least one record of any partition. Registered formats may keep state from record to record, so
+ * they get one buffer and their pieces are encoded in sequence. */
 static furrow_status make_slots(put_job *job, const size_t *list, size_t count, furrow_error *err) {
   const furrow_matrix_writer *writer = job->writer;
   size_t least, most, rows = 1;
@@ -112,12 +113,12 @@ static furrow_status for_each(put_job *job, size_t count, void (*body)(void *con
   return FURROW_OK;
 }
 
-static void prepare(void *context, size_t i) {
+static void prepare_part(void *context, size_t i) {
   put_job *job = context;
   fw_encode_part_prepare(&job->parts[i].put);
 }
 
-static void encode(void *context, size_t i) {
+static void encode_slot(void *context, size_t i) {
   put_job *job = context;
   fw_encode_chunk_run(&job->slots[i].piece);
 }
@@ -141,7 +142,7 @@ static furrow_status first_failure(const put_job *job, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Gives the slot the next piece of the partition at_part, which has records left. */
+/* Assigns the next piece of the partition at_part, which has records left, to the slot. */
 static void fill_slot(put_job *job, slot *s) {
   open_part *part = &job->parts[job->at_part];
   const uint64_t n = job->left < job->piece_records ? job->left : job->piece_records;
@@ -158,14 +159,13 @@ static void fill_slot(put_job *job, slot *s) {
     job->at_record -= part->put.counts[job->at_row++];
 }
 
-/* A partition is encoded to its end: what it has is noted, and the next one of its file can begin. */
-static furrow_status note(put_job *job, open_part *part, furrow_error *err) {
+/* Records the counts of a partition that is completely encoded, so that the next partition of its file can begin. */
+static furrow_status record_part(put_job *job, open_part *part, furrow_error *err) {
   furrow_matrix_writer *writer = job->writer;
   const bool by_column = fw_writer_by_column(writer);
   const furrow_partition_meta *meta = &writer->meta->parts[part->put.part];
-  furrow_status status = fw_writer_note_part(writer, part->put.part, part->length, by_column ? part->put.records : 0,
-                                             part->put.counts, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_writer_note_part(writer, part->put.part, part->length, by_column ? part->put.records : 0, part->put.counts,
+                             err));
   part->noted = true;
   job->totals.elements += part->put.records * (by_column ? meta->row_count : 1);
   job->totals.taken += part->put.taken;
@@ -174,8 +174,8 @@ static furrow_status note(put_job *job, open_part *part, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Begins a partition in its file. */
-static furrow_status begin(put_job *job, open_part *part, furrow_error *err) {
+/* Opens the file of a partition, unless it is open. */
+static furrow_status open_part_file(put_job *job, open_part *part, furrow_error *err) {
   return part->fd >= 0 ? FURROW_OK : fw_writer_open_part(job->writer, part->put.part, &part->fd, &part->offset, err);
 }
 
@@ -183,19 +183,19 @@ static furrow_status place_pieces(put_job *job, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < job->filled && status == FURROW_OK; i++) {
     slot *s = &job->slots[i];
-    status = begin(job, s->part, err);
+    status = open_part_file(job, s->part, err);
     s->offset = s->part->offset + s->part->length;
     s->part->length += s->piece.length;
     s->part->lost += s->piece.lost;
     s->part->found += s->piece.found;
-    if (status == FURROW_OK && s->last) status = note(job, s->part, err);
+    if (status == FURROW_OK && s->last) status = record_part(job, s->part, err);
   }
   return status;
 }
 
-/* Encodes and writes the pieces that are in the slots. */
-static furrow_status work_off(put_job *job, furrow_error *err) {
-  furrow_status status = for_each(job, job->filled, encode, err);
+/* Encodes and writes the pieces in the slots. */
+static furrow_status write_slots(put_job *job, furrow_error *err) {
+  furrow_status status = for_each(job, job->filled, encode_slot, err);
   if (status == FURROW_OK) status = first_failure(job, err);
   if (status == FURROW_OK) status = place_pieces(job, err);
   if (status == FURROW_OK) status = for_each(job, job->filled, write_piece, err);
@@ -217,10 +217,10 @@ static furrow_status start_part(put_job *job, furrow_error *err) {
     while (!fw_writer_by_column(job->writer) && part->put.counts[job->at_row] == 0) job->at_row++;
     return FURROW_OK;
   }
-  /* no piece will come, but the pieces before it must be placed first */
-  furrow_status status = job->filled ? work_off(job, err) : FURROW_OK;
-  if (status == FURROW_OK) status = begin(job, part, err);
-  return status == FURROW_OK ? note(job, part, err) : status;
+  /* it has no pieces, but the pieces before it must get their offsets first */
+  furrow_status status = job->filled ? write_slots(job, err) : FURROW_OK;
+  if (status == FURROW_OK) status = open_part_file(job, part, err);
+  return status == FURROW_OK ? record_part(job, part, err) : status;
 }
 
 static furrow_status put_pieces(put_job *job, furrow_error *err) {
@@ -229,16 +229,16 @@ static furrow_status put_pieces(put_job *job, furrow_error *err) {
     status = start_part(job, err);
     while (job->left > 0 && status == FURROW_OK) {
       fill_slot(job, &job->slots[job->filled++]);
-      if (job->filled == job->slot_count) status = work_off(job, err);
+      if (job->filled == job->slot_count) status = write_slots(job, err);
     }
   }
-  return status == FURROW_OK && job->filled ? work_off(job, err) : status;
+  return status == FURROW_OK && job->filled ? write_slots(job, err) : status;
 }
 
 static furrow_status prepare_parts(put_job *job, const size_t *list, furrow_error *err) {
   for (size_t i = 0; i < job->part_count; i++)
     job->parts[i] = (open_part){.put = {.writer = job->writer, .matrix = job->matrix, .part = list[i]}, .fd = -1};
-  furrow_status status = for_each(job, job->part_count, prepare, err);
+  furrow_status status = for_each(job, job->part_count, prepare_part, err);
   for (size_t i = 0; i < job->part_count && status == FURROW_OK; i++) {
     status = job->parts[i].put.status;
     if (status != FURROW_OK && err) *err = job->parts[i].put.error;
@@ -254,7 +254,7 @@ static void clear_parts(put_job *job) {
   job->part_count = 0;
 }
 
-/* Writes the partitions of a list, ascending; adds to *totals. */
+/* Writes the listed partitions, in ascending order; adds to *totals. */
 static furrow_status put_list(furrow_matrix_writer *writer, const furrow_matrix *matrix, unsigned threads,
                               const size_t *list, size_t count, fw_write_totals *totals, furrow_error *err) {
   put_job *job;
@@ -276,7 +276,7 @@ static furrow_status put_list(furrow_matrix_writer *writer, const furrow_matrix 
   return status;
 }
 
-/* ---- files side by side ---- */
+/* ---- files in parallel ---- */
 
 /* The partitions of one file. */
 typedef struct file_job {
@@ -294,7 +294,8 @@ static void put_file(void *context, size_t i) {
   file->status = put_list(file->writer, file->matrix, 1, file->list, file->count, &file->totals, &file->error);
 }
 
-/* Partitions first … end-1 to `list`, grouped by file, and a job for each group; returns how many there are. */
+/* Writes partitions first … end-1 to `list`, grouped by file, with a job for each group; returns the number of
+ * groups. */
 static size_t group_by_file(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first, size_t end,
                             size_t *list, file_job *jobs) {
   size_t count = 0, groups = 0;
@@ -309,7 +310,7 @@ static size_t group_by_file(furrow_matrix_writer *writer, const furrow_matrix *m
   return groups;
 }
 
-/* The failure of the first file counts, whichever was met first. */
+/* Reports the failure of the first file in their order, not the first in time. */
 static furrow_status put_files(furrow_matrix_writer *writer, file_job *jobs, size_t groups, furrow_error *err) {
   furrow_status status = fw_writer_for(writer, groups, put_file, jobs, err);
   for (size_t i = 0; i < groups && status == FURROW_OK; i++) {
@@ -340,7 +341,7 @@ furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const fur
   return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole matrix ---- */
 
 /* Whether the partition has the row. */
 static bool has_row(const furrow_partition_meta *part, int32_t row) {
@@ -360,7 +361,7 @@ static bool has_place(const furrow_matrix_writer *writer, int32_t row, int64_t c
   return false;
 }
 
-/* Some element of the matrix is in no partition: the first such one is named. */
+/* Fails and names the first element of the matrix that is in no partition. */
 static furrow_status fail_outside(const furrow_matrix_writer *writer, const furrow_matrix *matrix, furrow_error *err) {
   const int32_t *rows = furrow_matrix_row_ids(matrix);
   for (size_t r = 0; r < furrow_matrix_row_count(matrix); r++) {
@@ -369,7 +370,7 @@ static furrow_status fail_outside(const furrow_matrix_writer *writer, const furr
     for (size_t i = 0; i < view.count; i++)
       if (!has_place(writer, rows[r], furrow_matrix_row_view_col(&view, i)))
         return fw_writer_fail_col(writer, rows[r], furrow_matrix_row_view_col(&view, i),
-                                  "in none of the plan's partitions", err);
+                                  "not in any partition of the plan", err);
   }
   return fw_fail(err, FURROW_E_ARGUMENT, "partitions of the plan overlap");
 }

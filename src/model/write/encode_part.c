@@ -1,4 +1,4 @@
-/* model/write/encode_part.c: which elements of a matrix belong to a partition, and its records, encoded in pieces. */
+/* model/write/encode_part.c: selects the elements of a partition from a matrix, and encodes its records in pieces. */
 #include "model/write/encode_part.h"
 
 #include <string.h>
@@ -13,14 +13,13 @@ static const furrow_partition_meta *meta_of(const fw_encode_part *part) {
 
 /* ---- the rows of a partition ---- */
 
-/* Places of the row's elements that belong to a hash partition. */
+/* Finds the positions of the row's elements that belong to a hash partition. */
 static furrow_status pick_hash(fw_encode_part *part, fw_encode_row *row, furrow_error *err) {
   const int32_t id = meta_of(part)->part_id, parts = part->writer->hash_parts;
   size_t *picks, count = 0, n = 0;
   for (size_t i = 0; i < row->view.count; i++)
     count += furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &picks, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &picks, count, err));
   for (size_t i = 0; i < row->view.count && n < count; i++)
     if (furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id) picks[n++] = i;
   row->picks = picks;
@@ -28,7 +27,7 @@ static furrow_status pick_hash(fw_encode_part *part, fw_encode_row *row, furrow_
   return FURROW_OK;
 }
 
-/* Column of the i-th element of the row. */
+/* The column of the i-th element of the row. */
 static int64_t row_col(const fw_encode_row *row, size_t i) {
   return furrow_matrix_row_view_col(&row->view, row->picks ? row->picks[i] : i);
 }
@@ -72,22 +71,21 @@ static furrow_status find_rows(fw_encode_part *part, furrow_error *err) {
   return status;
 }
 
-/* ---- its columns, in a column format ---- */
+/* ---- columns of a partition in a column format ---- */
 
 typedef struct col_list {
   const int64_t *cols;
   size_t count;
 } col_list;
 
-/* The row's columns as an array. */
+/* Returns the row's columns as an array. */
 static furrow_status row_cols(fw_encode_part *part, const fw_encode_row *row, col_list *list, furrow_error *err) {
   if (row->view.col_ids && !row->picks) {
     *list = (col_list){row->view.col_ids, row->count};
     return FURROW_OK;
   }
   int64_t *cols;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, row->count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &cols, row->count, err));
   for (size_t i = 0; i < row->count; i++) cols[i] = row_col(row, i);
   *list = (col_list){cols, row->count};
   return FURROW_OK;
@@ -98,7 +96,7 @@ static bool is_same(const col_list *a, const col_list *b) {
   return a->cols == b->cols || memcmp(a->cols, b->cols, a->count * sizeof *a->cols) == 0;
 }
 
-static size_t merge(int64_t *out, const col_list *a, const col_list *b) {
+static size_t merge_cols(int64_t *out, const col_list *a, const col_list *b) {
   size_t i = 0, j = 0, n = 0;
   while (i < a->count && j < b->count) {
     const int64_t x = a->cols[i], y = b->cols[j];
@@ -111,7 +109,7 @@ static size_t merge(int64_t *out, const col_list *a, const col_list *b) {
   return n;
 }
 
-/* Merges lists in pairs until one is left. */
+/* Merges lists pairwise until one is left. */
 static furrow_status merge_all(fw_encode_part *part, col_list *lists, size_t count, furrow_error *err) {
   while (count > 1) {
     size_t left = 0;
@@ -123,7 +121,7 @@ static furrow_status merge_all(fw_encode_part *part, col_list *lists, size_t cou
       }
       furrow_status status = FW_ARENA_TAKE(&part->arena, &merged, lists[i].count + lists[i + 1].count, err);
       if (status != FURROW_OK) return status;
-      const size_t n = merge(merged, &lists[i], &lists[i + 1]);
+      const size_t n = merge_cols(merged, &lists[i], &lists[i + 1]);
       lists[left++] = (col_list){merged, n};
     }
     count = left;
@@ -131,7 +129,7 @@ static furrow_status merge_all(fw_encode_part *part, col_list *lists, size_t cou
   return FURROW_OK;
 }
 
-/* The union of the columns of all rows; as Angel: those of the first row alone. */
+/* Makes the union of the columns of all rows; with angel_bytes only the columns of the first row. */
 static furrow_status join_cols(fw_encode_part *part, furrow_error *err) {
   const size_t rows = part->writer->context.angel_bytes && meta_of(part)->row_count ? 1 : meta_of(part)->row_count;
   col_list *lists, none = {NULL, 0};
@@ -146,13 +144,12 @@ static furrow_status join_cols(fw_encode_part *part, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Angel adds the id of a hash partition to each column, as it would its first column. */
+/* Angel adds the id of a hash partition to each column, as if it were the first column. */
 static furrow_status shift_cols(fw_encode_part *part, furrow_error *err) {
   const furrow_partition_meta *meta = meta_of(part);
   if (!part->writer->context.angel_bytes || !fw_part_is_hash(meta) || meta->part_id == 0) return FURROW_OK;
   int64_t *cols;
-  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, part->records, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ARENA_TAKE(&part->arena, &cols, part->records, err));
   for (size_t c = 0; c < part->records; c++) {
     const bool fits = part->writer->row_type->key_bits == 32 ? part->cols[c] <= INT32_MAX - meta->part_id
                                                              : part->cols[c] <= INT64_MAX - meta->part_id;
@@ -165,7 +162,7 @@ static furrow_status shift_cols(fw_encode_part *part, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* A panel of the matrix that can be encoded as it stands. */
+/* Looks for a panel of the matrix that can be encoded without a copy. */
 static void find_whole(fw_encode_part *part) {
   const furrow_partition_meta *meta = meta_of(part);
   const size_t count = furrow_matrix_panel_count(part->matrix);
@@ -176,7 +173,7 @@ static void find_whole(fw_encode_part *part) {
     if (panel->rows != meta->row_count || panel->row_ids[0] != part->rows[0].row_id) continue;
     for (size_t r = 0; r < panel->rows; r++)
       if (panel->row_ids[r] != part->rows[r].row_id) return;
-    /* the view of the first row begins at the element of the first column */
+    /* the view of the first row starts at the element of the first column */
     const size_t bytes = (size_t)((const char *)part->rows[0].view.values.any - (const char *)panel->values.any);
     part->whole = panel;
     part->whole_first = part->records ? bytes / furrow_element_size(panel->type) / panel->rows : 0;
@@ -234,7 +231,7 @@ static const void *view_at(const furrow_matrix_row_view *view, size_t i) {
   return (const char *)view->values.any + i * view->stride * furrow_element_size(view->type);
 }
 
-/* Elements first … first+count-1 of a row. */
+/* Makes a panel of elements first … first+count-1 of a row. */
 static furrow_status take_sparse(fw_encode_chunk *piece, const fw_encode_row *row, size_t first, size_t count,
                                  furrow_panel *panel, furrow_error *err) {
   const furrow_element_type type = piece->part->writer->context.type;
@@ -261,14 +258,15 @@ static furrow_status take_sparse(fw_encode_chunk *piece, const fw_encode_row *ro
   return FURROW_OK;
 }
 
-/* Puts what the view has in columns begin … begin+count-1 to scratch[(col - begin) * stride]; the rest stays. */
+/* Copies the view's elements in columns begin … begin+count-1 to scratch[(col - begin) * stride]; other positions stay
+ * unchanged. */
 static furrow_status scatter(fw_encode_chunk *piece, const fw_encode_row *row, const furrow_matrix_row_view *view,
                              int64_t begin, void *scratch, size_t stride, furrow_error *err) {
   const furrow_element_type type = piece->part->writer->context.type;
   const size_t size = furrow_element_size(type);
   if (view->count == 0) return FURROW_OK;
   const int64_t first = furrow_matrix_row_view_col(view, 0), last = furrow_matrix_row_view_col(view, view->count - 1);
-  if ((uint64_t)(last - first) == view->count - 1) { /* no holes */
+  if ((uint64_t)(last - first) == view->count - 1) { /* the columns are consecutive */
     char *to = (char *)scratch + (size_t)(first - begin) * stride * size;
     const size_t good = fw_elements_copy(to, stride, type, view->values.any, view->stride, view->type, view->count);
     return good == view->count ? FURROW_OK : fail_at(piece, row, view, good, err);
@@ -281,7 +279,7 @@ static furrow_status scatter(fw_encode_chunk *piece, const fw_encode_row *row, c
   return FURROW_OK;
 }
 
-/* Columns first … first+count-1 of the partition, 0 where the row has none. */
+/* Makes a panel of columns first … first+count-1 of the partition, with 0 for missing elements. */
 static furrow_status take_dense(fw_encode_chunk *piece, const fw_encode_row *row, size_t first, size_t count,
                                 furrow_panel *panel, furrow_error *err) {
   const furrow_partition_meta *meta = &piece->part->writer->meta->parts[piece->part->part];
@@ -300,7 +298,7 @@ static furrow_status take_dense(fw_encode_chunk *piece, const fw_encode_row *row
   return scatter(piece, row, &cut, begin, piece->scratch, 1, err);
 }
 
-/* Elements whose place in a value format does not tell their column. */
+/* Counts elements whose column cannot be derived from their position in a format without column ids. */
 static uint64_t count_lost(const fw_encode_part *part, const furrow_panel *panel, size_t first) {
   const int64_t begin = part->writer->meta->parts[part->part].start_col + (int64_t)first;
   uint64_t lost = 0;
@@ -315,7 +313,7 @@ static furrow_status encode_row(fw_encode_chunk *piece, furrow_matrix_format_con
   const furrow_matrix_writer *writer = piece->part->writer;
   furrow_status status = FURROW_OK;
   context->row_id = row->row_id;
-  /* what needs no scratch could go at once, but pieces of this size are as fast */
+  /* a piece that needs no scratch could be encoded at once, but pieces of this size are as fast */
   for (size_t n; count > 0 && status == FURROW_OK; first += n, count -= n) {
     size_t bytes = 0;
     n = count < FW_ENCODE_SCRATCH ? count : FW_ENCODE_SCRATCH;
@@ -344,7 +342,7 @@ static furrow_status encode_rows(fw_encode_chunk *piece, furrow_matrix_format_co
 
 /* ---- pieces of column formats ---- */
 
-/* Row r in columns first … first+count-1 of the part, to scratch[c * rows + r]. */
+/* Copies row r in columns first … first+count-1 of the partition to scratch[c * rows + r]. */
 static furrow_status gather_row(fw_encode_chunk *piece, size_t r, uint64_t first, size_t count, furrow_error *err) {
   const fw_encode_part *part = piece->part;
   const furrow_partition_meta *meta = &part->writer->meta->parts[part->part];

@@ -1,4 +1,4 @@
-/* model/write/matrix_writer.c: a matrix folder that is being written: its files, its partitions, its metadata. */
+/* model/write/matrix_writer.c: writes a matrix folder: its files, partitions and metadata. */
 #include "model/write/matrix_writer.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static furrow_status check_plan(const furrow_matrix_writer *writer, furrow_error
   return FURROW_OK;
 }
 
-/* A separator that could belong to a number, or end a line, makes text that nobody reads back. */
+/* A separator that may be part of a number or of a line end produces text that cannot be read back. */
 static furrow_status check_separator(const furrow_matrix_writer *writer, furrow_error *err) {
   const unsigned fields = FURROW_MATRIX_FORMAT_ROW_IDS | FURROW_MATRIX_FORMAT_COL_IDS | FURROW_MATRIX_FORMAT_BY_COLUMN;
   const char *text = writer->separator;
@@ -86,8 +86,7 @@ static furrow_status check_separator(const furrow_matrix_writer *writer, furrow_
 static furrow_status find_format(furrow_matrix_writer *writer, furrow_error *err) {
   const furrow_matrix_meta *meta = writer->meta;
   if (!meta->format_class_name) return fail_plan(writer, FURROW_E_ARGUMENT, "the plan has no format", err);
-  furrow_status status = furrow_matrix_format_find(meta->format_class_name, &writer->format, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(furrow_matrix_format_find(meta->format_class_name, &writer->format, err));
   if (!writer->format->encode) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "%s is only read, not written", writer->format->name);
     fw_error_set_file(err, writer->path);
@@ -124,7 +123,7 @@ static int compare_rows(const void *a, const void *b) {
   return (x->row_id > y->row_id) - (x->row_id < y->row_id);
 }
 
-/* Nothing is written yet. Column formats store rows ascending, whatever list was asked for. */
+/* Resets the counts of the plan. Column formats store rows in ascending order, regardless of the requested list. */
 static void clear_counts(furrow_matrix_writer *writer) {
   for (size_t i = 0; i < writer->meta->part_count; i++) {
     furrow_partition_meta *part = &writer->meta->parts[i];
@@ -188,13 +187,12 @@ static furrow_status copy_params(furrow_matrix_writer *writer, const furrow_matr
   const char *meta_name = params->meta_name ? params->meta_name : "_meta";
   if (!separator[0]) return fw_fail(err, FURROW_E_ARGUMENT, "separator is empty");
   writer->threads = params->threads ? params->threads : fw_processor_count();
-  furrow_status status = fw_check_meta_name(meta_name, err);
-  if (status == FURROW_OK) status = fw_strndup(&writer->separator, separator, strlen(separator), err);
-  if (status == FURROW_OK) status = fw_strndup(&writer->meta_name, meta_name, strlen(meta_name), err);
-  return status;
+  FW_TRY(fw_check_meta_name(meta_name, err));
+  FW_TRY(fw_strndup(&writer->separator, separator, strlen(separator), err));
+  return fw_strndup(&writer->meta_name, meta_name, strlen(meta_name), err);
 }
 
-/* A format of values alone would put the elements of a sparse row into other columns; Angel writes it so. */
+/* A format without column ids moves the elements of a sparse row to other columns. Angel writes such files. */
 static furrow_status check_columns(const furrow_matrix_writer *writer, const furrow_matrix_write_params *params,
                                    furrow_error *err) {
   const bool kept = writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS;
@@ -206,8 +204,8 @@ static furrow_status check_columns(const furrow_matrix_writer *writer, const fur
   return FURROW_E_ARGUMENT;
 }
 
-static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_meta *plan,
-                           const furrow_matrix_write_params *params, furrow_error *err) {
+static furrow_status start_writer(furrow_matrix_writer *writer, const furrow_matrix_meta *plan,
+                                  const furrow_matrix_write_params *params, furrow_error *err) {
   furrow_status status = copy_params(writer, params, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(&writer->meta, plan, err);
   if (status == FURROW_OK) status = find_format(writer, err);
@@ -245,7 +243,7 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = create(&opened, path, err);
   if (status != FURROW_OK) return status;
-  status = start(opened, plan, &params, err);
+  status = start_writer(opened, plan, &params, err);
   const fw_dir_check check = params.overwrite ? fw_model_check_overwrite : NULL;
   if (status == FURROW_OK) status = fw_atomic_dir_open(&opened->own, path, check, err);
   if (status == FURROW_OK) {
@@ -276,7 +274,7 @@ furrow_status fw_matrix_writer_open_as(furrow_matrix_writer **writer, furrow_mod
   furrow_matrix_writer *opened;
   furrow_status status = create_in(&opened, fw_model_writer_path(model), name, err);
   if (status != FURROW_OK) return status;
-  status = start(opened, plan, &params, err);
+  status = start_writer(opened, plan, &params, err);
   if (status == FURROW_OK) status = fw_model_writer_enter(model, opened->folder, &opened->fd, err);
   if (status == FURROW_OK) {
     opened->model = model;
@@ -321,7 +319,7 @@ furrow_status fw_writer_open_part(furrow_matrix_writer *writer, size_t part, int
                                   furrow_error *err) {
   fw_data_file *file = &writer->files[writer->file_of[part]];
   if (writer->written[part] || part < file->next) {
-    fw_fail(err, FURROW_E_STATE, "partition %d comes too late: file %s is already behind it",
+    fw_fail(err, FURROW_E_STATE, "partition %d comes too late: a later partition of file %s was already written",
             (int)writer->meta->parts[part].part_id, file->name);
     fw_error_set_file(err, writer->path);
     return FURROW_E_STATE;
@@ -381,7 +379,7 @@ furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*b
   return FURROW_OK;
 }
 
-/* ---- panel after panel ---- */
+/* ---- panel by panel ---- */
 
 static furrow_status check_usable(const furrow_matrix_writer *writer, furrow_error *err) {
   if (writer->committed) return fail_plan(writer, FURROW_E_STATE, "the matrix is complete already", err);
@@ -431,7 +429,7 @@ furrow_status furrow_matrix_writer_write_panel(furrow_matrix_writer *writer, con
 
 /* ---- commit ---- */
 
-/* Partitions of a file lie back to back; a file without bytes is there, too. */
+/* The partitions of a file are contiguous; empty files are created, too. */
 static furrow_status finish_files(furrow_matrix_writer *writer, furrow_error *err) {
   const bool by_column = fw_writer_by_column(writer);
   for (size_t f = 0; f < writer->file_count; f++) {

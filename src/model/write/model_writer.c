@@ -1,4 +1,4 @@
-/* model/write/model_writer.c: a model directory that is being written. */
+/* model/write/model_writer.c: writes a model directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 struct furrow_model_writer {
   fw_atomic_dir *dir;
   size_t open; /* matrices that are being written */
-  bool joined; /* another process makes the folders, and the directory is its own */
+  bool joined; /* another process owns the directory and makes the folders */
   bool committed;
 };
 
@@ -93,8 +93,7 @@ static furrow_status check_open(const furrow_model_writer *writer, furrow_error 
 
 furrow_status furrow_model_writer_write_file(furrow_model_writer *writer, const char *name, const void *bytes,
                                              size_t size, furrow_error *err) {
-  furrow_status status = check_open(writer, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_open(writer, err));
   if (!fw_is_file_name(name)) return fw_fail(err, FURROW_E_ARGUMENT, "not the name of a file in a model");
   return fw_write_file(fw_atomic_dir_fd(writer->dir), name, bytes, size, fw_atomic_dir_path(writer->dir), err);
 }

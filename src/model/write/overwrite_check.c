@@ -1,4 +1,4 @@
-/* model/write/overwrite_check.c: what may be replaced: a matrix or a model, and never the source. */
+/* model/write/overwrite_check.c: checks what may be overwritten: a matrix or a model, but never the source. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,10 +12,9 @@
 #include "io/target.h"
 #include "model/write/matrix_writer.h"
 
-static furrow_status refuse(furrow_error *err, const char *folder, const char *name, const char *what) {
+static furrow_status refuse_overwrite(furrow_error *err, const char *folder, const char *name, const char *what) {
   char *path = NULL;
-  furrow_status status = fw_path_join(&path, folder, name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, name, err));
   fw_fail(err, FURROW_E_EXISTS, "%s", what);
   fw_error_set_file(err, path);
   fw_free(path);
@@ -27,8 +26,8 @@ static bool ends_with(const char *name, const char *end) {
   return length > n && strcmp(name + length - n, end) == 0;
 }
 
-/* What Angel, Hadoop and Furrow leave beside their files. */
-static bool is_left_behind(const char *name) {
+/* Leftovers of Angel, Hadoop and Furrow. */
+static bool is_leftover(const char *name) {
   return strncmp(name, "_tmp.", 5) == 0 || fw_target_is_temporary(name) || strcmp(name, "_SUCCESS") == 0;
 }
 
@@ -46,22 +45,22 @@ typedef struct name_list {
 
 static bool is_of_matrix(const name_list *files, const char *name) {
   if (strcmp(name, "_meta") == 0 || strcmp(name, "meta") == 0 || strcmp(name, "psmeta") == 0) return true;
-  if (strncmp(name, "psmeta.", 7) == 0 || is_left_behind(name)) return true;
+  if (strncmp(name, "psmeta.", 7) == 0 || is_leftover(name)) return true;
   return files->count > 0 && bsearch(&name, files->names, files->count, sizeof *files->names, compare_names);
 }
 
-/* Beside the matrices: settings, the dictionary of a raw log, the index of its items. */
+/* Other files of a model: settings, the dictionary of a raw log, the index of its items. */
 static bool is_of_model(const name_list *files, const char *name) {
   (void)files;
   if (strcmp(name, "dictionary.furrow") == 0 || strcmp(name, "items.index") == 0) return true;
-  return is_left_behind(name) || (name[0] != '.' && ends_with(name, ".json"));
+  return is_leftover(name) || (name[0] != '.' && ends_with(name, ".json"));
 }
 
 /* ---- folders ---- */
 
 typedef bool (*is_known)(const name_list *files, const char *name);
 
-/* .NAME.crc: the checksum of a file that is known itself. */
+/* .NAME.crc is the checksum of a known file. */
 static bool is_checksum(is_known known, const name_list *files, const char *name) {
   char file[FW_TARGET_MAX_NAME + 1];
   const size_t length = strlen(name);
@@ -75,15 +74,15 @@ static furrow_status check_entry(const char *folder, const char *name, is_known 
                                  furrow_error *err) {
   struct stat info;
   char *path;
-  furrow_status status = fw_path_join(&path, folder, name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, name, err));
   const bool there = lstat(path, &info) == 0;
   fw_free(path);
-  if (!there) return refuse(err, folder, name, "cannot be looked at, so the directory is not replaced");
+  if (!there) return refuse_overwrite(err, folder, name, "cannot be looked at, so the directory is not replaced");
   if (S_ISDIR(info.st_mode) && !fw_target_is_temporary(name))
-    return refuse(err, folder, name, "a directory that belongs to no model, so what it is in is not replaced");
+    return refuse_overwrite(err, folder, name,
+                            "a directory that does not belong to a model, so the directory around it is not replaced");
   if (S_ISDIR(info.st_mode) || known(files, name) || is_checksum(known, files, name)) return FURROW_OK;
-  return refuse(err, folder, name, "no part of a model, so what it is in is not replaced");
+  return refuse_overwrite(err, folder, name, "not part of a model, so the directory around it is not replaced");
 }
 
 static bool is_listed(const furrow_model_listing *listing, const char *name) {
@@ -92,7 +91,7 @@ static bool is_listed(const furrow_model_listing *listing, const char *name) {
   return false;
 }
 
-/* Everything in the folder but the matrices of the listing (NULL: none). */
+/* Checks everything in the folder except the matrices of the listing (may be NULL). */
 static furrow_status check_folder(const char *folder, const furrow_model_listing *listing, is_known known,
                                   const name_list *files, furrow_error *err) {
   fw_dir_names names = {0};
@@ -109,7 +108,8 @@ static furrow_status check_matrix(const char *folder, furrow_error *err) {
   furrow_status status = furrow_matrix_meta_load(&meta, folder, NULL, err);
   if (status == FURROW_E_MEMORY) return status;
   if (status != FURROW_OK)
-    return refuse(err, folder, "", "its metadata cannot be read, so it may not be a matrix and is not replaced");
+    return refuse_overwrite(err, folder, "",
+                            "its metadata cannot be read, so it may not be a matrix and is not replaced");
   status = FW_ALLOC(&names, meta->part_count, err);
   if (status == FURROW_OK) {
     name_list files = {names, meta->part_count};
@@ -127,7 +127,7 @@ furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) {
   furrow_status status = furrow_model_listing_load(&listing, path, NULL);
   if (status == FURROW_E_MEMORY) return fw_fail_memory(err, 0);
   if (status != FURROW_OK)
-    return refuse(err, path, "", "neither a model nor a matrix nor empty, so it is not replaced");
+    return refuse_overwrite(err, path, "", "neither a model nor a matrix nor empty, so it is not replaced");
   if (!listing->single) status = check_folder(path, listing, is_of_model, NULL, err);
   for (size_t i = 0; i < listing->matrix_count && status == FURROW_OK; i++)
     status = check_matrix(listing->matrices[i].folder, err);
@@ -137,8 +137,9 @@ furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) {
 
 /* ---- Source and target --------------------------------------------------------------------------------- */
 
-/* The path without links, or, for what is not there yet, its directory's and its name. False: it leads nowhere. */
-static bool resolve(const char *path, char resolved[2 * PATH_MAX]) {
+/* Resolves links. For a path that does not exist, resolves its directory and appends the name. Returns false if that
+ * fails. */
+static bool resolve_path(const char *path, char resolved[2 * PATH_MAX]) {
   char parent[PATH_MAX];
   size_t length = strlen(path);
   if (realpath(path, resolved)) return true;
@@ -154,7 +155,7 @@ static bool resolve(const char *path, char resolved[2 * PATH_MAX]) {
   return true;
 }
 
-/* Whether a is in b, at any depth. */
+/* Whether a lies in b, at any depth. */
 static bool lies_in(const char *a, const char *b) {
   const size_t n = strlen(b);
   return strncmp(a, b, n) == 0 && (a[n] == '/' || (n > 0 && b[n - 1] == '/' && a[n]));
@@ -162,7 +163,8 @@ static bool lies_in(const char *a, const char *b) {
 
 furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err) {
   char from[2 * PATH_MAX], to[2 * PATH_MAX];
-  if (!resolve(source, from) || !resolve(target, to) || (!lies_in(to, from) && !lies_in(from, to))) return FURROW_OK;
+  if (!resolve_path(source, from) || !resolve_path(target, to) || (!lies_in(to, from) && !lies_in(from, to)))
+    return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "one of source and target lies in the other");
   fw_error_set_file(err, target);
   return FURROW_E_ARGUMENT;

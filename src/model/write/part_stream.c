@@ -1,5 +1,5 @@
-/* model/write/part_stream.c: one partition that comes as panels: checked, encoded into a buffer, appended to its file.
- */
+/* model/write/part_stream.c: writes one partition from panels: checks them, encodes them into a buffer and appends to
+ * its file. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,34 +13,34 @@
 #define BUFFER_SIZE ((size_t)1 << 20)
 #define SCRATCH_ELEMENTS ((size_t)1 << 13)
 
-/* A row of the partition: where it is in the plan, and what came of it. */
+/* A row of the partition: its position in the plan, and its state. */
 typedef struct stream_row {
   int32_t row_id;
-  size_t place; /* in the plan's rows */
+  size_t place; /* position in the plan's rows */
   uint64_t count;
-  bool left; /* another row has begun since */
+  bool left; /* another row was begun after it */
 } stream_row;
 
 struct fw_part_stream {
   furrow_matrix_writer *writer;
   size_t part;
-  int fd; /* -1: no partition has begun */
+  int fd; /* -1: no partition is open */
   uint64_t offset, length;
   char *buffer;
   size_t capacity, filled;
   furrow_matrix_format_context context;
   uint64_t state[4];
-  size_t most;      /* bytes of a record */
+  size_t most;      /* maximal size of a record */
   stream_row *rows; /* ascending */
   size_t row_capacity, row_count;
   uint64_t *counts; /* in the order of the plan */
   size_t count_capacity;
-  stream_row *row; /* row formats: the one at work */
-  bool any;        /* columns have come: of this row, or in a column format */
+  stream_row *row; /* row formats: the current row */
+  bool any;        /* the row (column formats: the partition) has columns */
   int64_t last_col;
   uint64_t columns; /* column formats */
   uint64_t dropped;
-  char *scratch; /* elements that are converted or taken out of a wider panel */
+  char *scratch; /* elements that are converted, or gathered from a wider panel */
   size_t scratch_elements;
 };
 
@@ -58,8 +58,7 @@ static furrow_status fail_state(const fw_part_stream *stream, furrow_error *err,
 /* ---- begin ---- */
 
 furrow_status fw_part_stream_create(fw_part_stream **stream, furrow_matrix_writer *writer, furrow_error *err) {
-  furrow_status status = FW_ALLOC_ZERO(stream, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC_ZERO(stream, 1, err));
   (*stream)->writer = writer;
   (*stream)->fd = -1;
   return FURROW_OK;
@@ -82,8 +81,8 @@ static furrow_status list_rows(fw_part_stream *stream, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Room for a record at least. */
-static furrow_status ensure_capacity(fw_part_stream *stream, furrow_error *err) {
+/* Reserves at least one record. */
+static furrow_status reserve_record(fw_part_stream *stream, furrow_error *err) {
   size_t least, need;
   stream->writer->format->record_size(&stream->context, &least, &stream->most);
   need = stream->most > BUFFER_SIZE / 4 ? stream->most : BUFFER_SIZE;
@@ -91,8 +90,7 @@ static furrow_status ensure_capacity(fw_part_stream *stream, furrow_error *err) 
   fw_free(stream->buffer);
   stream->buffer = NULL;
   stream->capacity = 0;
-  furrow_status status = FW_ALLOC(&stream->buffer, need, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(FW_ALLOC(&stream->buffer, need, err));
   stream->capacity = need;
   return FURROW_OK;
 }
@@ -106,13 +104,12 @@ furrow_status fw_part_stream_begin(fw_part_stream *stream, size_t part, furrow_e
   stream->filled = 0;
   stream->row = NULL;
   stream->any = false;
-  furrow_status status = list_rows(stream, err);
-  if (status == FURROW_OK) status = ensure_capacity(stream, err);
-  if (status == FURROW_OK) status = fw_writer_open_part(writer, part, &stream->fd, &stream->offset, err);
-  return status;
+  FW_TRY(list_rows(stream, err));
+  FW_TRY(reserve_record(stream, err));
+  return fw_writer_open_part(writer, part, &stream->fd, &stream->offset, err);
 }
 
-/* ---- what a panel may be ---- */
+/* ---- checks of panels ---- */
 
 static stream_row *find_row(const fw_part_stream *stream, int32_t row_id) {
   const stream_row key = {.row_id = row_id};
@@ -126,7 +123,8 @@ static bool ascends(const int64_t *cols, size_t count) {
   return good;
 }
 
-/* The columns are the partition's, and those of a dense row follow each other. `after`: the column before them. */
+/* Checks that the columns belong to the partition and that those of a dense row are consecutive. `after` is the
+ * preceding column. */
 static furrow_status check_cols(const fw_part_stream *stream, const furrow_panel *panel, bool any, int64_t after,
                                 furrow_error *err) {
   const furrow_matrix_writer *writer = stream->writer;
@@ -134,7 +132,7 @@ static furrow_status check_cols(const fw_part_stream *stream, const furrow_panel
   const int32_t row = panel->rows ? panel->row_ids[0] : 0;
   if (panel->cols == 0) return FURROW_OK;
   if (!panel->col_ids && panel->cols - 1 > (uint64_t)INT64_MAX - (uint64_t)panel->first_col && panel->first_col > 0)
-    return fw_writer_fail_col(writer, row, panel->first_col, "the columns behind it are too many", err);
+    return fw_writer_fail_col(writer, row, panel->first_col, "too many columns follow it", err);
   const int64_t first = furrow_panel_col(panel, 0), last = furrow_panel_col(panel, panel->cols - 1);
   if ((panel->col_ids && !ascends(panel->col_ids, panel->cols)) || (any && first <= after))
     return fail_state(stream, err, "columns do not ascend", row);
@@ -147,14 +145,14 @@ static furrow_status check_cols(const fw_part_stream *stream, const furrow_panel
       return fw_writer_fail_col(writer, row, furrow_panel_col(panel, c), "belongs to another hash partition", err);
   if (!writer->row_type->dense) return FURROW_OK;
   if (first != (any ? after + 1 : part->start_col) || (uint64_t)last - (uint64_t)first != panel->cols - 1)
-    return fail_state(stream, err, "a dense row wants every column", row);
+    return fail_state(stream, err, "a dense row needs every column", row);
   return FURROW_OK;
 }
 
 /* ---- bytes ---- */
 
-/* After a failure in the middle nothing of the partition is left. */
-static furrow_status spoil(fw_part_stream *stream, furrow_status status) {
+/* After a failure in the middle of a partition, drops it. */
+static furrow_status drop_partition(fw_part_stream *stream, furrow_status status) {
   fw_part_stream_abandon(stream);
   return status;
 }
@@ -167,7 +165,7 @@ static furrow_status flush(fw_part_stream *stream, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Elements of value formats have the column that their place tells; others are lost. */
+/* Counts elements of a format without column ids that will be read back with another column. */
 static uint64_t count_misplaced(const fw_part_stream *stream, const furrow_panel *panel) {
   uint64_t lost = 0;
   if (stream->writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) return 0;
@@ -176,8 +174,8 @@ static uint64_t count_misplaced(const fw_part_stream *stream, const furrow_panel
   return lost;
 }
 
-/* A panel as the format wants it: one row, or all of them. */
-static furrow_status encode(fw_part_stream *stream, const furrow_panel *panel, furrow_error *err) {
+/* Encodes a panel in the format's shape: one row, or all rows. */
+static furrow_status encode_panel(fw_part_stream *stream, const furrow_panel *panel, furrow_error *err) {
   furrow_status status = FURROW_OK;
   stream->dropped += count_misplaced(stream, panel);
   for (size_t first = 0; first < panel->cols && status == FURROW_OK;) {
@@ -197,15 +195,14 @@ static furrow_status encode(fw_part_stream *stream, const furrow_panel *panel, f
 static furrow_status make_scratch(fw_part_stream *stream, size_t elements, furrow_error *err) {
   if (stream->scratch_elements >= elements) return FURROW_OK;
   void *memory;
-  furrow_status status = fw_alloc(&memory, elements, sizeof(int64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, elements, sizeof(int64_t), err));
   fw_free(stream->scratch);
   stream->scratch = memory;
   stream->scratch_elements = elements;
   return FURROW_OK;
 }
 
-/* Row r of the panel (all rows: step 0 of a column format) in the writer's type, piece by piece. */
+/* Converts and encodes row r of the panel (`all`: every row of a column format) in pieces, in the writer's type. */
 static furrow_status encode_converted(fw_part_stream *stream, const furrow_panel *panel, size_t r, bool all,
                                       furrow_error *err) {
   const furrow_element_type type = stream->context.type;
@@ -229,29 +226,28 @@ static furrow_status encode_converted(fw_part_stream *stream, const furrow_panel
       return fw_writer_fail_element(stream->writer, panel->row_ids[all ? good % rows : r],
                                     furrow_panel_col(panel, c + good / rows), panel->values, panel->type, at, err);
     }
-    status = encode(stream, &part, err);
+    status = encode_panel(stream, &part, err);
   }
   return status;
 }
 
 /* ---- put ---- */
 
-/* Whether the row at work may be left. */
+/* Checks that the current row may be left. */
 static furrow_status end_row(fw_part_stream *stream, furrow_error *err) {
   const furrow_partition_meta *part = part_of(stream);
   const uint64_t width = fw_part_width(part);
   if (!stream->row) return FURROW_OK;
   if (stream->writer->row_type->dense && stream->row->count != width)
-    return fail_state(stream, err, "a dense row wants every column, and some are missing", stream->row->row_id);
+    return fail_state(stream, err, "a dense row needs every column, and some are missing", stream->row->row_id);
   return FURROW_OK;
 }
 
-/* Makes the row the one at work. */
+/* Makes the row the current one. */
 static furrow_status enter_row(fw_part_stream *stream, stream_row *row, furrow_error *err) {
   if (row == stream->row) return FURROW_OK;
   if (row->left) return fail_state(stream, err, "comes again after another row", row->row_id);
-  furrow_status status = end_row(stream, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(end_row(stream, err));
   if (stream->row) stream->row->left = true;
   stream->row = row;
   stream->any = false;
@@ -268,8 +264,8 @@ static furrow_status put_row(fw_part_stream *stream, const furrow_panel *panel, 
   if (status == FURROW_OK) status = enter_row(stream, row, err);
   if (status != FURROW_OK || panel->cols == 0) return status;
   const bool plain = panel->rows == 1 && panel->type == stream->context.type;
-  status = plain ? encode(stream, panel, err) : encode_converted(stream, panel, r, false, err);
-  if (status != FURROW_OK) return spoil(stream, status);
+  status = plain ? encode_panel(stream, panel, err) : encode_converted(stream, panel, r, false, err);
+  if (status != FURROW_OK) return drop_partition(stream, status);
   row->count += panel->cols;
   stream->any = true;
   stream->last_col = furrow_panel_col(panel, panel->cols - 1);
@@ -291,8 +287,8 @@ static furrow_status put_columns(fw_part_stream *stream, const furrow_panel *pan
   if (status == FURROW_OK) status = check_cols(stream, panel, stream->any, stream->last_col, err);
   if (status != FURROW_OK || panel->cols == 0) return status;
   const bool plain = panel->type == stream->context.type;
-  status = plain ? encode(stream, panel, err) : encode_converted(stream, panel, 0, true, err);
-  if (status != FURROW_OK) return spoil(stream, status);
+  status = plain ? encode_panel(stream, panel, err) : encode_converted(stream, panel, 0, true, err);
+  if (status != FURROW_OK) return drop_partition(stream, status);
   stream->columns += panel->cols;
   stream->any = true;
   stream->last_col = furrow_panel_col(panel, panel->cols - 1);
@@ -309,14 +305,14 @@ furrow_status fw_part_stream_put(fw_part_stream *stream, const furrow_panel *pan
 
 /* ---- the end ---- */
 
-/* Dense rows are whole, each of them. */
+/* Every dense row must be complete. */
 static furrow_status check_complete(fw_part_stream *stream, furrow_error *err) {
   const furrow_partition_meta *part = part_of(stream);
   const uint64_t width = fw_part_width(part);
   if (!stream->writer->row_type->dense) return FURROW_OK;
   for (size_t i = 0; i < stream->row_count; i++)
     if ((fw_writer_by_column(stream->writer) ? stream->columns : stream->rows[i].count) != width)
-      return fail_state(stream, err, "a dense row wants every column, and some are missing", stream->rows[i].row_id);
+      return fail_state(stream, err, "a dense row needs every column, and some are missing", stream->rows[i].row_id);
   return FURROW_OK;
 }
 
@@ -325,7 +321,7 @@ furrow_status fw_part_stream_finish(fw_part_stream *stream, fw_write_totals *tot
   const bool by_column = fw_writer_by_column(stream->writer);
   furrow_status status = check_complete(stream, err);
   if (status == FURROW_OK) status = flush(stream, err);
-  if (status != FURROW_OK) return spoil(stream, status);
+  if (status != FURROW_OK) return drop_partition(stream, status);
   uint64_t elements = 0;
   for (size_t i = 0; i < stream->row_count; i++) {
     const uint64_t count = by_column ? stream->columns : stream->rows[i].count;
@@ -333,7 +329,7 @@ furrow_status fw_part_stream_finish(fw_part_stream *stream, fw_write_totals *tot
     elements += count;
   }
   status = fw_writer_note_part(stream->writer, stream->part, stream->length, stream->columns, stream->counts, err);
-  if (status != FURROW_OK) return spoil(stream, status);
+  if (status != FURROW_OK) return drop_partition(stream, status);
   close(stream->fd);
   stream->fd = -1;
   totals->elements += elements;

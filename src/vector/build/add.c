@@ -17,10 +17,10 @@
 #include "vector/quantizer/training_vectors.h"
 #include "vector/quantizer/transform.h"
 
-#define ADD_PART 768    /* vectors that a thread takes at a time */
-#define ENCODE_PART 192 /* and encodes before the next: their residuals stay in the cache */
+#define ADD_PART 768    /* vectors per task */
+#define ENCODE_PART 192 /* vectors encoded at a time, so that their residuals stay in the cache */
 #define CHECK_PART 4096
-#define FILL_PART 16 /* lists that a thread fills at a time */
+#define FILL_PART 16 /* lists per task */
 
 /* ---- Vectors of one call -------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct batch {
   int64_t first_id;
   bool skip_nan;
   fw_pool *pool;
-  bool moved;       /* vectors were transformed */
+  bool moved;       /* the vectors were transformed */
   const bool *skip; /* rows to skip; NULL: none */
   uint64_t *skipped;
 } batch;
@@ -57,11 +57,12 @@ typedef struct filling {
   const batch *batch;
   const fw_encoder *encoder;
   uint32_t *lists;
-  uint8_t *codes, *refine_codes; /* NULL: none, or the vectors themselves */
+  uint8_t *codes, *refine_codes; /* NULL: no codes, or the vectors themselves are stored */
   fw_runs runs;
 } filling;
 
-/* Encodes what the codes of rows leave of their vectors; `rest` has a vector for each row. */
+/* Encodes the refinement: the difference between the vectors and their decoded codes. `rest` is scratch for one vector
+ * per row. */
 static void encode_refinement(filling *f, size_t first, size_t count, const float *x, float *rest) {
   const fw_ivf *ivf = &f->index->ivf;
   size_t d = (size_t)f->index->d;
@@ -73,7 +74,7 @@ static void encode_refinement(filling *f, size_t first, size_t count, const floa
   fw_pq_encode(coder, rest, count, d, f->refine_codes + first * coder->code_size);
 }
 
-/* Encodes rows first …, whose lists are known; `scratch` has two vectors for each row. */
+/* Encodes rows whose lists are known. `scratch` has two vectors for each row. */
 static void encode_rows(filling *f, size_t first, size_t count, float *scratch) {
   const furrow_index *index = f->index;
   size_t d = (size_t)index->d, size = index->ivf.code_size;
@@ -155,19 +156,19 @@ static furrow_status note_locations(filling *f, furrow_error *err) {
 }
 
 /* Reserves capacity for more vectors in list i. A list that grows again gets more than it needs. */
-static furrow_status lengthen(fw_lists *lists, size_t i, size_t more, furrow_error *err) {
+static furrow_status reserve_list(fw_lists *lists, size_t i, size_t more, furrow_error *err) {
   const fw_list *list = &lists->list[i];
   size_t need = list->size + more, half = list->size + list->size / 2;
   if (more == 0 || need <= list->capacity) return FURROW_OK;
   return fw_list_reserve(lists, i, list->capacity > 0 && need < half ? half : need, err);
 }
 
-static furrow_status ensure_capacity(filling *f, furrow_error *err) {
+static furrow_status reserve_lists(filling *f, furrow_error *err) {
   fw_ivf *ivf = &f->index->ivf;
   furrow_status status = fw_runs_create(&f->runs, f->lists, f->batch->n, ivf->nlist, err);
   if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
   for (size_t r = 0; status == FURROW_OK && r < f->runs.count; r++)
-    status = lengthen(&ivf->lists, f->runs.run[r].list, f->runs.run[r].count, err);
+    status = reserve_list(&ivf->lists, f->runs.run[r].list, f->runs.run[r].count, err);
   if (status == FURROW_OK && f->refine_codes) {
     void *refine = ivf->refine_codes;
     status = fw_realloc(&refine, ivf->refine_size + f->batch->n * f->encoder->refine_coder.code_size, 1, err);
@@ -223,7 +224,7 @@ static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *
   furrow_status status = check_ivf(index, b, err);
   if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &f.encoder, err);
   if (status == FURROW_OK) status = make_codes(&f, err);
-  if (status == FURROW_OK) status = ensure_capacity(&f, err);
+  if (status == FURROW_OK) status = reserve_lists(&f, err);
   if (status == FURROW_OK) status = append_all(&f, err);
   fw_runs_clear(&f.runs);
   fw_free(f.lists);
@@ -237,7 +238,7 @@ static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *
 static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *err);
 
 /* Grows an array of `count` elements by `more`. */
-static furrow_status widen(void **array, int64_t count, size_t more, size_t size, furrow_error *err) {
+static furrow_status grow_array(void **array, int64_t count, size_t more, size_t size, furrow_error *err) {
   size_t all = 0;
   if (!fw_size_add((size_t)count, more, &all)) return fw_fail_memory(err, SIZE_MAX);
   return fw_realloc(array, all, size, err);
@@ -249,12 +250,12 @@ static furrow_status check_numbers(const furrow_index *index, const batch *b, fu
                  furrow_index_kind_name(index->kind));
 }
 
-/* A skipped row is stored nevertheless, so that ids continue; NaN is never near. */
+/* A skipped row is stored nevertheless, so that ids stay consecutive; NaN is never among the results. */
 static furrow_status add_flat(furrow_index *index, const batch *b, furrow_error *err) {
   size_t d = (size_t)index->d;
   void *vectors = index->flat.vectors;
   furrow_status status = check_numbers(index, b, err);
-  if (status == FURROW_OK) status = widen(&vectors, index->ntotal, b->n, d * sizeof(float), err);
+  if (status == FURROW_OK) status = grow_array(&vectors, index->ntotal, b->n, d * sizeof(float), err);
   if (status != FURROW_OK) return status;
   index->flat.vectors = vectors;
   memcpy(index->flat.vectors + (size_t)index->ntotal * d, b->vectors, b->n * d * sizeof(float));
@@ -270,7 +271,7 @@ typedef struct coding {
   uint8_t *codes;
 } coding;
 
-/* There is no code for a skipped vector. */
+/* Skipped vectors have no code. */
 static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
   const coding *c = context;
   const float *x = c->batch->vectors + first * c->d;
@@ -286,7 +287,7 @@ static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *e
   size_t size = fw_pq_code_size(&index->pq.pq);
   furrow_status status = check_numbers(index, b, err);
   if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &encoder, err);
-  if (status == FURROW_OK) status = widen(&codes, index->ntotal, b->n, size, err);
+  if (status == FURROW_OK) status = grow_array(&codes, index->ntotal, b->n, size, err);
   if (status != FURROW_OK) return status;
   index->pq.codes = codes;
   coding c = {&encoder->coder, b, (size_t)index->d, index->pq.codes + index->pq.codes_size};
@@ -302,7 +303,7 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   batch inner = *b;
   inner.ids = NULL;
   inner.first_id = index->ntotal;
-  FW_TRY(widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err));
+  FW_TRY(grow_array(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err));
   index->id_map.ids = ids;
   FW_TRY(add_to(index->child[0], &inner, err));
   for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(b, i);
@@ -310,7 +311,7 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   return FURROW_OK;
 }
 
-/* The refinement comes first: its new vectors are removed again if the base index fails. */
+/* Adds to the refinement first; its new vectors are removed again if the base index fails. */
 static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
   furrow_index *refinement = index->child[1];
   if (!refinement || (refinement->kind != FURROW_INDEX_FLAT && refinement->kind != FURROW_INDEX_PQ))
@@ -318,7 +319,7 @@ static furrow_status add_refine(furrow_index *index, const batch *b, furrow_erro
                    refinement ? furrow_index_kind_name(refinement->kind) : "missing");
   if (!ids_go_on(index, b)) return fw_fail(err, FURROW_E_ARGUMENT, "a refined index needs an id map around it for ids");
   int64_t count = refinement->ntotal;
-  uint64_t skipped = 0; /* the base index counts them */
+  uint64_t skipped = 0; /* counted by the base index */
   batch inner = *b;
   inner.ids = NULL;
   inner.first_id = index->ntotal;
@@ -389,7 +390,7 @@ static furrow_status mark_part(void *context, size_t first, size_t count, furrow
   return FURROW_OK;
 }
 
-/* The ids of all vectors are looked at once: after that the index knows which one is next. */
+/* Scans the ids of all vectors once; afterwards the index knows the next id. */
 static furrow_status find_first_id(furrow_index *index, const furrow_index_add_params *p, size_t n, int64_t *first,
                                    furrow_error *err) {
   *first = index->ntotal;
@@ -397,11 +398,11 @@ static furrow_status find_first_id(furrow_index *index, const furrow_index_add_p
   if (index->next_id == 0) index->next_id = furrow_index_next_id(index);
   *first = index->next_id;
   if (*first < 0 || (uint64_t)n > (uint64_t)(INT64_MAX - *first))
-    return fw_fail(err, FURROW_E_ARGUMENT, "no ids are left behind the largest one: the new vectors need ids");
+    return fw_fail(err, FURROW_E_ARGUMENT, "the largest id is already used: the new vectors need explicit ids");
   return FURROW_OK;
 }
 
-/* Refuses rows that are not finite, or marks them in *skip. */
+/* Fails at the first row that is not finite, or marks such rows in *skip. */
 static furrow_status check_rows(const batch *b, size_t d, bool **skip, furrow_error *err) {
   checking c = {.vectors = b->vectors, .d = d};
   void *marks = NULL;
@@ -412,7 +413,7 @@ static furrow_status check_rows(const batch *b, size_t d, bool **skip, furrow_er
   return fw_parallel_run(b->pool, b->n, CHECK_PART, mark_part, &c, err);
 }
 
-/* Other negative ids are taken, as in Faiss: hashes of 64 bits are such numbers. But results say -1 for "none". */
+/* Other negative ids are accepted, as in Faiss: 64-bit hashes may be negative. But -1 means "no result". */
 static furrow_status check_ids(const int64_t *ids, size_t n, furrow_error *err) {
   for (size_t i = 0; ids && i < n; i++)
     if (ids[i] == -1)
@@ -443,9 +444,9 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   return fw_index_finish(index, status, err);
 }
 
-/* ---- New vectors by list -------------------------------------------------------------------------------- */
+/* ---- Grouping new vectors by list ----------------------------------------------------------------------- */
 
-enum { FEW = 16 }; /* lists for each vector, from which on vectors are sorted instead of counting all lists */
+enum { FEW = 16 }; /* from this number of lists per vector on, vectors are sorted instead of counting over all lists */
 
 static void add_member(fw_runs *runs, size_t list, uint32_t row) {
   fw_run *last = runs->count > 0 ? &runs->run[runs->count - 1] : NULL;
@@ -459,8 +460,7 @@ static void add_member(fw_runs *runs, size_t list, uint32_t row) {
 
 static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, sizeof(uint64_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, sizeof(uint64_t), err));
   uint64_t *keys = memory;
   for (size_t i = 0; i < n; i++) keys[i] = (uint64_t)list[i] << 32 | i;
   fw_sort_u64(keys, n);
@@ -472,8 +472,7 @@ static furrow_status sort_rows(fw_runs *runs, const uint32_t *list, size_t n, fu
 
 static furrow_status count_lists(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist, furrow_error *err) {
   fw_groups groups = {0};
-  furrow_status status = fw_groups_create(&groups, nlist, n, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_groups_create(&groups, nlist, n, err));
   fw_groups_fill(&groups, list, n);
   for (size_t g = 0; g < nlist; g++)
     for (size_t i = 0; i < fw_groups_size(&groups, g); i++) add_member(runs, g, groups.member[groups.start[g] + i]);

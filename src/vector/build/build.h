@@ -1,4 +1,4 @@
-/* vector/build/build.h: what training and adding share. */
+/* vector/build/build.h: declarations shared by training and adding. */
 #ifndef FW_VECTOR_BUILD_BUILD_H
 #define FW_VECTOR_BUILD_BUILD_H
 
@@ -11,36 +11,36 @@
 
 enum { FW_HNSW_EF_CONSTRUCTION = 40, FW_HNSW_EF_SEARCH = 16, FW_HNSW_MIN_M = 2, FW_HNSW_MAX_M = 1024 };
 
-/* An HNSW index (IHNf) over a copy of n vectors of d floats (n may be 0): m links on each level, 2 m on the lowest;
- * L2 or IP. The same seed gives the same bytes. E_ARGUMENT: m is not FW_HNSW_MIN_M … FW_HNSW_MAX_M, or n does not fit
- * into 31 bits. */
+/* Builds an HNSW index (IHNf) over a copy of n vectors of d floats (n may be 0): m links per level, 2 m on the lowest;
+ * L2 or IP. The same seed gives the same bytes. Fails with E_ARGUMENT if m is not in FW_HNSW_MIN_M … FW_HNSW_MAX_M or n
+ * does not fit in 31 bits. */
 furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n, int32_t d,
                             furrow_distance_metric metric, size_t m, uint64_t seed, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Several processes (train.c) ---- */
 
-/* furrow_index_train on the vectors of all ranks (fw_rank_vectors_init); all have the same kind of index and get the
- * same centroids. If one rank fails, all do. */
+/* Like furrow_index_train, on the vectors of all ranks (fw_rank_vectors_init). All ranks must have the same kind of
+ * index, and get the same centroids. If one rank fails, all do. */
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
                                          const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
 
-/* ---- New vectors by list (add.c) ---- */
+/* ---- Grouping new vectors by list (add.c) ---- */
 
-/* For a few vectors the cost does not depend on the number of lists. */
+/* For few vectors, the cost does not depend on the number of lists. */
 
-/* Rows member[first … first + count - 1] go to a list, in this order. */
+/* Rows member[first … first + count - 1] belong to one list, in this order. */
 typedef struct fw_run {
   size_t list, first, count;
 } fw_run;
 
 typedef struct fw_runs {
-  uint32_t *member; /* rows by list, then in the order of the call; without those of FW_NO_GROUP */
+  uint32_t *member; /* rows sorted by list, then in the order of the call; rows with FW_NO_GROUP are left out */
   size_t members;
-  fw_run *run; /* by list */
+  fw_run *run; /* sorted by list */
   size_t count;
 } fw_runs;
 
-/* Of n rows, row i goes to list[i] < nlist, or is FW_NO_GROUP. */
+/* Groups n rows; row i belongs to list[i] < nlist, or is FW_NO_GROUP. */
 furrow_status fw_runs_create(fw_runs *runs, const uint32_t *list, size_t n, size_t nlist,
                              furrow_error *err) FURROW_MUST_USE;
 void fw_runs_clear(fw_runs *runs);

@@ -2,8 +2,8 @@
  * search using hierarchical navigable small world graphs).
  *
  * Each vector draws its top level. Vectors are inserted from the highest level down. For each, a greedy search from the
- * entry point finds its neighbourhood; on each of its levels it is linked to those of the nearest vectors that are not
- * nearer to another chosen one. */
+ * entry point finds its neighbourhood. On each of its levels it is linked to those of the nearest vectors that are not
+ * nearer to another selected vector. */
 #include "vector/build/build.h"
 
 #include <math.h>
@@ -24,16 +24,16 @@ typedef struct builder {
   const float *vectors;
   size_t n, d;
   bool similarity;
-  void (*distance)(const float *x, const void *rows, size_t n, size_t d, float *out); /* of kern/scan/scan.h */
+  void (*distance)(const float *x, const void *rows, size_t n, size_t d, float *out); /* a kernel of kern/scan/scan.h */
   fw_hnsw *graph;
   int32_t *order;     /* the vectors, highest level first */
-  uint32_t *marks;    /* of vector i: the last traversal that reached it */
-  uint32_t traversal; /* the number of the current one */
-  int32_t *parents;   /* of a vector that is reached: the vector whose link leads to it */
-  neighbour *found;   /* nearest first; ef + 1 */
+  uint32_t *marks;    /* for each vector: the last traversal that reached it */
+  uint32_t traversal; /* number of the current traversal */
+  int32_t *parents;   /* for each reached vector: the vector whose link leads to it */
+  neighbour *found;   /* sorted, nearest first; capacity ef + 1 */
   size_t count;
-  neighbour *linked; /* the links of a vector without a free one, and the new one: 2 m + 1 */
-  neighbour *chosen; /* 2 m */
+  neighbour *linked; /* links of a vector without a free slot, and the new link; capacity 2 m + 1 */
+  neighbour *chosen; /* capacity 2 m */
 } builder;
 
 /* ---- Distances ------------------------------------------------------------------------------------------ */
@@ -61,9 +61,9 @@ static size_t insert_sorted(neighbour *list, size_t *count, size_t capacity, nei
   return at;
 }
 
-/* ---- Walking -------------------------------------------------------------------------------------------- */
+/* ---- Traversal ------------------------------------------------------------------------------------------ */
 
-/* The links of a vector on a level. */
+/* Returns the links of a vector on a level. */
 static int32_t *links_of(const fw_hnsw *graph, int32_t i, int32_t level, size_t *capacity) {
   *capacity = (size_t)(graph->cum[level + 1] - graph->cum[level]);
   return graph->neighbors + graph->offsets[i] + graph->cum[level];
@@ -76,8 +76,8 @@ static void start_traversal(builder *b) {
   }
 }
 
-/* Follows the links of a vector that was found; returns the lowest index at which a new one was inserted. */
-static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t ef) {
+/* Follows the links of a vector; returns the lowest position at which a neighbour was inserted. */
+static size_t expand_vector(builder *b, int32_t of, int32_t from, int32_t level, size_t ef) {
   size_t capacity, first = ef;
   const int32_t *links = links_of(b->graph, from, level, &capacity);
   for (size_t k = 0; k < capacity && links[k] >= 0; k++) {
@@ -90,7 +90,7 @@ static size_t expand(builder *b, int32_t of, int32_t from, int32_t level, size_t
   return first;
 }
 
-/* Fills b->found with the ef vectors of a level that a search from `entry` finds nearest to vector `of`. */
+/* Fills b->found with the ef vectors of a level nearest to vector `of`, by a search from `entry`. */
 static void search_level(builder *b, int32_t of, neighbour entry, int32_t level, size_t ef) {
   start_traversal(b);
   entry.expanded = false;
@@ -103,16 +103,16 @@ static void search_level(builder *b, int32_t of, neighbour entry, int32_t level,
       continue;
     }
     b->found[at].expanded = true;
-    size_t first = expand(b, of, b->found[at].id, level, ef);
+    size_t first = expand_vector(b, of, b->found[at].id, level, ef);
     at = first <= at ? first : at + 1;
   }
 }
 
 /* ---- Linking -------------------------------------------------------------------------------------------- */
 
-/* Chooses at most `most` of the candidates, nearest first: those that are nearer to the vector than to any chosen one.
- */
-static size_t choose(const builder *b, const neighbour *candidates, size_t count, neighbour *chosen, size_t most) {
+/* Selects at most `most` candidates, nearest first: those that are nearer to the vector than to any selected one. */
+static size_t select_links(const builder *b, const neighbour *candidates, size_t count, neighbour *chosen,
+                           size_t most) {
   size_t chosen_count = 0;
   for (size_t i = 0; i < count && chosen_count < most; i++) {
     bool good = true;
@@ -127,7 +127,7 @@ static void set_links(int32_t *links, size_t capacity, const neighbour *to, size
   for (size_t k = 0; k < capacity; k++) links[k] = k < count ? to[k].id : -1;
 }
 
-/* Adds a link from one vector to another. If the vector has no free link, its neighbours are chosen again. */
+/* Adds a link from one vector to another. If the vector has no free slot, its links are selected again. */
 static void add_link(builder *b, int32_t from, int32_t to, float key, int32_t level) {
   size_t capacity, count = 0;
   int32_t *links = links_of(b->graph, from, level, &capacity);
@@ -139,14 +139,14 @@ static void add_link(builder *b, int32_t from, int32_t to, float key, int32_t le
   insert_sorted(b->linked, &count, capacity + 1, (neighbour){.key = key, .id = to});
   for (size_t k = 0; k < capacity; k++)
     insert_sorted(b->linked, &count, capacity + 1, (neighbour){.key = key_between(b, from, links[k]), .id = links[k]});
-  set_links(links, capacity, b->chosen, choose(b, b->linked, count, b->chosen, capacity));
+  set_links(links, capacity, b->chosen, select_links(b, b->linked, count, b->chosen, capacity));
 }
 
-/* Links a vector on a level to the best of b->found, and these to it. */
+/* Links a vector to the best of b->found on a level, in both directions. */
 static void link_level(builder *b, int32_t vector, int32_t level) {
   size_t capacity;
   int32_t *links = links_of(b->graph, vector, level, &capacity);
-  set_links(links, capacity, b->chosen, choose(b, b->found, b->count, b->chosen, capacity));
+  set_links(links, capacity, b->chosen, select_links(b, b->found, b->count, b->chosen, capacity));
   for (size_t k = 0; k < capacity && links[k] >= 0; k++)
     add_link(b, links[k], vector, key_between(b, links[k], vector), level);
 }
@@ -162,11 +162,11 @@ static void insert_vector(builder *b, int32_t vector) {
   }
 }
 
-/* ---- What is left alone --------------------------------------------------------------------------------- */
+/* ---- Unreachable vectors -------------------------------------------------------------------------------- */
 
-/* Marks all vectors that can be reached from a vector on the lowest level, with the link that leads to each. */
+/* Marks all vectors reachable from a vector on the lowest level, with the link that leads to each. */
 static void mark_reached(builder *b, int32_t from) {
-  int32_t *stack = b->order; /* its contents are not needed any more */
+  int32_t *stack = b->order; /* its contents are no longer needed */
   size_t count = 0, capacity;
   b->marks[from] = b->traversal;
   stack[count++] = from;
@@ -182,8 +182,8 @@ static void mark_reached(builder *b, int32_t from) {
   }
 }
 
-/* A link of a vector that may be changed: a free one, else the last that is not the only way to a vector; NULL: none.
- */
+/* Finds a link of a vector that may be replaced: a free slot, otherwise the last link that is not the only path to a
+ * vector; NULL if there is none. */
 static int32_t *spare_link(const builder *b, int32_t vector) {
   size_t capacity;
   int32_t *links = links_of(b->graph, vector, 0, &capacity);
@@ -194,7 +194,7 @@ static int32_t *spare_link(const builder *b, int32_t vector) {
   return NULL;
 }
 
-/* The nearest vector that is reached and has a link that may be changed. It exists: n vectors are reached by n - 1
+/* Finds the nearest reachable vector with a replaceable link. It exists, because n vectors are reached by n - 1
  * links. */
 static int32_t nearest_with_spare(const builder *b, int32_t vector) {
   int32_t best = b->graph->entry_point;
@@ -209,7 +209,7 @@ static int32_t nearest_with_spare(const builder *b, int32_t vector) {
   return best;
 }
 
-/* Choosing links again can leave a vector without any link to it, so that no search would find it. */
+/* Selecting links again can leave a vector without incoming links, so that no search would find it. */
 static void reach_all(builder *b) {
   start_traversal(b);
   b->parents[b->graph->entry_point] = -1;
@@ -217,7 +217,7 @@ static void reach_all(builder *b) {
   for (size_t i = 0; i < b->n; i++) {
     if (b->marks[i] == b->traversal) continue;
     int32_t from = nearest_with_spare(b, (int32_t)i), *link = spare_link(b, from);
-    if (!link) return; /* only if distances are NaN */
+    if (!link) return; /* possible only if distances are NaN */
     *link = (int32_t)i;
     b->parents[i] = from;
     mark_reached(b, (int32_t)i);
@@ -226,7 +226,7 @@ static void reach_all(builder *b) {
 
 /* ---- The layout ----------------------------------------------------------------------------------------- */
 
-/* The probability of level l as top level is exp(-l ln m) (1 - 1 / m), down to 1e-9. */
+/* The probability of top level l is exp(-l ln m) (1 - 1 / m), down to 1e-9. */
 static size_t count_levels(size_t m) {
   double keep = 1 - 1 / (double)m;
   size_t levels = 0;
@@ -259,7 +259,7 @@ static int32_t draw_level(const fw_hnsw *graph, fw_rng *rng) {
   return (int32_t)level;
 }
 
-/* Draws the levels and lays out the links, all empty. */
+/* Draws the levels and allocates empty links. */
 static furrow_status create_links(fw_hnsw *graph, size_t n, uint64_t seed, furrow_error *err) {
   void *levels = NULL, *offsets = NULL, *neighbors = NULL;
   fw_rng rng;
@@ -317,7 +317,7 @@ static furrow_status create_index(furrow_index **index, const float *vectors, si
   return FURROW_OK;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole graph ------------------------------------------------------------------------------------ */
 
 static furrow_status create_builder(builder *b, size_t m, furrow_error *err) {
   void *order = NULL, *marks = NULL, *parents = NULL, *near = NULL;
@@ -343,7 +343,7 @@ static void clear_builder(builder *b) {
   fw_free(b->found);
 }
 
-/* Highest level first, then by number. */
+/* Sorts the vectors by level, highest first, then by number. */
 static void set_order(builder *b) {
   size_t at = 0;
   for (int32_t level = (int32_t)b->graph->cum_count; level > 0; level--)

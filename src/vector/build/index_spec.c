@@ -1,4 +1,4 @@
-/* vector/build/index_spec.c: creates an index from a spec: empty and not trained. */
+/* vector/build/index_spec.c: creates an empty, untrained index from a spec. */
 #include <math.h>
 #include <string.h>
 
@@ -9,13 +9,13 @@
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 
-#define PQR_K_FACTOR 4.F /* what Faiss gives new indexes */
+#define PQR_K_FACTOR 4.F /* the default of Faiss */
 #define REFINE_K_FACTOR 1.F
 #define MOST_K_FACTOR 1000.F
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
-/* Dimension behind the transforms. */
+/* The dimension after the transforms. */
 static int32_t inner_d(const furrow_index_spec *s) {
   return s->opq && s->opq_d > 0 ? s->opq_d : s->d;
 }
@@ -67,11 +67,11 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
   if (s->hnsw_m != 0 && (s->hnsw_m < FW_HNSW_MIN_M || s->hnsw_m > FW_HNSW_MAX_M))
     return fw_fail(err, FURROW_E_ARGUMENT, "hnsw_m is %llu, but must be %d to %d", (unsigned long long)s->hnsw_m,
                    FW_HNSW_MIN_M, FW_HNSW_MAX_M);
-  furrow_status status = check_codes(s, err);
-  return status == FURROW_OK ? check_refinement(s, err) : status;
+  FW_TRY(check_codes(s, err));
+  return check_refinement(s, err);
 }
 
-/* ---- Making --------------------------------------------------------------------------------------------- */
+/* ---- Construction --------------------------------------------------------------------------------------- */
 
 static furrow_status make_flat(furrow_index **made, int32_t d, furrow_distance_metric metric, furrow_error *err) {
   furrow_index *flat = NULL;
@@ -118,8 +118,8 @@ static furrow_status make_ivf(furrow_index **made, const furrow_index_spec *s, f
   return status;
 }
 
-/* An index of a kind around *inner, which it takes; on failure *inner is as before. */
-static furrow_status wrap(furrow_index **inner, furrow_index_kind kind, int32_t d, furrow_error *err) {
+/* Wraps *inner in an index of this kind, which takes ownership; on failure *inner stays unchanged. */
+static furrow_status wrap_index(furrow_index **inner, furrow_index_kind kind, int32_t d, furrow_error *err) {
   furrow_index *outer = NULL;
   FW_TRY(fw_index_create(&outer, kind, d, (*inner)->metric, err));
   outer->child[0] = *inner;
@@ -129,7 +129,7 @@ static furrow_status wrap(furrow_index **inner, furrow_index_kind kind, int32_t 
 
 static furrow_status wrap_transforms(furrow_index **inner, const furrow_index_spec *s, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = wrap(inner, FURROW_INDEX_TRANSFORM, s->d, err);
+  furrow_status status = wrap_index(inner, FURROW_INDEX_TRANSFORM, s->d, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 2, sizeof(fw_transform), err);
   if (status != FURROW_OK) return status;
   fw_transforms *t = &(*inner)->transforms;
@@ -146,7 +146,7 @@ static furrow_status wrap_transforms(furrow_index **inner, const furrow_index_sp
 }
 
 static furrow_status wrap_refine(furrow_index **inner, const furrow_index_spec *s, furrow_error *err) {
-  FW_TRY(wrap(inner, FURROW_INDEX_REFINE, s->d, err));
+  FW_TRY(wrap_index(inner, FURROW_INDEX_REFINE, s->d, err));
   (*inner)->k_factor = s->k_factor > 0 && s->refine_m == 0 ? s->k_factor : REFINE_K_FACTOR;
   return make_flat(&(*inner)->child[1], s->d, s->metric, err);
 }
@@ -160,7 +160,7 @@ furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec 
   furrow_status status = make_ivf(&made, &s, err);
   if (status == FURROW_OK && (s.normalize || s.opq)) status = wrap_transforms(&made, &s, err);
   if (status == FURROW_OK && s.refine_flat) status = wrap_refine(&made, &s, err);
-  if (status == FURROW_OK && s.id_map) status = wrap(&made, FURROW_INDEX_ID_MAP, s.d, err);
+  if (status == FURROW_OK && s.id_map) status = wrap_index(&made, FURROW_INDEX_ID_MAP, s.d, err);
   if (status == FURROW_OK)
     *index = made;
   else

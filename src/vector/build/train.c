@@ -1,6 +1,7 @@
 /* vector/build/train.c: trains an index: transforms, coarse centroids, product quantizers.
  *
- * Results are kept apart from the index until all of them exist. Then the index takes them, which cannot fail. */
+ * Results are kept separate from the index until all of them exist. Then they are moved into the index, which cannot
+ * fail. */
 #include <string.h>
 
 #include "base/error.h"
@@ -15,18 +16,18 @@
 #include "vector/quantizer/training_vectors.h"
 #include "vector/quantizer/transform.h"
 
-#define PQR_PER_CENTROID 1000 /* as Faiss, for the refinement */
+#define PQR_PER_CENTROID 1000 /* for the refinement, as in Faiss */
 #define ASSIGN_PART 768
 #define CHECK_PART 4096
 
-/* ---- How many ------------------------------------------------------------------------------------------- */
+/* ---- Sample sizes --------------------------------------------------------------------------------------- */
 
 static uint64_t times(uint64_t a, uint64_t b) {
   uint64_t product;
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Vectors that the product quantizers are trained with. */
+/* The number of vectors for training the product quantizers. */
 static uint64_t pq_sample(const fw_ivf *ivf, uint64_t per_centroid) {
   uint64_t sample = ivf->pq.m > 0 ? times(fw_pq_ksub(&ivf->pq), per_centroid) : 0;
   uint64_t refine = ivf->refine_pq.m > 0 ? times(fw_pq_ksub(&ivf->refine_pq), PQR_PER_CENTROID) : 0;
@@ -51,7 +52,7 @@ uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_
   return rotation_of(index) && most < FW_OPQ_SAMPLE ? FW_OPQ_SAMPLE : most;
 }
 
-/* ---- What is found -------------------------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------------------------------- */
 
 typedef struct training {
   furrow_index *index, *ivf;
@@ -85,7 +86,7 @@ static furrow_status flat_of(furrow_index **made, float **centroids, const train
   return FURROW_OK;
 }
 
-/* Links of a vector on the upper levels of a graph. */
+/* The number of links per vector on the upper levels of a graph. */
 static size_t links_of(const fw_hnsw *graph) {
   return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
 }
@@ -136,7 +137,7 @@ static furrow_status residual_part(void *context, size_t first, size_t count, fu
   return status;
 }
 
-/* vectors -= centroids of their lists */
+/* Subtracts from each vector the centroid of its list. */
 static furrow_status take_residuals(training *t, float *vectors, size_t n, furrow_error *err) {
   fw_assigner assigner = {0};
   furrow_status status = fw_assigner_create(&assigner, t->quantizer, err);
@@ -165,7 +166,7 @@ static furrow_status decode_part(void *context, size_t first, size_t count, furr
   return status;
 }
 
-/* vectors -= their decoded codes */
+/* Subtracts from each vector its decoded code. */
 static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_error *err) {
   fw_pq pq = t->ivf->ivf.pq;
   fw_pq_coder coder = {0};
@@ -189,7 +190,7 @@ static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroi
   return status == FURROW_OK ? fw_pq_train(pq, &params, local, *found, err) : status;
 }
 
-/* A copy of the vectors as they will be encoded: minus their centroids if codes are of residuals. */
+/* Copies the vectors in the form in which they will be encoded: as residuals if the codes are of residuals. */
 static furrow_status take_sample(training *t, const fw_rank_vectors *local, float **own, furrow_error *err) {
   void *memory = NULL;
   const size_t d = (size_t)t->ivf->d;
@@ -221,16 +222,16 @@ static furrow_status find_codes(training *t, const fw_rank_vectors *local, furro
   return status;
 }
 
-/* ---- The chain ------------------------------------------------------------------------------------------ */
+/* ---- The chain of indexes ------------------------------------------------------------------------------- */
 
 static furrow_status train_ivf(training *t, const fw_rank_vectors *local, furrow_error *err) {
-  furrow_status status = fw_comm_all_ok(t->comm, find_centroids(t, local, err), err);
-  return status == FURROW_OK ? find_codes(t, local, err) : status;
+  FW_TRY(fw_comm_all_ok(t->comm, find_centroids(t, local, err), err));
+  return find_codes(t, local, err);
 }
 
-/* Trains a transform and what is behind it. */
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
-                                  furrow_error *err);
+/* Trains a transform and everything after it. */
+static furrow_status train_rest(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
+                                furrow_error *err);
 
 static furrow_status find_rotation(training *t, fw_transform *ready, const fw_rank_vectors *local, furrow_error *err) {
   const fw_opq_params params = {.d_in = (size_t)ready->d_in,
@@ -260,21 +261,21 @@ static furrow_status train_moved(training *t, furrow_index *index, size_t at, co
     status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
                      ready.fourcc);
   status = fw_comm_all_ok(t->comm, status, err);
-  const fw_rank_vectors behind = fw_rank_vectors_replace(local, moved);
-  if (status == FURROW_OK) status = train_behind(t, index, at + 1, &behind, err);
+  const fw_rank_vectors transformed = fw_rank_vectors_replace(local, moved);
+  if (status == FURROW_OK) status = train_rest(t, index, at + 1, &transformed, err);
   fw_free(moved);
   return status;
 }
 
-static furrow_status train_behind(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
-                                  furrow_error *err) {
+static furrow_status train_rest(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
+                                furrow_error *err) {
   if (index->kind == FURROW_INDEX_TRANSFORM && at < index->transforms.count)
     return train_moved(t, index, at, &index->transforms.list[at], local, err);
   if (fw_index_is_ivf(index)) return train_ivf(t, local, err);
-  return train_behind(t, index->child[0], 0, local, err);
+  return train_rest(t, index->child[0], 0, local, err);
 }
 
-/* Cannot fail. */
+/* Moves the results into the index; cannot fail. */
 static void take_over(training *t) {
   furrow_index *ivf = t->ivf;
   for (furrow_index *index = t->index; index != ivf; index = index->child[0]) {
@@ -351,23 +352,23 @@ static furrow_status train_with(training *t, const fw_rank_vectors *local, furro
   fw_rank_vectors subset = {0};
   furrow_status status = fw_parallel_run(t->pool, local->n, CHECK_PART, look_part, &l, err);
   size_t most = (size_t)furrow_index_train_sample_size(t->index, t->params);
-  bool moves =
-      t->index != t->ivf && t->index->kind != FURROW_INDEX_ID_MAP; /* do not copy vectors that k-means does not use */
+  bool moves = t->index != t->ivf &&
+               t->index->kind != FURROW_INDEX_ID_MAP; /* avoids copying vectors that k-means does not use */
   if (status == FURROW_OK)
     status = fw_rank_vectors_sample(&subset, local, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
   status = fw_comm_all_ok(t->comm, status, err);
-  if (status == FURROW_OK) status = train_behind(t, t->index, 0, &subset, err);
+  if (status == FURROW_OK) status = train_rest(t, t->index, 0, &subset, err);
   fw_rank_vectors_clear(&subset);
   return status;
 }
 
 static furrow_status check_job(const training *t, const fw_rank_vectors *local, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(t->index);
-  furrow_status status = check_kind(t->index, ivf, err);
-  if (status == FURROW_OK) status = check_count(ivf, local->total, err);
-  if (status == FURROW_OK && t->params->sample_per_list == 0)
-    status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
-  return status;
+  FW_TRY(check_kind(t->index, ivf, err));
+  FW_TRY(check_count(ivf, local->total, err));
+  if (t->params->sample_per_list == 0)
+    FW_TRY(fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1"));
+  return FURROW_OK;
 }
 
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,

@@ -1,5 +1,5 @@
-/* vector/data/id_names.c: names of ids in memory: the bytes of a file of names (docs/formats/index_names.md) are
- * checked, looked up and changed. A change rebuilds the table. */
+/* vector/data/id_names.c: names of ids in memory: checks, searches and changes the bytes of a names file
+ * (docs/formats/index_names.md). A change rebuilds the table. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ const char *fw_name_fault(const char *text, size_t size) {
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------- */
 
-static furrow_status refuse(furrow_error *err, const char *path, uint64_t offset, const char *message) {
+static furrow_status refuse_names(furrow_error *err, const char *path, uint64_t offset, const char *message) {
   fw_fail(err, FURROW_E_FORMAT, "%s", message);
   fw_error_set_file(err, path);
   if (err) err->offset = offset;
@@ -44,28 +44,28 @@ static furrow_status refuse(furrow_error *err, const char *path, uint64_t offset
 }
 
 static furrow_status check_header(const unsigned char *bytes, size_t size, const char *path, furrow_error *err) {
-  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse(err, path, 0, "is not a file of names");
-  if (size < FW_ID_NAMES_HEADER) return refuse(err, path, size, "is cut short");
+  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse_names(err, path, 0, "is not a file of names");
+  if (size < FW_ID_NAMES_HEADER) return refuse_names(err, path, size, "is cut short");
   if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
-    return refuse(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
+    return refuse_names(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
-    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
+    return refuse_names(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
   if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
-    return refuse(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
+    return refuse_names(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
-    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
+    return refuse_names(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
-    return refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
+    return refuse_names(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
   return FURROW_OK;
 }
 
 static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
                                furrow_error *err) {
   if (XXH3_64bits(ids, 8 * count) != digest)
-    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
+    return refuse_names(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
   for (size_t i = 1; i < count; i++)
     if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
-      return refuse(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
+      return refuse_names(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
   return FURROW_OK;
 }
 
@@ -74,7 +74,7 @@ static furrow_status check_texts(const fw_string_table *table, size_t at, const 
     size_t size;
     const char *text = fw_string_table_text(table, i, &size), *fault = fw_name_fault(text, size);
     if (!fault) continue;
-    refuse(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
+    refuse_names(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
     fw_error_set_token(err, text, size);
     return FURROW_E_FORMAT;
   }
@@ -97,8 +97,8 @@ furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t
     if (err && err->offset != FURROW_NO_OFFSET) err->offset += table_at;
     return status;
   }
-  if (table.count != count) return refuse(err, path, table_at + 8, "has another number of texts than of names");
-  if (table.size != size - table_at) return refuse(err, path, table_at + table.size, "has bytes behind its end");
+  if (table.count != count) return refuse_names(err, path, table_at + 8, "has different numbers of texts and names");
+  if (table.size != size - table_at) return refuse_names(err, path, table_at + table.size, "has bytes after its end");
   FW_TRY(check_texts(&table, table_at, path, err));
   names->bytes = at;
   names->size = size;
@@ -109,7 +109,7 @@ furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t
   return FURROW_OK;
 }
 
-/* ---- Looking up ----------------------------------------------------------------------------------------- */
+/* ---- Search --------------------------------------------------------------------------------------------- */
 
 size_t furrow_id_names_count(const furrow_id_names *names) {
   return names->table.count;
@@ -147,7 +147,7 @@ bool furrow_id_names_find(const furrow_id_names *names, const char *text, size_t
   return true;
 }
 
-/* ---- Making --------------------------------------------------------------------------------------------- */
+/* ---- Construction --------------------------------------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b) {
   const int64_t x = ((const fw_named_id *)a)->id, y = ((const fw_named_id *)b)->id;
@@ -202,7 +202,7 @@ static furrow_status fail_twins(furrow_error *err, const fw_named_id *one, const
   return FURROW_E_EXISTS;
 }
 
-/* The bytes of a file, except for the stamp of the index. */
+/* Appends the bytes of a names file, except for the stamp of the index. */
 static furrow_status put_image(fw_buffer *image, fw_named_id *list, size_t count, furrow_error *err) {
   unsigned char header[FW_ID_NAMES_HEADER] = FW_ID_NAMES_MAGIC;
   bool counted;
@@ -225,7 +225,7 @@ static furrow_status put_image(fw_buffer *image, fw_named_id *list, size_t count
   return status == FURROW_E_EXISTS ? fail_twins(err, &list[twins[0]], &list[twins[1]]) : status;
 }
 
-/* Gives `names` the names of a list, which may point into those it has. */
+/* Sets the names to a list, which may point into the current names. */
 static furrow_status set_names(furrow_id_names *names, fw_named_id *list, size_t count, furrow_error *err) {
   furrow_id_names made = {0};
   furrow_status status = put_image(&made.image, list, count, err);
@@ -239,7 +239,7 @@ static furrow_status set_names(furrow_id_names *names, fw_named_id *list, size_t
   return FURROW_OK;
 }
 
-/* A list of all names, with space for `more`. */
+/* Lists all names, with capacity for `more`. */
 static furrow_status list_names(const furrow_id_names *names, size_t more, fw_named_id **list, furrow_error *err) {
   void *memory = NULL;
   size_t count;

@@ -1,4 +1,4 @@
-/* vector/data/ids_in.c: files of ids and of names, read whole. */
+/* vector/data/ids_in.c: reads whole files of ids and of names. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------- */
 
-/* A device may have no end, and all of it would be read before it is looked at. */
+/* A device may be endless, and the whole input is read before it is parsed. */
 static furrow_status open_bytes(fw_bytes_in **in, const char *path, furrow_error *err) {
   struct stat info;
   const bool found = fw_path_stat(path, &info, NULL) == FURROW_OK;
@@ -24,7 +24,7 @@ static furrow_status open_bytes(fw_bytes_in **in, const char *path, furrow_error
   return FURROW_E_ARGUMENT;
 }
 
-/* All bytes of a file or a stream. */
+/* Reads all bytes of a file or a stream. */
 static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furrow_error *err) {
   void *memory = NULL;
   size_t capacity = 0, used = 0, got = 1;
@@ -70,7 +70,7 @@ static furrow_status fail_line(furrow_error *err, const char *path, size_t line,
   return FURROW_E_PARSE;
 }
 
-/* Finds a name that comes twice, by a table of them all. */
+/* Finds a repeated name with a table of all names. */
 static furrow_status check_twins(const furrow_name_list *names, const char *path, furrow_error *err) {
   fw_buffer image = {0};
   void *memory = NULL;
@@ -90,7 +90,7 @@ static furrow_status check_twins(const furrow_name_list *names, const char *path
   return status;
 }
 
-/* Cuts the text into lines. */
+/* Splits the text into lines. */
 static furrow_status cut_lines(furrow_name_list *list, char *at, char *end, const char *path, furrow_error *err) {
   void *names = NULL;
   size_t capacity = 0;
@@ -183,7 +183,7 @@ static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, fur
   return status;
 }
 
-/* Whether the first line that is not blank consists of integers; also where there is none. */
+/* Whether the first line that is not blank consists of integers; true if all lines are blank. */
 static bool begins_with_ids(const char *bytes, size_t size) {
   const char *at = bytes, *end = bytes + size;
   while (at < end && separates(*at)) at++;
@@ -200,7 +200,7 @@ static bool begins_with_ids(const char *bytes, size_t size) {
   return true;
 }
 
-/* Text: ids where `ids` is given and the first line has them, else names. */
+/* Reads ids if `ids` is given and the first line has integers, otherwise names. */
 static furrow_status load_text(furrow_ids *ids, furrow_name_list *list, const char *path, furrow_error *err) {
   fw_bytes_in *in = NULL;
   char *bytes = NULL;
@@ -223,7 +223,7 @@ static bool is_real(fw_array_type type) {
   return type == FW_ARRAY_F32 || type == FW_ARRAY_F64 || type == FW_ARRAY_F16;
 }
 
-/* Reads rows to the end; a stream of VECS does not say how many there are. */
+/* Reads rows to the end; a VECS stream does not contain their number. */
 static furrow_status read_rows(fw_array_reader *reader, furrow_ids *ids, furrow_error *err) {
   const fw_array_info *info = fw_array_get_info(reader);
   const size_t dim = info->dim ? info->dim : 1;
@@ -261,7 +261,7 @@ static furrow_status load_array(furrow_ids *ids, const char *path, fw_array_kind
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
-/* Whether a file is text: its name does not say another kind. */
+/* Whether a file is text: its name does not have the extension of another kind. */
 static bool is_text(const char *path) {
   fw_data_kind found;
   return fw_data_kind_find(&found, path, NULL, "i64", NULL) != FURROW_OK;

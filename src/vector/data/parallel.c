@@ -11,7 +11,7 @@ typedef struct parts {
   fw_parallel_body body;
   void *context;
   pthread_mutex_t lock;
-  atomic_size_t failed; /* the first part that failed; beyond the last: none */
+  atomic_size_t failed; /* the first part that failed; larger than the last part: none */
   furrow_status status;
   furrow_error err;
 } parts;
@@ -37,7 +37,7 @@ static void note_failure(parts *p, size_t i, furrow_status status, const furrow_
   pthread_mutex_unlock(&p->lock);
 }
 
-/* A part before one that failed still runs: if it fails, too, its error is the one to report. */
+/* Parts before a failed one still run: if such a part fails, too, its error is reported instead. */
 static void run_part(void *context, size_t i) {
   parts *p = context;
   if (i > atomic_load(&p->failed)) return;

@@ -1,5 +1,5 @@
-/* vector/data/reservoir.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which differ
- * between machines. */
+/* vector/data/reservoir.c: samples a stream of vectors with a reservoir (Algorithm R). It uses no logarithms, which
+ * differ between machines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "furrow/vector_data.h"
 
-/* A vector of the stream that is kept at the end, and where in `vectors`. */
+/* A row of the stream that remains in the final sample, and its position in `vectors`. */
 typedef struct kept_row {
   uint64_t row;
   size_t at;
@@ -19,12 +19,12 @@ struct furrow_reservoir {
   uint64_t seen;
   fw_rng rng;
   float *vectors;
-  size_t capacity; /* vectors */
-  /* of a part of the stream: */
-  uint64_t *positions; /* of the kept vectors in the whole sample; NULL: all of the stream comes */
-  kept_row *kept;      /* by row, counted from the start of the part; `next` is the first that did not come yet */
+  size_t capacity; /* in vectors */
+  /* only for a part of the stream: */
+  uint64_t *positions; /* of the kept vectors in the whole sample; NULL: the whole stream is added */
+  kept_row *kept; /* sorted by row, counted from the start of the part; `next` is the first that has not arrived yet */
   size_t next;
-  uint64_t part; /* vectors */
+  uint64_t part; /* number of vectors */
 };
 
 furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
@@ -51,7 +51,7 @@ void furrow_reservoir_free(furrow_reservoir *sample) {
 
 /* ---- A part of a stream ---- */
 
-/* The row that is in each slot after `total` rows: what furrow_reservoir_add would do with all of them. */
+/* Simulates furrow_reservoir_add for `total` rows: rows[slot] is the row that ends up in each slot. */
 static void draw_rows(furrow_reservoir *s, uint64_t *rows, uint64_t total) {
   for (uint64_t i = 0; i < total; i++) {
     const uint64_t slot = i < s->size ? i : fw_rng_below(&s->rng, i + 1);
@@ -124,10 +124,10 @@ const uint64_t *furrow_reservoir_positions(const furrow_reservoir *sample) {
   return sample->positions;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole stream ---- */
 
-/* Takes n vectors, for which there are unused slots. */
-static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
+/* Appends n vectors to unused slots. */
+static furrow_status append_vectors(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   void *memory = s->vectors;
   furrow_status status = fw_grow(&memory, &s->capacity, s->count + n, s->d * sizeof(float), err);
   s->vectors = memory;
@@ -141,7 +141,7 @@ static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, f
 furrow_status furrow_reservoir_add(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
   if (s->positions) return add_to_part(s, vectors, n, err);
   const size_t unused = s->size - s->count < n ? s->size - s->count : n;
-  FW_TRY(fill(s, vectors, unused, err));
+  FW_TRY(append_vectors(s, vectors, unused, err));
   for (size_t i = unused; i < n; i++) {
     const uint64_t slot = fw_rng_below(&s->rng, ++s->seen);
     if (slot < s->size) memcpy(s->vectors + slot * s->d, vectors + i * s->d, s->d * sizeof(float));

@@ -1,4 +1,4 @@
-/* vector/data/vectors_in.c: vectors from files of arrays, from plain floats and from memory. */
+/* vector/data/vectors_in.c: reads vectors from array files, plain floats and memory. */
 #include "vector/data/vectors_in.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
-/* Whether a path ends in a dot and `ending`, before .gz or .zst. */
+/* Whether a path has the extension `ending`, before .gz or .zst. */
 static bool path_ends(const char *path, const char *ending) {
   size_t length = strlen(path);
   const size_t n = strlen(ending);
@@ -87,8 +87,8 @@ static furrow_status fail_short(const furrow_vectors_reader *vectors, uint64_t f
   return FURROW_E_ARGUMENT;
 }
 
-/* Reads vectors and forgets them, until the first of the part. */
-static furrow_status skip(furrow_vectors_reader *vectors, furrow_error *err) {
+/* Reads and drops vectors up to the first of the part. */
+static furrow_status skip_vectors(furrow_vectors_reader *vectors, furrow_error *err) {
   enum { FLOATS = 1 << 16 };
   const size_t d = vectors->d > 0 ? vectors->d : 1, block = FLOATS / d + 1;
   void *memory = NULL;
@@ -109,8 +109,8 @@ furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors, furro
   if (!vectors->methods->seek || !vectors->methods->seek(vectors, vectors->first, &status, err)) {
     const uint64_t count = vectors->count;
     status = vectors->methods->rewind(vectors, err);
-    vectors->count = count; /* a file that was opened again has all of its vectors */
-    if (status == FURROW_OK) status = skip(vectors, err);
+    vectors->count = count; /* a reopened file has all of its vectors */
+    if (status == FURROW_OK) status = skip_vectors(vectors, err);
   }
   vectors->left = status == FURROW_OK ? vectors->count : 0;
   return status;
@@ -120,7 +120,8 @@ furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uin
                                              furrow_error *err) {
   const furrow_vectors_reader before = *vectors;
   uint64_t end;
-  if (__builtin_add_overflow(first, count, &end) || end > before.count) /* which is the largest number if not known */
+  if (__builtin_add_overflow(first, count, &end) ||
+      end > before.count) /* the count is the largest number if it is unknown */
     return fail_short(vectors, first, count, err);
   vectors->restricted = true;
   vectors->first = before.first + first;
@@ -145,8 +146,8 @@ typedef struct file_vectors {
   fw_data_kind kind;
   fw_array_reader *array; /* NULL: plain floats */
   fw_bytes_in *bytes;     /* of plain floats */
-  uint64_t next;          /* row */
-  bool lost;              /* a read failed: the file is somewhere behind that row */
+  uint64_t next;          /* next row */
+  bool lost;              /* a read failed: the position in the file is unknown */
 } file_vectors;
 
 static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *got, furrow_error *err) {
@@ -189,7 +190,7 @@ static void close_reader(file_vectors *f) {
   f->bytes = NULL;
 }
 
-/* A file that cannot seek because it is compressed is opened once more. */
+/* Reopens a compressed file, which cannot seek. */
 static furrow_status open_again(file_vectors *f, furrow_error *err) {
   struct stat found;
   if (strcmp(f->head.path, "-") == 0 || fw_path_stat(f->head.path, &found, NULL) != FURROW_OK ||
@@ -202,7 +203,7 @@ static furrow_status open_again(file_vectors *f, furrow_error *err) {
   return open_file(f, err);
 }
 
-/* Whether the file could seek; *status says how that ended. */
+/* Whether the file could seek; *status is the result. */
 static bool seek_file(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
   if (f->array && fw_array_get_info(f->array)->can_seek)
@@ -294,8 +295,8 @@ furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const 
 
 typedef struct memory_vectors {
   furrow_vectors_reader head;
-  furrow_vectors_memory array; /* the caller's; stride is set */
-  size_t next;                 /* vector */
+  furrow_vectors_memory array; /* the caller's array, with stride set */
+  size_t next;                 /* next vector */
 } memory_vectors;
 
 static furrow_status next_of_memory(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
@@ -342,7 +343,7 @@ static furrow_status check_memory(const furrow_vectors_memory *array, furrow_err
                    fw_plural(array->d, "float", "floats"));
   if (array->count > 0 && !array->vectors) return fw_fail(err, FURROW_E_ARGUMENT, "vectors is NULL");
   if (!fw_size_mul(array->count, array->stride, &floats) || !fw_size_mul(floats, sizeof(float), &bytes))
-    return fw_fail(err, FURROW_E_ARGUMENT, "count is %zu: memory cannot hold so many vectors", array->count);
+    return fw_fail(err, FURROW_E_ARGUMENT, "count is %zu: memory cannot hold that many vectors", array->count);
   return FURROW_OK;
 }
 
@@ -363,7 +364,7 @@ furrow_status furrow_vectors_reader_open_memory(furrow_vectors_reader **vectors,
     m->array = array;
     *vectors = &m->head;
   } else {
-    close_memory(&m->head); /* m->array is still 0: nothing is released */
+    close_memory(&m->head); /* m->array is still zero, so nothing is released */
   }
   return status;
 }

@@ -1,4 +1,4 @@
-/* vector/data/vectors_in.h: readers of vectors: what they have in common, and kinds of files. */
+/* vector/data/vectors_in.h: readers of vectors, and kinds of files. */
 #ifndef FW_VECTOR_DATA_VECTORS_IN_H
 #define FW_VECTOR_DATA_VECTORS_IN_H
 
@@ -6,22 +6,23 @@
 #include "furrow/vector_data.h"
 
 typedef struct fw_data_kind {
-  bool raw; /* elements without any header */
+  bool raw; /* elements without a header */
   fw_array_kind array;
 } fw_data_kind;
 
-/* name: "fvecs", or the name for raw elements ("f32", "i64"); NULL: the ending of path. E_ARGUMENT: neither is known.
- */
+/* Finds the kind by `name`: "fvecs", or the name for raw elements ("f32", "i64"); NULL: by the extension of path. Fails
+ * with E_ARGUMENT if it is unknown. */
 furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
                                 furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_vectors_methods {
-  /* Up to `rows` vectors; ids may be NULL. */
+  /* Reads up to `rows` vectors; ids may be NULL. */
   furrow_status (*next)(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
                         furrow_error *err);
   furrow_status (*rewind)(furrow_vectors_reader *v, furrow_error *err);
-  void (*close)(furrow_vectors_reader *v); /* frees it, too */
-  /* Goes to a vector. false: it cannot, and vectors are read to get there. NULL: never. */
+  void (*close)(furrow_vectors_reader *v); /* closes and frees the reader */
+  /* Moves to a vector. Returns false if the source cannot seek; vectors are then read and dropped instead. NULL: the
+   * source can never seek. */
   bool (*seek)(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err);
 } fw_vectors_methods;
 
@@ -30,9 +31,9 @@ struct furrow_vectors_reader {
   const fw_vectors_methods *methods;
   char *path;
   size_t d;
-  uint64_t count; /* FURROW_COUNT_UNKNOWN */
+  uint64_t count; /* may be FURROW_COUNT_UNKNOWN */
   bool have_ids;
-  bool restricted; /* to `count` vectors from number `first` on, of which `left` were not read yet */
+  bool restricted; /* to `count` vectors from number `first` on; `left` of them are not read yet */
   uint64_t first, left;
 };
 

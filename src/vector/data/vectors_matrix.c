@@ -1,7 +1,8 @@
-/* vector/data/vectors_matrix.c: vectors from a matrix as Angel stores it: its columns or its rows, a part at a time.
+/* vector/data/vectors_matrix.c: reads vectors from a matrix in Angel's formats: its columns or its rows, a part at a
+ * time.
  *
- * A part is a range of columns (of rows) that is loaded at once. Its size is chosen by halving what is left until it
- * fits the memory, as the matrix computes it. */
+ * A part is a range of columns (or rows) that is loaded at once. Its size is found by halving the remaining range until
+ * it fits in memory, as estimated by the matrix reader. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +20,18 @@ typedef struct matrix_vectors {
   bool by_column;
   size_t memory;
   unsigned threads;
-  int32_t *rows; /* saved ones, ascending; by_column: elements of a vector */
+  int32_t *rows; /* saved rows, ascending; by_column: the elements of a vector */
   size_t row_count;
-  int64_t first_col, end_col; /* of the matrix; by_column: chosen, else elements of a vector */
-  int64_t first, end;         /* by_column: columns; else indexes into rows */
+  int64_t first_col,
+      end_col;        /* columns of the matrix; by_column: the selected ones, otherwise the elements of a vector */
+  int64_t first, end; /* by_column: columns; otherwise positions in rows */
   /* the part in memory: from <= x < upto */
   furrow_matrix *part;
   int64_t from, upto;
-  int64_t *cols; /* by_column: columns of the part that have an element, ascending */
+  int64_t *cols; /* by_column: columns of the part that have elements, ascending */
   size_t col_count;
-  size_t *cursor; /* of each panel of the part: its first column that was not read */
-  size_t next;    /* index into cols, or row of the part */
+  size_t *cursor; /* for each panel of the part: its first unread column */
+  size_t next;    /* position in cols, or row of the part */
 } matrix_vectors;
 
 static furrow_status fail_matrix(const matrix_vectors *m, furrow_error *err, furrow_status status, const char *what) {
@@ -46,7 +48,7 @@ static furrow_status fail_too_long(const matrix_vectors *m, const char *vectors,
   return FURROW_E_RANGE;
 }
 
-/* ---- What the metadata tells ---------------------------------------------------------------------------- */
+/* ---- Facts from the metadata ---------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -72,7 +74,7 @@ static furrow_status collect_rows(matrix_vectors *m, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The range of the columns; false: hash partitions have none. */
+/* Finds the range of columns; false for hash partitions, which have none. */
 static bool column_range(matrix_vectors *m) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(m->source);
   m->first_col = INT64_MAX;
@@ -114,7 +116,7 @@ static void select_range(const matrix_vectors *m, int64_t from, int64_t upto, fu
   }
 }
 
-/* Halves `from … end` until it fits. */
+/* Halves the range `from … end` until it fits. */
 static furrow_status choose_part(const matrix_vectors *m, int64_t from, int64_t *upto, furrow_error *err) {
   furrow_matrix_selection selection;
   uint64_t width = (uint64_t)m->end - (uint64_t)from;
@@ -125,7 +127,7 @@ static furrow_status choose_part(const matrix_vectors *m, int64_t from, int64_t 
     const size_t before = size;
     size = furrow_matrix_load_size(m->source, &selection);
     if (size <= m->memory) return FURROW_OK;
-    if (before == size && width < UINT64_C(1) << 20) break; /* does not get smaller */
+    if (before == size && width < UINT64_C(1) << 20) break; /* it does not get smaller */
   }
   fw_fail(err, FURROW_E_MEMORY, "a part of the matrix needs %zu bytes of memory, more than the limit of %zu", size,
           m->memory);
@@ -138,7 +140,7 @@ static int by_column_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The columns of all panels, once each. */
+/* Makes the union of the columns of all panels. */
 static furrow_status collect_columns(matrix_vectors *m, furrow_error *err) {
   const size_t panels = furrow_matrix_panel_count(m->part);
   void *memory = NULL;
@@ -179,7 +181,7 @@ static furrow_status load_part(matrix_vectors *m, int64_t from, furrow_error *er
 
 /* ---- Vectors -------------------------------------------------------------------------------------------- */
 
-/* The index of a row among the saved rows. */
+/* The position of a row among the saved rows. */
 static size_t find_row(const matrix_vectors *m, int32_t row) {
   const int32_t *found = bsearch(&row, m->rows, m->row_count, sizeof row, by_number);
   return found ? (size_t)(found - m->rows) : 0;
@@ -212,8 +214,8 @@ static size_t part_vectors(const matrix_vectors *m) {
   return m->by_column ? m->col_count : (size_t)(m->upto - m->from);
 }
 
-/* Up to `rows` vectors of the part. */
-static size_t take(matrix_vectors *m, size_t rows, float *out, int64_t *ids) {
+/* Reads up to `rows` vectors of the part. */
+static size_t take_vectors(matrix_vectors *m, size_t rows, float *out, int64_t *ids) {
   const size_t left = part_vectors(m) - m->next, n = rows < left ? rows : left;
   for (size_t i = 0; i < n; i++, m->next++) {
     const int64_t id = m->by_column ? m->cols[m->next] : m->rows[(size_t)m->from + m->next];
@@ -231,7 +233,7 @@ static furrow_status next_of_matrix(furrow_vectors_reader *v, size_t rows, float
   matrix_vectors *m = (matrix_vectors *)v;
   size_t done = 0;
   while (m->first < m->end) {
-    if (m->part) done += take(m, rows - done, out + done * v->d, ids ? ids + done : NULL);
+    if (m->part) done += take_vectors(m, rows - done, out + done * v->d, ids ? ids + done : NULL);
     if (done == rows || (m->part && m->upto == m->end)) break;
     furrow_status status = load_part(m, m->part ? m->upto : m->first, err);
     if (status != FURROW_OK) return status;
@@ -276,7 +278,7 @@ static void choose_columns(matrix_vectors *m, const furrow_vectors_reader_params
   m->head.d = m->row_count;
 }
 
-/* The columns that elements are in: hash partitions do not say, so all of them are read. */
+/* Finds the columns that have elements. Hash partitions have no range, so the whole matrix is read. */
 static furrow_status measure_rows(matrix_vectors *m, furrow_error *err) {
   FW_TRY(load_part(m, m->first, err));
   if (m->upto != m->end)
@@ -294,12 +296,11 @@ static furrow_status measure_rows(matrix_vectors *m, furrow_error *err) {
 }
 
 static furrow_status choose_rows(matrix_vectors *m, const furrow_vectors_reader_params *params, furrow_error *err) {
-  const bool told = column_range(m);
+  const bool has_range = column_range(m);
   while ((size_t)m->first < m->row_count && m->rows[m->first] < params->first_id) m->first++;
   for (m->end = m->first; (size_t)m->end < m->row_count && m->rows[m->end] < params->end_id;) m->end++;
   m->head.count = (uint64_t)(m->end - m->first);
-  furrow_status status = told || m->head.count == 0 ? FURROW_OK : measure_rows(m, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(has_range || m->head.count == 0 ? FURROW_OK : measure_rows(m, err));
   const uint64_t d = m->head.count == 0 ? 0 : (uint64_t)m->end_col - (uint64_t)m->first_col;
   if (d > MOST_D) return fail_too_long(m, "rows", "columns", err);
   m->head.d = (size_t)d;
@@ -317,7 +318,7 @@ static furrow_status open_source(matrix_vectors *m, const furrow_vectors_reader_
   choose_columns(m, params);
   if (m->head.d > MOST_D) return fail_too_long(m, "columns", "rows", err);
   if (m->first < m->end) status = load_part(m, m->first, err);
-  /* if everything is in memory, the count is known */
+  /* the count is known if everything is in memory */
   if (status == FURROW_OK && (m->first == m->end || m->upto == m->end)) m->head.count = m->col_count;
   return status;
 }

@@ -8,16 +8,16 @@
 #include "io/atomic_file.h"
 #include "vector/data/vectors_in.h"
 
-#define PIECE 4096 /* elements that are converted at a time */
+#define PIECE 4096 /* elements converted at a time */
 
 struct furrow_vectors_writer {
   furrow_vectors_writer_params params;
-  fw_array_writer *array; /* NULL: plain elements, to `file` */
-  bool narrow;            /* ids become 32-bit */
+  fw_array_writer *array; /* NULL: plain elements, written to `file` */
+  bool narrow;            /* ids are written with 32 bits */
   fw_atomic_file *file;
 };
 
-/* The type of the elements that a kind of array file has for floats or ids; false: it has none. */
+/* The element type of an array file for floats or ids; false if it supports none. */
 static bool element_type(fw_array_kind kind, bool ids, fw_array_type *type) {
   switch (kind) {
   case FW_ARRAY_NPY: *type = ids ? FW_ARRAY_I64 : FW_ARRAY_F32; return true;
@@ -110,7 +110,7 @@ furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_er
   return out->file ? fw_atomic_file_commit(out->file, err) : fw_array_writer_commit(out->array, err);
 }
 
-static furrow_status complete(furrow_vectors_writer *out, fw_atomic_file **file, furrow_error *err) {
+static furrow_status complete_file(furrow_vectors_writer *out, fw_atomic_file **file, furrow_error *err) {
   *file = out->file;
   return out->file ? FURROW_OK : fw_array_writer_complete(out->array, file, err);
 }
@@ -118,15 +118,15 @@ static furrow_status complete(furrow_vectors_writer *out, fw_atomic_file **file,
 furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furrow_vectors_writer *beside,
                                                 furrow_error *err) {
   fw_atomic_file *file = NULL, *other = NULL;
-  FW_TRY(complete(out, &file, err));
-  FW_TRY(complete(beside, &other, err));
+  FW_TRY(complete_file(out, &file, err));
+  FW_TRY(complete_file(beside, &other, err));
   return fw_atomic_file_commit_pair(file, other, err);
 }
 
 furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, const char *path, const char *text,
                                                 size_t length, furrow_error *err) {
   fw_atomic_file *file = NULL, *other = NULL;
-  FW_TRY(complete(out, &file, err));
+  FW_TRY(complete_file(out, &file, err));
   FW_TRY(fw_atomic_file_open(&other, path, err));
   if (!out->params.overwrite) fw_atomic_file_keep_existing(other);
   furrow_status status = fw_atomic_file_write(other, text, length, err);

@@ -1,8 +1,8 @@
 /* vector/edit/merge.c: appends the vectors of one index to another, and merges index files.
  *
- * In memory all checks and allocations come first, then the index changes. Files are merged list after list. They are
- * mapped: memory holds the quantizers of the first file, and the sizes and offsets of the lists of each. Indexes that
- * have more than lists (refinements, flat vectors) are merged in memory. */
+ * In memory, all checks and allocations come first, then the index changes. Files are merged list by list. They are
+ * mapped: memory holds the quantizers of the first file, and the sizes and offsets of the lists of each file. Indexes
+ * that have more than lists (refinements, flat vectors) are merged in memory. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "vector/index/inverted_lists.h"
 #include "vector/index/stored_ids.h"
 
-/* ---- Whether two indexes agree -------------------------------------------------------------------------- */
+/* ---- Checks that two indexes are compatible ------------------------------------------------------------- */
 
 typedef struct quantity {
   const char *name;
@@ -55,7 +55,7 @@ static furrow_status check_sq(const fw_sq *a, const fw_sq *b, furrow_error *err)
   return same ? FURROW_OK : differ("the ranges of the scalar quantizers", err);
 }
 
-/* Quantizers may be of different kinds (flat, graph), as long as list i has the same centroid. */
+/* Quantizers may be of different kinds (flat, graph) if list i has the same centroid in both. */
 static furrow_status check_centroids(const furrow_index *a, const furrow_index *b, size_t nlist, furrow_error *err) {
   if (!a || !b) return a == b ? FURROW_OK : differ("the coarse quantizers, one of which is missing,", err);
   if (a->ntotal != b->ntotal) return differ("the coarse quantizers", err);
@@ -108,13 +108,12 @@ static furrow_status check_ivf(const furrow_index *a, const furrow_index *b, fur
                                  {"code_size", x->code_size, y->code_size},
                                  {"by_residual", x->by_residual, y->by_residual},
                                  {"bbs", (uint64_t)x->bbs, (uint64_t)y->bbs}};
-  furrow_status status = check_quantities(quantities, sizeof quantities / sizeof *quantities, err);
-  if (status == FURROW_OK && fw_index_pq(a)) status = check_pq(&x->pq, &y->pq, "the product quantizers", err);
-  if (status == FURROW_OK && a->kind == FURROW_INDEX_IVF_PQR)
-    status = check_pq(&x->refine_pq, &y->refine_pq, "the quantizers of the refinements", err);
-  if (status == FURROW_OK && a->kind == FURROW_INDEX_IVF_SQ) status = check_sq(&x->sq, &y->sq, err);
-  if (status == FURROW_OK) status = check_centroids(a->child[0], b->child[0], x->nlist, err);
-  return status;
+  FW_TRY(check_quantities(quantities, sizeof quantities / sizeof *quantities, err));
+  if (fw_index_pq(a)) FW_TRY(check_pq(&x->pq, &y->pq, "the product quantizers", err));
+  if (a->kind == FURROW_INDEX_IVF_PQR)
+    FW_TRY(check_pq(&x->refine_pq, &y->refine_pq, "the quantizers of the refinements", err));
+  if (a->kind == FURROW_INDEX_IVF_SQ) FW_TRY(check_sq(&x->sq, &y->sq, err));
+  return check_centroids(a->child[0], b->child[0], x->nlist, err);
 }
 
 static furrow_status check_header(const furrow_index *a, const furrow_index *b, furrow_error *err) {
@@ -134,7 +133,7 @@ static furrow_status check_header(const furrow_index *a, const furrow_index *b, 
 }
 
 /* Checks that two indexes have the same kinds, dimensions, metric, transforms, centroids and quantizers, so that both
- * store the same code for a vector. E_ARGUMENT names what differs. */
+ * store the same code for a vector. Fails with E_ARGUMENT and names the difference. */
 static furrow_status check_same_quantizers(const furrow_index *a, const furrow_index *b, furrow_error *err) {
   furrow_status status = check_header(a, b, err);
   if (status != FURROW_OK || a->kind == FURROW_INDEX_FLAT || a->kind == FURROW_INDEX_HNSW) return status;
@@ -147,9 +146,9 @@ static furrow_status check_same_quantizers(const furrow_index *a, const furrow_i
 }
 
 typedef struct merging {
-  int64_t id_shift; /* of ids that the caller knows */
-  int64_t count;    /* vectors before merging, which is added to dense ids */
-  bool dense_ids;   /* at this point of the tree, ids are 0 … ntotal-1 */
+  int64_t id_shift; /* added to the caller's ids */
+  int64_t count;    /* vectors before merging, added to dense ids */
+  bool dense_ids;   /* ids at this level of the tree are 0 … ntotal-1 */
   fw_map_rebuild renewal;
 } merging;
 
@@ -161,7 +160,7 @@ static furrow_status check_shifted(int64_t id, int64_t id_shift, furrow_error *e
   return fw_fail(err, FURROW_E_RANGE, "the id %" PRId64 " cannot be increased by %" PRId64, id, id_shift);
 }
 
-/* E_RANGE: an id, increased by id_shift, does not fit into 64 bits. */
+/* Fails with E_RANGE if an id plus id_shift does not fit in 64 bits. */
 static furrow_status check_id_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; id_shift != 0 && status == FURROW_OK && i < count; i++)
@@ -169,7 +168,7 @@ static furrow_status check_id_shift(const int64_t *ids, size_t count, int64_t id
   return status;
 }
 
-/* As check_id_shift. The contents of the lists must not be missing. */
+/* Like check_id_shift, for the ids of all lists, whose contents must be present. */
 static furrow_status check_list_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; id_shift != 0 && lists->list && status == FURROW_OK && i < lists->nlist; i++)
@@ -178,22 +177,21 @@ static furrow_status check_list_shift(const fw_lists *lists, int64_t id_shift, f
   return status;
 }
 
-/* Dense ids of vectors that are added continue at `ntotal`: E_ARGUMENT if id_shift is neither that nor 0. */
+/* Dense ids of added vectors continue at `ntotal`: fails with E_ARGUMENT if id_shift is neither that nor 0. */
 static furrow_status check_dense_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
   if (!fw_index_has_dense_ids(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT,
-                 "ids of %s are dense: those that are added continue at %" PRId64
-                 ", and cannot be increased by %" PRId64,
+                 "ids of %s are dense: new ids continue at %" PRId64 ", and cannot be increased by %" PRId64,
                  furrow_index_kind_name(fw_skip_transforms(index)->kind), ntotal, id_shift);
 }
 
-/* ---- Preparing ------------------------------------------------------------------------------------------ */
+/* ---- Preparation ---------------------------------------------------------------------------------------- */
 
 static int64_t shift_of(const merging *m) {
   return m->dense_ids ? m->count : m->id_shift;
 }
 
-/* An array has an element for each id, also for those that are added. */
+/* An array direct map needs an element for each id, including the added ones. */
 static furrow_status check_array(const merging *m, const fw_lists *others, int64_t ntotal, furrow_error *err) {
   for (size_t i = 0; others->list && i < others->nlist; i++) {
     for (size_t k = 0; k < others->list[i].size; k++) {
@@ -233,20 +231,18 @@ static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_i
   const fw_lists *others = &other->ivf.lists;
   furrow_direct_map type = index->ivf.direct_map.type;
   int64_t ntotal = index->ntotal + other->ntotal;
-  furrow_status status = fw_lists_check_contents(others, err);
-  if (status == FURROW_OK) status = fw_lists_begin_edit(lists, err);
-  if (status == FURROW_OK && m->dense_ids) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
-  if (status == FURROW_OK) status = check_list_shift(others, shift_of(m), err);
-  if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY) status = check_array(m, others, ntotal, err);
-  if (status == FURROW_OK) status = reserve_lists(lists, others, err);
-  if (status == FURROW_OK) status = reserve_refinement(index, other, err);
-  if (status == FURROW_OK)
-    status = fw_map_rebuild_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
-                                   (size_t)ntotal, err);
-  return status;
+  FW_TRY(fw_lists_check_contents(others, err));
+  FW_TRY(fw_lists_begin_edit(lists, err));
+  if (m->dense_ids) FW_TRY(fw_lists_check_ids(others, (size_t)other->ntotal, err));
+  FW_TRY(check_list_shift(others, shift_of(m), err));
+  if (type == FURROW_DIRECT_MAP_ARRAY) FW_TRY(check_array(m, others, ntotal, err));
+  FW_TRY(reserve_lists(lists, others, err));
+  FW_TRY(reserve_refinement(index, other, err));
+  return fw_map_rebuild_create(&m->renewal, type, (size_t)(fw_lists_stored(lists) + fw_lists_stored(others)),
+                               (size_t)ntotal, err);
 }
 
-static furrow_status prepare(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err);
+static furrow_status prepare_merge(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err);
 
 static furrow_status prepare_id_map(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
   void *ids = index->id_map.ids;
@@ -256,7 +252,7 @@ static furrow_status prepare_id_map(merging *m, furrow_index *index, const furro
   index->id_map.ids = ids;
   merging inner = *m;
   inner.dense_ids = true;
-  status = prepare(&inner, index->child[0], other->child[0], err);
+  status = prepare_merge(&inner, index->child[0], other->child[0], err);
   m->renewal = inner.renewal;
   return status;
 }
@@ -283,7 +279,7 @@ static const char *why_not(const furrow_index *index) {
   }
 }
 
-static furrow_status prepare(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
+static furrow_status prepare_merge(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
   const char *reason = why_not(index);
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "the indexes cannot be merged: %s", reason);
   if (m->dense_ids && index->ntotal != m->count)
@@ -296,11 +292,11 @@ static furrow_status prepare(merging *m, furrow_index *index, const furrow_index
   if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return prepare_rows(index, other, err);
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
-    status = prepare(m, index->child[i], other->child[i], err);
+    status = prepare_merge(m, index->child[i], other->child[i], err);
   return status;
 }
 
-/* ---- Changing ------------------------------------------------------------------------------------------- */
+/* ---- Changes -------------------------------------------------------------------------------------------- */
 
 static void append_rows(void *rows, int64_t count, const void *others, int64_t more, size_t size) {
   if (more > 0) memcpy((uint8_t *)rows + (size_t)count * size, others, (size_t)more * size);
@@ -325,7 +321,7 @@ static void change_id_map(merging *m, furrow_index *index, const furrow_index *o
   m->dense_ids = true;
 }
 
-static void change(merging *m, furrow_index *index, const furrow_index *other) {
+static void change_index(merging *m, furrow_index *index, const furrow_index *other) {
   int64_t count = index->ntotal, more = other->ntotal;
   if (fw_index_is_ivf(index)) change_ivf(m, index, other);
   if (index->kind == FURROW_INDEX_ID_MAP) change_id_map(m, index, other);
@@ -336,7 +332,7 @@ static void change(merging *m, furrow_index *index, const furrow_index *other) {
     index->pq.codes_size += other->pq.codes_size;
   }
   for (size_t i = 0; !fw_index_is_ivf(index) && i < FW_INDEX_CHILDREN && index->child[i]; i++)
-    change(m, index->child[i], other->child[i]);
+    change_index(m, index->child[i], other->child[i]);
   index->ntotal = index->kind == FURROW_INDEX_TRANSFORM ? index->child[0]->ntotal : count + more;
 }
 
@@ -347,20 +343,20 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   if (status == FURROW_OK) status = fw_index_check_whole(other, err);
   if (status == FURROW_OK) status = check_same_quantizers(index, other, err);
   if (status == FURROW_OK) status = check_dense_shift(index, index->ntotal, id_shift, err);
-  if (status == FURROW_OK) status = prepare(&m, index, other, err);
+  if (status == FURROW_OK) status = prepare_merge(&m, index, other, err);
   if (status == FURROW_OK) {
-    change(&m, index, other);
+    change_index(&m, index, other);
     index->next_id = 0;
   }
   fw_map_rebuild_clear(&m.renewal);
   return fw_index_finish(index, fw_index_finish(other, status, err), err);
 }
 
-/* ---- Files, list after list ----------------------------------------------------------------------------- */
+/* ---- Merging files list by list ------------------------------------------------------------------------- */
 
 typedef struct joining {
   const char *const *paths;
-  const int64_t *id_shifts; /* NULL: 0 */
+  const int64_t *id_shifts; /* NULL: all 0 */
   size_t count;
   furrow_index_load_params load;
   furrow_index **inputs;
@@ -376,9 +372,9 @@ static furrow_status add_file_name(const char *path, furrow_status status, furro
   return status;
 }
 
-/* ---- Lists only ----------------------------------------------------------------------------------------- */
+/* ---- Indexes with lists only ---------------------------------------------------------------------------- */
 
-/* Transforms and id maps around inverted lists of codes. */
+/* Whether the index consists of transforms and id maps around inverted lists of codes. */
 static bool has_only_lists(const furrow_index *index) {
   while (index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_ID_MAP) index = index->child[0];
   return fw_index_is_ivf(index) && index->kind != FURROW_INDEX_IVF_PQR && index->kind != FURROW_INDEX_IVF_PQ_FAST;
@@ -388,7 +384,7 @@ static furrow_index *inner_ivf(const furrow_index *index) {
   return (furrow_index *)(uintptr_t)furrow_index_ivf(index);
 }
 
-/* Frees what an input does not need after it was compared with the first. */
+/* Frees parts of an input that are not needed after it was compared with the first. */
 static void forget_quantizers(furrow_index *index) {
   furrow_index *ivf = inner_ivf(index);
   furrow_index_free(ivf->child[0]);
@@ -404,7 +400,7 @@ static void forget_direct_map(furrow_index *index) {
   *map = (fw_direct_map){0};
 }
 
-/* Appends the id maps of an input, increased, to those of the first; dense ids inside continue. */
+/* Appends the id maps of an input, shifted, to the first input's id maps; dense ids inside are consecutive. */
 static furrow_status join_id_maps(furrow_index *first, const furrow_index *other, int64_t id_shift, bool *mapped,
                                   furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -429,7 +425,7 @@ static void add_counts(furrow_index *first, const furrow_index *other) {
   if (!fw_index_is_ivf(first)) add_counts(first->child[0], other->child[0]);
 }
 
-/* After all inputs were joined: an id map of the first one has the ids of all. */
+/* Call after all inputs are joined: the id map of the first one then has all ids. */
 static furrow_status check_unique(const joining *j, furrow_error *err) {
   const bool mapped = fw_skip_transforms(j->inputs[0])->kind == FURROW_INDEX_ID_MAP;
   void *memory = NULL;
@@ -441,7 +437,7 @@ static furrow_status check_unique(const joining *j, furrow_error *err) {
   return status;
 }
 
-/* Appends input i to those before it; the first input holds the counts of all. */
+/* Joins input i with the inputs before it; the first input holds the total counts. */
 static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   furrow_index *first = j->inputs[0], *input = j->inputs[i];
   const fw_lists *lists = &inner_ivf(input)->ivf.lists;
@@ -469,7 +465,7 @@ static furrow_status load_input(const joining *j, size_t i, bool memory_map, fur
   return furrow_index_load(index, j->paths[i], &params, err);
 }
 
-/* The first input is loaded already. */
+/* The first input is already loaded. */
 static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
                                 furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -488,7 +484,7 @@ static furrow_status join_lists(joining *j, const char *target, const furrow_ind
   return fw_index_write_file(j->inputs[0], target, params->overwrite, &writer, err);
 }
 
-/* ---- Anything else -------------------------------------------------------------------------------------- */
+/* ---- Other indexes -------------------------------------------------------------------------------------- */
 
 static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_error *err) {
   furrow_index *inner = (furrow_index *)(uintptr_t)fw_skip_transforms(index);
@@ -497,7 +493,7 @@ static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_e
   if (inner->kind == FURROW_INDEX_ID_MAP) {
     status = check_id_shift(inner->id_map.ids, (size_t)inner->ntotal, id_shift, err);
     for (int64_t i = 0; status == FURROW_OK && i < inner->ntotal; i++) inner->id_map.ids[i] += id_shift;
-  } else if (inner->kind == FURROW_INDEX_IVF_PQ_FAST) { /* it was copied, so its ids are its own */
+  } else if (inner->kind == FURROW_INDEX_IVF_PQ_FAST) { /* it was copied, so its ids can be changed */
     fw_lists *lists = &inner->ivf.lists;
     status = check_list_shift(lists, id_shift, err);
     for (size_t i = 0; status == FURROW_OK && lists->list && i < lists->nlist; i++)
@@ -526,7 +522,7 @@ static furrow_status join_in_memory(joining *j, const char *target, const furrow
   return status;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole merge ------------------------------------------------------------------------------------ */
 
 furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                        const furrow_index_load_params *load, const char *target,
@@ -540,7 +536,7 @@ furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *
   furrow_index_load_params_init(&j.load);
   FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
   FW_TRY(FW_PARAMS_READ(&j.load, load, furrow_index_load_params, err));
-  FW_TRY(fw_compat_parse(&release, params.compat, err)); /* before the work, not after it */
+  FW_TRY(fw_compat_parse(&release, params.compat, err)); /* checked before the work starts */
   params.inline_lists = true;
   furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;

@@ -1,8 +1,8 @@
 /* vector/edit/remove.c: removes vectors from an index.
  *
- * There are two cases. Free ids: entries are removed from lists, the others keep their ids. Dense ids (flat vectors,
- * codes by id, and every index behind an id map): vectors behind a gap move up, and ids in lists are adapted. Both
- * first allocate all the memory that they need, then change the index. */
+ * There are two cases. Free ids: entries are removed from lists, and the others keep their ids. Dense ids (flat
+ * vectors, codes by id, and every index inside an id map): vectors after a gap move up, and the ids in lists are
+ * renumbered. Both first allocate all the memory that they need, then change the index. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,22 +14,22 @@
 #include "vector/index/inverted_lists.h"
 
 typedef struct removal {
-  const furrow_id_filter *filter; /* of ids */
-  int64_t *to;                    /* dense ids: the new id of each, -1 for those that are removed; else NULL */
-  size_t count;                   /* ids before */
-  const furrow_index *id_map;     /* dense ids: the id map whose ids the filter takes; NULL: the dense ids themselves */
+  const furrow_id_filter *filter; /* selects the ids to remove */
+  int64_t *to;                    /* dense ids: the new id of each vector, -1 if it is removed; otherwise NULL */
+  size_t count;                   /* number of ids before */
+  const furrow_index *id_map;     /* dense ids: the id map whose ids the filter tests; NULL: it tests the dense ids */
   uint64_t removed;
-  uint64_t *gone; /* a bit for each entry of all lists, in order: it is removed */
+  uint64_t *gone; /* a bit for each entry of all lists, in order: set if the entry is removed */
   fw_map_rebuild renewal;
 } removal;
 
-/* ---- Preparing ------------------------------------------------------------------------------------------ */
+/* ---- Preparation ---------------------------------------------------------------------------------------- */
 
 static bool goes(const removal *r, int64_t id) {
   return r->to ? r->to[id] < 0 : fw_id_filter_keeps_id(r->filter, id);
 }
 
-/* Asks the filter once for each entry; lists that change become writable. */
+/* Calls the filter once for each entry; lists that change become writable. */
 static furrow_status mark_list(removal *r, fw_lists *lists, size_t i, size_t first, uint64_t *marked,
                                furrow_error *err) {
   const fw_list *list = &lists->list[i];
@@ -56,7 +56,7 @@ static furrow_status mark_lists(removal *r, fw_lists *lists, furrow_error *err) 
   return status;
 }
 
-/* Each dense id belongs to one vector. */
+/* Checks that each dense id belongs to one vector. */
 static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_lists_check_ids(lists, r->count, err);
@@ -66,7 +66,7 @@ static furrow_status check_once(const removal *r, const fw_lists *lists, furrow_
     for (size_t k = 0; status == FURROW_OK && k < lists->list[i].size; k++) {
       int64_t id = fw_list_id(&lists->list[i], k);
       if (seen[id / 8] >> (id % 8) & 1)
-        status = fw_fail(err, FURROW_E_STATE, "the number %" PRId64 " is there twice, in list %zu again", id, i);
+        status = fw_fail(err, FURROW_E_STATE, "the number %" PRId64 " occurs twice, again in list %zu", id, i);
       seen[id / 8] |= (uint8_t)(1 << (id % 8));
     }
   }
@@ -90,17 +90,15 @@ static furrow_status refuse_ivf(const removal *r, const furrow_index *index, fur
 
 static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *err) {
   fw_ivf *ivf = &index->ivf;
-  furrow_status status = refuse_ivf(r, index, err);
-  if (status == FURROW_OK) status = fw_lists_begin_edit(&ivf->lists, err);
-  if (status == FURROW_OK && r->to) status = check_once(r, &ivf->lists, err);
-  if (status == FURROW_OK) status = mark_lists(r, &ivf->lists, err);
-  if (status == FURROW_OK)
-    status = fw_map_rebuild_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
-                                   r->to ? r->count - (size_t)r->removed : 0, err);
-  return status;
+  FW_TRY(refuse_ivf(r, index, err));
+  FW_TRY(fw_lists_begin_edit(&ivf->lists, err));
+  if (r->to) FW_TRY(check_once(r, &ivf->lists, err));
+  FW_TRY(mark_lists(r, &ivf->lists, err));
+  return fw_map_rebuild_create(&r->renewal, ivf->direct_map.type, (size_t)fw_lists_stored(&ivf->lists),
+                               r->to ? r->count - (size_t)r->removed : 0, err);
 }
 
-/* Why vectors cannot be removed from an index of this kind; NULL: they can. */
+/* Returns why vectors cannot be removed from an index of this kind; NULL if they can. */
 static const char *why_not(const removal *r, const furrow_index *index) {
   switch (index->kind) {
   case FURROW_INDEX_HNSW: return "links of an HNSW graph lead through them";
@@ -112,7 +110,7 @@ static const char *why_not(const removal *r, const furrow_index *index) {
   }
 }
 
-static furrow_status prepare(removal *r, furrow_index *index, furrow_error *err) {
+static furrow_status prepare_removal(removal *r, furrow_index *index, furrow_error *err) {
   const char *reason = why_not(r, index);
   furrow_status status = FURROW_OK;
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be removed: %s", reason);
@@ -122,18 +120,18 @@ static furrow_status prepare(removal *r, furrow_index *index, furrow_error *err)
                    fw_plural((uint64_t)index->ntotal, "vector", "vectors"), r->count);
   if (fw_index_is_ivf(index)) return prepare_ivf(r, index, err);
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
-    status = prepare(r, index->child[i], err);
+    status = prepare_removal(r, index->child[i], err);
   return status;
 }
 
-/* ---- Changing ------------------------------------------------------------------------------------------- */
+/* ---- Changes -------------------------------------------------------------------------------------------- */
 
 static bool is_gone(const removal *r, size_t entry) {
   return r->gone[entry / 64] >> (entry % 64) & 1;
 }
 
 /* The last entry of the list replaces a removed one, and may itself be removed next. `first` is the number of the
- * list's first entry among all; entries behind k are still in their original order. */
+ * list's first entry among all entries; entries after k are still in their original order. */
 static void shrink_list(const removal *r, const fw_lists *lists, fw_list *list, size_t first) {
   for (size_t k = 0; k < list->size; k++) {
     size_t was = k;
@@ -158,14 +156,14 @@ static void change_ivf(removal *r, furrow_index *index) {
   fw_map_rebuild_finish(&r->renewal, &index->ivf);
 }
 
-/* Moves rows of `size` bytes up. */
+/* Moves the remaining rows of `size` bytes to their new positions. */
 static void close_gaps(const removal *r, void *rows, size_t size) {
   uint8_t *bytes = rows;
   for (size_t i = 0; i < r->count; i++)
     if (r->to[i] >= 0 && (size_t)r->to[i] != i) memcpy(bytes + (size_t)r->to[i] * size, bytes + i * size, size);
 }
 
-static void change(removal *r, furrow_index *index) {
+static void change_index(removal *r, furrow_index *index) {
   size_t left = r->count - (size_t)r->removed;
   switch (index->kind) {
   case FURROW_INDEX_FLAT: close_gaps(r, index->flat.vectors, (size_t)index->d * sizeof(float)); break;
@@ -174,15 +172,15 @@ static void change(removal *r, furrow_index *index) {
     index->pq.codes_size = left * fw_pq_code_size(&index->pq.pq);
     break;
   case FURROW_INDEX_REFINE:
-    change(r, index->child[0]);
-    change(r, index->child[1]);
+    change_index(r, index->child[0]);
+    change_index(r, index->child[1]);
     break;
   case FURROW_INDEX_ID_MAP:
     close_gaps(r, index->id_map.ids, sizeof *index->id_map.ids);
-    change(r, index->child[0]);
+    change_index(r, index->child[0]);
     break;
-  case FURROW_INDEX_TRANSFORM: /* files may have another count here than the index behind has */
-    change(r, index->child[0]);
+  case FURROW_INDEX_TRANSFORM: /* in some files its count differs from the inner index's count */
+    change_index(r, index->child[0]);
     index->ntotal = index->child[0]->ntotal;
     return;
   case FURROW_INDEX_IVF_PQR:
@@ -195,10 +193,10 @@ static void change(removal *r, furrow_index *index) {
   index->ntotal -= (int64_t)r->removed;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole removal ---------------------------------------------------------------------------------- */
 
-/* Asks the filter for each dense id, by the id that the caller knows. */
-static furrow_status number_anew(removal *r, const furrow_index *index, furrow_error *err) {
+/* Assigns new dense ids: calls the filter for each with the id that the caller knows. */
+static furrow_status renumber_ids(removal *r, const furrow_index *index, furrow_error *err) {
   const int64_t *ids = r->id_map ? r->id_map->id_map.ids : NULL;
   void *memory = NULL;
   int64_t next = 0;
@@ -220,10 +218,10 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   furrow_status status = fw_id_filter_read(&full, filter, err);
   if (status == FURROW_OK) status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
-  if (!fw_index_is_ivf(inner)) status = number_anew(&r, inner, err);
-  if (status == FURROW_OK) status = fw_index_finish(index, prepare(&r, index, err), err);
+  if (!fw_index_is_ivf(inner)) status = renumber_ids(&r, inner, err);
+  if (status == FURROW_OK) status = fw_index_finish(index, prepare_removal(&r, index, err), err);
   if (status == FURROW_OK) {
-    change(&r, index);
+    change_index(&r, index);
     index->next_id = 0;
     if (removed) *removed = r.removed;
   }

@@ -1,8 +1,8 @@
 /* vector/edit/update.c: replaces the vectors of stored ids.
  *
  * The new vectors are added to a shadow: an empty index with the same quantizers, whose ids are the rows of the call.
- * Then each old entry is removed from its list (the last entry takes its place), and its new one is appended to the
- * list that the shadow has it in. Everything that can fail comes before the first change. */
+ * Then each old entry is removed from its list (the last entry takes its place), and its new entry is copied from the
+ * shadow to the end of the same list there. Everything that can fail comes before the first change. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,15 +14,15 @@
 
 typedef struct updating {
   const int64_t *asked; /* the caller's ids */
-  int64_t *ids;         /* the same at this point of the tree: behind an id map, dense ids */
+  int64_t *ids;         /* the ids at this level of the tree; inside an id map, dense ids */
   size_t n;
-  fw_location_table rows; /* from ids to rows */
-  int64_t *where;         /* of each row: its location in the lists */
-  int64_t *fresh;         /* its location in the lists of the shadow */
+  fw_location_table rows; /* maps ids to rows */
+  int64_t *where;         /* for each row: its location in the lists */
+  int64_t *fresh;         /* for each row: its location in the lists of the shadow */
   fw_map_rebuild renewal;
 } updating;
 
-static furrow_status not_found(const updating *u, size_t row, furrow_error *err) {
+static furrow_status fail_not_found(const updating *u, size_t row, furrow_error *err) {
   return fw_fail(err, FURROW_E_NOT_FOUND, "the index has no vector with the id %" PRId64, u->asked[row]);
 }
 
@@ -53,7 +53,7 @@ static void shadow_ivf(fw_ivf *ivf) {
   ivf->refine_size = 0;
 }
 
-/* An id map has none. The encoder is that of the index, made before it is shared. */
+/* The shadow has no id map. It shares the encoder of the index, which is created first. */
 static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, furrow_error *err) {
   void *memory = NULL;
   const fw_encoder *encoder;
@@ -82,9 +82,9 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
   return status;
 }
 
-/* ---- Preparing ------------------------------------------------------------------------------------------ */
+/* ---- Preparation ---------------------------------------------------------------------------------------- */
 
-/* u->rows of u->ids; an id that comes twice is refused. */
+/* Fills u->rows from u->ids; fails if an id is repeated. */
 static furrow_status index_rows(updating *u, furrow_error *err) {
   fw_location_table_clear(&u->rows);
   furrow_status status = fw_location_table_create(&u->rows, u->n, err);
@@ -95,7 +95,7 @@ static furrow_status index_rows(updating *u, furrow_error *err) {
   return status;
 }
 
-/* Ids become dense ids. */
+/* Replaces ids by dense ids. */
 static furrow_status prepare_id_map(updating *u, const furrow_index *index, furrow_error *err) {
   for (size_t i = 0; i < u->n; i++) u->where[i] = FW_NO_LOCATION;
   for (int64_t i = 0; i < index->ntotal; i++) {
@@ -103,7 +103,7 @@ static furrow_status prepare_id_map(updating *u, const furrow_index *index, furr
     if (row >= 0) u->where[row] = i;
   }
   for (size_t i = 0; i < u->n; i++)
-    if (u->where[i] < 0) return not_found(u, i, err);
+    if (u->where[i] < 0) return fail_not_found(u, i, err);
   memcpy(u->ids, u->where, u->n * sizeof *u->ids);
   return index_rows(u, err);
 }
@@ -122,11 +122,11 @@ static furrow_status find_rows(updating *u, const fw_ivf *ivf, furrow_error *err
     }
   }
   for (size_t i = 0; i < u->n; i++)
-    if (u->where[i] < 0) return not_found(u, i, err);
+    if (u->where[i] < 0) return fail_not_found(u, i, err);
   return FURROW_OK;
 }
 
-/* Makes lists that lose entries writable, and reserves capacity in those that get some. */
+/* Makes lists that lose entries writable, and reserves capacity in lists that gain entries. */
 static furrow_status prepare_lists(updating *u, fw_lists *lists, const fw_lists *fresh, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < lists->nlist; i++) {
@@ -141,7 +141,7 @@ static furrow_status prepare_lists(updating *u, fw_lists *lists, const fw_lists 
 
 static furrow_status check_numbers(const updating *u, const furrow_index *index, furrow_error *err) {
   for (size_t i = 0; i < u->n; i++)
-    if (u->ids[i] < 0 || u->ids[i] >= index->ntotal) return not_found(u, i, err);
+    if (u->ids[i] < 0 || u->ids[i] >= index->ntotal) return fail_not_found(u, i, err);
   return FURROW_OK;
 }
 
@@ -157,20 +157,20 @@ static furrow_status prepare_ivf(updating *u, furrow_index *index, const furrow_
   return status;
 }
 
-static furrow_status prepare(updating *u, furrow_index *index, const furrow_index *shadow, furrow_error *err) {
+static furrow_status prepare_update(updating *u, furrow_index *index, const furrow_index *shadow, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (fw_index_is_ivf(index)) return prepare_ivf(u, index, shadow, err);
   if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return check_numbers(u, index, err);
   if (index->kind == FURROW_INDEX_ID_MAP) {
     status = prepare_id_map(u, index, err);
-    return status == FURROW_OK ? prepare(u, index->child[0], shadow, err) : status;
+    return status == FURROW_OK ? prepare_update(u, index->child[0], shadow, err) : status;
   }
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
-    status = prepare(u, index->child[i], shadow->child[i], err);
+    status = prepare_update(u, index->child[i], shadow->child[i], err);
   return status;
 }
 
-/* ---- Changing ------------------------------------------------------------------------------------------- */
+/* ---- Changes -------------------------------------------------------------------------------------------- */
 
 static void set_location(updating *u, fw_direct_map *map, int64_t id, int64_t location) {
   int64_t row = fw_location_table_get(&u->rows, id);
@@ -183,7 +183,7 @@ static void move_entry(updating *u, fw_ivf *ivf, const fw_lists *fresh, size_t r
   size_t from = fw_location_list(u->where[row]), at = fw_location_offset(u->where[row]);
   size_t to = fw_location_list(u->fresh[row]), source = fw_location_offset(u->fresh[row]);
   fw_list *list = &lists->list[from];
-  if (at >= list->size) return; /* two rows found one entry: the mapped ids changed while they were read */
+  if (at >= list->size) return; /* two rows found the same entry: the mapped file changed while it was read */
   fw_list_remove(lists, list, at);
   if (at < list->size) set_location(u, &ivf->direct_map, fw_list_id(list, at), fw_location_make(from, at));
   list = &lists->list[to];
@@ -203,7 +203,7 @@ static void change_ivf(updating *u, furrow_index *index, const furrow_index *sha
   if (ivf->direct_map.type == FURROW_DIRECT_MAP_HASHTABLE) fw_map_rebuild_finish(&u->renewal, ivf);
 }
 
-static void change(updating *u, furrow_index *index, const furrow_index *shadow) {
+static void change_index(updating *u, furrow_index *index, const furrow_index *shadow) {
   size_t d = (size_t)index->d;
   if (fw_index_is_ivf(index)) {
     change_ivf(u, index, shadow);
@@ -215,15 +215,16 @@ static void change(updating *u, furrow_index *index, const furrow_index *shadow)
     for (size_t i = 0; i < u->n; i++)
       memcpy(index->pq.codes + (size_t)u->ids[i] * size, shadow->pq.codes + i * size, size);
   } else if (index->kind == FURROW_INDEX_ID_MAP) {
-    change(u, index->child[0], shadow);
+    change_index(u, index->child[0], shadow);
   } else {
-    for (size_t i = 0; i < FW_INDEX_CHILDREN && index->child[i]; i++) change(u, index->child[i], shadow->child[i]);
+    for (size_t i = 0; i < FW_INDEX_CHILDREN && index->child[i]; i++)
+      change_index(u, index->child[i], shadow->child[i]);
   }
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole update ----------------------------------------------------------------------------------- */
 
-/* Adding refuses kinds that cannot be added to. */
+/* Kinds to which vectors cannot be added are rejected when the shadow is filled. */
 static furrow_status check_kinds(const furrow_index *index, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (index->kind == FURROW_INDEX_HNSW)
@@ -233,7 +234,7 @@ static furrow_status check_kinds(const furrow_index *index, furrow_error *err) {
   return status;
 }
 
-static furrow_status start(updating *u, const int64_t *ids, size_t n, furrow_error *err) {
+static furrow_status start_update(updating *u, const int64_t *ids, size_t n, furrow_error *err) {
   void *memory = NULL;
   FW_TRY(fw_alloc(&memory, 3 * n, sizeof *ids, err));
   *u = (updating){.asked = ids, .ids = memory, .n = n};
@@ -251,11 +252,11 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK) status = check_kinds(index, err);
-  if (status == FURROW_OK) status = start(&u, ids, n, err);
+  if (status == FURROW_OK) status = start_update(&u, ids, n, err);
   if (status == FURROW_OK) status = shadow_create(&shadow, index, err);
   if (status == FURROW_OK) status = furrow_index_add(shadow, vectors, n, NULL, NULL, err);
-  if (status == FURROW_OK) status = prepare(&u, index, shadow, err);
-  if (status == FURROW_OK) change(&u, index, shadow);
+  if (status == FURROW_OK) status = prepare_update(&u, index, shadow, err);
+  if (status == FURROW_OK) change_index(&u, index, shadow);
   shadow_free(shadow);
   fw_free(u.ids);
   fw_location_table_clear(&u.rows);

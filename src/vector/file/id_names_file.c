@@ -1,5 +1,5 @@
-/* vector/file/id_names_file.c: the file of names next to an index: read, written, found to belong to it. The bytes:
- * docs/formats/index_names.md. */
+/* vector/file/id_names_file.c: reads and writes the names file next to an index, and checks that it belongs to the
+ * index. Its layout: docs/formats/index_names.md. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -35,7 +35,7 @@ static furrow_status append_ending(char **path, const char *index_path, const ch
   return status;
 }
 
-/* The two files that may have the names of an index. */
+/* The two files that may contain the names of an index. */
 typedef struct names_paths {
   char *settled, *staged;
 } names_paths;
@@ -53,7 +53,8 @@ static furrow_status name_files(names_paths *paths, const char *index_path, furr
   return status;
 }
 
-/* Of a link to an index they are beside the index, unless there are some beside the link. */
+/* If the index path is a link, the names are stored next to the link's target, unless a names file exists next to the
+ * link. */
 static furrow_status find_paths(names_paths *paths, const char *index_path, furrow_error *err) {
   char to[PATH_MAX];
   struct stat info;
@@ -65,7 +66,7 @@ static furrow_status find_paths(names_paths *paths, const char *index_path, furr
   return name_files(paths, to, err);
 }
 
-/* All bytes of a file. They are not mapped (io/file_map.h): offsets in them say where to read next. */
+/* Reads all bytes of a file. They are not mapped (io/file_map.h), because offsets in them decide what is read next. */
 static furrow_status read_image(furrow_id_names *names, const fw_input *input, uint64_t size, const char *path,
                                 furrow_error *err) {
   void *memory = NULL;
@@ -80,7 +81,7 @@ static furrow_status read_image(furrow_id_names *names, const fw_input *input, u
   return FURROW_E_FORMAT;
 }
 
-/* Gets the bytes of a file; *input is taken where they are those of a file in memory. */
+/* Gets the bytes of a file; takes *input if the bytes are held in memory. */
 static furrow_status get_bytes(furrow_id_names *names, fw_input **input, uint64_t size, const char *path,
                                const void **bytes, size_t *length, furrow_error *err) {
   *bytes = fw_input_memory(*input, length);
@@ -95,14 +96,14 @@ static furrow_status get_bytes(furrow_id_names *names, fw_input **input, uint64_
   return FURROW_OK;
 }
 
-/* Opens a file of names; *names is all zeros before, and after a failure. */
+/* Opens a names file. *names is zeroed before, and after a failure. */
 static furrow_status open_names(furrow_id_names *names, const char *path, furrow_error *err) {
   fw_input *input = NULL;
   uint64_t size = 0;
   const void *bytes = NULL;
   size_t length = 0;
   furrow_status status = fw_open_regular(&input, &size, path, err);
-  if (status == FURROW_E_NOT_FOUND) /* it is not as if there were no names */
+  if (status == FURROW_E_NOT_FOUND) /* a dangling link, which is not the same as having no names */
     status = fail_file(err, FURROW_E_FORMAT, path, "is a link to a file that is not there");
   if (status == FURROW_OK) status = get_bytes(names, &input, size, path, &bytes, &length, err);
   if (status == FURROW_OK) status = fw_id_names_view(names, bytes, length, path, err);
@@ -115,7 +116,7 @@ static furrow_status hash_input(const fw_input *input, uint64_t size, fw_index_s
   XXH3_state_t *hash = XXH3_createState();
   void *piece = NULL;
   size_t got = 1;
-  if (!hash) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
+  if (!hash) return fw_fail_memory(err, 576); /* the size of the opaque type in xxhash 0.8 */
   XXH3_64bits_reset(hash);
   furrow_status status = fw_alloc(&piece, PIECE, 1, err);
   for (uint64_t at = 0; status == FURROW_OK && at < size && got > 0; at += got) {
@@ -137,7 +138,7 @@ furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, fu
   return status;
 }
 
-/* Opens a file of names if it is there, sound, and belongs to the index; otherwise *names is all zeros. */
+/* Opens a names file if it exists, is valid and belongs to the index; otherwise *names stays zeroed. */
 static furrow_status open_if_fits(furrow_id_names *names, const char *path, const fw_index_stamp *stamp, bool *opened,
                                   furrow_error *err) {
   *opened = false;
@@ -155,7 +156,7 @@ static furrow_status fail_without(furrow_error *err, const char *index_path) {
   return FURROW_E_NOT_FOUND;
 }
 
-/* Names that a save left staged when it was killed belong to the index if that was written. */
+/* Names that an interrupted save left staged belong to the index if the index was written. */
 static furrow_status open_fitting(furrow_id_names *names, const names_paths *paths, const char *index_path,
                                   furrow_error *err) {
   fw_index_stamp stamp;
@@ -171,7 +172,7 @@ static furrow_status open_fitting(furrow_id_names *names, const names_paths *pat
   fw_id_names_clear(names);
   fw_fail(err, FURROW_E_FORMAT, "the names belong to another index, or to this one before it was changed");
   fw_error_set_file(err, paths->settled);
-  fw_error_set_hint(err, "give the ids of the index their names anew, or delete the file to do without names");
+  fw_error_set_hint(err, "name the ids of the index again, or delete the file to do without names");
   return FURROW_E_FORMAT;
 }
 
@@ -191,7 +192,7 @@ furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_pa
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
-/* Whether a file is there that begins as names do; E_EXISTS: another one is. */
+/* Whether a names file exists; fails with E_EXISTS if it is another kind of file. */
 static furrow_status check_kind(const char *path, bool *there, furrow_error *err) {
   fw_input *input = NULL;
   uint64_t size = 0;
@@ -214,9 +215,9 @@ static furrow_status rename_file(const char *from, const char *to, furrow_error 
   return FURROW_E_IO;
 }
 
-/* Names that an earlier save left staged get their place if they belong to the index as it is: they are not lost when
- * others are staged. */
-static furrow_status settle_earlier(const names_paths *paths, const char *index_path, furrow_error *err) {
+/* Moves names that an earlier save left staged to their place if they belong to the current index, so that they are not
+ * lost when other names are staged. */
+static furrow_status settle_earlier_names(const names_paths *paths, const char *index_path, furrow_error *err) {
   furrow_id_names names = {0};
   fw_index_stamp stamp;
   if (!fw_path_exists(paths->staged) || !fw_path_exists(index_path)) return FURROW_OK;
@@ -245,23 +246,23 @@ static furrow_status write_names(const furrow_id_names *names, const char *path,
   return status;
 }
 
-/* Makes ready for an index with these names, which wait as PATH.names.new. */
-static furrow_status stage(const furrow_id_names *names, const names_paths *paths, const char *index_path,
-                           const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
+/* Prepares for an index with these names: writes them to PATH.names.new. */
+static furrow_status stage_names(const furrow_id_names *names, const names_paths *paths, const char *index_path,
+                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
   bool there = false;
   FW_TRY(check_kind(paths->settled, &there, err));
   if (there && !overwrite) return fail_file(err, FURROW_E_EXISTS, paths->settled, "exists already");
   FW_TRY(check_kind(paths->staged, &there, err));
-  FW_TRY(settle_earlier(paths, index_path, err));
+  FW_TRY(settle_earlier_names(paths, index_path, err));
   return write_names(names, paths->staged, stamp, err);
 }
 
-/* Makes ready for an index without names: those of the old one go to PATH.names.new, where they are found as long as it
- * is in place, and do not count for another one. */
-static furrow_status set_aside(const names_paths *paths, const char *index_path, furrow_error *err) {
+/* Prepares for an index without names: moves the old index's names to PATH.names.new. There they are found as long as
+ * the old index is in place, and they do not match another index. */
+static furrow_status set_names_aside(const names_paths *paths, const char *index_path, furrow_error *err) {
   bool there = false;
   FW_TRY(check_kind(paths->staged, &there, err));
-  if (there) FW_TRY(settle_earlier(paths, index_path, err));
+  if (there) FW_TRY(settle_earlier_names(paths, index_path, err));
   FW_TRY(check_kind(paths->settled, &there, err));
   if (!there) return FURROW_OK;
   FW_TRY(rename_file(paths->settled, paths->staged, err));
@@ -274,8 +275,8 @@ static furrow_status unlink_if_there(const char *path) {
   return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
 }
 
-/* The index is in place, with names or without. */
-static furrow_status settle(const names_paths *paths, bool named, const char *index_path, furrow_error *err) {
+/* Call when the index is in place: moves the staged names to their place, or removes them if it has none. */
+static furrow_status settle_names(const names_paths *paths, bool named, const char *index_path, furrow_error *err) {
   const furrow_status status =
       named ? rename_file(paths->staged, paths->settled, NULL) : unlink_if_there(paths->staged);
   if (status == FURROW_OK) return FURROW_OK;
@@ -286,9 +287,9 @@ static furrow_status settle(const names_paths *paths, bool named, const char *in
   return status;
 }
 
-/* The index was not written; or it is in place, but its directory was not synced. */
-static void undo(const names_paths *paths, bool named, const char *index_path) {
-  (void)!settle_earlier(paths, index_path, NULL);
+/* Call if the index was not written, or if it is in place but its directory was not synced. */
+static void undo_staging(const names_paths *paths, bool named, const char *index_path) {
+  (void)!settle_earlier_names(paths, index_path, NULL);
   if (named) unlink(paths->staged);
 }
 
@@ -296,10 +297,11 @@ static furrow_status commit_both(fw_atomic_file *file, const furrow_id_names *na
                                  const char *index_path, const fw_index_stamp *stamp, bool overwrite,
                                  furrow_error *err) {
   FW_TRY(fw_atomic_file_lock_folder(file, err));
-  FW_TRY(names ? stage(names, paths, index_path, stamp, overwrite, err) : set_aside(paths, index_path, err));
+  FW_TRY(names ? stage_names(names, paths, index_path, stamp, overwrite, err)
+               : set_names_aside(paths, index_path, err));
   const furrow_status status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) return settle(paths, names, index_path, err);
-  undo(paths, names, index_path);
+  if (status == FURROW_OK) return settle_names(paths, names, index_path, err);
+  undo_staging(paths, names, index_path);
   return status;
 }
 
@@ -313,7 +315,7 @@ furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *na
   return status;
 }
 
-/* The folder is locked, so that these names and an index that another process saves do not mix. */
+/* Locks the folder, so that these names cannot be combined with an index that another process saves. */
 static furrow_status lock_folder(fw_target *folder, const char *index_path, furrow_error *err) {
   *folder = (fw_target){.directory = -1};
   FW_TRY(fw_target_find(folder, index_path, err));
@@ -327,7 +329,7 @@ furrow_status furrow_id_names_save(const furrow_id_names *names, const char *ind
   FW_TRY(find_paths(&paths, index_path, err));
   furrow_status status = lock_folder(&folder, index_path, err);
   if (status == FURROW_OK) status = fw_index_stamp_of_file(index_path, &stamp, err);
-  if (status == FURROW_OK) status = stage(names, &paths, index_path, &stamp, true, err);
+  if (status == FURROW_OK) status = stage_names(names, &paths, index_path, &stamp, true, err);
   if (status == FURROW_OK) status = rename_file(paths.staged, paths.settled, err);
   fw_target_clear(&folder);
   forget_paths(&paths);

@@ -1,5 +1,5 @@
-/* vector/file/index_compat.c: the first release of Faiss that reads each layout, found in the sources of its releases.
- * Layouts that are not listed are as old as Faiss itself. */
+/* vector/file/index_compat.c: the first release of Faiss that reads each layout, according to the sources of its
+ * releases. Layouts that are not listed are as old as Faiss itself. */
 #include "vector/file/index_write.h"
 
 #include <stdio.h>
@@ -9,7 +9,8 @@
 
 /* ---- Releases ------------------------------------------------------------------------------------------- */
 
-/* Releases 1.MINOR.FIRST to 1.MINOR.LAST. Before 1.2.1 Faiss had no numbers: 1.0 is its state of January 2018. */
+/* Releases 1.MINOR.FIRST to 1.MINOR.LAST. Before 1.2.1 Faiss had no version numbers: 1.0 is its state of January
+ * 2018. */
 static const struct {
   unsigned minor, first, last;
 } releases[] = {{0, 0, 0}, {2, 1, 1},  {3, 0, 0},  {4, 0, 0},  {5, 0, 3},  {6, 0, 5},  {7, 0, 4}, {8, 0, 0},
@@ -45,7 +46,7 @@ static furrow_status refuse_release(const char *text, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
-/* "1.6" is the first release of that series. */
+/* "1.6" means the first release of that series. */
 static bool is_called(fw_compat release, bool first, const char *text) {
   release_text whole = text_of(release);
   size_t size = strlen(text), cut = (size_t)(strrchr(whole.text, '.') - whole.text);
@@ -94,7 +95,7 @@ static bool is_nan_euclidean(const furrow_index *index) {
 static bool is_gower(const furrow_index *index) {
   return index->metric == FURROW_METRIC_GOWER;
 }
-/* Older graphs take any metric for L2. */
+/* Older graphs treat any metric as L2. */
 static bool is_graph_of_other_metric(const furrow_index *index) {
   return index->kind == FURROW_INDEX_HNSW && index->metric != FURROW_METRIC_L2;
 }
@@ -104,7 +105,7 @@ static bool is_fast(const furrow_index *index) {
 static bool refines_with_codes(const furrow_index *index) {
   return index->kind == FURROW_INDEX_REFINE && index->child[1] && index->child[1]->kind != FURROW_INDEX_FLAT;
 }
-/* Older releases stored each number of a code in whole bytes, and scanned lists byte by byte even later. */
+/* Older releases stored each number of a code in whole bytes; later ones still scanned lists byte by byte. */
 static bool scans_other_bits(const furrow_index *index) {
   return (index->kind == FURROW_INDEX_IVF_PQ || index->kind == FURROW_INDEX_IVF_PQR) && index->ivf.pq.nbits != 8;
 }
@@ -132,7 +133,7 @@ static bool is_bf16_or_signed(const furrow_index *index) {
 static bool is_sq_without_residuals(const furrow_index *index) {
   return index->kind == FURROW_INDEX_IVF_SQ && !index->ivf.by_residual;
 }
-/* Older readers computed tables from centroids that are missing here. */
+/* Older readers compute tables from centroids that are missing here. */
 static bool is_untrained(const furrow_index *index) {
   return (index->kind == FURROW_INDEX_IVF_PQ || index->kind == FURROW_INDEX_IVF_PQR) && !index->trained &&
          index->ivf.by_residual;
@@ -140,9 +141,9 @@ static bool is_untrained(const furrow_index *index) {
 
 typedef struct part {
   bool (*has)(const furrow_index *index);
-  fw_compat first; /* release that reads it */
+  fw_compat first; /* first release that reads it */
   const char *what;
-  const char *instead; /* a remedy; NULL: none */
+  const char *instead; /* what to do instead; NULL: nothing helps */
 } part;
 
 static const part parts[] = {
@@ -166,14 +167,14 @@ static const part parts[] = {
     {is_fp16, 10300, "scalar quantizer codes of fp16", NULL},
 };
 
-/* Of lists on disk: unless they become part of the file. */
+/* Lists on disk, unless they are written into the index file. */
 static const part disk_part = {is_on_disk, FW_COMPAT_LISTS, "lists on disk", "make them part of the file"};
-/* Parts that training changes come last. */
+/* Parts that change with training come last. */
 static const part training_part = {is_untrained, 10502, "product quantizer codes that are not trained", "train first"};
 
 /* ---- Transforms ----------------------------------------------------------------------------------------- */
 
-/* A trained PCA has put epsilon into its matrix already. */
+/* A trained PCA has already applied epsilon to its matrix. */
 static bool needs_epsilon(const fw_transform *t) {
   return memcmp(t->fourcc, "Pcam", 4) == 0 && !t->trained && t->epsilon != 0;
 }
@@ -189,16 +190,16 @@ static fw_compat first_of_transform(const fw_transform *t) {
   return FW_COMPAT_NEWEST;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole check ------------------------------------------------------------------------------------ */
 
 typedef struct checking {
   fw_compat release;
   bool inline_lists;
-  bool training; /* only parts that are wrong because of that */
+  bool training; /* check only parts that need training */
   furrow_error *err;
 } checking;
 
-static furrow_status refuse(const checking *c, const part *p, const char *where, const char *fourcc) {
+static furrow_status refuse_part(const checking *c, const part *p, const char *where, const char *fourcc) {
   furrow_status status = p == &training_part ? FURROW_E_STATE : FURROW_E_UNSUPPORTED;
   fw_fail(c->err, status, "%s has %s, which Faiss reads since %s, not in %s", *where ? where : "the index", p->what,
           text_of(p->first).text, text_of(c->release).text);
@@ -209,7 +210,7 @@ static furrow_status refuse(const checking *c, const part *p, const char *where,
 
 static furrow_status check_part(const checking *c, const part *p, const furrow_index *index, const char *where) {
   if (fw_compat_reads(c->release, p->first) || !p->has(index)) return FURROW_OK;
-  return refuse(c, p, where, index->fourcc);
+  return refuse_part(c, p, where, index->fourcc);
 }
 
 static furrow_status check_transforms(const checking *c, const furrow_index *index, const char *where) {
@@ -219,7 +220,7 @@ static furrow_status check_transforms(const checking *c, const furrow_index *ind
     if (first == FW_COMPAT_NEWEST || fw_compat_reads(c->release, first)) continue;
     char what[64];
     snprintf(what, sizeof what, "a transform %.4s%s", t->fourcc, needs_epsilon(t) ? " to be trained with epsilon" : "");
-    return refuse(c, &(part){.first = first, .what = what}, where, t->fourcc);
+    return refuse_part(c, &(part){.first = first, .what = what}, where, t->fourcc);
   }
   return FURROW_OK;
 }
@@ -233,14 +234,14 @@ static furrow_status check_own(const checking *c, const furrow_index *index, con
   return status;
 }
 
-/* `where` is the path of the index in its file; files nest FW_CURSOR_DEPTH deep at most, so it is short. */
-static furrow_status check(const checking *c, const furrow_index *index, const char *where) {
+/* `where` is the path of the index in its file. Files nest at most FW_CURSOR_DEPTH deep, so it is short. */
+static furrow_status check_parts(const checking *c, const furrow_index *index, const char *where) {
   furrow_status status = check_own(c, index, where);
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN; i++) {
     char path[256];
     if (!index->child[i]) continue;
     snprintf(path, sizeof path, "%s%s%s", where, *where ? "/" : "", furrow_index_child_name(index, i));
-    status = check(c, index->child[i], path);
+    status = check_parts(c, index->child[i], path);
   }
   return status;
 }
@@ -248,9 +249,9 @@ static furrow_status check(const checking *c, const furrow_index *index, const c
 furrow_status fw_compat_check(const furrow_index *index, fw_compat release, bool inline_lists, furrow_error *err) {
   checking c = {.release = release, .inline_lists = inline_lists, .err = err};
   if (release == FW_COMPAT_NEWEST) return FURROW_OK;
-  furrow_status status = check(&c, index, "");
+  furrow_status status = check_parts(&c, index, "");
   c.training = true;
-  return status == FURROW_OK ? check(&c, index, "") : status;
+  return status == FURROW_OK ? check_parts(&c, index, "") : status;
 }
 
 const char *fw_compat_fourcc(const furrow_index *index, fw_compat release) {

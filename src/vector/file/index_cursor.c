@@ -1,5 +1,4 @@
-/* vector/file/index_cursor.c: reads the fields of an index file, one after the other, and reports each to a callback.
- */
+/* vector/file/index_cursor.c: reads the fields of an index file sequentially, and reports each to a callback. */
 #include "vector/file/index_cursor.h"
 
 #include <ctype.h>
@@ -45,9 +44,9 @@ void fw_cursor_clear(fw_cursor *c) {
   c->window = NULL;
 }
 
-/* ---- Failing -------------------------------------------------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------------------------------------- */
 
-/* The path of a field, which is `part` of `name`. A path that is too long is cut: it is for messages. */
+/* The path of a field, which is `part` of `name`. Long paths are truncated; they are only used in messages. */
 static void field_path(const fw_cursor *c, const char *name, const char *part, char path[2 * FW_CURSOR_PATH]) {
   snprintf(path, 2 * FW_CURSOR_PATH, "%.*s%s%s", (int)c->path_size, c->path, name, part);
 }
@@ -170,7 +169,7 @@ static void copy_bytes(fw_cursor *c, void *to, size_t size) {
   }
 }
 
-/* Whether `size` bytes are left for the field that was named. */
+/* Whether `size` bytes are left for the current field. */
 static bool has_bytes(fw_cursor *c, uint64_t size) {
   if (fw_cursor_good(c) && size > fw_cursor_left(c))
     fw_cursor_reject(c, "needs %" PRIu64 " %s, but the file ends after %" PRIu64, size,
@@ -178,7 +177,7 @@ static bool has_bytes(fw_cursor *c, uint64_t size) {
   return fw_cursor_good(c);
 }
 
-/* ---- The observer --------------------------------------------------------------------------------------- */
+/* ---- The callback --------------------------------------------------------------------------------------- */
 
 static size_t element_text(char *out, fw_field_type type, const uint8_t *at) {
   uint32_t w = 0;
@@ -207,7 +206,7 @@ static size_t chars_text(char *out, const uint8_t *at, uint64_t count) {
   return n;
 }
 
-/* The first few elements; `shown` of them are at `at`, in the byte order of the file. */
+/* Formats the first few elements; `shown` of them are at `at`, in the byte order of the file. */
 static void value_text(char *out, fw_field_type type, const uint8_t *at, uint64_t count, uint64_t shown) {
   size_t n = 0;
   if (type == FW_FIELD_FOURCC || type == FW_FIELD_CHARS) {
@@ -226,8 +225,8 @@ static uint64_t elements_shown(fw_field_type type, uint64_t count) {
   return count < most ? count : most;
 }
 
-/* Reports the field that was named: `count` elements, the first of them at `bytes`. */
-static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t *bytes, const char *meaning) {
+/* Reports the current field: `count` elements, the first of them at `bytes`. */
+static void report_field(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t *bytes, const char *meaning) {
   if (!c->on_field || !fw_cursor_good(c) || count == 0) return;
   char value[VALUE_TEXT], path[2 * FW_CURSOR_PATH];
   field_path(c, c->field, c->field_part, path);
@@ -244,7 +243,7 @@ static void tell(fw_cursor *c, fw_field_type type, uint64_t count, const uint8_t
 
 /* ---- Single values -------------------------------------------------------------------------------------- */
 
-/* Reads the bytes of the field that was named without reporting it. */
+/* Reads the bytes of the current field without reporting it. */
 static void take_quietly(fw_cursor *c, fw_field_type type, uint8_t *bytes) {
   if (has_bytes(c, type_bytes[type])) copy_bytes(c, bytes, type_bytes[type]);
   if (!fw_cursor_good(c)) memset(bytes, 0, type_bytes[type]);
@@ -252,11 +251,11 @@ static void take_quietly(fw_cursor *c, fw_field_type type, uint8_t *bytes) {
 
 static void take_named(fw_cursor *c, fw_field_type type, const char *meaning, uint8_t *bytes) {
   take_quietly(c, type, bytes);
-  tell(c, type, 1, bytes, meaning);
+  report_field(c, type, 1, bytes, meaning);
   if (!fw_cursor_good(c)) memset(bytes, 0, type_bytes[type]);
 }
 
-static void take(fw_cursor *c, const char *name, fw_field_type type, const char *meaning, uint8_t *bytes) {
+static void take_field(fw_cursor *c, const char *name, fw_field_type type, const char *meaning, uint8_t *bytes) {
   name_field(c, name, "");
   take_named(c, type, meaning, bytes);
 }
@@ -267,7 +266,7 @@ void fw_cursor_read_fourcc(fw_cursor *c, const char *name, const char *(*explain
   take_quietly(c, FW_FIELD_FOURCC, bytes);
   memcpy(fourcc, bytes, 4);
   const char *meaning = explain(fourcc);
-  tell(c, FW_FIELD_FOURCC, 1, bytes, meaning ? meaning : "unknown");
+  report_field(c, FW_FIELD_FOURCC, 1, bytes, meaning ? meaning : "unknown");
 }
 
 int32_t fw_cursor_read_enum(fw_cursor *c, const char *name, const char *(*explain)(int32_t value)) {
@@ -276,26 +275,26 @@ int32_t fw_cursor_read_enum(fw_cursor *c, const char *name, const char *(*explai
   take_quietly(c, FW_FIELD_I32, bytes);
   int32_t value = (int32_t)fw_get_le32(bytes);
   const char *meaning = explain(value);
-  tell(c, FW_FIELD_I32, 1, bytes, meaning ? meaning : "unknown");
+  report_field(c, FW_FIELD_I32, 1, bytes, meaning ? meaning : "unknown");
   return value;
 }
 
 uint8_t fw_cursor_read_u8(fw_cursor *c, const char *name, const char *meaning) {
   uint8_t byte = 0;
-  take(c, name, FW_FIELD_U8, meaning, &byte);
+  take_field(c, name, FW_FIELD_U8, meaning, &byte);
   return byte;
 }
 
 bool fw_cursor_read_bool(fw_cursor *c, const char *name, const char *meaning) {
   uint8_t byte = 0;
-  take(c, name, FW_FIELD_BOOL, meaning, &byte);
+  take_field(c, name, FW_FIELD_BOOL, meaning, &byte);
   if (byte > 1) fw_cursor_reject(c, "is %u, which is neither 0 nor 1", byte);
   return byte == 1;
 }
 
 static uint32_t take_word(fw_cursor *c, const char *name, fw_field_type type, const char *meaning) {
   uint8_t bytes[4] = {0};
-  take(c, name, type, meaning, bytes);
+  take_field(c, name, type, meaning, bytes);
   return fw_get_le32(bytes);
 }
 
@@ -316,7 +315,7 @@ float fw_cursor_read_f32(fw_cursor *c, const char *name, const char *meaning) {
 
 static uint64_t take_long(fw_cursor *c, const char *name, fw_field_type type, const char *meaning) {
   uint8_t bytes[8] = {0};
-  take(c, name, type, meaning, bytes);
+  take_field(c, name, type, meaning, bytes);
   return fw_get_le64(bytes);
 }
 
@@ -362,7 +361,7 @@ void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void
                      fw_plural(type_bytes[type], "byte", "bytes"), left);
   if (!fw_cursor_good(c)) return;
   copy_bytes(c, elements, count * type_bytes[type]);
-  tell(c, type, count, elements, meaning);
+  report_field(c, type, count, elements, meaning);
 }
 
 void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
@@ -392,7 +391,7 @@ void fw_cursor_read_chunks(fw_cursor *c, const char *name, size_t size, size_t p
   for (size_t at = 0; at < size && fw_cursor_good(c); at += piece) {
     const size_t here = size - at < piece ? size - at : piece;
     copy_bytes(c, buffer, here);
-    if (at == 0) tell(c, FW_FIELD_BYTES, size, buffer, meaning);
+    if (at == 0) report_field(c, FW_FIELD_BYTES, size, buffer, meaning);
     if (fw_cursor_good(c)) give(context, buffer, here);
   }
 }
@@ -403,7 +402,7 @@ const uint8_t *fw_cursor_view(fw_cursor *c, const char *name, fw_field_type type
   if (fw_cursor_good(c) && !fw_size_mul(count, type_bytes[type], &bytes)) bytes = SIZE_MAX;
   if (!has_bytes(c, bytes)) return NULL;
   const uint8_t *view = c->bytes + c->at;
-  tell(c, type, count, view, meaning);
+  report_field(c, type, count, view, meaning);
   c->at += bytes;
   return view;
 }
@@ -414,6 +413,6 @@ void fw_cursor_skip(fw_cursor *c, const char *name, fw_field_type type, uint64_t
   uint8_t head[SHOWN_CHARS] = {0};
   uint64_t end = c->at + count * type_bytes[type];
   copy_bytes(c, head, (size_t)elements_shown(type, count) * type_bytes[type]);
-  tell(c, type, count, head, meaning);
+  report_field(c, type, count, head, meaning);
   if (fw_cursor_good(c)) c->at = end;
 }

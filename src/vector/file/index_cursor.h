@@ -1,11 +1,11 @@
-/* vector/file/index_cursor.h: reads the fields of an index file, one after the other, and reports each to a callback.
+/* vector/file/index_cursor.h: reads the fields of an index file sequentially, and reports each to a callback.
  *
- * Functions that read return no status: the first failure stays in cursor->status, and every later read gives 0, NULL
- * or nothing. So a run of fields needs one check behind it; a count that came with a failure is 0, so loops end by
- * themselves. Every read is checked against the bytes that are left, and no array is allocated before that.
+ * Functions that read return no status: the first failure stays in cursor->status, and every later read returns 0 or
+ * NULL or does nothing. So one check after a run of fields suffices; a count that could not be read is 0, so loops end.
+ * Every read is checked against the remaining bytes, and no array is allocated before that.
  *
- * Names and meanings of fields are constants. The callback gets both; errors have the name after those of the parts
- * that the field is in: "quantizer/vectors/count". */
+ * Names and meanings of fields are constants. The callback gets both. Errors name the field with its path:
+ * "quantizer/vectors/count". */
 #ifndef FW_VECTOR_FILE_INDEX_CURSOR_H
 #define FW_VECTOR_FILE_INDEX_CURSOR_H
 
@@ -39,27 +39,27 @@ typedef enum fw_field_type {
 typedef furrow_status (*fw_field_fn)(void *user, const furrow_index_field *field);
 
 typedef struct fw_cursor {
-  const uint8_t *bytes; /* the whole file, or NULL: it is read through the window */
+  const uint8_t *bytes; /* the whole file; NULL: it is read through the window */
   const fw_input *input;
-  const char *file; /* for errors; NULL: none */
+  const char *file; /* for errors; may be NULL */
   uint64_t size, at;
-  uint8_t *window; /* FW_CURSOR_WINDOW bytes when bytes is NULL */
+  uint8_t *window; /* FW_CURSOR_WINDOW bytes if bytes is NULL */
   uint64_t window_at;
   size_t window_size;
-  char path[FW_CURSOR_PATH]; /* of the part that is being read, ends with / */
+  char path[FW_CURSOR_PATH]; /* path of the current part, ends with / */
   size_t path_size;
-  const char *field;      /* the field that was read last: its name in that part ("" before the first), */
-  const char *field_part; /* what of it ("" or "/count"), */
+  const char *field;      /* the last field: its name in that part ("" before the first), */
+  const char *field_part; /* a part of it ("" or "/count"), */
   uint64_t field_at;      /* and its offset */
-  unsigned depth;         /* nested indexes */
+  unsigned depth;         /* depth of nested indexes */
   fw_field_fn on_field;   /* may be NULL */
   void *user;
   furrow_status status;
   furrow_error *err;
 } fw_cursor;
 
-/* A cursor over bytes, or over an open file of that size (then cleared by fw_cursor_clear; window is allocated here).
- */
+/* Starts a cursor over bytes, or over an open file of that size. The latter allocates the window, which fw_cursor_clear
+ * frees. */
 void fw_cursor_over_bytes(fw_cursor *c, const void *bytes, uint64_t size, const char *file, furrow_error *err);
 furrow_status fw_cursor_over_file(fw_cursor *c, const fw_input *input, uint64_t size, const char *file,
                                   furrow_error *err) FURROW_MUST_USE;
@@ -72,14 +72,14 @@ static inline uint64_t fw_cursor_left(const fw_cursor *c) {
   return c->size - c->at;
 }
 
-/* Fields that follow are in part `name` (up to fw_cursor_leave), or in name/number; name may be "". */
+/* The following fields belong to part `name`, or to name/number, until fw_cursor_leave. name may be "". */
 size_t fw_cursor_enter(fw_cursor *c, const char *name);
 size_t fw_cursor_enter_item(fw_cursor *c, const char *name, uint64_t number);
-/* Back to where fw_cursor_enter, which gave `mark`, was called. */
+/* Returns to the part that was current before fw_cursor_enter returned `mark`. */
 void fw_cursor_leave(fw_cursor *c, size_t mark);
 
-/* Single values. A bool byte that is neither 0 nor 1 is refused. Where the meaning depends on the value, `explain`
- * gives it (NULL: it has none). */
+/* Single values. A bool byte that is neither 0 nor 1 is an error. If the meaning depends on the value, `explain`
+ * returns it (NULL: it has none). */
 void fw_cursor_read_fourcc(fw_cursor *c, const char *name, const char *(*explain)(const char *fourcc), char fourcc[4]);
 int32_t fw_cursor_read_enum(fw_cursor *c, const char *name, const char *(*explain)(int32_t value));
 bool fw_cursor_read_bool(fw_cursor *c, const char *name, const char *meaning);
@@ -92,35 +92,36 @@ float fw_cursor_read_f32(fw_cursor *c, const char *name, const char *meaning);
 
 #define FW_ANY_COUNT UINT64_MAX
 
-/* The count of an array ("name/count"): refused when the rest of the file is shorter than so many elements of `size`
- * bytes, or when it is not `expected` (unless that is FW_ANY_COUNT). */
+/* Reads the count of an array ("name/count"). Fails if the rest of the file is shorter than that many elements of
+ * `size` bytes, or if the count is not `expected` (unless that is FW_ANY_COUNT). */
 size_t fw_cursor_read_count(fw_cursor *c, const char *name, size_t size, uint64_t expected);
-/* A count and its elements, in memory that fw_free frees; NULL (and *count 0) after a failure. */
+/* Reads a count and its elements into memory that the caller frees with fw_free. After a failure returns NULL and sets
+ * *count to 0. */
 void *fw_cursor_read_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,
                             const char *meaning);
-/* The elements alone, into memory of the caller's; _raw: in the byte order of the file. */
+/* Reads elements without a count into the caller's memory; _raw: in the byte order of the file. */
 void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                         const char *meaning);
 void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                              const char *meaning);
-/* Reads bytes through `scratch`, in pieces of `piece` bytes (the last may be smaller), and gives each to `give`. */
+/* Reads bytes through `scratch` in pieces of `piece` bytes (the last may be smaller), and passes each to `give`. */
 typedef void (*fw_chunk_consumer)(void *context, const uint8_t *bytes, size_t size);
 void fw_cursor_read_chunks(fw_cursor *c, const char *name, size_t size, size_t piece, uint8_t *buffer,
                            fw_chunk_consumer give, void *context, const char *meaning);
-/* Skips elements and returns where they are. Only if c->bytes is not NULL. */
+/* Skips elements and returns their address. Only if c->bytes is not NULL. */
 const uint8_t *fw_cursor_view(fw_cursor *c, const char *name, fw_field_type type, size_t count, const char *meaning);
 /* Skips elements and reports them. */
 void fw_cursor_skip(fw_cursor *c, const char *name, fw_field_type type, uint64_t count, const char *meaning);
-/* Allocates elements, whose count was checked. NULL after a failure. */
+/* Allocates elements whose count was checked. Returns NULL after a failure. */
 void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size);
 
-/* The cursor fails: the field that was read last `text`, e.g. "is 7, but …". Does nothing after a failure. To be called
- * before the part that the field is in was left. */
+/* Fails with a message about the last field, e.g. "is 7, but …". Does nothing after a failure. Call it before leaving
+ * the part of the field. */
 void fw_cursor_reject(fw_cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a field at another offset: `field` is its name within the part that is being read. */
+/* The same for a field at another offset; `field` is its name within the current part. */
 void fw_cursor_reject_at(fw_cursor *c, uint64_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Any status, with the offset of the field that was read last. */
+/* Fails with any status, and the offset of the last field. */
 void fw_cursor_fail(fw_cursor *c, furrow_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

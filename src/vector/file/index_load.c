@@ -8,7 +8,7 @@
 #include "io/file_map.h"
 #include "vector/file/index_read.h"
 
-static furrow_status refuse(const char *path, furrow_error *err) {
+static furrow_status refuse_irregular_file(const char *path, furrow_error *err) {
   fw_fail(err, FURROW_E_ARGUMENT, "is not a regular file, which an index must be");
   if (err) fw_error_set_file(err, path);
   return FURROW_E_ARGUMENT;
@@ -16,13 +16,13 @@ static furrow_status refuse(const char *path, furrow_error *err) {
 
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) {
   struct stat info;
-  /* checked before opening, which may block (a pipe), and again on the open file, which cannot be replaced any more */
+  /* checked before opening, which may block (a pipe), and again on the open file, which can no longer be replaced */
   FW_TRY(fw_path_stat(path, &info, err));
-  if (!S_ISREG(info.st_mode)) return refuse(path, err);
+  if (!S_ISREG(info.st_mode)) return refuse_irregular_file(path, err);
   fw_input *opened = NULL;
   FW_TRY(fw_input_open(&opened, path, err));
   furrow_status status = fw_input_stat(opened, &info, err);
-  if (status == FURROW_OK && !S_ISREG(info.st_mode)) status = refuse(path, err);
+  if (status == FURROW_OK && !S_ISREG(info.st_mode)) status = refuse_irregular_file(path, err);
   if (status != FURROW_OK) {
     fw_input_close(opened);
     return status;
@@ -40,7 +40,7 @@ static furrow_status reader_init(fw_index_reader *r, furrow_index_load_params *p
   return FURROW_OK;
 }
 
-/* Reads the index and checks the end of the file. */
+/* Reads the index and checks that the file ends after it. */
 static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params *params, furrow_index **index) {
   fw_cursor *c = &r->c;
   furrow_index *read = NULL;
@@ -48,9 +48,9 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   if (fw_cursor_good(c) && !read) fw_cursor_reject(c, "is null: the file has no index");
   uint64_t left = fw_cursor_left(c);
   if (fw_cursor_good(c) && left > 0) {
-    fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes behind the index, which Faiss ignores");
+    fw_cursor_skip(c, "trailing", FW_FIELD_BYTES, left, "bytes after the index, which Faiss ignores");
     if (!params->allow_trailing)
-      fw_cursor_reject(c, "%s %" PRIu64 " %s behind the end of the index", fw_plural(left, "is", "are"), left,
+      fw_cursor_reject(c, "%s %" PRIu64 " %s after the end of the index", fw_plural(left, "is", "are"), left,
                        fw_plural(left, "byte", "bytes"));
   }
   if (fw_cursor_good(c))
@@ -94,7 +94,7 @@ static void keep_map(furrow_index *index, fw_file_map *map) {
   mark_lists(index, map);
 }
 
-/* Reads a file through a map of it, which the index keeps if its lists are views of it. */
+/* Reads a mapped file; the index keeps the map if its lists are views into it. */
 static furrow_status load_mapped(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
                                  const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
   if (size == 0) return read_bytes(r, NULL, 0, path, params, index, err);
@@ -114,8 +114,8 @@ static furrow_status load_mapped(fw_index_reader *r, const fw_input *input, uint
   return status;
 }
 
-/* Lists that are views of the file, where its bytes can be had without reading; *input is taken if they are those of a
- * file in memory. */
+/* Loads lists as views into the file if its bytes are accessible without reading. Takes *input if the file is held in
+ * memory. */
 static furrow_status load_views(fw_index_reader *r, fw_input **input, uint64_t size, const char *path,
                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
   size_t length;

@@ -1,4 +1,4 @@
-/* vector/file/index_read.c: reads an index of any kind: its header, its parts, and the indexes inside of it. */
+/* vector/file/index_read.c: reads an index of any kind: its header, its parts, and its nested indexes. */
 #include "vector/file/index_read.h"
 
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "vector/index/pack_codes.h"
 
-enum { OFFSET_D = 4, OFFSET_NTOTAL = 8 }; /* in the header, counted from the fourcc */
+enum { OFFSET_D = 4, OFFSET_NTOTAL = 8 }; /* in the header, relative to the fourcc */
 
-/* ---- Checks between parts ------------------------------------------------------------------------------- */
+/* ---- Consistency of parts ------------------------------------------------------------------------------- */
 
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want) {
   if (!fw_cursor_good(&r->c) || !index || index->d == want) return;
@@ -32,7 +32,7 @@ void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char 
 
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b) {
   uint64_t product;
-  /* a product must not be FW_ANY_COUNT, which has another meaning */
+  /* FW_ANY_COUNT is reserved */
   if (!__builtin_mul_overflow(a, b, &product) && product < FW_ANY_COUNT) return product;
   fw_cursor_reject(c, "leads to a size of %" PRIu64 " * %" PRIu64 ", which no file has", a, b);
   return 0;
@@ -96,9 +96,9 @@ static float read_k_factor(fw_cursor *c) {
   return k_factor;
 }
 
-/* ---- Graphs: no link leads out of them ------------------------------------------------------------------ */
+/* ---- Graphs: links must stay inside the graph ----------------------------------------------------------- */
 
-/* cum[0] = 0, never decreasing; and there is at least one level. */
+/* cum must start with 0, never decrease, and have at least one level. */
 static void check_cum(fw_cursor *c, const fw_hnsw *graph) {
   if (!fw_cursor_good(c)) return;
   if (graph->cum_count < 2 || graph->cum[0] != 0) fw_cursor_reject(c, "does not begin with 0 and the links of a level");
@@ -125,7 +125,7 @@ static void check_offsets(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   }
 }
 
-/* A link of level l must lead to a vector that is on level l, whose own links of that level are followed. */
+/* A link on level l must lead to a vector that is on level l, because its links on that level are followed. */
 static void check_links(fw_cursor *c, const fw_hnsw *graph, size_t i, size_t n) {
   const int32_t *links = graph->neighbors + graph->offsets[i];
   for (int32_t level = 0; level < graph->levels[i]; level++) {
@@ -141,7 +141,7 @@ static void check_links(fw_cursor *c, const fw_hnsw *graph, size_t i, size_t n) 
   }
 }
 
-/* The search begins at the entry point on level max_level. */
+/* The search starts at the entry point on level max_level. */
 static void check_entry(fw_cursor *c, const fw_hnsw *graph, size_t n) {
   int32_t entry = graph->entry_point, level = graph->max_level;
   if (!fw_cursor_good(c)) return;
@@ -243,7 +243,7 @@ static void read_multi(fw_index_reader *r, furrow_index *index) {
                         pq->nbits, pq->m * pq->nbits);
 }
 
-/* Refuses a wrapper whose child i is missing. */
+/* Fails if child i of a wrapper is missing. */
 static bool has_child(fw_index_reader *r, const furrow_index *index, size_t i) {
   if (fw_cursor_good(&r->c) && !index->child[i])
     fw_cursor_reject_at(&r->c, r->c.field_at, furrow_index_child_name(index, i), "is null, but is required");

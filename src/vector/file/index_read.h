@@ -1,5 +1,5 @@
-/* vector/file/index_read.h: the parts of the reader of index files. Each reads one part of the layout
- * (docs/formats/faiss-ivfpq.md), checks it, and leaves a failure in reader->c. */
+/* vector/file/index_read.h: the parts of the index reader. Each reads and checks one part of the layout
+ * (docs/formats/faiss-ivfpq.md), and leaves a failure in reader->c. */
 #ifndef FW_VECTOR_FILE_INDEX_READ_H
 #define FW_VECTOR_FILE_INDEX_READ_H
 
@@ -8,44 +8,45 @@
 
 typedef struct fw_index_reader {
   fw_cursor c;
-  bool borrow;         /* codes and ids of lists are views of c.bytes */
-  bool no_disk_lists;  /* the data file of ilod is not opened */
-  const char *lists;   /* its path; NULL: in the folder of c.file */
-  bool lists_optional; /* it may be missing */
-  bool pack;           /* codes of lists are laid out for searching (fw_lists.packed), unless they are borrowed */
+  bool borrow;         /* codes and ids of lists are views into c.bytes */
+  bool no_disk_lists;  /* do not open the data file of ilod */
+  const char *lists;   /* path of the data file; NULL: in the folder of c.file */
+  bool lists_optional; /* the data file may be missing */
+  bool pack;           /* pack the codes of lists for searching (fw_lists.packed), unless they are borrowed */
 } fw_index_reader;
 
-/* A whole index in part `name` ("": the file itself). *index is NULL when it is stored as null; after a failure it is
- * the part that was read, which the caller frees. */
+/* Reads a whole index in part `name` ("": the file itself). *index is NULL if it is stored as null. After a failure it
+ * holds what was read so far; the caller frees it. */
 void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index);
 
-/* What follows the header, by kind. */
+/* Read the part after the header, by kind. */
 void fw_read_ivf(fw_index_reader *r, furrow_index *index);
 void fw_read_transforms(fw_index_reader *r, furrow_index *index);
 
-/* A product quantizer of dimension d. */
+/* Reads a product quantizer of dimension d. */
 void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
-/* The lists of an IVF index, whose nlist, code_size (and bbs, m2) are known. */
+/* Reads the lists of an IVF index whose nlist, code_size (and bbs, m2) are known. */
 void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind);
-/* Whether codes of these lists are to be packed; the quantizer is known. */
+/* Whether codes of these lists are packed; the quantizer must be known. */
 bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf);
-/* The slab of codes that are to be packed, and where in it each list begins; the sizes of all lists are known. */
+/* Allocates the slab for packed codes and sets the start of each list in it; the sizes of all lists must be known. */
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq);
-/* Codes that list i owns, as they were read, are replaced by packed ones. */
+/* Replaces the codes that list i owns by packed ones. */
 void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq);
-/* Ids and codes of a list, each with a count; the list owns them. */
+/* Read the ids and codes of a list, each with a count; the list owns them. */
 void fw_read_own_ids(fw_cursor *c, fw_list *list);
 void fw_read_own_codes(fw_cursor *c, fw_list *list, fw_field_type type, uint64_t expected, const char *meaning);
-/* Reads the contents of lists on disk from the data file, once disk->lists are known. */
+/* Reads the contents of lists on disk from the data file; disk->lists must be known. */
 void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf);
 
-/* The header of `index`, which is in part `name`, says d (or ntotal) where `want` is needed: refused if it differs. */
+/* Fails if d (or ntotal) in the header of `index`, which is in part `name`, differs from `want`. */
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want);
 void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char *name, int64_t want);
-/* a * b, the count of an array; refuses the field that was read last when it does not fit. */
+/* Returns a * b, the count of an array; rejects the last field if it overflows. */
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 
-/* Opens a file for reading (fw_input_close closes it) and gives its size. E_ARGUMENT: not a regular file. */
+/* Opens a file for reading and returns its size; close it with fw_input_close. Fails with E_ARGUMENT if it is not a
+ * regular file. */
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* vector/file/index_read_disk.c: the data file of lists on disk (ilod): finds it, opens it for reading only, maps or
  * reads it.
  *
- * An index names its data file by the path that its writer used. Only its base name counts, in the folder of the index:
- * a file must not make us open something elsewhere. */
+ * An index names its data file by the path that its writer used. Only the base name is used, in the folder of the
+ * index, so that a file cannot make us open something elsewhere. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,14 +19,14 @@ typedef struct data_file {
   uint64_t size;
 } data_file;
 
-/* ---- Finding it ----------------------------------------------------------------------------------------- */
+/* ---- Finding the data file ------------------------------------------------------------------------------ */
 
 static const char *last_part(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
-/* *path is to be freed. */
+/* The caller frees *path. */
 static void find_data_file(fw_index_reader *r, const fw_disk *disk, char **path) {
   fw_cursor *c = &r->c;
   const char *name = last_part(disk->file_name), *index = c->file ? c->file : "";
@@ -43,13 +43,14 @@ static void find_data_file(fw_index_reader *r, const fw_disk *disk, char **path)
   fw_buffer_clear(&text);
 }
 
-/* An error about the data file itself. */
+/* Fails with an error about the data file itself. */
 static void fail_data(fw_cursor *c, const data_file *data, furrow_status status, const char *message) {
   c->status = fw_fail(c->err, status, "%s", message);
   if (c->err) fw_error_set_file(c->err, data->path);
 }
 
-/* Every list is within the size that the index states (index_read_lists.c); so is the file. */
+/* index_read_lists.c has checked that every list is within the size stated in the index; here the file is checked
+ * against that size. */
 static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
   c->status = fw_open_regular(&data->input, &data->size, data->path, c->err);
   if (!fw_cursor_good(c) || data->size >= disk->total_size) return;
@@ -58,7 +59,7 @@ static void open_data(fw_cursor *c, const fw_disk *disk, data_file *data) {
   if (c->err) fw_error_set_file(c->err, data->path);
 }
 
-/* ---- Its contents --------------------------------------------------------------------------------------- */
+/* ---- Contents ------------------------------------------------------------------------------------------- */
 
 static void set_views(fw_lists *lists, const uint8_t *bytes) {
   for (size_t i = 0; i < lists->nlist; i++) {
@@ -76,7 +77,7 @@ static void map_data(fw_cursor *c, fw_lists *lists, const data_file *data) {
   set_views(lists, fw_file_map_bytes(lists->map));
 }
 
-/* Lists that are views of the data file; false: its bytes have to be read. */
+/* Makes lists views into the data file; false if its bytes have to be read. */
 static bool view_data(fw_cursor *c, fw_lists *lists, data_file *data) {
   size_t length;
   const uint8_t *bytes = fw_input_memory(data->input, &length);
@@ -100,7 +101,7 @@ static void read_data(fw_cursor *c, const data_file *data, uint8_t *to, size_t s
     fail_data(c, data, FURROW_E_IO, "the data file of an index became shorter meanwhile");
 }
 
-/* Reads the codes of all lists into one slab, as they are. */
+/* Reads the codes of all lists into one slab, unchanged. */
 static void copy_codes(fw_cursor *c, fw_lists *lists, const data_file *data) {
   lists->codes = fw_cursor_alloc(c, (size_t)fw_lists_stored(lists), lists->code_size);
   uint8_t *codes = lists->codes;
@@ -131,7 +132,7 @@ static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, con
   fw_free(buffer);
 }
 
-/* pq: codes are packed; NULL: they are not. */
+/* pq NULL: codes are not packed. */
 static void copy_data(fw_cursor *c, fw_lists *lists, const data_file *data, const fw_pq *pq) {
   if (pq)
     pack_codes(c, lists, data, pq);

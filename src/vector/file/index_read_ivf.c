@@ -1,5 +1,5 @@
-/* vector/file/index_read_ivf.c: reads an index with inverted lists: its header, its quantizers, its direct map. The
- * lists themselves: index_read_lists.c. */
+/* vector/file/index_read_ivf.c: reads an index with inverted lists: its header, quantizers and direct map. The lists
+ * themselves: index_read_lists.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "vector/file/index_read.h"
 
-/* Vectors that are not in a list (NaN) are counted in ntotal. More of them than this is damage. */
+/* ntotal includes vectors that are in no list (NaN). A larger difference than this is treated as damage. */
 #define MOST_UNASSIGNED ((uint64_t)1 << 32)
 #define MOST_LISTS ((uint64_t)1 << 40)
 
@@ -79,7 +79,7 @@ static bool location_exists(const fw_ivf *ivf, int64_t location) {
   return ivf->lists.kind == FURROW_LISTS_NONE || offset < fw_lists_size(&ivf->lists, (size_t)list);
 }
 
-/* Called when the lists are known; the entries begin at file_offset. */
+/* Call when the lists are known; the entries begin at file_offset. */
 static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offset) {
   const fw_direct_map *map = &ivf->direct_map;
   for (size_t i = 0; fw_cursor_good(c) && i < map->count; i++) {
@@ -93,7 +93,7 @@ static void check_direct_map(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offs
 
 /* ---- The parts before the lists ------------------------------------------------------------------------- */
 
-/* An index that is not trained has a quantizer without centroids, or one that was trained before. */
+/* An untrained index has a quantizer without centroids, or one that was trained before. */
 static void check_quantizer(fw_index_reader *r, const furrow_index *index) {
   const furrow_index *quantizer = index->child[0];
   if (!fw_cursor_good(&r->c) || !quantizer) return;
@@ -119,14 +119,14 @@ static void read_code_size(fw_cursor *c, fw_ivf *ivf) {
   ivf->code_size = (size_t)fw_cursor_read_u64(c, "code_size", "bytes of a vector in a list");
 }
 
-/* The code size stands before the quantizer that decides it. */
+/* The code size precedes the quantizer that determines it. */
 static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offset, uint64_t want) {
   if (fw_cursor_good(c) && ivf->code_size != want)
     fw_cursor_reject_at(c, file_offset, "code_size", "is %zu, but the quantizer makes codes of %" PRIu64 " %s",
                         ivf->code_size, want, fw_plural(want, "byte", "bytes"));
 }
 
-/* Reads what IwPf has between the code size and the quantizer, and checks the quantizer. */
+/* Reads the fields of IwPf between the code size and the quantizer, and checks the quantizer. */
 static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
@@ -137,7 +137,7 @@ static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   uint64_t m2_offset = c->field_at;
   ivf->implem = fw_cursor_read_i32(c, "implem", "way of searching, 0: any");
   ivf->qbs2 = (size_t)fw_cursor_read_u64(c, "qbs2", "queries that are searched together, 0: any");
-  uint64_t nbits_offset = c->at + 16; /* behind pq/d and pq/M */
+  uint64_t nbits_offset = c->at + 16; /* after pq/d and pq/M */
   fw_read_pq(r, "pq", &ivf->pq, index->d);
   if (!fw_cursor_good(c)) return;
   if (ivf->pq.nbits != 4) fw_cursor_reject_at(c, nbits_offset, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
@@ -158,8 +158,8 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   if (fw_cursor_good(c)) check_code_size(c, ivf, file_offset, fw_pq_code_size(&ivf->pq));
 }
 
-/* Bits of a number, by qtype: 8 and 4 bits, both again with one range for all, fp16, bytes, 6 bits, bf16, signed bytes
- */
+/* Bits per element, by qtype: 8 and 4 bits, both again with one range for all, fp16, bytes, 6 bits, bf16, signed
+ * bytes */
 static const uint8_t sq_bits[] = {8, 4, 8, 4, 16, 8, 6, 16, 8};
 
 static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
@@ -193,7 +193,7 @@ static void read_sq_part(fw_index_reader *r, furrow_index *index) {
     ivf->by_residual = fw_cursor_read_bool(c, "by_residual", "codes are of the difference to the centroid");
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole index ------------------------------------------------------------------------------------ */
 
 static void check_totals(fw_cursor *c, const furrow_index *index) {
   if (!fw_cursor_good(c) || index->ivf.lists.kind == FURROW_LISTS_NONE) return;

@@ -1,4 +1,5 @@
-/* vector/file/index_read_lists.c: reads inverted lists: their sizes, and their contents or where these are. */
+/* vector/file/index_read_lists.c: reads inverted lists: their sizes, and their contents or the location of the
+ * contents. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "vector/file/index_read.h"
 #include "vector/index/pack_codes.h"
 
-/* The most lists without any bytes in the file (a quantizer may have cells without centroids); large files may have
- * some more. */
+/* The limit of lists without any bytes in the file (a quantizer may have cells without centroids); large files may
+ * exceed it a little. */
 #define FREE_LISTS ((uint64_t)1 << 21)
 
 static void spread(fw_cursor *c, fw_lists *lists) {
@@ -31,7 +32,7 @@ static void alloc_slabs(fw_cursor *c, fw_lists *lists) {
   lists->ids = fw_cursor_alloc(c, ids, 8);
 }
 
-/* Reads the next `size` bytes as codes or ids: a view of the file, or the next piece of a slab. */
+/* Reads the next `size` bytes as codes or ids: as a view into the file, or into the next piece of a slab. */
 static uint8_t *read_piece(fw_index_reader *r, const char *name, fw_field_type type, size_t count, uint8_t **slab,
                            const char *meaning) {
   if (r->borrow) return (uint8_t *)(uintptr_t)fw_cursor_view(&r->c, name, type, count, meaning);
@@ -41,7 +42,7 @@ static uint8_t *read_piece(fw_index_reader *r, const char *name, fw_field_type t
   return piece;
 }
 
-/* For each list with vectors, its codes and then its ids. */
+/* For each non-empty list, its codes and then its ids. */
 static void read_plain(fw_index_reader *r, fw_lists *lists) {
   fw_cursor *c = &r->c;
   if (!r->borrow) alloc_slabs(c, lists);
@@ -56,14 +57,14 @@ static void read_plain(fw_index_reader *r, fw_lists *lists) {
   }
 }
 
-/* ---- Contents that are only searched -------------------------------------------------------------------- */
+/* ---- Contents for searching only ------------------------------------------------------------------------ */
 
 bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf) {
   return r->pack && !r->borrow && ivf->pq.m > 0 && fw_pq_is_packable(&ivf->pq);
 }
 
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
-  size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read beyond the last list */
+  size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read past the last list */
   for (size_t i = 0; i < lists->nlist; i++) bytes += fw_packed_bytes(fw_lists_size(lists, i), fw_pq_rows(pq));
   lists->codes = fw_cursor_alloc(c, bytes, 1);
   if (!lists->codes) return;
@@ -78,7 +79,7 @@ void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
 }
 
-/* As below, but codes go through a small buffer, so that they are never in memory twice. */
+/* Like read_plain, but codes pass through a small buffer, so that they are never in memory twice. */
 static void read_packed(fw_index_reader *r, fw_lists *lists, const fw_pq *pq) {
   fw_cursor *c = &r->c;
   const size_t piece = fw_pack_piece(lists->code_size) * lists->code_size;
@@ -104,7 +105,7 @@ void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq)
   lists->packed = true;
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
   if (list->size == 0 || !fw_cursor_good(c)) return;
-  /* the list frees the pointer that it holds, so it cannot be aligned here; kernels accept that */
+  /* the list frees this pointer, so it cannot be aligned here; kernels accept that */
   const size_t used = fw_block_padded(list->size) * fw_pq_rows(pq);
   const size_t bytes = fw_packed_bytes(list->size, fw_pq_rows(pq)) + FW_BLOCK;
   uint8_t *packed = fw_cursor_alloc(c, bytes, 1);
@@ -126,7 +127,7 @@ static void read_contents(fw_index_reader *r, fw_ivf *ivf) {
 
 /* ---- ilar ----------------------------------------------------------------------------------------------- */
 
-/* Sets the size of a list; *left: bytes of the file that no list has taken yet. */
+/* Sets the size of a list; *left is the number of bytes of the file that no list has claimed yet. */
 static void set_size(fw_cursor *c, fw_lists *lists, uint64_t list, uint64_t size, uint64_t file_offset,
                      uint64_t *left) {
   uint64_t each = lists->code_size + 8;
@@ -197,7 +198,7 @@ static void read_inline(fw_index_reader *r, fw_ivf *ivf) {
   if (fw_cursor_good(&r->c) && lists->list) read_contents(r, ivf);
 }
 
-/* ---- Lists whose contents have counts of their own ------------------------------------------------------ */
+/* ---- Lists whose contents have separate counts ---------------------------------------------------------- */
 
 void fw_read_own_ids(fw_cursor *c, fw_list *list) {
   size_t count = fw_cursor_read_count(c, "ids", 8, FW_ANY_COUNT);
@@ -215,7 +216,7 @@ void fw_read_own_codes(fw_cursor *c, fw_list *list, fw_field_type type, uint64_t
   list->codes = codes;
 }
 
-/* ---- ilbl: for each list, also an empty one, its ids and then its blocks -------------------------------- */
+/* ---- ilbl: for each list, including empty ones, its ids and then its blocks ----------------------------- */
 
 static void read_block_list(fw_index_reader *r, fw_lists *lists, size_t i) {
   fw_list *list = &lists->list[i];
@@ -251,8 +252,8 @@ static void read_blocks(fw_index_reader *r, fw_lists *lists, const fw_ivf *ivf) 
 
 /* ---- ilod ----------------------------------------------------------------------------------------------- */
 
-/* Checks that a list is within the data file, and that all lists together are not larger than it; *left: bytes that no
- * list has taken yet. */
+/* Checks that a list is within the data file, and that all lists together are not larger than it; *left is the number
+ * of bytes that no list has claimed yet. */
 static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint64_t file_offset, uint64_t *left) {
   const fw_disk_list *at = &lists->disk->lists[i];
   uint64_t bytes, end, each = lists->code_size + 8;
@@ -320,7 +321,7 @@ static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {
   if (fw_cursor_good(c)) fw_read_disk_lists(r, ivf);
 }
 
-/* ---- Any ------------------------------------------------------------------------------------------------ */
+/* ---- Lists of any kind ---------------------------------------------------------------------------------- */
 
 static void reject_lists(fw_cursor *c, const char fourcc[4], furrow_index_kind kind) {
   if (memcmp(fourcc, "ilpn", 4) == 0 || memcmp(fourcc, "ilp2", 4) == 0)

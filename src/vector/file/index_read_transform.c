@@ -1,5 +1,5 @@
-/* vector/file/index_read_transform.c: reads the transforms before an index. In a file the dimensions of a transform
- * follow its arrays, so arrays are checked afterwards. */
+/* vector/file/index_read_transform.c: reads the transforms of an index. In a file the dimensions of a transform follow
+ * its arrays, so the arrays are checked afterwards. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { MOST_TRANSFORMS = 1000 };
 
-static bool is(const fw_transform *t, const char *fourcc) {
+static bool is_fourcc(const fw_transform *t, const char *fourcc) {
   return memcmp(t->fourcc, fourcc, 4) == 0;
 }
 
@@ -19,7 +19,7 @@ static void read_linear(fw_cursor *c, fw_transform *t) {
   t->b = fw_cursor_read_vector(c, "b", FW_FIELD_F32, FW_ANY_COUNT, &t->b_count, "[d_out]");
 }
 
-/* Three generations: Pcam has all fields, PcAm no epsilon, PCAm no balanced_bins either. */
+/* There are three generations: Pcam has all fields, PcAm lacks epsilon, PCAm also lacks balanced_bins. */
 static void read_pca(fw_cursor *c, fw_transform *t, const char *generation) {
   t->eigen_power = fw_cursor_read_f32(c, "eigen_power", "power of the eigenvalues: 0 PCA, -0.5 whitening");
   if (strcmp(generation, "Pcam") == 0) t->epsilon = fw_cursor_read_f32(c, "epsilon", "added to the eigenvalues");
@@ -50,26 +50,26 @@ static void read_itq(fw_cursor *c, fw_transform *t, unsigned depth) {
 }
 
 static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
-  if (is(t, "LTra") || is(t, "rrot")) {
+  if (is_fourcc(t, "LTra") || is_fourcc(t, "rrot")) {
     read_linear(c, t);
-  } else if (is(t, "Pcam") || is(t, "PcAm") || is(t, "PCAm")) {
+  } else if (is_fourcc(t, "Pcam") || is_fourcc(t, "PcAm") || is_fourcc(t, "PCAm")) {
     char generation[5] = {0};
     memcpy(generation, t->fourcc, 4);
-    memcpy(t->fourcc, "Pcam", 4); /* as it is written */
+    memcpy(t->fourcc, "Pcam", 4); /* the fourcc used for writing */
     read_pca(c, t, generation);
-  } else if (is(t, "VNrm")) {
+  } else if (is_fourcc(t, "VNrm")) {
     t->norm = fw_cursor_read_f32(c, "norm", "the norm that becomes 1");
-  } else if (is(t, "VCnt")) {
+  } else if (is_fourcc(t, "VCnt")) {
     t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
-  } else if (is(t, "RmDT")) {
+  } else if (is_fourcc(t, "RmDT")) {
     t->map = fw_cursor_read_vector(c, "map", FW_FIELD_I32, FW_ANY_COUNT, &t->map_count, "input of each output; -1: 0");
-  } else if (is(t, "Viqm")) {
+  } else if (is_fourcc(t, "Viqm")) {
     t->max_iter = fw_cursor_read_i32(c, "max_iter", "iterations of the training");
     t->seed = fw_cursor_read_u32(c, "seed", "of the training");
     read_linear(c, t);
-  } else if (is(t, "Viqt") && depth == 0) {
+  } else if (is_fourcc(t, "Viqt") && depth == 0) {
     read_itq(c, t, depth);
-  } else if (is(t, "HRot")) {
+  } else if (is_fourcc(t, "HRot")) {
     t->seed = fw_cursor_read_u32(c, "seed", "of the signs");
   } else {
     fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is of a transform that Furrow does not read");
@@ -93,20 +93,21 @@ static void check_map(fw_cursor *c, const fw_transform *t) {
                        t->d_in, fw_plural((uint64_t)t->d_in, "input", "inputs"));
 }
 
-/* Of a transform that is not trained, arrays may be empty. */
+/* Arrays of an untrained transform may be empty. */
 static void check_transform(fw_cursor *c, const fw_transform *t) {
   uint64_t in = (uint64_t)t->d_in, out = (uint64_t)t->d_out;
-  bool linear = is(t, "LTra") || is(t, "rrot") || is(t, "Pcam") || is(t, "Viqm");
+  bool linear = is_fourcc(t, "LTra") || is_fourcc(t, "rrot") || is_fourcc(t, "Pcam") || is_fourcc(t, "Viqm");
   if (linear) {
     expect_count(c, "A", t->a_count, in * out, !t->trained);
     expect_count(c, "b", t->b_count, out, !t->trained || !t->have_bias);
   }
-  if (is(t, "Pcam") || is(t, "VCnt") || is(t, "Viqt")) expect_count(c, "mean", t->mean_count, in, !t->trained);
-  if (is(t, "RmDT")) check_map(c, t);
-  if ((is(t, "VNrm") || is(t, "VCnt")) && in != out)
+  if (is_fourcc(t, "Pcam") || is_fourcc(t, "VCnt") || is_fourcc(t, "Viqt"))
+    expect_count(c, "mean", t->mean_count, in, !t->trained);
+  if (is_fourcc(t, "RmDT")) check_map(c, t);
+  if ((is_fourcc(t, "VNrm") || is_fourcc(t, "VCnt")) && in != out)
     fw_cursor_reject(c, "comes with %" PRId32 " %s and %" PRId32 " %s, which must be equal", t->d_in,
                      fw_plural(in, "input", "inputs"), t->d_out, fw_plural(out, "output", "outputs"));
-  if (is(t, "Viqt") && t->trained && (t->nested[1].d_in != t->d_in || t->nested[1].d_out != t->d_out))
+  if (is_fourcc(t, "Viqt") && t->trained && (t->nested[1].d_in != t->d_in || t->nested[1].d_out != t->d_out))
     fw_cursor_reject(c, "is contradicted by pca_then_itq, which makes %" PRId32 " of %" PRId32, t->nested[1].d_out,
                      t->nested[1].d_in);
 }
@@ -146,7 +147,7 @@ static void read_transform(fw_cursor *c, fw_transform *t, unsigned depth) {
   if (fw_cursor_good(c)) check_transform(c, t);
 }
 
-/* ---- The chain ------------------------------------------------------------------------------------------ */
+/* ---- The chain of transforms ---------------------------------------------------------------------------- */
 
 static void read_chain(fw_cursor *c, furrow_index *index, size_t count) {
   int32_t d = index->d;

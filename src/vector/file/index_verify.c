@@ -1,5 +1,5 @@
-/* vector/file/index_verify.c: checks a file beyond what loading needs, and reports findings: numbers are finite, ids
- * unique, direct maps correct, lists apart from each other, all vectors of graphs within reach. */
+/* vector/file/index_verify.c: checks a file more thoroughly than loading, and reports findings: numbers are finite, ids
+ * unique, direct maps correct, lists disjoint, all vectors of graphs reachable. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -17,17 +17,17 @@ typedef struct verifier {
   const furrow_index_load_params *params;
   void (*on_finding)(void *user, const furrow_index_finding *finding);
   void *user;
-  furrow_status fatal;  /* of the first fatal finding; OK: none yet */
-  furrow_status status; /* OK, unless the checks themselves failed (memory) */
+  furrow_status fatal;  /* status of the first fatal finding; OK: none yet */
+  furrow_status status; /* not OK: the checks themselves failed (memory) */
   furrow_error *err;
-  char path[192]; /* of the index that is being checked, ends with /; "" for the outer one */
+  char path[192]; /* path of the current index, ends with /; "" for the outermost one */
 } verifier;
 
 typedef enum finding_kind { REMARK, FATAL } finding_kind;
 
 /* ---- Findings ------------------------------------------------------------------------------------------- */
 
-static void tell(verifier *v, const furrow_index_finding *finding) {
+static void report_finding(verifier *v, const furrow_index_finding *finding) {
   if (v->on_finding) v->on_finding(v->user, finding);
   if (!finding->fatal || v->fatal != FURROW_OK) return;
   v->fatal = finding->status;
@@ -37,15 +37,15 @@ static void tell(verifier *v, const furrow_index_finding *finding) {
   fw_error_set_file(v->err, v->file);
 }
 
-/* ---- Where a field is: asked of the reader, for findings are rare --------------------------------------- */
+/* ---- Offsets of fields: determined by reading the file again, because findings are rare ----------------- */
 
 typedef struct field_search {
   const char *path;
   size_t length;
-  uint64_t offset; /* FURROW_NO_OFFSET as long as nothing was found */
+  uint64_t offset; /* FURROW_NO_OFFSET until it is found */
 } field_search;
 
-/* The field itself, or else the first one in the part of that name. */
+/* Matches the field itself, otherwise the first field in the part of that name. */
 static furrow_status search_field(void *user, const furrow_index_field *field) {
   field_search *s = user;
   if (strcmp(field->path, s->path) == 0) {
@@ -63,9 +63,9 @@ static uint64_t offset_of_field(const verifier *v, const char *path, uint64_t wi
   return status == FURROW_END ? s.offset + within : s.offset;
 }
 
-/* Reports a finding about `field` of the index that is being checked, `within` bytes after its beginning. */
-__attribute__((format(printf, 5, 6))) static void found(verifier *v, finding_kind kind, const char *field,
-                                                        uint64_t within, const char *format, ...) {
+/* Reports a finding about `field` of the current index, `within` bytes after its start. */
+__attribute__((format(printf, 5, 6))) static void add_finding(verifier *v, finding_kind kind, const char *field,
+                                                              uint64_t within, const char *format, ...) {
   char message[256], path[256];
   va_list args;
   va_start(args, format);
@@ -77,11 +77,11 @@ __attribute__((format(printf, 5, 6))) static void found(verifier *v, finding_kin
                                   .offset = offset_of_field(v, path, within),
                                   .status = kind == FATAL ? FURROW_E_FORMAT : FURROW_OK,
                                   .message = message};
-  tell(v, &finding);
+  report_finding(v, &finding);
 }
 
 /* Reports why the file, or the data file of its lists, could not be loaded. */
-static void tell_error(verifier *v, furrow_status status, const furrow_error *error) {
+static void report_load_error(verifier *v, furrow_status status, const furrow_error *error) {
   char message[sizeof error->message + sizeof error->file + sizeof error->token + 8];
   bool other = error->file[0] && strcmp(error->file, v->file) != 0;
   snprintf(message, sizeof message, "%s%s%s%s%s%s", other ? error->file : "", other ? ": " : "", error->message,
@@ -93,21 +93,22 @@ static void tell_error(verifier *v, furrow_status status, const furrow_error *er
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-/* Numbers that are NaN or infinite. */
+/* Reports numbers that are NaN or infinite. */
 static void verify_finite(verifier *v, finding_kind kind, const char *field, const float *numbers, uint64_t count) {
   uint64_t bad = 0, first = 0;
   for (uint64_t i = 0; i < count; i++)
     if (!isfinite(numbers[i]) && bad++ == 0) first = i;
   if (bad > 0)
-    found(v, kind, field, 4 * first, "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64,
-          bad, count, fw_plural(bad, "is", "are"), first);
+    add_finding(v, kind, field, 4 * first,
+                "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64, bad, count,
+                fw_plural(bad, "is", "are"), first);
 }
 
 static void verify_pq(verifier *v, const char *field, const fw_pq *pq) {
   verify_finite(v, FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
 }
 
-/* Faiss writes 0 for the bits after those of the last sub-quantizer. */
+/* Faiss writes 0 in the bits after the last sub-quantizer's. */
 static void verify_padding(verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   unsigned used = (unsigned)(index->ivf.pq.m * index->ivf.pq.nbits % 8);
@@ -119,8 +120,8 @@ static void verify_padding(verifier *v, const furrow_index *index) {
     for (size_t k = 0; list->codes && k < list->size; k++) bad += (list->codes[k * size + size - 1] >> used) != 0;
   }
   if (bad > 0)
-    found(v, REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
-          fw_plural(bad, "code has", "codes have"));
+    add_finding(v, REMARK, "lists", 0, "%" PRIu64 " %s bits set after the last part", bad,
+                fw_plural(bad, "code has", "codes have"));
 }
 
 static void *scratch(verifier *v, size_t count, size_t size) {
@@ -136,15 +137,17 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Remarks on `count` ids, which are sorted. Faiss takes any; a result of -1 means that there is none. */
-static void judge_ids(verifier *v, const char *field, const int64_t *ids, size_t count) {
+/* Adds remarks on `count` sorted ids. Faiss accepts any id, but a result of -1 means "none". */
+static void verify_sorted_ids(verifier *v, const char *field, const int64_t *ids, size_t count) {
   size_t twice = 0, negative = 0;
   for (size_t i = 0; i < count; i++) {
     negative += ids[i] < 0;
     twice += i > 0 && ids[i] == ids[i - 1];
   }
-  if (twice > 0) found(v, REMARK, field, 0, "%zu %s there more than once", twice, fw_plural(twice, "id is", "ids are"));
-  if (negative > 0) found(v, REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
+  if (twice > 0)
+    add_finding(v, REMARK, field, 0, "%zu %s there more than once", twice, fw_plural(twice, "id is", "ids are"));
+  if (negative > 0)
+    add_finding(v, REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
 }
 
 static bool is_sorted(const int64_t *ids, size_t count) {
@@ -155,23 +158,23 @@ static bool is_sorted(const int64_t *ids, size_t count) {
 
 static void verify_ids(verifier *v, const char *field, const int64_t *ids, size_t count) {
   if (is_sorted(ids, count)) {
-    judge_ids(v, field, ids, count);
+    verify_sorted_ids(v, field, ids, count);
     return;
   }
   int64_t *sorted = scratch(v, count, sizeof *sorted);
   if (!sorted) return;
   memcpy(sorted, ids, count * sizeof *ids);
   qsort(sorted, count, sizeof *sorted, compare_ids);
-  judge_ids(v, field, sorted, count);
+  verify_sorted_ids(v, field, sorted, count);
   fw_free(sorted);
 }
 
-/* Whether there are ids to check. */
 static bool has_ids(const fw_lists *lists) {
   return lists->list && !(lists->disk && lists->disk->missing);
 }
 
-/* Ids of all lists of an IVF index are unique and not negative. `field` is the subject of the findings. */
+/* Checks that the ids of all lists of an IVF index are unique and not negative. `field` is the subject of the
+ * findings. */
 static void verify_list_ids(verifier *v, const furrow_index *index, const char *field) {
   const fw_lists *lists = &index->ivf.lists;
   if (!has_ids(lists)) return;
@@ -184,7 +187,7 @@ static void verify_list_ids(verifier *v, const furrow_index *index, const char *
   fw_free(ids);
 }
 
-/* Ids of lists, or of an id map, are below `limit`, because `reader` takes them as places. */
+/* Checks that ids of lists, or of an id map, are below `limit`, because `reader` uses them as positions. */
 static void verify_id_limit(verifier *v, const furrow_index *index, const char *field, int64_t limit,
                             const char *reader) {
   const fw_lists *lists = &index->ivf.lists;
@@ -199,13 +202,13 @@ static void verify_id_limit(verifier *v, const furrow_index *index, const char *
     }
   }
   if (beyond > 0)
-    found(v, FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the %s looks", beyond,
-          fw_plural(beyond, "id is", "ids are"), limit - 1, reader);
+    add_finding(v, FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the %s looks", beyond,
+                fw_plural(beyond, "id is", "ids are"), limit - 1, reader);
 }
 
 /* ---- Direct map ----------------------------------------------------------------------------------------- */
 
-/* Locations are within the lists: loading has checked that. */
+/* Locations are within the lists; loading has checked that. */
 static bool leads_to(const fw_lists *lists, int64_t location, int64_t id) {
   const fw_list *list = &lists->list[location >> 32];
   return fw_list_id(list, (size_t)(location & UINT32_MAX)) == id;
@@ -223,12 +226,12 @@ static void verify_direct_map(verifier *v, const furrow_index *index) {
     if (location >= 0 && !leads_to(lists, location, id) && wrong++ == 0) first = i;
   }
   if (wrong > 0)
-    found(v, FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
-          fw_plural(wrong, "entry leads", "entries lead"), first);
+    add_finding(v, FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
+                fw_plural(wrong, "entry leads", "entries lead"), first);
   uint64_t stored = fw_lists_stored(lists);
   if (located != stored)
-    found(v, REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", located,
-          fw_plural(located, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
+    add_finding(v, REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", located,
+                fw_plural(located, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
 }
 
 /* ---- Lists on disk -------------------------------------------------------------------------------------- */
@@ -238,11 +241,11 @@ static int compare_ranges(const void *a, const void *b) {
   return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Whether a slot covers a part of one of the ranges, which are sorted and do not overlap. */
+/* Whether a slot overlaps one of the ranges, which are sorted and disjoint. */
 static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t count, uint64_t each) {
   uint64_t end;
   if (__builtin_add_overflow(slot->offset, slot->capacity, &end)) end = UINT64_MAX;
-  size_t low = 0, high = count; /* to the first range that ends after the slot's beginning */
+  size_t low = 0, high = count; /* finds the first range that ends after the start of the slot */
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (ranges[middle].offset + ranges[middle].capacity * each > slot->offset)
@@ -253,7 +256,7 @@ static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t 
   return low < count && ranges[low].offset < end;
 }
 
-/* `ranges` are sorted. Free slots that cover lists come from a known bug of Faiss; Furrow does not use slots. */
+/* `ranges` are sorted. Free slots that overlap lists come from a known bug of Faiss; Furrow does not use slots. */
 static void check_ranges(verifier *v, const furrow_index *index, const fw_disk_list *ranges, size_t count) {
   const fw_lists *lists = &index->ivf.lists;
   uint64_t each = lists->code_size + 8;
@@ -261,20 +264,20 @@ static void check_ranges(verifier *v, const furrow_index *index, const fw_disk_l
   for (size_t i = 1; i < count; i++)
     overlaps += ranges[i - 1].offset + ranges[i - 1].capacity * each > ranges[i].offset;
   if (overlaps > 0) {
-    found(v, FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
-          fw_plural(overlaps, "list overlaps", "lists overlap"));
+    add_finding(v, FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
+                fw_plural(overlaps, "list overlaps", "lists overlap"));
     return;
   }
   for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], ranges, count, each);
   if (slots > 0)
-    found(v, REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
-          fw_plural(slots, "place covers", "places cover"));
+    add_finding(v, REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
+                fw_plural(slots, "place covers", "places cover"));
 }
 
 static void verify_disk(verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   if (lists->disk->missing) {
-    found(v, REMARK, "lists", 0, "their data file was not looked at");
+    add_finding(v, REMARK, "lists", 0, "their data file was not checked");
     return;
   }
   fw_disk_list *ranges = scratch(v, lists->nlist, sizeof *ranges);
@@ -313,7 +316,8 @@ static void verify_graph(verifier *v, const furrow_index *index) {
   if (seen && queue) {
     size_t reached = count_reached(&index->hnsw, seen, queue);
     if (reached < n)
-      found(v, REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point", n - reached, n);
+      add_finding(v, REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point", n - reached,
+                  n);
   }
   fw_free(seen);
   fw_free(queue);
@@ -323,20 +327,20 @@ static void verify_graph(verifier *v, const furrow_index *index) {
 
 static void verify_header(verifier *v, const furrow_index *index) {
   if (index->dummy[0] != FW_INDEX_DUMMY || index->dummy[1] != FW_INDEX_DUMMY)
-    found(v, REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
+    add_finding(v, REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
   if (memcmp(index->fourcc, index->read_as, 4) != 0)
-    found(v, REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
+    add_finding(v, REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
 }
 
 static void verify_ivf(verifier *v, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   uint64_t stored = fw_lists_stored(&ivf->lists);
-  if (!index->child[0]) found(v, REMARK, "quantizer", 0, "is missing: the index cannot be searched");
+  if (!index->child[0]) add_finding(v, REMARK, "quantizer", 0, "is missing: the index cannot be searched");
   if (ivf->lists.kind == FURROW_LISTS_NONE)
-    found(v, REMARK, "lists", 0, "are missing: the index cannot be searched");
+    add_finding(v, REMARK, "lists", 0, "are missing: the index cannot be searched");
   else if ((uint64_t)index->ntotal > stored)
-    found(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
-          index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
+    add_finding(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
+                index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
   if (fw_index_pq(index)) {
     verify_pq(v, "pq/centroids", &ivf->pq);
     if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
@@ -348,7 +352,7 @@ static void verify_ivf(verifier *v, const furrow_index *index) {
   if (ivf->lists.disk) verify_disk(v, index);
 }
 
-/* What the index inside finds is the place of a vector or a name of its own. */
+/* Checks that ids of the inner index are below ntotal, because the index around it uses them as positions. */
 static void verify_inner_ids(verifier *v, const furrow_index *index, const char *field, const char *reader) {
   const furrow_index *inner = index->child[0];
   while (inner && (inner->kind == FURROW_INDEX_TRANSFORM || inner->kind == FURROW_INDEX_REFINE))
@@ -359,21 +363,22 @@ static void verify_inner_ids(verifier *v, const furrow_index *index, const char 
 
 static void verify_refine(verifier *v, const furrow_index *index) {
   if (index->k_factor > 1000)
-    found(v, REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
+    add_finding(v, REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
   verify_inner_ids(v, index, "base", "refinement");
 }
 
 static void verify_transforms(verifier *v, const furrow_index *index) {
   if (index->child[0]->ntotal != index->ntotal)
-    found(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the index behind has %" PRId64, index->ntotal,
-          index->child[0]->ntotal);
+    add_finding(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the inner index has %" PRId64, index->ntotal,
+                index->child[0]->ntotal);
   for (size_t i = 0; i < index->transforms.count; i++) {
     const fw_transform *t = &index->transforms.list[i];
     char field[64], a[72], b[72];
     snprintf(field, sizeof field, "transforms/%zu", i);
     snprintf(a, sizeof a, "%s/A", field);
     snprintf(b, sizeof b, "%s/b", field);
-    if (t->trained != index->trained && index->trained) found(v, REMARK, field, 0, "is not trained, but the index is");
+    if (t->trained != index->trained && index->trained)
+      add_finding(v, REMARK, field, 0, "is not trained, but the index is");
     verify_finite(v, FATAL, a, t->a, t->a_count);
     verify_finite(v, FATAL, b, t->b, t->b_count);
   }
@@ -398,7 +403,7 @@ static void verify_kind(verifier *v, const furrow_index *index, bool quantizer) 
   }
 }
 
-/* quantizer: the index is, or is part of, a coarse quantizer, so its vectors are centroids. */
+/* quantizer: the index is (part of) a coarse quantizer, so its vectors are centroids. */
 static void verify_index(verifier *v, const furrow_index *index, bool quantizer) {
   if (v->status != FURROW_OK) return;
   verify_header(v, index);
@@ -424,12 +429,12 @@ furrow_status furrow_index_verify(const char *path, const furrow_index_load_para
   whole.search_only = false;
   furrow_status status = furrow_index_load(&index, path, &whole, &error);
   if (status != FURROW_OK) {
-    tell_error(&v, status, &error);
+    report_load_error(&v, status, &error);
   } else {
     verify_index(&v, index, false);
     status = v.status != FURROW_OK ? v.status : v.fatal;
     const furrow_status lost = fw_index_finish(index, FURROW_OK, &error);
-    if (lost != FURROW_OK) tell_error(&v, lost, &error);
+    if (lost != FURROW_OK) report_load_error(&v, lost, &error);
     if (lost != FURROW_OK) status = lost;
   }
   furrow_index_free(index);

@@ -47,7 +47,7 @@ static void put_f32(fw_index_writer *w, float value) {
   put_u32(w, word);
 }
 
-/* Elements of 4 or 8 bytes. */
+/* Writes elements of 4 or 8 bytes. */
 static void put_elements(fw_index_writer *w, const void *elements, size_t count, size_t size) {
   if (!FW_BIG_ENDIAN || !w->write) {
     put_bytes(w, elements, count * size);
@@ -61,7 +61,7 @@ static void put_elements(fw_index_writer *w, const void *elements, size_t count,
   }
 }
 
-/* A count and the elements. */
+/* Writes a count and the elements. */
 static void put_vector(fw_index_writer *w, const void *elements, uint64_t count, size_t size) {
   put_u64(w, count);
   if (size == 1)
@@ -70,15 +70,15 @@ static void put_vector(fw_index_writer *w, const void *elements, uint64_t count,
     put_elements(w, elements, (size_t)count, size);
 }
 
-/* ---- Parts of ranks ------------------------------------------------------------------------------------- */
+/* ---- Parts written by ranks ----------------------------------------------------------------------------- */
 
-/* The vectors of an index, also of the other ranks. */
+/* The number of vectors of an index, over all ranks. */
 static uint64_t total_of(const fw_index_writer *w, const furrow_index *index) {
   return w->part ? w->part->total : (uint64_t)index->ntotal;
 }
 
-/* An array that has `size` bytes for each vector (`before` and `total`: those of the ranks before this one, of all)
- * begins: what is written next is this rank's part of it. Returns where the array ends. */
+/* Starts an array with `size` bytes per vector, and moves to this rank's part of it. `before` is the number of vectors
+ * of the ranks before this one, `total` that number over all ranks. Returns the end of the array. */
 static uint64_t begin_own(fw_index_writer *w, uint64_t before, uint64_t total, uint64_t size) {
   const uint64_t end = w->size + total * size;
   w->size += before * size;
@@ -91,7 +91,7 @@ static void end_own(fw_index_writer *w, uint64_t end) {
   w->size = end;
 }
 
-/* A count and elements, so many for each vector. */
+/* Writes a count and `each` elements per vector. */
 static void put_by_vector(fw_index_writer *w, const void *elements, uint64_t n, uint64_t each, size_t size) {
   const uint64_t before = w->part ? w->part->before : 0, total = w->part ? w->part->total : n;
   put_u64(w, total * each);
@@ -131,7 +131,7 @@ static void put_hnsw(fw_index_writer *w, const furrow_index *index) {
   put_vector(w, graph->levels, n, 4);
   put_vector(w, graph->offsets, n + 1, 8);
   const bool own = w->own;
-  w->own = w->own || w->skip_own; /* of a digest: see fw_index_common_digest */
+  w->own = w->own || w->skip_own; /* for a digest: see fw_index_common_digest */
   put_vector(w, graph->neighbors, graph->offsets[n], 4);
   w->own = own;
   put_i32(w, graph->entry_point);
@@ -219,7 +219,7 @@ static void put_transforms(fw_index_writer *w, const fw_transforms *transforms) 
 
 /* ---- Lists ---------------------------------------------------------------------------------------------- */
 
-/* Vectors of list i in all joined lists, and in those of other ranks. */
+/* The number of vectors of list i in all joined lists, including other ranks' lists. */
 static uint64_t joined_size(const fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
   uint64_t size = 0;
   if (w->part) return w->part->list_size[i];
@@ -227,7 +227,7 @@ static uint64_t joined_size(const fw_index_writer *w, const fw_joined_lists *joi
   return size;
 }
 
-/* As fw_lists_are_full. */
+/* Like fw_lists_are_full. */
 static bool joined_are_full(const fw_index_writer *w, const fw_joined_lists *joined, size_t count, uint64_t used) {
   return count == 1 && !w->part ? fw_lists_are_full(joined->lists) : used > joined->lists->nlist / 2;
 }
@@ -262,7 +262,7 @@ static void put_ids(fw_index_writer *w, const fw_list *list, int64_t shift) {
   }
 }
 
-/* This rank's vectors of list i begin, which take `size` bytes each. */
+/* Starts list i, with `size` bytes per vector, and moves to this rank's part of it. */
 static uint64_t begin_list(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i, size_t size) {
   return begin_own(w, w->part ? w->part->list_before[i] : 0, joined_size(w, joined, count, i), size);
 }
@@ -295,7 +295,7 @@ static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t
   }
 }
 
-/* Iv..: a vector of ids for every list before the direct map, a vector of codes for every list at the end. */
+/* Iv..: the ids of every list before the direct map, and the codes of every list at the end. */
 static void put_legacy_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
     put_u64(w, joined_size(w, joined, count, i));
@@ -338,13 +338,13 @@ static void put_blocks(fw_index_writer *w, const fw_lists *lists) {
   }
 }
 
-/* Whether the contents of the lists become part of the file. */
+/* Whether the contents of the lists are written into the file. */
 static bool puts_inline(const fw_index_writer *w, const furrow_index *index) {
   furrow_lists_kind kind = index->ivf.lists.kind;
   return w->joint == index || kind == FURROW_LISTS_INLINE || (kind == FURROW_LISTS_ON_DISK && w->inline_lists);
 }
 
-/* Writes the contents of the lists of an index, and of those that are joined with them. */
+/* Writes the contents of an index's lists, and of the lists joined with them. */
 static void put_contents(fw_index_writer *w, const furrow_index *index,
                          void (*put)(fw_index_writer *w, const fw_joined_lists *joined, size_t count)) {
   const fw_lists *lists = &index->ivf.lists;
@@ -373,7 +373,8 @@ static void put_lists(fw_index_writer *w, const furrow_index *index) {
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
 
-/* Locations of this rank's vectors: in their lists the vectors of other ranks come first. */
+/* Writes the locations of this rank's vectors, shifted by the number of vectors that ranks before it have in the
+ * list. */
 static void put_locations(fw_index_writer *w, const fw_direct_map *map) {
   put_u64(w, w->part->total);
   const uint64_t end = begin_own(w, w->part->before, w->part->total, 8);
@@ -395,7 +396,7 @@ static void put_direct_map(fw_index_writer *w, const fw_direct_map *map) {
   if (map->type != FURROW_DIRECT_MAP_HASHTABLE) return;
   const uint64_t count = w->part ? w->part->pair_count : map->count;
   put_u64(w, count);
-  const uint64_t end = begin_own(w, 0, count, sizeof(fw_id_location)); /* of rank 0, which has those of all */
+  const uint64_t end = begin_own(w, 0, count, sizeof(fw_id_location)); /* rank 0 has the pairs of all ranks */
   if (!w->part || w->part->pairs) put_elements(w, w->part ? w->part->pairs : map->pairs, 2 * count, 8);
   end_own(w, end);
 }
@@ -424,7 +425,7 @@ static void put_ivf_pq(fw_index_writer *w, const fw_ivf *ivf, bool fast) {
   put_pq(w, &ivf->pq);
 }
 
-/* What was written may be zeros where a mapped file was shortened: then the new file must not be kept. */
+/* If a mapped input file was shortened, zeros may have been written: fails, so that the new file is not kept. */
 static void check_maps(fw_index_writer *w, const furrow_index *index) {
   const size_t count = w->joint == index ? w->joined_count : 1;
   for (size_t i = 0; i < count; i++) {
@@ -515,7 +516,7 @@ furrow_status fw_index_check_savable(fw_index_writer *w, const furrow_index *ind
   return params->unique_ids ? fw_ids_check_unique(&(fw_shifted_ids){.index = index}, 1, err) : FURROW_OK;
 }
 
-/* The writer of an index with the caller's parameters. */
+/* Initializes the writer of an index with the caller's parameters. */
 static furrow_status read_params(fw_index_writer *w, const furrow_index *index, furrow_index_save_params *params,
                                  const furrow_index_save_params *given, furrow_error *err) {
   furrow_index_save_params_init(params);
@@ -543,7 +544,7 @@ furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writ
                                   furrow_error *err) {
   fw_index_writer w = *writer;
   XXH3_state_t *hash = XXH3_createState();
-  if (!hash) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
+  if (!hash) return fw_fail_memory(err, 576); /* the size of the opaque type in xxhash 0.8 */
   XXH3_64bits_reset(hash);
   w.write = write_hash;
   w.to = hash;
@@ -588,8 +589,7 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
-  furrow_status status = fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
   if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);

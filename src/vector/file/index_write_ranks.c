@@ -1,9 +1,9 @@
 /* vector/file/index_write_ranks.c: several ranks write one index file together.
  *
- * Each rank has an index with the same quantizers and its own vectors. All of them go through the layout of the file at
- * the same time and count all of its bytes; what is the same on all ranks is written by rank 0, and the vectors of a
- * rank by that rank, at their places. Rank 0 made the file under a temporary name, and renames it when the bytes of all
- * ranks are on the disk. */
+ * Each rank has an index with the same quantizers and its own vectors. All ranks traverse the layout of the file at the
+ * same time and count all of its bytes. Bytes that are the same on all ranks are written by rank 0, and each rank
+ * writes its own vectors at their offsets. Rank 0 creates the file under a temporary name, and renames it when the
+ * bytes of all ranks are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,72 +22,72 @@
 #include "vector/index/stored_ids.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
-#define WAITS 50 /* of a tenth of a second, until a network file system shows a file that another machine made */
+#define WAITS 50 /* times 0.1 s, until a network file system shows a file that another machine created */
 
 typedef struct together {
   const furrow_comm *comm;
-  const furrow_index *index, *ivf; /* ivf NULL: none */
+  const furrow_index *index, *ivf; /* ivf NULL: there is none */
   fw_index_part part;
   uint64_t *list_before, *list_size;
   fw_id_location *pairs;
   /* the file */
-  fw_atomic_file *made; /* rank 0 */
+  fw_atomic_file *made; /* on rank 0 */
   fw_target target;
   int fd;
-  char *buffer; /* bytes `at` … at + filled - 1, which are not written yet */
+  char *buffer; /* bytes `at` … at + filled - 1, not yet written */
   uint64_t at;
   size_t filled;
 } together;
 
-/* ---- What can be written -------------------------------------------------------------------------------- */
+/* ---- Checks of the index -------------------------------------------------------------------------------- */
 
-static furrow_status refuse(const char *what, furrow_error *err) {
+static furrow_status refuse_index(const char *what, furrow_error *err) {
   return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write one file of an index whose %s", what);
 }
 
 static furrow_status check_lists(const furrow_index *index, furrow_error *err) {
   const fw_ivf *ivf = &index->ivf;
-  if (ivf->lists.kind == FURROW_LISTS_BLOCKS) return refuse("lists have codes in blocks", err);
-  if (ivf->lists.kind != FURROW_LISTS_INLINE) return refuse("lists are not part of it", err);
+  if (ivf->lists.kind == FURROW_LISTS_BLOCKS) return refuse_index("lists have codes in blocks", err);
+  if (ivf->lists.kind != FURROW_LISTS_INLINE) return refuse_index("lists are not part of it", err);
   const uint64_t n = (uint64_t)index->ntotal;
   if (ivf->direct_map.type == FURROW_DIRECT_MAP_ARRAY && ivf->direct_map.count != n)
-    return refuse("direct map has not one entry for each vector", err);
+    return refuse_index("direct map does not have one entry per vector", err);
   if (index->kind == FURROW_INDEX_IVF_PQR && ivf->refine_size != n * fw_pq_code_size(&ivf->refine_pq))
-    return refuse("refinement has not one code for each vector", err);
+    return refuse_index("refinement does not have one code per vector", err);
   return FURROW_OK;
 }
 
-/* Whether every array of the index has an entry for each of n vectors. */
+/* Checks that every array of the index has an entry for each of n vectors. */
 static furrow_status check_tree(const furrow_index *index, int64_t n, furrow_error *err) {
   FW_TRY(fw_index_check_whole(index, err));
-  if (index->ntotal != n) return refuse("parts have different numbers of vectors", err);
+  if (index->ntotal != n) return refuse_index("parts have different numbers of vectors", err);
   if (fw_index_is_ivf(index)) return check_lists(index, err);
   switch (index->kind) {
   case FURROW_INDEX_FLAT: return FURROW_OK;
   case FURROW_INDEX_PQ:
     if (index->pq.codes_size != (size_t)n * fw_pq_code_size(&index->pq.pq))
-      return refuse("codes are not one for each vector", err);
+      return refuse_index("number of codes differs from the number of vectors", err);
     return FURROW_OK;
   case FURROW_INDEX_TRANSFORM:
   case FURROW_INDEX_ID_MAP:
   case FURROW_INDEX_REFINE: break;
-  default: return refuse(furrow_index_kind_name(index->kind), err);
+  default: return refuse_index(furrow_index_kind_name(index->kind), err);
   }
   for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) {
     if (index->child[i]) FW_TRY(check_tree(index->child[i], n, err));
-    if (!index->child[i] && furrow_index_child_name(index, i)) return refuse("parts are missing", err);
+    if (!index->child[i] && furrow_index_child_name(index, i)) return refuse_index("parts are missing", err);
   }
   return FURROW_OK;
 }
 
-/* Whether the ids of the lists are numbers that continue from rank to rank. */
+/* Whether the ids in the lists are dense, so that they continue from rank to rank. */
 static bool has_dense_lists(const furrow_index *index) {
   const furrow_index *inner = fw_skip_transforms(index), *ivf = furrow_index_ivf(index);
   return inner->kind == FURROW_INDEX_ID_MAP || fw_index_has_dense_ids(index) ||
          (ivf && ivf->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY);
 }
 
-/* All ranks must have the same number; `what` differs otherwise. */
+/* Fails if the number is not the same on all ranks; `what` names it. */
 static furrow_status check_equal(const furrow_comm *comm, uint64_t number, const char *what, furrow_error *err) {
   void *all = NULL;
   size_t size;
@@ -101,7 +101,7 @@ static furrow_status check_equal(const furrow_comm *comm, uint64_t number, const
   return fw_fail(err, FURROW_E_ARGUMENT, "the indexes of rank 0 and rank %u differ: %s", other, what);
 }
 
-/* A digest of the kinds: what must be equal before anything else can be compared. */
+/* A digest of the kinds, which must be equal before anything else can be compared. */
 static uint64_t shape_of(const furrow_index *index) {
   uint64_t words[4 + 8] = {(uint64_t)index->d};
   size_t count = 4;
@@ -113,14 +113,14 @@ static uint64_t shape_of(const furrow_index *index) {
   return XXH3_64bits(words, sizeof words);
 }
 
-/* ---- Who has what --------------------------------------------------------------------------------------- */
+/* ---- Counts of all ranks -------------------------------------------------------------------------------- */
 
 static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
   return count / ranks * r + (count % ranks < r ? count % ranks : r);
 }
 
-/* Of every list, the vectors of the ranks before this one and of all. Rank r adds up the r-th slice of the lists for
- * all ranks, so that no rank holds the sizes of all. */
+/* For every list, sums up the vectors of the ranks before this one and of all ranks. Rank r does this for the r-th
+ * slice of the lists, so that no rank holds the sizes of all ranks. */
 static furrow_status add_up_lists(together *t, const size_t *mine, const size_t *theirs, uint64_t *sizes, uint64_t *got,
                                   furrow_error *err) {
   const furrow_comm *comm = t->comm;
@@ -133,7 +133,7 @@ static furrow_status add_up_lists(together *t, const size_t *mine, const size_t 
       got[r * own + i] = sum;
       sum += size;
     }
-    sizes[i] = sum; /* this rank's own sizes were sent already */
+    sizes[i] = sum; /* this rank's own sizes are already sent */
   }
   FW_TRY(comm->exchange(comm, got, theirs, t->list_before, mine, err));
   return comm->gather(comm, sizes, theirs[0], t->list_size, mine, err);
@@ -175,7 +175,7 @@ static int by_location(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Keeps the last location of each id, in the order of the lists, as one process does. */
+/* Keeps the last location of each id in the order of the lists, like a single process. */
 static furrow_status keep_last(fw_id_location *pairs, size_t *count, furrow_error *err) {
   fw_location_table table = {0};
   size_t kept = 0;
@@ -197,7 +197,7 @@ static void own_pairs(const together *t, fw_id_location *pairs) {
       *pairs++ = (fw_id_location){fw_list_id(&lists->list[i], k) + shift, fw_location_make(i, t->list_before[i] + k)};
 }
 
-/* Rank 0 gets the locations of all ids. */
+/* Gathers the locations of all ids on rank 0. */
 static furrow_status collect_pairs(together *t, furrow_error *err) {
   const furrow_comm *comm = t->comm;
   const size_t stored = (size_t)fw_lists_stored(&t->ivf->ivf.lists);
@@ -234,7 +234,7 @@ static furrow_status find_parts(together *t, const furrow_index_save_params *par
 
 /* ---- The file ------------------------------------------------------------------------------------------- */
 
-/* What rank 0 tells the others of the file that it made. */
+/* The message of rank 0 to the others about the file that it created. */
 typedef struct invitation {
   char name[FW_TARGET_MAX_NAME + 1];
 } invitation;
@@ -264,7 +264,7 @@ static furrow_status join_file(together *t, const char *path, const invitation *
   t->fd = open_temporary(t, made->name);
   if (t->fd >= 0) return FURROW_OK;
   const furrow_status status =
-      fw_target_fail_errno(&t->target, err, errno, "cannot open the file that rank 0 made beside it");
+      fw_target_fail_errno(&t->target, err, errno, "cannot open the temporary file that rank 0 created next to it");
   fw_error_set_hint(err, "the folder must be on a file system that all processes share; shards need none");
   return status;
 }
@@ -290,7 +290,7 @@ static furrow_status flush(together *t, furrow_error *err) {
   return put_at(t, t->buffer, filled, t->at, err);
 }
 
-/* Bytes that follow those before them go to the buffer. */
+/* Buffers contiguous bytes. */
 static furrow_status write_part(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
   together *t = to;
   if (offset != t->at + t->filled || size > BUFFER_SIZE - t->filled) {
@@ -319,7 +319,7 @@ static furrow_status write_own(together *t, fw_index_writer *w, furrow_error *er
   return w->status;
 }
 
-/* ---- Its name and its names ----------------------------------------------------------------------------- */
+/* ---- Committing the file and its names ------------------------------------------------------------------ */
 
 static furrow_status check_size(const together *t, uint64_t size, furrow_error *err) {
   struct stat found;
@@ -328,7 +328,7 @@ static furrow_status check_size(const together *t, uint64_t size, furrow_error *
   return fw_target_fail(&t->target, err, FURROW_E_IO, "the parts of the processes did not make a whole file");
 }
 
-/* Names are checked against the file as it was written, where the ids of all ranks are. */
+/* Checks the names against the written file, which has the ids of all ranks. */
 static furrow_status check_names(const together *t, const furrow_id_names *names, fw_index_stamp *stamp,
                                  furrow_error *err) {
   furrow_index_load_params load;
@@ -351,16 +351,16 @@ static furrow_status check_names(const together *t, const furrow_id_names *names
   return status;
 }
 
-/* Rank 0, when the bytes of all ranks are on the disk. */
-static furrow_status publish(together *t, const char *path, const furrow_index_save_params *params, uint64_t size,
-                             furrow_error *err) {
+/* Runs on rank 0, when the bytes of all ranks are on the disk. */
+static furrow_status commit_file(together *t, const char *path, const furrow_index_save_params *params, uint64_t size,
+                                 furrow_error *err) {
   fw_index_stamp stamp = {0};
   FW_TRY(check_size(t, size, err));
   if (params->names) FW_TRY(check_names(t, params->names, &stamp, err));
   return fw_id_names_commit(t->made, params->names, path, &stamp, params->overwrite, err);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole file ------------------------------------------------------------------------------------- */
 
 static furrow_status write_file(together *t, const char *path, const furrow_index_save_params *params,
                                 const fw_index_writer *writer, furrow_error *err) {
@@ -372,7 +372,7 @@ static furrow_status write_file(together *t, const char *path, const furrow_inde
   if (status == FURROW_OK) status = open_file(t, path, params->overwrite, err);
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(t->comm, write_own(t, &w, err), err);
-  if (status == FURROW_OK && fw_comm_is_first(t->comm)) status = publish(t, path, params, w.size, err);
+  if (status == FURROW_OK && fw_comm_is_first(t->comm)) status = commit_file(t, path, params, w.size, err);
   return fw_comm_all_ok(t->comm, status, err);
 }
 

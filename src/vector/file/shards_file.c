@@ -1,7 +1,7 @@
-/* vector/file/shards_file.c: the manifest of an index in several files: read, written with its shards.
+/* vector/file/shards_file.c: reads the manifest of an index in several files, and writes it with its shards.
  *
- * A shard has a digest of its bytes in its name. So a new index never overwrites the shards of an old one; what counts
- * is the manifest, which is replaced when all shards are on the disk. */
+ * The name of a shard contains a digest of its bytes, so a new index never overwrites the shards of an old one. The
+ * manifest decides which shards are valid; it is replaced when all shards are on the disk. */
 #include "vector/file/shards_file.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ typedef struct reading {
   furrow_json *json;
   fw_shards_manifest *manifest;
   size_t capacity;
-  bool seen[6]; /* of the members */
+  bool seen[6]; /* for each member */
 } reading;
 
 static furrow_status fail_value(const reading *r, furrow_error *err, const char *what) {
@@ -40,7 +40,7 @@ static furrow_status read_count(reading *r, uint64_t *value, furrow_error *err) 
   return FURROW_OK;
 }
 
-/* 16 hexadecimal digits. */
+/* Reads 16 hexadecimal digits. */
 static furrow_status read_digest(reading *r, uint64_t *digest, furrow_error *err) {
   furrow_json_text text;
   FW_TRY(furrow_json_string(r->json, &text, err));
@@ -56,13 +56,14 @@ static furrow_status read_digest(reading *r, uint64_t *digest, furrow_error *err
   return FURROW_OK;
 }
 
-/* What is wrong with the name of a file beside the manifest; NULL: nothing. */
+/* Describes what is wrong with the file name of a shard; NULL if it is valid. */
 static const char *name_fault(furrow_json_text name) {
   if (name.size == 0) return "is empty";
   if (name.size > FW_SHARD_NAME) return "is longer than 255 bytes";
   if (furrow_json_is(name, ".") || furrow_json_is(name, "..")) return "is a folder";
   for (size_t i = 0; i < name.size; i++) {
-    if (name.bytes[i] == '/' || name.bytes[i] == '\\') return "has a slash: shards are beside their manifest";
+    if (name.bytes[i] == '/' || name.bytes[i] == '\\')
+      return "has a slash, but shards are in the folder of their manifest";
     if ((unsigned char)name.bytes[i] < ' ' || name.bytes[i] == 127) return "has a control character";
   }
   return strchr("-~", name.bytes[0]) ? "begins with a character that no shard begins with" : NULL;
@@ -77,7 +78,7 @@ static furrow_status read_name(reading *r, fw_shard_entry *entry, furrow_error *
   return FURROW_OK;
 }
 
-/* Marks a member as seen; the number of the one that comes, in the order of `names`. */
+/* Finds a member by its key, marks it as seen and returns its position in `names`. */
 static furrow_status find_member(const reading *r, furrow_json_text key, const char *const *names, size_t count,
                                  bool *seen, size_t *found, furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
@@ -186,13 +187,13 @@ static furrow_status check_sums(const fw_shards_manifest *m, const char *path, f
   uint64_t sum = 0;
   if (m->count == 0) return fail_manifest(path, err, "the manifest has no shards");
   for (size_t i = 0; i < m->count; i++) {
-    sum += m->shards[i].vectors; /* both below 2^63 */
+    sum += m->shards[i].vectors; /* both are below 2^63 */
     if (sum > INT64_MAX) return fail_manifest(path, err, "the shards have too many vectors");
     for (size_t j = 0; j < i; j++)
       if (strcmp(m->shards[i].file, m->shards[j].file) == 0)
         return fail_manifest(path, err, "two shards are the same file");
   }
-  return sum == m->vectors ? FURROW_OK : fail_manifest(path, err, "vectors is not the sum of those of the shards");
+  return sum == m->vectors ? FURROW_OK : fail_manifest(path, err, "vectors is not the sum of the shards' vectors");
 }
 
 furrow_status fw_shards_manifest_parse(fw_shards_manifest *manifest, const char *text, size_t size, const char *path,
@@ -246,7 +247,7 @@ furrow_status fw_shards_path(char **path, const char *manifest, const char *file
   return FURROW_OK;
 }
 
-/* ---- What shards have in common ------------------------------------------------------------------------- */
+/* ---- Common properties of shards ------------------------------------------------------------------------ */
 
 furrow_status fw_shards_digest(const furrow_index *index, uint64_t *digest, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(index);
@@ -281,14 +282,14 @@ typedef struct saving {
   const furrow_index *index;
   const char *path;
   const furrow_index_save_params *params;
-  fw_shards_manifest made, old; /* old: of the manifest that is replaced; empty: none */
+  fw_shards_manifest made, old; /* old: the manifest that is replaced; empty: none */
   fw_shard_entry own;
-  bool written;           /* the own shard */
-  bool published;         /* the manifest has its name */
-  furrow_file_lock *lock; /* rank 0's, of the manifest that is replaced: shards go that nobody else may begin to use */
+  bool written;           /* this rank's shard is written */
+  bool published;         /* the manifest is in place */
+  furrow_file_lock *lock; /* rank 0: locks the old manifest, so that nobody starts to use shards that will be removed */
 } saving;
 
-/* Rank 0's text of the old manifest for all ranks; one that is not sound has no shards. */
+/* Distributes rank 0's text of the old manifest. An invalid manifest is treated as one without shards. */
 static furrow_status read_old(saving *s, furrow_error *err) {
   const furrow_comm *comm = s->comm;
   char *text = NULL;
@@ -325,8 +326,8 @@ static void remove_shard(const saving *s, const char *file) {
   fw_free(path);
 }
 
-/* Where it fails the own shard goes again, unless the manifest in place names it; else shards go that only the old one
- * names, as far as this machine has them. */
+/* After a failure removes this rank's shard, unless the manifest in place names it. After success removes shards that
+ * only the old manifest names, as far as they are on this machine. */
 static void clean_up(const saving *s, furrow_status status) {
   if (status != FURROW_OK && s->written && !s->published && !names_file(&s->old, s->own.file))
     remove_shard(s, s->own.file);
@@ -353,7 +354,7 @@ static furrow_status write_own(saving *s, const fw_index_writer *writer, furrow_
   return status;
 }
 
-/* Rank 0, when all shards are on the disk. */
+/* Runs on rank 0, when all shards are on the disk. */
 static furrow_status write_manifest(saving *s, furrow_error *err) {
   fw_buffer text = {0};
   fw_atomic_file *file = NULL;
@@ -371,8 +372,8 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   return status;
 }
 
-/* What every rank knows of all shards. */
-static furrow_status collect(saving *s, furrow_error *err) {
+/* Gathers the entries of all shards on every rank. */
+static furrow_status gather_entries(saving *s, furrow_error *err) {
   void *all = NULL;
   size_t size = 0;
   FW_TRY(fw_comm_gather_all(s->comm, &s->own, sizeof s->own, &all, &size, NULL, err));
@@ -413,13 +414,13 @@ static furrow_status save_all(saving *s, const fw_index_writer *writer, furrow_e
   if (status == FURROW_OK) status = read_old(s, err);
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(comm, write_own(s, writer, err), err);
-  if (status == FURROW_OK) status = collect(s, err);
+  if (status == FURROW_OK) status = gather_entries(s, err);
   if (status != FURROW_OK) return status;
   if (fw_comm_is_first(comm)) status = write_manifest(s, err);
-  const furrow_status told =
+  const furrow_status sent =
       comm->broadcast(comm, &s->published, sizeof s->published, 0, status == FURROW_OK ? err : NULL);
-  if (told != FURROW_OK) s->published = true; /* as far as this rank knows */
-  return fw_comm_all_ok(comm, status == FURROW_OK ? told : status, err);
+  if (sent != FURROW_OK) s->published = true; /* unknown to this rank, so nothing is removed */
+  return fw_comm_all_ok(comm, status == FURROW_OK ? sent : status, err);
 }
 
 furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,

@@ -11,31 +11,32 @@
 
 enum { FW_SHARDS_MOST = 4096, FW_SHARD_NAME = 255 };
 
-/* A shard: a file beside the manifest, without a folder in its name. */
+/* A shard: a file in the folder of the manifest; its name has no folder. */
 typedef struct fw_shard_entry {
   char file[FW_SHARD_NAME + 1];
-  uint64_t vectors, bytes, digest; /* XXH3-64 of the file */
+  uint64_t vectors, bytes, digest; /* digest: XXH3-64 of the file */
 } fw_shard_entry;
 
 typedef struct fw_shards_manifest {
   uint64_t d, vectors;
-  uint64_t quantizers; /* fw_shards_digest of each shard */
+  uint64_t quantizers; /* the fw_shards_digest of each shard */
   fw_shard_entry *shards;
   size_t count;
 } fw_shards_manifest;
 
-/* Reads the text of a manifest; errors name `path`. Clear it, also after a failure. */
+/* Parses the text of a manifest; errors name `path`. The caller clears it, even after a failure. */
 furrow_status fw_shards_manifest_parse(fw_shards_manifest *manifest, const char *text, size_t size, const char *path,
                                        furrow_error *err) FURROW_MUST_USE;
 void fw_shards_manifest_clear(fw_shards_manifest *manifest);
 /* Appends the text of a manifest. */
 void fw_shards_manifest_write(const fw_shards_manifest *manifest, fw_buffer *text);
 
-/* A digest of what all shards of an index have in common. */
+/* Computes a digest of what all shards of an index have in common. */
 furrow_status fw_shards_digest(const furrow_index *index, uint64_t *digest, furrow_error *err) FURROW_MUST_USE;
-/* Whether vectors of the index have ids of their own, so that those of several shards differ. E_UNSUPPORTED: not. */
+/* Checks that the ids of the index are explicit, so that ids of several shards can be distinct. Fails with
+ * E_UNSUPPORTED otherwise. */
 furrow_status fw_shards_check_kind(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
-/* The path of a file beside the manifest; the caller frees it with fw_free. */
+/* Makes the path of a file in the folder of the manifest; the caller frees it with fw_free. */
 furrow_status fw_shards_path(char **path, const char *manifest, const char *file, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* vector/index/direct_map.c: the map from an id to its location in the lists of an IVF index: lookups, extension,
+/* vector/index/direct_map.c: the direct map of an IVF index, from ids to locations in the lists: search, extension,
  * rebuilding. */
 #include "vector/index/direct_map.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- Many ids at once ----------------------------------------------------------------------------------- */
 
-/* At most half full, so that a free slot is near. */
+/* At most half full, so that probe sequences stay short. */
 furrow_status fw_location_table_create(fw_location_table *table, size_t most, furrow_error *err) {
   size_t size = 16;
   void *slots = NULL;
@@ -29,7 +29,7 @@ void fw_location_table_clear(fw_location_table *table) {
   *table = (fw_location_table){0};
 }
 
-/* The slot of an id, or the free one where it would be. */
+/* Returns the slot of an id, or the free slot where it would be stored. */
 static fw_id_location *slot_of(const fw_location_table *table, int64_t id) {
   size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & table->mask;
   while (table->slots[at].location >= 0 && table->slots[at].id != id) at = (at + 1) & table->mask;
@@ -70,7 +70,7 @@ static int64_t find_in_map(const fw_direct_map *map, int64_t id) {
   return FW_NO_LOCATION;
 }
 
-/* A map that leads to another id is damaged or incomplete: then the lists are searched. */
+/* If the map leads to another id, it is damaged or incomplete, and the lists are searched. */
 int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id) {
   if (ivf->direct_map.type != FURROW_DIRECT_MAP_NONE) {
     int64_t location = find_in_map(&ivf->direct_map, id);
@@ -80,7 +80,7 @@ int64_t fw_ivf_find(const fw_ivf *ivf, int64_t id) {
   return find_in_lists(&ivf->lists, id);
 }
 
-/* ---- Maps that change ----------------------------------------------------------------------------------- */
+/* ---- Changing maps -------------------------------------------------------------------------------------- */
 
 furrow_status fw_map_rebuild_create(fw_map_rebuild *renewal, furrow_direct_map type, size_t stored, size_t ids,
                                     furrow_error *err) {
@@ -121,7 +121,7 @@ static void fill_array(const fw_map_rebuild *renewal, const fw_lists *lists) {
   }
 }
 
-/* In the order of the lists. */
+/* Fills the pairs in the order of the lists. */
 static size_t fill_pairs(fw_map_rebuild *renewal, const fw_lists *lists) {
   size_t count = 0;
   fw_location_table_fill(&renewal->table, lists);
@@ -166,7 +166,7 @@ furrow_status fw_lists_check_ids(const fw_lists *lists, size_t ids, furrow_error
   return FURROW_OK;
 }
 
-/* ---- By hand -------------------------------------------------------------------------------------------- */
+/* ---- Settings ------------------------------------------------------------------------------------------- */
 
 furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type, furrow_error *err) {
   furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
@@ -195,17 +195,17 @@ furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furr
 
 /* ---- Adding ids ------------------------------------------------------------------------------------------ */
 
-#define HAS_PAIR ((size_t)1 << (8 * sizeof(size_t) - 1)) /* marks a new id that the map already had */
+#define HAS_PAIR ((size_t)1 << (8 * sizeof(size_t) - 1)) /* marks a new id that the map already has */
 
-/* The numbers of the new ids, by id: open addressing, SIZE_MAX where a slot is free. */
+/* A hash table of the numbers of the new ids: open addressing, SIZE_MAX marks a free slot. */
 typedef struct by_id {
   const fw_id_location *fresh;
   size_t mask;
   size_t *slot;
 } by_id;
 
-/* The slot that holds an id, or the free one where it belongs. */
-static size_t *find(const by_id *t, int64_t id) {
+/* Returns the slot of an id, or the free slot where it belongs. */
+static size_t *find_slot(const by_id *t, int64_t id) {
   size_t at = (size_t)fw_rng_hash(0, (uint64_t)id) & t->mask;
   while (t->slot[at] != SIZE_MAX && t->fresh[t->slot[at] & ~HAS_PAIR].id != id) at = (at + 1) & t->mask;
   return &t->slot[at];
@@ -219,7 +219,7 @@ static furrow_status index_fresh(by_id *t, const fw_id_location *fresh, size_t n
   *t = (by_id){.fresh = fresh, .mask = slots - 1, .slot = memory};
   memset(t->slot, 0xff, slots * sizeof *t->slot);
   for (size_t i = 0; i < n; i++)
-    if (fresh[i].location >= 0) *find(t, fresh[i].id) = i; /* the last of several counts */
+    if (fresh[i].location >= 0) *find_slot(t, fresh[i].id) = i; /* of repeated ids, the last one counts */
   return FURROW_OK;
 }
 
@@ -233,13 +233,13 @@ static furrow_status extend_pairs(fw_direct_map *map, const fw_id_location *fres
   if (status == FURROW_OK) {
     map->pairs = pairs;
     for (size_t i = 0; i < map->count; i++) {
-      size_t *slot = find(&table, map->pairs[i].id);
+      size_t *slot = find_slot(&table, map->pairs[i].id);
       if (*slot == SIZE_MAX) continue;
       map->pairs[i].location = fresh[*slot].location;
       *slot |= HAS_PAIR;
     }
     for (size_t i = 0; i < n; i++)
-      if (fresh[i].location >= 0 && *find(&table, fresh[i].id) == i) map->pairs[map->count++] = fresh[i];
+      if (fresh[i].location >= 0 && *find_slot(&table, fresh[i].id) == i) map->pairs[map->count++] = fresh[i];
   }
   fw_free(table.slot);
   return status;

@@ -26,10 +26,10 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
 static furrow_status fill_encoder(fw_encoder *e, const furrow_index *index, furrow_error *err) {
   if (index->kind == FURROW_INDEX_PQ) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
   const fw_ivf *ivf = &index->ivf;
-  furrow_status status = fw_assigner_create(&e->assigner, index->child[0], err);
-  if (status == FURROW_OK && ivf->pq.m > 0) status = fw_pq_coder_create(&e->coder, &ivf->pq, err);
-  if (status == FURROW_OK && ivf->refine_pq.m > 0) status = fw_pq_coder_create(&e->refine_coder, &ivf->refine_pq, err);
-  return status;
+  FW_TRY(fw_assigner_create(&e->assigner, index->child[0], err));
+  if (ivf->pq.m > 0) FW_TRY(fw_pq_coder_create(&e->coder, &ivf->pq, err));
+  if (ivf->refine_pq.m > 0) FW_TRY(fw_pq_coder_create(&e->refine_coder, &ivf->refine_pq, err));
+  return FURROW_OK;
 }
 
 static void encoder_free(fw_encoder *encoder) {
@@ -57,7 +57,7 @@ furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n
   return fw_assigner_expect(&index->encoder->assigner, vectors, n, err);
 }
 
-/* ---- Making and freeing --------------------------------------------------------------------------------- */
+/* ---- Creation and destruction --------------------------------------------------------------------------- */
 
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) {
@@ -166,7 +166,7 @@ void furrow_index_free(furrow_index *index) {
   fw_free(index);
 }
 
-/* ---- Asking --------------------------------------------------------------------------------------------- */
+/* ---- Information ---------------------------------------------------------------------------------------- */
 
 const fw_pq *fw_index_pq(const furrow_index *index) {
   switch (index->kind) {

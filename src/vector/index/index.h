@@ -1,6 +1,6 @@
 /* vector/index/index.h: an index in memory: a tree of indexes, each with a header and the parts of its kind.
  *
- * What Faiss calls by another name is noted beside it. All arrays belong to the index that points at them, except
+ * Comments give the names that Faiss uses if they differ. All arrays belong to the index that points at them, except
  * codes and ids of lists, which may be views (struct fw_list). */
 #ifndef FW_VECTOR_INDEX_INDEX_H
 #define FW_VECTOR_INDEX_INDEX_H
@@ -12,15 +12,15 @@
 #include "vector/quantizer/sq.h"
 #include "vector/quantizer/transform.h"
 
-#define FW_INDEX_DUMMY (1 << 20) /* both unused header numbers, as every Faiss writes them */
+#define FW_INDEX_DUMMY (1 << 20) /* both unused header numbers, as every release of Faiss writes them */
 #define FW_INDEX_MAX_D (1 << 20)
 #define FW_NO_OFFSET UINT64_MAX /* ilod: a list that was never used */
 
 /* ---- Inverted lists ---- */
 
 /* codes: size * code_size bytes. ids: size little-endian i64 at any address (fw_list_id).
- * capacity 0: a view of a slab, of the mapped file or of the data file. capacity > 0: the list owns both arrays, which
- * hold so many vectors. A list gets arrays of its own before it grows or changes. */
+ * capacity 0: a view into a slab, the mapped file or the data file. capacity > 0: the list owns both arrays, which have
+ * this capacity in vectors. A list gets its own arrays before it grows or changes. */
 typedef struct fw_list {
   uint8_t *codes, *ids;
   size_t size, capacity;
@@ -31,32 +31,33 @@ static inline int64_t fw_list_id(const fw_list *list, size_t i) {
 }
 
 typedef enum fw_sizes_form {
-  FW_SIZES_BY_RULE, /* full iff more than half (nlist / 2) of the lists have vectors */
-  FW_SIZES_FULL,    /* read so from a file that does not follow the rule, and kept */
+  FW_SIZES_BY_RULE, /* full if more than half (nlist / 2) of the lists have vectors */
+  FW_SIZES_FULL,    /* read from a file that does not follow the rule, and kept */
   FW_SIZES_SPARSE
 } fw_sizes_form;
 
-/* A list in the data file of ilod: capacity * code_size bytes of codes at offset, capacity * 8 bytes of ids behind. */
+/* A list in the data file of ilod: capacity * code_size bytes of codes at offset, followed by capacity * 8 bytes of
+ * ids. */
 typedef struct fw_disk_list {
   uint64_t size, capacity, offset;
 } fw_disk_list;
 
 typedef struct fw_disk_slot {
-  uint64_t offset, capacity; /* bytes */
+  uint64_t offset, capacity; /* in bytes */
 } fw_disk_slot;
 
-/* What ilod stores, kept as it was read. Slots (free ranges of bytes) are wrong in real files: nothing may rely on
- * them. */
+/* The contents of ilod, kept as they were read. Slots (free ranges of bytes) are wrong in real files: nothing may rely
+ * on them. */
 typedef struct fw_disk {
-  fw_disk_list *lists; /* nlist of them */
+  fw_disk_list *lists; /* nlist elements */
   size_t slot_count;
   fw_disk_slot *slots;
   char *file_name; /* ends with a 0 */
   size_t file_name_size;
   uint64_t total_size;
-  struct fw_file_map *map; /* the data file; NULL: not mapped */
-  struct fw_input *held;   /* lists are views of its memory; NULL: none */
-  bool missing;            /* there is no data file: lists have sizes but no contents */
+  struct fw_file_map *map; /* the mapped data file; NULL: not mapped */
+  struct fw_input *held;   /* lists are views into its memory; NULL: none */
+  bool missing;            /* the data file is missing: lists have sizes but no contents */
 } fw_disk;
 
 typedef struct fw_lists {
@@ -64,25 +65,26 @@ typedef struct fw_lists {
   size_t nlist;
   size_t code_size;            /* BLOCKS: 0 */
   bool packed;                 /* codes are in blocks (vector/index/pack_codes.h), which only a searcher reads, */
-  struct fw_code_order *order; /* with these numbers; NULL: as they were */
-  fw_list *list;               /* nlist of them; NULL: all are empty */
-  uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
+  struct fw_code_order *order; /* renumbered by `order`; NULL: not renumbered */
+  fw_list *list;               /* nlist elements; NULL: all lists are empty */
+  uint8_t *codes, *ids;        /* slabs that lists may be views into; may be NULL */
   fw_sizes_form sizes_form;    /* INLINE */
-  fw_disk *disk;               /* ON_DISK, else NULL */
-  struct fw_file_map *map;     /* lists may be views of it; of the outermost index or of disk; NULL: none */
-  /* BLOCKS (FastScan): codes of a list are ceil(size / block_vectors) blocks of block_bytes */
+  fw_disk *disk;               /* ON_DISK, otherwise NULL */
+  struct fw_file_map
+      *map; /* the map that lists may be views into, owned by the outermost index or by disk; NULL: none */
+  /* BLOCKS (FastScan): the codes of a list are ceil(size / block_vectors) blocks of block_bytes */
   size_t block_vectors, block_bytes;
 } fw_lists;
 
 static inline size_t fw_lists_size(const fw_lists *lists, size_t i) {
   return lists->list ? lists->list[i].size : 0;
 }
-/* Bytes of the codes of list i. */
+/* The size of the codes of list i in bytes. */
 size_t fw_lists_code_bytes(const fw_lists *lists, size_t i);
-/* Vectors in all lists. */
+/* The number of vectors in all lists. */
 uint64_t fw_lists_stored(const fw_lists *lists);
 
-/* Whether ilar states the sizes of all lists (full), not only of those with vectors (sprs). */
+/* Whether ilar states the sizes of all lists (full), not only of non-empty ones (sprs). */
 bool fw_lists_are_full(const fw_lists *lists);
 
 /* An id and its location: list << 32 | offset; negative: none. */
@@ -93,25 +95,25 @@ typedef struct fw_id_location {
 typedef struct fw_direct_map {
   furrow_direct_map type;
   size_t count;
-  int64_t *locations;    /* ARRAY: of ids 0 … count-1 */
-  fw_id_location *pairs; /* HASHTABLE: in the order of the file, which is that of Faiss's table and means nothing */
+  int64_t *locations;    /* ARRAY: for ids 0 … count-1 */
+  fw_id_location *pairs; /* HASHTABLE: in the order of the file, which is the order of Faiss's hash table */
 } fw_direct_map;
 
 /* ---- Kinds ---- */
 
 typedef struct fw_flat {
-  float *vectors; /* ntotal * d */
+  float *vectors; /* ntotal * d floats */
 } fw_flat;
 
-/* The graph as Faiss lays it out: vector i is on levels 0 … levels[i]-1; its links of level l are
- * neighbors[offsets[i] + cum[l] … offsets[i] + cum[l+1] - 1], -1 where there is none. */
+/* The graph in the layout of Faiss: vector i is on levels 0 … levels[i]-1; its links on level l are
+ * neighbors[offsets[i] + cum[l] … offsets[i] + cum[l+1] - 1]; -1 marks a free slot. */
 typedef struct fw_hnsw {
   size_t proba_count;
-  double *probas;   /* assign_probas: of a new vector's top level */
-  size_t cum_count; /* levels that there can be, + 1 */
+  double *probas;   /* assign_probas: probabilities of a new vector's top level */
+  size_t cum_count; /* maximal number of levels, + 1 */
   int32_t *cum;     /* cum_nneighbor_per_level */
   int32_t *levels;
-  uint64_t *offsets; /* ntotal + 1 */
+  uint64_t *offsets; /* ntotal + 1 elements */
   int32_t *neighbors;
   int32_t entry_point, max_level, ef_construction, ef_search, upper_beam;
 } fw_hnsw;
@@ -120,16 +122,16 @@ typedef struct fw_ivf {
   size_t nlist, nprobe;
   fw_direct_map direct_map;
   fw_lists lists;
-  size_t code_size; /* of a vector: also what BLOCKS would need */
+  size_t code_size; /* per vector, also for BLOCKS */
   bool by_residual;
   fw_pq pq; /* IVF_PQ, IVF_PQR, IVF_PQ_FAST */
-  /* IVF_PQR: codes of what the first quantizer leaves of a vector, by id */
+  /* IVF_PQR: codes of the difference between a vector and its first code, by id */
   fw_pq refine_pq;
-  size_t refine_size; /* bytes */
+  size_t refine_size; /* in bytes */
   uint8_t *refine_codes;
   float k_factor;
   fw_sq sq; /* IVF_SQ */
-  /* IVF_PQ_FAST: vectors of a block, sub-quantizers rounded up to even, and two search settings */
+  /* IVF_PQ_FAST: vectors per block, sub-quantizers rounded up to even, and two search settings */
   int32_t bbs, implem;
   size_t m2, qbs2;
 } fw_ivf;
@@ -138,38 +140,38 @@ typedef struct fw_pq_index {
   fw_pq pq;
   size_t codes_size;
   uint8_t *codes;  /* NULL for MULTI */
-  uint8_t *packed; /* the same in blocks (vector/index/pack_codes.h), instead of codes; NULL: codes are not packed */
+  uint8_t *packed; /* the same in blocks (vector/index/pack_codes.h) instead of codes; NULL: codes are not packed */
   void *packed_memory;
-  struct fw_code_order *order; /* of packed */
+  struct fw_code_order *order; /* the numbering of packed codes */
   int32_t search_type, polysemous_ht;
   bool encode_signs;
 } fw_pq_index;
 
 typedef struct fw_id_map {
-  int64_t *ids; /* ntotal */
+  int64_t *ids; /* ntotal elements */
 } fw_id_map;
 
 /* ---- The index ---- */
 
 #define FW_INDEX_CHILDREN 2
 
-/* The quantizers of an index, prepared for vectors that are added. Kept with the index, so that adding one vector at a
- * time costs no more for each than adding many. Quantizers do not change once they are trained. */
+/* The quantizers of an index, prepared for adding vectors. They are kept with the index, so that adding vectors one at
+ * a time costs no more per vector than adding many. Trained quantizers do not change. */
 typedef struct fw_encoder {
   fw_assigner assigner;            /* IVF kinds */
-  fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
+  fw_pq_coder coder, refine_coder; /* empty if the index has no such quantizer */
 } fw_encoder;
 
 struct furrow_index {
   furrow_index_kind kind;
-  char fourcc[4];       /* as it is written */
-  char read_as[4];      /* as it was read: a legacy kind has another name */
-  uint64_t file_offset; /* byte of the fourcc in its file */
+  char fourcc[4];       /* for writing */
+  char read_as[4];      /* the fourcc in the file; legacy kinds have another one */
+  uint64_t file_offset; /* offset of the fourcc in its file */
   int32_t d;
   int64_t ntotal;
   int64_t dummy[2]; /* FW_INDEX_DUMMY */
   bool trained;
-  bool search_only; /* codes may be packed (fw_lists.packed): only a searcher may read them */
+  bool search_only; /* codes may be packed (fw_lists.packed), so only a searcher may read them */
   furrow_distance_metric metric;
   float metric_arg;
   furrow_index *child[FW_INDEX_CHILDREN]; /* named in index_kinds.c; NULL: none, or stored as null */
@@ -182,28 +184,29 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
-  int64_t next_id;         /* of the outermost index: what furrow_index_next_id returns; 0: not known */
-  fw_encoder *encoder;     /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
-  struct fw_file_map *map; /* of the outermost index: the file that lists are views of; NULL: none */
-  struct fw_input *held;   /* the same, of a file in memory */
+  int64_t next_id;         /* outermost index: the result of furrow_index_next_id; 0: unknown */
+  fw_encoder *encoder;     /* IVF_*, PQ: the quantizers prepared for adding; NULL: nothing was added yet */
+  struct fw_file_map *map; /* outermost index: the file that lists are views into; NULL: none */
+  struct fw_input *held;   /* the same for a file that is held in memory */
 };
 
-/* the fourcc that stands for a missing index */
+/* the fourcc of a missing index */
 #define FW_FOURCC_NULL "null"
 
 static inline bool fw_index_is_ivf(const furrow_index *index) {
   return index->kind >= FURROW_INDEX_IVF_FLAT && index->kind <= FURROW_INDEX_IVF_PQ_FAST;
 }
-/* The product quantizer of an index, index->ivf.pq or index->pq.pq; NULL: its kind has none. */
+/* Returns the product quantizer of an index, index->ivf.pq or index->pq.pq; NULL if its kind has none. */
 const fw_pq *fw_index_pq(const furrow_index *index);
 
-/* An index of a kind with d, metric and what every header has; no vectors, no parts. fourcc is that of the kind. */
+/* Creates an index of a kind with d, metric, fourcc and the common header fields, without vectors or parts. */
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,
                               furrow_error *err) FURROW_MUST_USE;
-/* E_STATE: it was loaded with search_only. Every function that reads codes or changes the index calls this first. */
+/* Fails with E_STATE if the index was loaded with search_only. Every function that reads codes or changes the index
+ * calls this first. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
-/* The end of every function that reads codes or ids of lists: `status`, unless a file that they are mapped from was
- * shortened meanwhile. Then nothing that was read counts, and it is E_IO. */
+/* Every function that reads codes or ids of lists ends with this. Returns `status`, or E_IO if a mapped file was
+ * shortened in the meantime, so that the data that was read is invalid. */
 furrow_status fw_index_finish(const furrow_index *index, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 /* Allocates lists->list, nlist empty lists, unless it exists. */
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
@@ -212,30 +215,30 @@ void fw_lists_clear(fw_lists *lists);
 
 /* ---- Quantizers of an index, prepared for new vectors ---- */
 
-/* An assigner over a coarse quantizer, which it borrows. E_UNSUPPORTED: it is of another kind. */
+/* Creates an assigner over a coarse quantizer, which it borrows. Fails with E_UNSUPPORTED for other kinds. */
 furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer,
                                  furrow_error *err) FURROW_MUST_USE;
-/* The encoder of an IVF or PQ index, for n vectors that will be encoded; the first call makes it. */
+/* Returns the encoder of an IVF or PQ index, prepared for n vectors; the first call creates it. */
 furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
                              furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Ids ---- */
 
-/* The index itself, or the one behind its transforms: its ids are those of the results. */
+/* The index itself, or the one inside its transforms; its ids are the ids of the results. */
 static inline const furrow_index *fw_skip_transforms(const furrow_index *index) {
   while (index->kind == FURROW_INDEX_TRANSFORM) index = index->child[0];
   return index;
 }
 
-/* Whether ids must be 0 … ntotal-1, because vectors or codes are stored in that order. An id map has ids of its own;
- * the ids of the index behind it are dense. */
+/* Whether ids must be 0 … ntotal-1, because vectors or codes are stored in that order. An id map has explicit ids; the
+ * ids of the index inside it are dense. */
 static inline bool fw_index_has_dense_ids(const furrow_index *index) {
   index = fw_skip_transforms(index);
   return (!fw_index_is_ivf(index) && index->kind != FURROW_INDEX_ID_MAP) || index->kind == FURROW_INDEX_IVF_PQR;
 }
 
-/* furrow_index_reconstruct, but after a failure the contents of `vector` are undefined. Of a coarse quantizer, id is
- * the list. */
+/* Like furrow_index_reconstruct, but after a failure the contents of `vector` are undefined. For a coarse quantizer, id
+ * is the list. */
 furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Kinds in files ---- */
@@ -243,14 +246,14 @@ furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vecto
 typedef struct fw_index_name {
   char fourcc[5];
   furrow_index_kind kind;
-  char written_as[5]; /* the fourcc that a legacy kind becomes; the same otherwise */
+  char written_as[5]; /* the fourcc that replaces a legacy one; otherwise the same */
 } fw_index_name;
 
-/* The name with a fourcc (4 bytes); NULL: Furrow does not read that kind. */
+/* Finds the name with a fourcc (4 bytes); NULL if Furrow does not read that kind. */
 const fw_index_name *fw_index_named(const char *fourcc);
-/* The name that a new index of a kind gets. */
+/* The name of a new index of this kind. */
 const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric);
-/* What a fourcc means that Faiss reads but Furrow does not; NULL: Faiss does not know it, either. */
+/* Describes a fourcc that Faiss reads but Furrow does not; NULL if Faiss does not know it, either. */
 const char *fw_index_unsupported(const char *fourcc);
 
 #endif

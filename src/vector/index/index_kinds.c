@@ -33,7 +33,7 @@ const char *furrow_index_child_name(const furrow_index *index, size_t i) {
   return NULL;
 }
 
-/* The first name of a kind is the one that a new index gets. */
+/* The first name of a kind is used for new indexes. */
 static const fw_index_name names[] = {
     {"IxFl", FURROW_INDEX_FLAT, "IxFl"},        {"IxF2", FURROW_INDEX_FLAT, "IxF2"},
     {"IxFI", FURROW_INDEX_FLAT, "IxFI"},        {"IHNf", FURROW_INDEX_HNSW, "IHNf"},

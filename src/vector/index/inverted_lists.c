@@ -1,4 +1,4 @@
-/* vector/index/inverted_lists.c: inverted lists: adding, removing and moving entries, statistics. */
+/* vector/index/inverted_lists.c: adds, removes and moves entries of inverted lists; statistics. */
 #include "vector/index/inverted_lists.h"
 
 #include <math.h>
@@ -12,12 +12,12 @@
 
 enum { GROUP = 32, HALF = 16 };
 
-/* Sub-quantizers of a block, an even number. */
+/* The number of sub-quantizers in a block, which is even. */
 static size_t block_m(const fw_lists *lists) {
   return lists->block_bytes / lists->block_vectors * 2;
 }
 
-/* The byte of vector i and sub-quantizer m; *shift: 0 for its low half, 4 for the high one. */
+/* The offset of the byte of vector i and sub-quantizer m; *shift is 0 for its low half, 4 for the high half. */
 static size_t byte_of(const fw_lists *lists, size_t i, size_t m, unsigned *shift) {
   size_t block = i / lists->block_vectors, in_block = i % lists->block_vectors;
   size_t groups = lists->block_vectors / GROUP, group = in_block / GROUP, v = in_block % GROUP;
@@ -60,8 +60,8 @@ furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) 
 }
 
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) {
-  furrow_status status = fw_lists_check_contents(lists, err);
-  return status == FURROW_OK ? fw_lists_allocate(lists, err) : status;
+  FW_TRY(fw_lists_check_contents(lists, err));
+  return fw_lists_allocate(lists, err);
 }
 
 void fw_lists_end_edit(fw_lists *lists) {
@@ -70,13 +70,13 @@ void fw_lists_end_edit(fw_lists *lists) {
   lists->sizes_form = FW_SIZES_BY_RULE;
 }
 
-/* Bytes of the codes of `count` vectors. */
+/* The size of the codes of `count` vectors. */
 static bool code_bytes(const fw_lists *lists, size_t count, size_t *bytes) {
   if (lists->kind != FURROW_LISTS_BLOCKS) return fw_size_mul(count, lists->code_size, bytes);
   return fw_size_mul(count / lists->block_vectors + (count % lists->block_vectors != 0), lists->block_bytes, bytes);
 }
 
-/* Moves a view into arrays of its own. */
+/* Copies a view into arrays that the list owns. */
 static furrow_status leave_view(fw_lists *lists, size_t i, size_t capacity, size_t bytes, furrow_error *err) {
   fw_list *list = &lists->list[i];
   void *codes = NULL, *ids = NULL;
@@ -113,7 +113,7 @@ furrow_status fw_list_reserve(fw_lists *lists, size_t i, size_t capacity, furrow
 }
 
 furrow_status fw_list_own(fw_lists *lists, size_t i, furrow_error *err) {
-  if (lists->codes) return FURROW_OK; /* where there are slabs, lists are views of them */
+  if (lists->codes) return FURROW_OK; /* if there are slabs, lists are views into them */
   return fw_list_reserve(lists, i, lists->list[i].size, err);
 }
 
@@ -129,7 +129,7 @@ void fw_list_copy_entry(const fw_lists *lists, fw_list *list, size_t to, const f
   fw_list_set_id(list, to, id);
 }
 
-/* A new block is all 0. */
+/* A new block is zeroed. */
 static void begin_block(const fw_lists *lists, fw_list *list) {
   if (lists->kind == FURROW_LISTS_BLOCKS && list->size % lists->block_vectors == 0)
     memset(list->codes + list->size / lists->block_vectors * lists->block_bytes, 0, lists->block_bytes);
@@ -171,7 +171,7 @@ void fw_list_remove(const fw_lists *lists, fw_list *list, size_t i) {
 
 /* ---- Statistics ------------------------------------------------------------------------------------------ */
 
-/* Lists of 2^(b-1) … 2^b - 1 vectors are in bucket b. */
+/* Bucket b counts lists of 2^(b-1) … 2^b - 1 vectors. */
 static unsigned bucket_of(uint64_t size) {
   return size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
 }

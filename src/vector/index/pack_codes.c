@@ -1,4 +1,4 @@
-/* vector/index/pack_codes.c: codes of files laid out in blocks. */
+/* vector/index/pack_codes.c: packs the codes of files into blocks. */
 #include "vector/index/pack_codes.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b) {
   return (int)x->code - (int)y->code;
 }
 
-/* The dimension in which some centroids differ most. */
+/* The dimension in which these centroids differ most. */
 static size_t widest_dimension(const float *centroids, size_t dsub, const uint8_t *codes, size_t n) {
   size_t widest = 0;
   double most = -1;
@@ -41,11 +41,11 @@ static size_t widest_dimension(const float *centroids, size_t dsub, const uint8_
   return widest;
 }
 
-/* Groups of this size are not ordered. */
+/* Groups of this size are not sorted. */
 enum { SMALLEST_GROUP = 4 };
 
-/* Halves repeatedly, each time by the dimension with the largest spread, so that numbers in a row have similar
- * centroids. */
+/* Divides the codes in halves repeatedly, each time along the dimension with the largest spread, so that consecutive
+ * numbers have similar centroids. */
 static void order_part(const float *centroids, size_t dsub, uint8_t codes[FW_LUT_BYTES]) {
   valued sorted[FW_LUT_BYTES];
   for (size_t i = 0; i < FW_LUT_BYTES; i++) codes[i] = (uint8_t)i;

@@ -12,11 +12,11 @@
 #include "vector/quantizer/sq.h"
 #include "vector/quantizer/transform.h"
 
-static furrow_status not_found(int64_t id, furrow_error *err) {
+static furrow_status fail_not_found(int64_t id, furrow_error *err) {
   return fw_fail(err, FURROW_E_NOT_FOUND, "the index has no vector with the id %" PRId64, id);
 }
 
-/* A number from 0 to ntotal - 1. */
+/* Whether id is in 0 … ntotal - 1. */
 static bool is_number(const furrow_index *index, int64_t id) {
   return id >= 0 && id < index->ntotal;
 }
@@ -25,15 +25,15 @@ static bool is_number(const furrow_index *index, int64_t id) {
 
 static furrow_status decode_pq_index(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   const fw_pq_index *own = &index->pq;
-  if (!is_number(index, id)) return not_found(id, err);
+  if (!is_number(index, id)) return fail_not_found(id, err);
   if (own->encode_signs) return fw_fail(err, FURROW_E_UNSUPPORTED, "codes of signs cannot be decoded");
   fw_pq_decode(&own->pq, own->codes + (size_t)id * fw_pq_code_size(&own->pq), vector);
   return FURROW_OK;
 }
 
-/* A cell of a multi-index: the centroids of all parts, whose numbers stand side by side in the key. */
+/* A cell of a multi-index: the key is the concatenation of the numbers of the parts' centroids. */
 static furrow_status decode_multi(const furrow_index *index, int64_t key, float *vector, furrow_error *err) {
-  if (!is_number(index, key)) return not_found(key, err);
+  if (!is_number(index, key)) return fail_not_found(key, err);
   fw_pq_decode_key(&index->pq.pq, (uint64_t)key, vector);
   return FURROW_OK;
 }
@@ -67,19 +67,19 @@ static furrow_status decode_entry(const furrow_index *index, const fw_list *list
   return FURROW_OK;
 }
 
-static void add(float *sum, const float *other, size_t d) {
+static void add_vector(float *sum, const float *other, size_t d) {
   for (size_t i = 0; i < d; i++) sum[i] += other[i];
 }
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
 
-/* Adds the centroid of the list that the code is relative to. `scratch` has d floats. */
+/* Adds the centroid of the list if the code is relative to it. `scratch` has d floats. */
 static furrow_status add_centroid(const furrow_index *index, size_t list, float *vector, float *scratch,
                                   furrow_error *err) {
   if (index->kind == FURROW_INDEX_IVF_FLAT || !index->ivf.by_residual) return FURROW_OK;
   if (!index->child[0]) return fw_fail(err, FURROW_E_STATE, "the index has no coarse quantizer");
   furrow_status status = fw_reconstruct(index->child[0], (int64_t)list, scratch, err);
-  if (status == FURROW_OK) add(vector, scratch, (size_t)index->d);
+  if (status == FURROW_OK) add_vector(vector, scratch, (size_t)index->d);
   return status;
 }
 
@@ -90,7 +90,7 @@ static furrow_status add_refinement(const furrow_index *index, int64_t id, float
   if (id < 0 || (uint64_t)id >= ivf->refine_size / size)
     return fw_fail(err, FURROW_E_STATE, "there is no refinement for the id %" PRId64, id);
   fw_pq_decode(&ivf->refine_pq, ivf->refine_codes + (size_t)id * size, scratch);
-  add(vector, scratch, (size_t)index->d);
+  add_vector(vector, scratch, (size_t)index->d);
   return FURROW_OK;
 }
 
@@ -99,7 +99,7 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status != FURROW_OK) return status;
   int64_t location = fw_ivf_find(&index->ivf, id);
-  if (location < 0) return not_found(id, err);
+  if (location < 0) return fail_not_found(id, err);
   status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
   size_t list = fw_location_list(location);
@@ -111,12 +111,12 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   return status;
 }
 
-/* ---- Indexes around others ------------------------------------------------------------------------------ */
+/* ---- Wrapping indexes ----------------------------------------------------------------------------------- */
 
 static furrow_status decode_mapped(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   int64_t i = 0;
   while (i < index->ntotal && index->id_map.ids[i] != id) i++;
-  return i < index->ntotal ? fw_reconstruct(index->child[0], i, vector, err) : not_found(id, err);
+  return i < index->ntotal ? fw_reconstruct(index->child[0], i, vector, err) : fail_not_found(id, err);
 }
 
 static furrow_status decode_transformed(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
@@ -134,7 +134,7 @@ static furrow_status decode_transformed(const furrow_index *index, int64_t id, f
 furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   switch (index->kind) {
   case FURROW_INDEX_FLAT:
-    if (!is_number(index, id)) return not_found(id, err);
+    if (!is_number(index, id)) return fail_not_found(id, err);
     memcpy(vector, index->flat.vectors + (size_t)id * (size_t)index->d, (size_t)index->d * sizeof *vector);
     return FURROW_OK;
   case FURROW_INDEX_HNSW: return fw_reconstruct(index->child[0], id, vector, err);

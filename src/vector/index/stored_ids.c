@@ -1,4 +1,4 @@
-/* vector/index/stored_ids.c: the ids of the vectors of an index, as the outside sees them, and their names. */
+/* vector/index/stored_ids.c: the ids of an index's vectors, as its users see them, and their names. */
 #include "vector/index/stored_ids.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ static bool has_contents(const fw_lists *lists) {
   return lists->list && !(lists->disk && lists->disk->missing);
 }
 
-/* Stops at the first call that returns false. Dense ids are not visited: they are 0 … ntotal-1. */
+/* Stops when visit returns false. Dense ids, which are 0 … ntotal-1, are not visited. */
 static bool each_id(const furrow_index *index, bool (*visit)(void *context, int64_t id), void *context) {
   const furrow_index *inner = fw_skip_transforms(index);
   const fw_lists *lists = &inner->ivf.lists;
@@ -32,7 +32,7 @@ static bool each_id(const furrow_index *index, bool (*visit)(void *context, int6
 }
 
 typedef struct id_list {
-  int64_t *ids; /* NULL: count them */
+  int64_t *ids; /* NULL: only count them */
   size_t count;
 } id_list;
 
@@ -52,7 +52,7 @@ static void put_ids(id_list *list, const furrow_index *index) {
     for (int64_t i = 0; i < inner->ntotal; i++) put_id(list, i);
 }
 
-/* All ids of an index, also dense ones. Free list->ids. */
+/* Lists all ids of an index, including dense ones. The caller frees list->ids. */
 static furrow_status list_ids(const furrow_index *index, id_list *list, furrow_error *err) {
   void *memory = NULL;
   *list = (id_list){0};
@@ -93,13 +93,13 @@ int64_t furrow_index_next_id(const furrow_index *index) {
   return largest >= index->ntotal ? largest + 1 : index->ntotal;
 }
 
-/* ---- Ids that are there twice --------------------------------------------------------------------------- */
+/* ---- Repeated ids --------------------------------------------------------------------------------------- */
 
 typedef struct unique {
   int64_t shift, min, max, twice;
   uint64_t count, range;
-  uint64_t *bits;   /* of the ids from min to max; NULL: they are too far apart */
-  uint64_t *sorted; /* or all of them, as unsigned numbers in the same order */
+  uint64_t *bits;   /* a bitmap of the ids from min to max; NULL: the range is too large */
+  uint64_t *sorted; /* otherwise all ids, as unsigned numbers in the same order */
 } unique;
 
 static bool find_range(void *context, int64_t id) {
@@ -115,13 +115,13 @@ static bool mark(void *context, int64_t id) {
   unique *u = context;
   const uint64_t at = (uint64_t)(id + u->shift) - (uint64_t)u->min, bit = (uint64_t)1 << at % 64;
   u->twice = id + u->shift;
-  if (at > u->range) return false; /* of a mapped file that changed since its ids were looked at */
+  if (at > u->range) return false; /* the mapped file changed after its ids were scanned */
   if (u->bits[at / 64] & bit) return false;
   u->bits[at / 64] |= bit;
   return true;
 }
 
-static bool collect(void *context, int64_t id) {
+static bool collect_id(void *context, int64_t id) {
   unique *u = context;
   u->sorted[u->count++] = (uint64_t)(id + u->shift) - (uint64_t)u->min;
   return true;
@@ -135,7 +135,7 @@ static bool visit_all(unique *u, const fw_shifted_ids *parts, size_t count, bool
   return true;
 }
 
-/* Whether two neighbours are equal after sorting. */
+/* Sorts the ids; returns false if two are equal. */
 static bool sorted_differ(unique *u) {
   fw_sort_u64(u->sorted, u->count);
   for (uint64_t i = 1; i < u->count; i++) {
@@ -151,7 +151,7 @@ furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, fur
   void *memory = NULL;
   visit_all(&u, parts, count, find_range);
   u.range = (uint64_t)u.max - (uint64_t)u.min;
-  const bool near = u.range / 64 <= u.count; /* then a bit for each takes no more than the ids themselves */
+  const bool near = u.range / 64 <= u.count; /* a bitmap takes no more memory than the ids themselves */
   if (u.count == 0) return FURROW_OK;
   FW_TRY(fw_alloc_zero(&memory, near ? u.range / 64 + 1 : u.count, sizeof(uint64_t), err));
   bool differ = false;
@@ -161,17 +161,17 @@ furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, fur
   } else {
     u.sorted = memory;
     u.count = 0;
-    visit_all(&u, parts, count, collect);
+    visit_all(&u, parts, count, collect_id);
     differ = sorted_differ(&u);
   }
   fw_free(memory);
   for (size_t i = 0; i < count; i++) FW_TRY(fw_index_finish(parts[i].index, FURROW_OK, err));
-  return differ ? FURROW_OK : fw_fail(err, FURROW_E_EXISTS, "id %" PRId64 " would be there more than once", u.twice);
+  return differ ? FURROW_OK : fw_fail(err, FURROW_E_EXISTS, "id %" PRId64 " would occur more than once", u.twice);
 }
 
 /* ---- Names of the ids ----------------------------------------------------------------------------------- */
 
-/* Counts the names that have a vector, which are marked in a bitmap. */
+/* Counts the names that belong to a vector, with a bitmap. */
 static furrow_status count_used_names(const furrow_id_names *names, const id_list *list, furrow_status wrong,
                                       size_t *used, furrow_error *err) {
   const size_t count = names->table.count;

@@ -1,4 +1,4 @@
-/* vector/quantizer/assign.c: the list that a vector belongs to, its residual there, and vectors grouped by list. */
+/* vector/quantizer/assign.c: assigns vectors to lists, computes residuals, and groups vectors by list. */
 #include "vector/quantizer/assign.h"
 
 #include <string.h>
@@ -46,8 +46,7 @@ static furrow_status assign_multi(const fw_assigner *assigner, const float *vect
                                   furrow_error *err) {
   size_t size = assigner->coder.code_size;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, size, err));
   const uint8_t *codes = memory;
   fw_pq_encode(&assigner->coder, vectors, n, assigner->d, memory);
   for (size_t i = 0; i < n; i++) {
@@ -61,7 +60,7 @@ static furrow_status assign_multi(const fw_assigner *assigner, const float *vect
 furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
                         furrow_error *err) {
   if (assigner->multi) return assign_multi(assigner, vectors, n, lists, err);
-  memset(lists, 0xff, n * sizeof *lists); /* no guesses */
+  memset(lists, 0xff, n * sizeof *lists); /* no initial guesses */
   fw_packed_nearest(&assigner->packed, vectors, n, assigner->d, lists);
   return FURROW_OK;
 }
@@ -113,7 +112,7 @@ void fw_groups_fill(fw_groups *groups, const uint32_t *group, size_t n) {
   }
   for (size_t i = 0; i < n; i++)
     if (group[i] != FW_NO_GROUP) groups->member[start[group[i]]++] = (uint32_t)i;
-  memmove(start + 1, start, groups->count * sizeof *start); /* each start had become the next one */
+  memmove(start + 1, start, groups->count * sizeof *start); /* the loop has advanced each start to the next one */
   start[0] = 0;
 }
 

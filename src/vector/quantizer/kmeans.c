@@ -12,33 +12,33 @@
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
 
-#define SPLIT_SHIFT (1 / 1024.F) /* relative distance by which the halves of a cluster are moved apart */
+#define SPLIT_SHIFT (1 / 1024.F) /* relative distance by which the two halves of a split cluster are moved apart */
 #define SPLIT_SEED 1234
-#define SPLIT_TRIES 10  /* times k; random draws alone fail once in 20000 */
-#define ASSIGN_PART 768 /* vectors, centroids that a thread takes at a time */
+#define SPLIT_TRIES 10  /* passes over k clusters; random draws alone fail once in 20000 */
+#define ASSIGN_PART 768 /* vectors and centroids per task */
 #define UPDATE_PART 8
 
-#define FEW_SHARE 3     /* the first half of the rounds uses one of so many vectors, drawn at random */
-#define FEW_LEAST 48    /* but at least so many for each centroid */
-#define FEW_WORK 0x1p24 /* and only where a round over all vectors has so many multiplications */
+#define FEW_SHARE 3     /* the first half of the rounds uses one of FEW_SHARE vectors, drawn at random */
+#define FEW_LEAST 48    /* but at least this many per centroid */
+#define FEW_WORK 0x1p24 /* and only if a round over all vectors takes this many multiplications */
 #define FEW_SEED 2
 
 typedef struct work {
   const fw_kmeans_params *params;
   fw_rank_vectors local;
   float *centroids;
-  double *sums; /* of the vectors of each cluster, each followed by their number */
+  double *sums; /* for each cluster: the sum of its vectors, followed by their number */
   fw_packed packed;
-  fw_projection *projection; /* NULL: not used, or not yet */
-  fw_question *questions;    /* the vectors in the directions of the projection; asked: they are there */
+  fw_projection *projection; /* NULL: unused, or not yet created */
+  fw_question *questions;    /* the vectors in the directions of the projection; asked: they are computed */
   bool asked;
-  uint32_t *nearest, *before; /* of each vector, now and in the round before */
+  uint32_t *nearest, *before; /* for each vector, in this round and in the one before */
   fw_groups groups;
 } work;
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
 
-/* The centroid of the round before is a guess. */
+/* The centroid of the previous round is the initial guess. */
 static furrow_status assign_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
   const size_t d = w->params->d;
@@ -54,9 +54,8 @@ static furrow_status assign_part(void *context, size_t first, size_t count, furr
   return FURROW_OK;
 }
 
-/* Packs the centroids. A projection is made for the first of some rounds, and its directions are kept for the others.
- */
-static furrow_status pack(work *w, furrow_error *err) {
+/* Packs the centroids. The projection is created in the first round; later rounds reuse its directions. */
+static furrow_status pack_centroids(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   void *questions = NULL;
   FW_TRY(fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err));
@@ -73,8 +72,8 @@ static furrow_status pack(work *w, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status assign(work *w, furrow_error *err) {
-  furrow_status status = pack(w, err);
+static furrow_status assign_vectors(work *w, furrow_error *err) {
+  furrow_status status = pack_centroids(w, err);
   if (status == FURROW_OK) status = fw_parallel_run(w->params->pool, w->local.n, ASSIGN_PART, assign_part, w, err);
   w->asked = true;
   w->packed.projection = NULL;
@@ -82,7 +81,8 @@ static furrow_status assign(work *w, furrow_error *err) {
   return status;
 }
 
-/* Sums of the clusters first …, added in the order of vectors, whatever the number of threads. */
+/* Sums the vectors of clusters first …, in the order of the vectors, so that the result does not depend on the
+ * threads. */
 static furrow_status sum_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
   const size_t d = w->params->d;
@@ -96,9 +96,9 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
   return FURROW_OK;
 }
 
-/* Sums of all ranks, and with them, in the numbers behind, whether a vector changed its centroid and whether a rank has
- * failed. A rank that has failed sums nothing, but takes part. *stop, the same on all ranks: a rank has failed, or no
- * vector changed its centroid, so that further rounds would change nothing. */
+/* Adds up the sums of all ranks, followed by two numbers: whether a vector changed its centroid, and whether a rank has
+ * failed. A rank that has failed contributes zeros. *stop is the same on all ranks: a rank has failed, or no vector
+ * changed its centroid, so further rounds would change nothing. */
 static furrow_status sum_ranks(work *w, furrow_status status, bool *stop, furrow_error *err) {
   const size_t count = w->params->k * (w->params->d + 1);
   double *changed = w->sums + count, *failed = changed + 1;
@@ -111,7 +111,7 @@ static furrow_status sum_ranks(work *w, furrow_status status, bool *stop, furrow
   return *failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
 }
 
-/* Centroids become the means of their clusters; centroids without vectors stay as they are. */
+/* Moves centroids to the means of their clusters; centroids without vectors stay. */
 static void move_centroids(work *w) {
   const size_t k = w->params->k, d = w->params->d;
   for (size_t c = 0; c < k; c++) {
@@ -122,8 +122,8 @@ static void move_centroids(work *w) {
 
 /* ---- Empty clusters ------------------------------------------------------------------------------------- */
 
-/* Draws a cluster to split, with a probability in proportion to its size, in passes from the first cluster on; after
- * many passes takes the largest. */
+/* Draws a cluster to split with a probability proportional to its size, in passes over all clusters; after SPLIT_TRIES
+ * passes takes the largest. */
 static size_t choose_large(const size_t *size, size_t k, size_t n, fw_mt19937 *rng) {
   size_t largest = 0;
   for (size_t round = 0; round < SPLIT_TRIES; round++) {
@@ -138,7 +138,7 @@ static size_t choose_large(const size_t *size, size_t k, size_t n, fw_mt19937 *r
   return largest;
 }
 
-static void split(float *empty, float *large, size_t d) {
+static void split_cluster(float *empty, float *large, size_t d) {
   memcpy(empty, large, d * sizeof *empty);
   for (size_t k = 0; k < d; k++) {
     float shift = k % 2 == 0 ? SPLIT_SHIFT : -SPLIT_SHIFT;
@@ -150,8 +150,7 @@ static void split(float *empty, float *large, size_t d) {
 static furrow_status fill_empty(work *w, furrow_error *err) {
   size_t k = w->params->k, d = w->params->d;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, k, sizeof(size_t), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, k, sizeof(size_t), err));
   size_t *size = memory;
   fw_mt19937 rng;
   fw_mt19937_init(&rng, SPLIT_SEED);
@@ -159,7 +158,7 @@ static furrow_status fill_empty(work *w, furrow_error *err) {
   for (size_t c = 0; c < k; c++) {
     if (size[c] > 0) continue;
     size_t large = choose_large(size, k, w->local.total, &rng);
-    split(w->centroids + c * d, w->centroids + large * d, d);
+    split_cluster(w->centroids + c * d, w->centroids + large * d, d);
     size[c] = size[large] / 2;
     size[large] -= size[c];
   }
@@ -167,9 +166,9 @@ static furrow_status fill_empty(work *w, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole algorithm -------------------------------------------------------------------------------- */
 
-static void normalize(float *centroids, size_t k, size_t d) {
+static void normalize_centroids(float *centroids, size_t k, size_t d) {
   for (size_t c = 0; c < k; c++) {
     float *x = centroids + c * d;
     double square = 0;
@@ -180,7 +179,7 @@ static void normalize(float *centroids, size_t k, size_t d) {
   }
 }
 
-static furrow_status start(work *w, furrow_error *err) {
+static furrow_status start_centroids(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   void *memory = NULL;
   if (p->hot) return FURROW_OK;
@@ -188,18 +187,18 @@ static furrow_status start(work *w, furrow_error *err) {
   if (status == FURROW_OK) status = fw_random_subset(memory, p->k, w->local.total, p->seed + 1, err);
   status = fw_comm_all_ok(w->local.comm, status, err);
   if (status == FURROW_OK) status = fw_rank_vectors_fetch(&w->local, p->d, memory, p->k, w->centroids, err);
-  if (status == FURROW_OK && p->spherical) normalize(w->centroids, p->k, p->d);
+  if (status == FURROW_OK && p->spherical) normalize_centroids(w->centroids, p->k, p->d);
   fw_free(memory);
   return status;
 }
 
-/* `status` is what came before on this rank. */
+/* `status` is the result of the previous steps on this rank. */
 static furrow_status one_round(work *w, furrow_status status, bool *stop, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   uint32_t *kept = w->before;
   w->before = w->nearest;
   w->nearest = kept;
-  if (status == FURROW_OK) status = assign(w, err);
+  if (status == FURROW_OK) status = assign_vectors(w, err);
   if (status == FURROW_OK) {
     fw_groups_fill(&w->groups, w->nearest, w->local.n);
     status = fw_parallel_run(p->pool, p->k, UPDATE_PART, sum_part, w, err);
@@ -207,12 +206,12 @@ static furrow_status one_round(work *w, furrow_status status, bool *stop, furrow
   FW_TRY(sum_ranks(w, status, stop, err));
   move_centroids(w);
   status = fill_empty(w, err);
-  if (p->spherical) normalize(w->centroids, p->k, p->d);
+  if (p->spherical) normalize_centroids(w->centroids, p->k, p->d);
   return status;
 }
 
-/* Rounds *done … upto - 1, or fewer if nothing changes any more. A rank that fails between two rounds says so in the
- * next; all stop there. */
+/* Runs rounds *done … upto - 1, or fewer if nothing changes any more. A rank that fails between two rounds reports it
+ * in the next one, where all ranks stop. */
 static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   furrow_status status = FURROW_OK;
@@ -236,11 +235,11 @@ static bool starts_with_few(const work *w) {
   return !p->hot && n / FEW_SHARE / p->k >= FEW_LEAST && (double)n * (double)p->k * (double)p->d >= FEW_WORK;
 }
 
-/* In the first rounds centroids move far, and a sample of the vectors suffices to say where. */
-static furrow_status rounds(work *w, furrow_error *err) {
+/* In the first rounds centroids move far, and a sample of the vectors suffices. */
+static furrow_status all_rounds(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   unsigned done = 0;
-  furrow_status status = start(w, err);
+  furrow_status status = start_centroids(w, err);
   if (status == FURROW_OK && starts_with_few(w)) {
     work part = *w;
     part.local = (fw_rank_vectors){0};
@@ -252,17 +251,17 @@ static furrow_status rounds(work *w, furrow_error *err) {
   return status == FURROW_OK ? some_rounds(w, &done, p->rounds, err) : status;
 }
 
-static furrow_status ensure_capacity(work *w, furrow_error *err) {
+static furrow_status alloc_work(work *w, furrow_error *err) {
   const size_t n = w->local.n, k = w->params->k;
-  furrow_status status = FW_ALLOC(&w->nearest, n, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&w->before, n, err);
-  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&w->sums, k + 1, w->params->d + 1, err);
-  return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
+  FW_TRY(FW_ALLOC(&w->nearest, n, err));
+  FW_TRY(FW_ALLOC(&w->before, n, err));
+  FW_TRY(FW_ALLOC_ROWS(&w->sums, k + 1, w->params->d + 1, err));
+  return fw_groups_create(&w->groups, k, n, err);
 }
 
-static furrow_status run(work *w, furrow_error *err) {
-  furrow_status status = fw_comm_all_ok(w->local.comm, ensure_capacity(w, err), err);
-  if (status == FURROW_OK) status = rounds(w, err);
+static furrow_status run_kmeans(work *w, furrow_error *err) {
+  furrow_status status = fw_comm_all_ok(w->local.comm, alloc_work(w, err), err);
+  if (status == FURROW_OK) status = all_rounds(w, err);
   fw_groups_clear(&w->groups);
   fw_free(w->nearest);
   fw_free(w->before);
@@ -270,7 +269,7 @@ static furrow_status run(work *w, furrow_error *err) {
   return status;
 }
 
-/* With as many vectors as centroids, the vectors are the centroids. */
+/* If there are as many vectors as centroids, the vectors are the centroids. */
 static furrow_status take_all(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
                               furrow_error *err) {
   void *memory = NULL;
@@ -295,7 +294,7 @@ furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_ran
   work w = {.params = params, .centroids = centroids};
   furrow_status status = fw_rank_vectors_sample(&w.local, local, params->d, most, params->seed, err);
   status = fw_comm_all_ok(local->comm, status, err);
-  if (status == FURROW_OK) status = run(&w, err);
+  if (status == FURROW_OK) status = run_kmeans(&w, err);
   fw_rank_vectors_clear(&w.local);
   return status;
 }

@@ -1,5 +1,5 @@
 /* vector/quantizer/kmeans.h: k-means (Lloyd's iterations) with the defaults of Faiss: centroids start as randomly drawn
- * vectors, an empty cluster takes half of a large one. */
+ * vectors, and an empty cluster takes half of a large one. */
 #ifndef FW_VECTOR_QUANTIZER_KMEANS_H
 #define FW_VECTOR_QUANTIZER_KMEANS_H
 
@@ -11,17 +11,17 @@ typedef struct fw_kmeans_params {
   size_t k, d;
   unsigned rounds;
   uint64_t seed;
-  uint64_t per_centroid;    /* vectors that are used, for each centroid */
-  bool spherical;           /* centroids are unit vectors; the nearest is that of the largest inner product */
+  uint64_t per_centroid;    /* sample size, per centroid */
+  bool spherical;           /* centroids are unit vectors; the nearest one has the largest inner product */
   bool hot;                 /* warm start: centroids hold initial values */
-  fw_pool *pool;            /* NULL: this thread alone; does not change the result */
+  fw_pool *pool;            /* NULL: runs on this thread; does not change the result */
   furrow_progress progress; /* called after each round; may be NULL */
   void *user;
   const char *phase;
 } fw_kmeans_params;
 
-/* Finds k centroids of the vectors of all ranks, which are finite and at least k; all ranks get the same. The result
- * does not depend on the number of threads; that of ranks changes the last digits, because each rank sums its own
+/* Finds k centroids of the vectors of all ranks (finite, at least k). All ranks get the same centroids. The result does
+ * not depend on the number of threads; the number of ranks changes the last digits, because each rank sums its own
  * vectors first. A rank may have no vectors. */
 furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_rank_vectors *local, float *centroids,
                                     furrow_error *err) FURROW_MUST_USE;

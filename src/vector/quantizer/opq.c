@@ -1,9 +1,9 @@
-/* vector/quantizer/opq.c: the rotation before a product quantizer.
+/* vector/quantizer/opq.c: trains the rotation for a product quantizer.
  *
  * It starts from the principal directions, distributed so that each part of the quantizer gets about the same variance.
- * Then two steps alternate: the quantizer is trained for the rotated vectors, and the rotation for the quantizer: it
- * becomes the orthogonal matrix nearest to the sum of y x^T, where y is the decoded code of x. Over ranks these sums
- * are the only things that pass, beside those of k-means. */
+ * Then two steps alternate: the quantizer is trained on the rotated vectors, and the rotation becomes the orthogonal
+ * matrix nearest to the sum of y x^T, where y is the decoded code of x. Ranks exchange only these sums and the sums of
+ * k-means. */
 #include "vector/quantizer/opq.h"
 
 #include <float.h>
@@ -20,7 +20,7 @@
 #include "vector/quantizer/training_vectors.h"
 
 #define ALTERNATIONS 50
-#define FIRST_ROUNDS 40 /* of k-means, in the first alternation and in the others */
+#define FIRST_ROUNDS 40 /* rounds of k-means, in the first iteration and in the others */
 #define NEXT_ROUNDS 4
 #define MOST_NBITS 8
 #define CHUNK 1024 /* vectors whose products are summed as floats */
@@ -28,11 +28,11 @@
 
 typedef struct state {
   const fw_opq_params *params;
-  fw_rank_vectors local; /* the sample, of which this rank has n */
-  size_t n, d;           /* vectors, dimension after the rotation */
+  fw_rank_vectors local; /* the sample; this rank has n of its vectors */
+  size_t n, d;           /* number of vectors, and their dimension after the rotation */
   float *x;              /* n * d_in: the vectors without their mean */
   float *z;              /* n * d: in the principal directions */
-  float *w;              /* n * d: rotated, then their decoded codes */
+  float *w;              /* n * d: the rotated vectors, then their decoded codes */
   float *start;
   double *sums, *found; /* d_in * d_in */
   float *rotation;      /* d * d */
@@ -43,7 +43,7 @@ typedef struct state {
 /* ---- Singular values by one-sided Jacobi rotations ------------------------------------------------------ */
 
 #define MOST_SWEEPS 40
-#define ORTHOGONAL 1e-12 /* cosine below which two columns are */
+#define ORTHOGONAL 1e-12 /* columns with a smaller cosine count as orthogonal */
 
 static void rotate_columns(double *x, double *y, size_t n, double c, double s) {
   for (size_t i = 0; i < n; i++) {
@@ -53,7 +53,7 @@ static void rotate_columns(double *x, double *y, size_t n, double c, double s) {
   }
 }
 
-/* Makes columns p and q orthogonal; false if they were. */
+/* Makes columns p and q orthogonal; returns false if they were already. */
 static bool rotate_pair(double *a, double *v, size_t n, size_t p, size_t q) {
   double *x = a + p * n, *y = a + q * n;
   double xx = fw_dot_f64(x, x, n), yy = fw_dot_f64(y, y, n), xy = fw_dot_f64(x, y, n);
@@ -77,8 +77,8 @@ void fw_svd(double *a, double *v, size_t n) {
   }
 }
 
-/* Makes x orthogonal to columns 0 … count-1 of u, twice because of rounding. Returns its length. */
-static double reduce(double *x, const double *u, size_t count, size_t n) {
+/* Makes x orthogonal to columns 0 … count-1 of u, twice because of rounding. Returns the norm of x. */
+static double orthogonalize(double *x, const double *u, size_t count, size_t n) {
   for (int again = 0; again < 2; again++) {
     for (size_t j = 0; j < count; j++) {
       double part = fw_dot_f64(x, u + j * n, n);
@@ -88,14 +88,14 @@ static double reduce(double *x, const double *u, size_t count, size_t n) {
   return sqrt(fw_dot_f64(x, x, n));
 }
 
-/* A unit vector orthogonal to columns 0 … at-1 of u goes to column `at`. Of the n unit vectors one has at least 1/n of
- * its square outside of their span. */
-static void complete(double *u, size_t at, size_t n) {
+/* Sets column `at` to a unit vector orthogonal to columns 0 … at-1 of u. At least one of the n axes has 1/n of its
+ * squared norm outside their span. */
+static void complete_basis(double *u, size_t at, size_t n) {
   double *x = u + at * n;
   for (size_t i = 0; i < n; i++) {
     memset(x, 0, n * sizeof *x);
     x[i] = 1;
-    double length = reduce(x, u, at, n);
+    double length = orthogonalize(x, u, at, n);
     if (length * length * (double)(2 * n) < 1) continue;
     for (size_t k = 0; k < n; k++) x[k] /= length;
     return;
@@ -110,7 +110,8 @@ static void swap_columns(double *a, size_t p, size_t q, size_t n) {
   }
 }
 
-/* Columns of U S to U: those with a length come first, the others are completed. V is permuted with them. */
+/* Normalizes the columns of U S to U: columns with a norm come first, the others are completed. V is permuted with
+ * them. */
 static void normalize_columns(double *a, double *v, size_t n) {
   double most = 0;
   size_t found = 0;
@@ -123,13 +124,12 @@ static void normalize_columns(double *a, double *v, size_t n) {
     swap_columns(v, found, j, n);
     found++;
   }
-  for (; found < n; found++) complete(a, found, n);
+  for (; found < n; found++) complete_basis(a, found, n);
 }
 
 furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n * n, sizeof(double), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n * n, sizeof(double), err));
   double *v = memory;
   fw_svd(a, v, n);
   normalize_columns(a, v, n);
@@ -154,8 +154,7 @@ static furrow_status rotate_part(void *context, size_t first, size_t count, furr
   const rotating *t = context;
   size_t width = t->packed.blocks * FW_PACK_WIDTH;
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, count, width * sizeof(float), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, count, width * sizeof(float), err));
   const float *out = memory;
   fw_products_table()->scores(&t->packed, t->from + first * t->d_in, count, t->d_in, memory, width);
   for (size_t i = 0; i < count; i++) memcpy(t->to + (first + i) * t->d_out, out + i * width, t->d_out * sizeof *out);
@@ -164,8 +163,8 @@ static furrow_status rotate_part(void *context, size_t first, size_t count, furr
 }
 
 /* to = A from, for n vectors; A has d_out rows. */
-static furrow_status rotate(const state *s, const float *a, size_t d_in, const float *from, float *to,
-                            furrow_error *err) {
+static furrow_status rotate_vectors(const state *s, const float *a, size_t d_in, const float *from, float *to,
+                                    furrow_error *err) {
   rotating t = {.from = from, .d_in = d_in, .d_out = s->d, .to = to};
   furrow_status status = fw_packed_create(&t.packed, a, s->d, d_in, d_in, false, err);
   if (status != FURROW_OK) return status;
@@ -185,8 +184,7 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
   fw_packed packed = {0};
   float *columns = scratch, *out = scratch + n * d;
   transpose(y, n, d, columns);
-  furrow_status status = fw_packed_create(&packed, columns, d, n, n, false, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_packed_create(&packed, columns, d, n, n, false, err));
   size_t width = packed.blocks * FW_PACK_WIDTH;
   transpose(x, n, d, columns);
   fw_products_table()->scores(&packed, columns, d, n, out, width);
@@ -196,7 +194,7 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
   return FURROW_OK;
 }
 
-/* sums = the sum of y x^T over the vectors of this rank, by column. */
+/* sums = the sum of y x^T over this rank's vectors, by column. */
 static furrow_status sum_own_products(const float *x, const float *y, size_t n, size_t d, double *sums,
                                       furrow_error *err) {
   void *scratch = NULL;
@@ -208,14 +206,14 @@ static furrow_status sum_own_products(const float *x, const float *y, size_t n, 
   return status;
 }
 
-/* The same over the vectors of all ranks: the sums have the same bits on each of them. */
+/* The same over the vectors of all ranks; the sums have the same bits on each rank. */
 static furrow_status sum_products(const state *s, const float *x, const float *y, size_t d, furrow_error *err) {
   const furrow_comm *comm = s->local.comm;
-  furrow_status status = fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err);
-  return status == FURROW_OK ? fw_comm_sum_f64(comm, s->sums, d * d, err) : status;
+  FW_TRY(fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err));
+  return fw_comm_sum_f64(comm, s->sums, d * d, err);
 }
 
-/* Rank 0's matrix for all: logarithms, and with them the order of directions, may differ between machines. */
+/* Distributes rank 0's matrix: logarithms, and with them the order of directions, may differ between machines. */
 static furrow_status share_matrix(const state *s, float *matrix, size_t count, furrow_error *err) {
   const furrow_comm *comm = s->local.comm;
   return comm->ranks == 1 ? FURROW_OK : comm->broadcast(comm, matrix, count * sizeof *matrix, 0, err);
@@ -235,7 +233,7 @@ static int by_variance(const void *a, const void *b) {
 }
 
 /* The part with the smallest product of variances that is not full. */
-static size_t poorest(const double *product, const size_t *used, size_t m, size_t dsub) {
+static size_t part_with_least_variance(const double *product, const size_t *used, size_t m, size_t dsub) {
   size_t best = m;
   for (size_t i = 0; i < m; i++)
     if (used[i] < dsub && (best == m || product[i] < product[best])) best = i;
@@ -246,7 +244,7 @@ static void deal_out(const state *s, const direction *directions, double *produc
   size_t m = s->params->m, dsub = s->d / m, d_in = s->params->d_in;
   double least = fmax(directions[0].variance, DBL_MIN) * DBL_EPSILON;
   for (size_t i = 0; i < s->d; i++) {
-    size_t part = poorest(product, used, m, dsub);
+    size_t part = part_with_least_variance(product, used, m, dsub);
     float *row = s->start + (part * dsub + used[part]++) * d_in;
     product[part] += log(fmax(directions[i].variance, least) / least);
     for (size_t k = 0; k < d_in; k++) row[k] = (float)s->found[directions[i].column * d_in + k];
@@ -279,7 +277,7 @@ static furrow_status find_start(state *s, furrow_error *err) {
   return status == FURROW_OK ? share_matrix(s, s->start, s->d * d_in, err) : status;
 }
 
-/* ---- Turns ---------------------------------------------------------------------------------------------- */
+/* ---- Iterations ----------------------------------------------------------------------------------------- */
 
 typedef struct coding {
   const state *s;
@@ -289,8 +287,7 @@ typedef struct coding {
 static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
   const coding *c = context;
   void *codes = NULL;
-  furrow_status status = fw_alloc(&codes, count, c->coder.code_size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&codes, count, c->coder.code_size, err));
   float *w = c->s->w + first * c->s->d;
   fw_pq_encode(&c->coder, w, count, c->s->d, codes);
   for (size_t i = 0; i < count; i++)
@@ -300,7 +297,7 @@ static furrow_status code_part(void *context, size_t first, size_t count, furrow
 }
 
 /* Replaces rotated vectors by their decoded codes. */
-static furrow_status quantize(state *s, furrow_error *err) {
+static furrow_status quantize_vectors(state *s, furrow_error *err) {
   coding c = {.s = s};
   furrow_status status = fw_pq_coder_create(&c.coder, &s->pq, err);
   if (status != FURROW_OK) return status;
@@ -309,7 +306,7 @@ static furrow_status quantize(state *s, furrow_error *err) {
   return status;
 }
 
-/* The rotation that fits the quantizer best. */
+/* Finds the rotation that fits the quantizer best. */
 static furrow_status fit_rotation(state *s, furrow_error *err) {
   furrow_status status = sum_products(s, s->z, s->w, s->d, err);
   if (status != FURROW_OK) return status;
@@ -329,9 +326,9 @@ static furrow_status alternate(state *s, unsigned number, furrow_error *err) {
   kmeans.per_centroid = SIZE_MAX;
   kmeans.progress = NULL;
   const fw_rank_vectors rotated = fw_rank_vectors_replace(&s->local, s->w);
-  furrow_status status = fw_comm_all_ok(comm, rotate(s, s->rotation, s->d, s->z, s->w, err), err);
+  furrow_status status = fw_comm_all_ok(comm, rotate_vectors(s, s->rotation, s->d, s->z, s->w, err), err);
   if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &rotated, s->pq.centroids, err);
-  if (status == FURROW_OK) status = fw_comm_all_ok(comm, quantize(s, err), err);
+  if (status == FURROW_OK) status = fw_comm_all_ok(comm, quantize_vectors(s, err), err);
   if (status == FURROW_OK) status = fit_rotation(s, err);
   if (status != FURROW_OK) return status;
   status = fw_report_progress(p->progress, p->user, p->phase, number + 1, ALTERNATIONS, err);
@@ -339,7 +336,7 @@ static furrow_status alternate(state *s, unsigned number, furrow_error *err) {
 }
 
 /* out = rotation * start */
-static void combine(const state *s, float *out) {
+static void combine_rotations(const state *s, float *out) {
   size_t d_in = s->params->d_in;
   for (size_t i = 0; i < s->d; i++) {
     for (size_t k = 0; k < d_in; k++) {
@@ -350,20 +347,20 @@ static void combine(const state *s, float *out) {
   }
 }
 
-static furrow_status find(state *s, furrow_error *err) {
+static furrow_status find_rotation(state *s, furrow_error *err) {
   furrow_status status = find_start(s, err);
   if (status != FURROW_OK) return status;
-  status = fw_comm_all_ok(s->local.comm, rotate(s, s->start, s->params->d_in, s->x, s->z, err), err);
+  status = fw_comm_all_ok(s->local.comm, rotate_vectors(s, s->start, s->params->d_in, s->x, s->z, err), err);
   memset(s->rotation, 0, s->d * s->d * sizeof *s->rotation);
   for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + i] = 1;
   for (unsigned number = 0; status == FURROW_OK && number < ALTERNATIONS; number++) status = alternate(s, number, err);
   return status;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole training --------------------------------------------------------------------------------- */
 
 /* to = from minus the mean of the vectors of all ranks */
-static furrow_status centre(const fw_rank_vectors *from, size_t d, double *sums, float *to, furrow_error *err) {
+static furrow_status centre_vectors(const fw_rank_vectors *from, size_t d, double *sums, float *to, furrow_error *err) {
   const size_t n = from->n;
   for (size_t k = 0; k < d; k++) {
     sums[k] = 0;
@@ -422,10 +419,10 @@ furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *l
   if (status == FURROW_OK) status = make_state(&s, err);
   if (status == FURROW_OK) status = fw_alloc(&out, params->d_out, params->d_in * sizeof(float), err);
   status = fw_comm_all_ok(local->comm, status, err);
-  if (status == FURROW_OK) status = centre(&s.local, params->d_in, s.sums, s.x, err);
-  if (status == FURROW_OK) status = find(&s, err);
+  if (status == FURROW_OK) status = centre_vectors(&s.local, params->d_in, s.sums, s.x, err);
+  if (status == FURROW_OK) status = find_rotation(&s, err);
   if (status == FURROW_OK) {
-    combine(&s, out);
+    combine_rotations(&s, out);
     *rotation = out;
   } else {
     fw_free(out);

@@ -1,12 +1,12 @@
-/* vector/quantizer/opq.h: a rotation before a product quantizer that makes its codes better (Ge, He, Ke, Sun,
- * "Optimized product quantization", 2013). */
+/* vector/quantizer/opq.h: a rotation that improves the codes of a product quantizer (Ge, He, Ke, Sun, "Optimized
+ * product quantization", 2013). */
 #ifndef FW_VECTOR_QUANTIZER_OPQ_H
 #define FW_VECTOR_QUANTIZER_OPQ_H
 
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/training_vectors.h"
 
-#define FW_OPQ_SAMPLE 65536 /* vectors that are used */
+#define FW_OPQ_SAMPLE 65536 /* sample size */
 
 typedef struct fw_opq_params {
   size_t d_in, d_out; /* d_out < d_in: the directions with the largest variance are kept */
@@ -15,18 +15,19 @@ typedef struct fw_opq_params {
   fw_kmeans_params kmeans; /* seed, pool, progress, phase */
 } fw_opq_params;
 
-/* *rotation (to be freed): d_out rows of d_in floats, orthonormal, the same on every rank. Collective. */
+/* *rotation, which the caller frees, has d_out orthonormal rows of d_in floats and is the same on every rank.
+ * Collective. */
 furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *local, float **rotation,
                            furrow_error *err) FURROW_MUST_USE;
 
-/* ---- Singular values of small square matrices, in double. Matrices are stored by column. ---- */
+/* ---- Singular values of small square matrices in double, stored by column ------------------- */
 
-/* A = U S V^T by one-sided Jacobi rotations (Hestenes, 1958): a comes in as A and becomes U S, v becomes V; n * n each.
- * Columns are not sorted. For a symmetric A without negative eigenvalues, V has the eigenvectors, and the lengths of
- * the columns of U S are the eigenvalues. */
+/* A = U S V^T by one-sided Jacobi rotations (Hestenes, 1958): a holds A and becomes U S, v becomes V; n * n each.
+ * Columns are not sorted. For a symmetric positive semidefinite A, V has the eigenvectors, and the norms of the columns
+ * of U S are the eigenvalues. */
 void fw_svd(double *a, double *v, size_t n);
-/* The orthogonal matrix nearest to A, U V^T, in q (n * n, by column); a is overwritten. Directions that A does not
- * determine are chosen so that q is orthogonal. */
+/* Writes the orthogonal matrix nearest to A, U V^T, to q (n * n, by column); a is overwritten. Directions that A does
+ * not determine are chosen so that q is orthogonal. */
 furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 #endif

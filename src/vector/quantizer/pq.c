@@ -24,11 +24,11 @@ typedef struct training {
   const fw_kmeans_params *params;
   const fw_rank_vectors *local;
   float *centroids;
-  pthread_mutex_t lock; /* of progress */
+  pthread_mutex_t lock; /* guards progress */
   uint64_t done;
 } training;
 
-static furrow_status report(training *t, furrow_error *err) {
+static furrow_status report_part(training *t, furrow_error *err) {
   const fw_kmeans_params *p = t->params;
   pthread_mutex_lock(&t->lock);
   furrow_status status = fw_report_progress(p->progress, p->user, p->phase, ++t->done, t->pq->m, err);
@@ -36,7 +36,7 @@ static furrow_status report(training *t, furrow_error *err) {
   return status;
 }
 
-/* Sub-quantizer `part`, by the threads of `pool`. */
+/* Trains sub-quantizer `part` with the threads of `pool`. */
 static furrow_status train_one(training *t, size_t part, fw_pool *pool, furrow_error *err) {
   size_t dsub = fw_pq_dsub(t->pq), d = t->pq->d, n = t->local->n;
   fw_kmeans_params params = *t->params;
@@ -57,7 +57,7 @@ static furrow_status train_one(training *t, size_t part, fw_pool *pool, furrow_e
   params.progress = NULL;
   status = fw_kmeans_distributed(&params, &local, t->centroids + part * params.k * dsub, err);
   fw_free(x);
-  return status == FURROW_OK ? report(t, err) : status;
+  return status == FURROW_OK ? report_part(t, err) : status;
 }
 
 static furrow_status train_part(void *context, size_t first, size_t count, furrow_error *err) {
@@ -66,8 +66,8 @@ static furrow_status train_part(void *context, size_t first, size_t count, furro
   return status;
 }
 
-/* One sub-quantizer for each thread at a time: they do not depend on each other. Only for a single rank. Collectives
- * of a communicator belong to one thread, so the threads here use that of a lone process, which has no state. */
+/* Each thread trains one sub-quantizer at a time, as they are independent. Only for a single rank: collectives of a
+ * communicator belong to one thread, so the threads use the communicator of a lone process, which has no state. */
 static furrow_status train_parts_at_once(training *t, fw_pool *pool, furrow_error *err) {
   fw_rank_vectors single = *t->local;
   single.comm = fw_comm_self();
@@ -75,7 +75,7 @@ static furrow_status train_parts_at_once(training *t, fw_pool *pool, furrow_erro
   return fw_parallel_run(pool, t->pq->m, 1, train_part, t, err);
 }
 
-/* Several ranks train the same sub-quantizer at the same time, each with all its threads. */
+/* Several ranks train the same sub-quantizer together, each with all its threads. */
 static furrow_status train_parts(training *t, furrow_error *err) {
   const fw_kmeans_params *params = t->params;
   furrow_status status = FURROW_OK;
@@ -88,8 +88,8 @@ static furrow_status train_parts(training *t, furrow_error *err) {
   return status;
 }
 
-/* k-means draws the same vectors for every sub-quantizer: they are drawn once, for all of them. Not if there are only
- * as many as centroids, which a sub-quantizer would take for its result. */
+/* k-means would draw the same vectors for every sub-quantizer, so they are drawn once for all. Not if there are only as
+ * many as centroids, which a sub-quantizer would take as its result. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
                           float *centroids, furrow_error *err) {
   fw_rank_vectors sample = {0};
@@ -104,7 +104,7 @@ furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
 
-#define ROWS 192 /* vectors that are encoded for one part before the next part */
+#define ROWS 192 /* vectors encoded for one part before the next part */
 
 furrow_status fw_pq_coder_create(fw_pq_coder *coder, const fw_pq *pq, furrow_error *err) {
   size_t ksub = fw_pq_ksub(pq);
@@ -147,7 +147,7 @@ void fw_pq_encode(const fw_pq_coder *coder, const float *vectors, size_t n, size
     size_t rows = n - first < ROWS ? n - first : ROWS;
     for (size_t part = 0; part < coder->m; part++) {
       kern->nearest(&coder->part[part], vectors + first * stride + part * coder->dsub, rows, stride, numbers, scores);
-      /* where numbers are not finite no centroid is nearest: take the first, as Faiss does */
+      /* if numbers are not finite, no centroid is nearest: use the first, as Faiss does */
       for (size_t i = 0; i < rows; i++) numbers[i] = numbers[i] == UINT32_MAX ? 0 : numbers[i];
       put_column(coder, part, numbers, rows, codes + first * coder->code_size);
     }

@@ -1,5 +1,5 @@
-/* vector/quantizer/sq.c: the scalar quantizer. A number of b bits, c, stands for low + width * (c + 1/2) / (2^b - 1);
- * low and width are of each dimension, or of all. */
+/* vector/quantizer/sq.c: the scalar quantizer. A b-bit number c represents low + width * (c + 1/2) / (2^b - 1); low and
+ * width belong to a dimension, or to all dimensions. */
 #include "vector/quantizer/sq.h"
 
 #include <math.h>
@@ -81,17 +81,18 @@ furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, 
 
 /* ---- Vectors to codes ----------------------------------------------------------------------------------- */
 
-/* Numbers are those of Faiss, which rounds down, so that the middle of a step represents all of it. */
+/* Numbers are rounded down like in Faiss, so that the middle of a step represents the step. */
 
-/* Rounds to nearest even; too large numbers become infinite. Faiss without the F16C instruction rounds halves up. */
+/* Rounds to nearest even; numbers that are too large become infinite. Faiss without the F16C instruction rounds halves
+ * up. */
 static uint16_t float_to_half(float value) {
   uint32_t word, sign;
   memcpy(&word, &value, sizeof word);
   sign = word >> 16 & 0x8000;
   word &= 0x7fffffff;
-  if (word >= 0x47800000) return (uint16_t)(sign | 0x7c00);                                    /* from 2^16 on */
-  if (word < 0x38800000) return (uint16_t)(sign | (uint32_t)lrintf(ldexpf(fabsf(value), 24))); /* below 2^-14 */
-  word -= 0x38000000; /* the exponent counts from 15, not from 127 */
+  if (word >= 0x47800000) return (uint16_t)(sign | 0x7c00);                                    /* at least 2^16 */
+  if (word < 0x38800000) return (uint16_t)(sign | (uint32_t)lrintf(ldexpf(fabsf(value), 24))); /* less than 2^-14 */
+  word -= 0x38000000; /* the exponent's bias is 15, not 127 */
   return (uint16_t)(sign | (word + 0xfff + (word >> 13 & 1)) >> 13);
 }
 
@@ -102,7 +103,7 @@ static uint16_t float_to_brain(float value) {
 }
 
 static uint8_t to_byte(float value) {
-  return !(value > 0) ? 0 : value >= 255 ? 255 : (uint8_t)value; /* NaN: 0 */
+  return !(value > 0) ? 0 : value >= 255 ? 255 : (uint8_t)value; /* NaN becomes 0 */
 }
 
 static void encode_ranges(const fw_sq *sq, const float *vector, unsigned bits, uint8_t *code) {
@@ -113,8 +114,8 @@ static void encode_ranges(const fw_sq *sq, const float *vector, unsigned bits, u
   for (size_t i = 0; i < sq->d; i++) {
     size_t r = ranges == 1 ? 0 : i;
     float part = width[r] != 0 ? (vector[i] - low[r]) / width[r] : 0;
-    part = !(part > 0) ? 0 : part > 1 ? 1 : part; /* ranges of a file may be NaN */
-    /* Faiss multiplies floats for 8 bits, and doubles for fewer */
+    part = !(part > 0) ? 0 : part > 1 ? 1 : part; /* the ranges of a file may be NaN */
+    /* Faiss multiplies as float for 8 bits, and as double for fewer bits */
     fw_pq_put_number(code, bits, i, bits == 8 ? (uint32_t)(255 * part) : (uint32_t)((double)part * most));
   }
 }

@@ -27,17 +27,17 @@ typedef struct fw_sq {
   float *trained;
 } fw_sq;
 
-/* Bits of a number that divides a range; 0: the type has no ranges. */
+/* Bits of a number that divides a range; 0 if the type has no ranges. */
 unsigned fw_sq_range_bits(const fw_sq *sq);
-/* The number of ranges: one for each dimension, or one for all. */
+/* The number of ranges: one per dimension, or one for all. */
 size_t fw_sq_ranges(const fw_sq *sq);
-/* E_STATE: the quantizer lacks its ranges. */
+/* Fails with E_STATE if the quantizer has no ranges. */
 furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
-/* Decodes a code: sq->d floats. E_STATE: the quantizer lacks its ranges. */
+/* Decodes a code to sq->d floats. Fails with E_STATE if the quantizer has no ranges. */
 furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) FURROW_MUST_USE;
 
-/* Encodes a vector (sq->d finite floats) as sq->code_size bytes. fw_sq_check must have accepted the quantizer. */
+/* Encodes a vector (sq->d finite floats) to sq->code_size bytes. fw_sq_check must have succeeded. */
 void fw_sq_encode(const fw_sq *sq, const float *vector, uint8_t *code);
 
 #endif

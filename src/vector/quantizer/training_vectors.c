@@ -1,5 +1,4 @@
-/* vector/quantizer/training_vectors.c: the vectors of training: random samples, vectors distributed over ranks, checks.
- */
+/* vector/quantizer/training_vectors.c: training vectors: random samples, vectors distributed over ranks, checks. */
 #include "vector/quantizer/training_vectors.h"
 
 #include <float.h>
@@ -14,13 +13,12 @@
 
 furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, n, sizeof *numbers, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, n, sizeof *numbers, err));
   size_t *all = memory;
   fw_mt19937 rng;
   fw_mt19937_init(&rng, (uint32_t)seed);
   for (size_t i = 0; i < n; i++) all[i] = i;
-  for (size_t i = 0; i < count; i++) { /* later exchanges do not change the first numbers */
+  for (size_t i = 0; i < count; i++) { /* later swaps do not change the first numbers */
     size_t other = i + fw_mt19937_next(&rng) % (n - i);
     size_t kept = all[i];
     all[i] = all[other];
@@ -31,7 +29,7 @@ furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t
   return FURROW_OK;
 }
 
-/* ---- Shares --------------------------------------------------------------------------------------------- */
+/* ---- Vectors of ranks ----------------------------------------------------------------------------------- */
 
 furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const furrow_comm *comm, const float *vectors, size_t n,
                                    furrow_error *err) {
@@ -57,26 +55,26 @@ furrow_status fw_rank_vectors_place(fw_rank_vectors *local, const uint64_t *posi
     if (positions[i] >= local->total || (i > 0 && positions[i] <= positions[i - 1]))
       return fw_fail(err, FURROW_E_ARGUMENT, "positions[%zu] is %llu: they must ascend, and be below %zu", i,
                      (unsigned long long)positions[i], local->total);
-  /* a lone process looks vectors up by their number, which is all that positions could say */
+  /* in a lone process positions have no effect, as vectors are found by their number */
   if (positions && local->comm->ranks > 1) local->position = (const size_t *)positions;
   return FURROW_OK;
 }
 
-/* The index of the vector at a position; n: another rank has it. */
-static size_t find(const fw_rank_vectors *local, size_t position) {
+/* The index of the vector at a position; n if another rank has it. */
+static size_t find_position(const fw_rank_vectors *local, size_t position) {
   if (!local->position)
     return position >= local->base && position - local->base < local->n ? position - local->base : local->n;
   const size_t i = fw_lower_bound_u64(local->position, local->n, sizeof *local->position, position);
   return i < local->n && local->position[i] == position ? i : local->n;
 }
 
-/* Where this rank's vectors are that are at the positions; n: another rank has it. Many positions are looked up in a
- * table of all of them, which takes the place of as many searches. */
-static furrow_status find_all(const fw_rank_vectors *local, const size_t *positions, size_t count, size_t *at,
-                              furrow_error *err) {
+/* Finds the indices of this rank's vectors at the positions; n if another rank has the vector. For many positions, a
+ * table of all positions replaces the searches. */
+static furrow_status find_positions(const fw_rank_vectors *local, const size_t *positions, size_t count, size_t *at,
+                                    furrow_error *err) {
   void *memory = NULL;
   if (!local->position) {
-    for (size_t i = 0; i < count; i++) at[i] = find(local, positions[i]);
+    for (size_t i = 0; i < count; i++) at[i] = find_position(local, positions[i]);
     return FURROW_OK;
   }
   FW_TRY(fw_alloc(&memory, local->total, sizeof *at, err));
@@ -112,12 +110,12 @@ furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vect
     sample->own_position = NULL;
     return FURROW_OK;
   }
-  const bool alone = from->comm->ranks == 1; /* then vector i is at i */
+  const bool alone = from->comm->ranks == 1; /* vector i is then at position i */
   fw_rank_vectors made = {.comm = from->comm, .total = most};
   void *numbers = NULL, *own = NULL, *position = NULL;
   furrow_status status = fw_alloc(&numbers, most, sizeof(size_t), err);
   if (status == FURROW_OK) status = fw_random_subset(numbers, most, from->total, seed, err);
-  if (status == FURROW_OK) status = find_all(from, numbers, most, numbers, err);
+  if (status == FURROW_OK) status = find_positions(from, numbers, most, numbers, err);
   if (status == FURROW_OK) {
     made.n = count_own(from, numbers, most);
     status = fw_alloc(&own, made.n, d * sizeof(float), err);
@@ -152,7 +150,7 @@ void fw_rank_vectors_clear(fw_rank_vectors *local) {
 furrow_status fw_rank_vectors_fetch(const fw_rank_vectors *local, size_t d, const size_t *positions, size_t count,
                                     float *out, furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
-    const size_t at = find(local, positions[i]);
+    const size_t at = find_position(local, positions[i]);
     if (at < local->n)
       memcpy(out + i * d, local->vectors + at * d, d * sizeof *out);
     else

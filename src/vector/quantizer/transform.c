@@ -1,4 +1,4 @@
-/* vector/quantizer/transform.c: transforms before an index: applied to vectors, and reversed. */
+/* vector/quantizer/transform.c: applies the transforms of an index to vectors, and reverses them. */
 #include "vector/quantizer/transform.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "kern/scan/scan.h"
 #include "vector/data/parallel.h"
 
-#define PART 256 /* vectors that a thread takes at a time */
+#define PART 256 /* vectors per task */
 
 static void transform_clear(fw_transform *t) {
   fw_free(t->a);
@@ -27,22 +27,22 @@ void fw_transforms_clear(fw_transforms *transforms) {
   fw_free(transforms->list);
 }
 
-static bool is(const fw_transform *t, const char *fourcc) {
+static bool is_fourcc(const fw_transform *t, const char *fourcc) {
   return memcmp(t->fourcc, fourcc, 4) == 0;
 }
 
 static bool is_linear(const fw_transform *t) {
-  return is(t, "LTra") || is(t, "rrot") || is(t, "Pcam") || is(t, "Viqm");
+  return is_fourcc(t, "LTra") || is_fourcc(t, "rrot") || is_fourcc(t, "Pcam") || is_fourcc(t, "Viqm");
 }
 
 static bool is_known(const fw_transform *t) {
-  if (is(t, "VNrm")) return t->norm == 2;
-  if (is(t, "Viqt")) return is_linear(&t->nested[1]);
-  return is_linear(t) || is(t, "VCnt") || is(t, "RmDT");
+  if (is_fourcc(t, "VNrm")) return t->norm == 2;
+  if (is_fourcc(t, "Viqt")) return is_linear(&t->nested[1]);
+  return is_linear(t) || is_fourcc(t, "VCnt") || is_fourcc(t, "RmDT");
 }
 
 static bool is_ready(const fw_transform *t) {
-  return t->trained && (!is(t, "Viqt") || t->nested[1].trained);
+  return t->trained && (!is_fourcc(t, "Viqt") || t->nested[1].trained);
 }
 
 furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) {
@@ -75,15 +75,15 @@ static void apply_linear(const fw_transform *t, const float *x, float *y) {
   for (int32_t i = 0; t->have_bias && i < t->d_out; i++) y[i] += t->b[i];
 }
 
-/* Scales to length 1; the zero vector stays. */
-static void normalise(const float *x, size_t d, float *y) {
+/* Scales to norm 1; a zero vector stays. */
+static void normalise_vector(const float *x, size_t d, float *y) {
   float square;
   fw_scan_table()->ip_rows(x, x, 1, d, &square);
   const float factor = square > 0 ? 1.0F / sqrtf(square) : 1.0F;
   for (size_t i = 0; i < d; i++) y[i] = x[i] * factor;
 }
 
-static void centre(const fw_transform *t, const float *x, float *y) {
+static void centre_vector(const fw_transform *t, const float *x, float *y) {
   for (int32_t i = 0; i < t->d_in; i++) y[i] = x[i] - t->mean[i];
 }
 
@@ -92,15 +92,15 @@ static void remap(const fw_transform *t, const float *x, float *y) {
 }
 
 static void apply_one(const fw_transform *t, const float *x, float *y, float *scratch) {
-  if (is(t, "VNrm")) {
-    normalise(x, (size_t)t->d_in, y);
-  } else if (is(t, "VCnt")) {
-    centre(t, x, y);
-  } else if (is(t, "RmDT")) {
+  if (is_fourcc(t, "VNrm")) {
+    normalise_vector(x, (size_t)t->d_in, y);
+  } else if (is_fourcc(t, "VCnt")) {
+    centre_vector(t, x, y);
+  } else if (is_fourcc(t, "RmDT")) {
     remap(t, x, y);
-  } else if (is(t, "Viqt")) {
-    centre(t, x, scratch);
-    normalise(scratch, (size_t)t->d_in, scratch);
+  } else if (is_fourcc(t, "Viqt")) {
+    centre_vector(t, x, scratch);
+    normalise_vector(scratch, (size_t)t->d_in, scratch);
     apply_linear(&t->nested[1], scratch, y);
   } else {
     apply_linear(t, x, y);
@@ -160,7 +160,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
 
 /* ---- Reversing ------------------------------------------------------------------------------------------ */
 
-static furrow_status refuse(const fw_transform *t, const char *why, furrow_error *err) {
+static furrow_status refuse_reversal(const fw_transform *t, const char *why, furrow_error *err) {
   fw_fail(err, FURROW_E_UNSUPPORTED, "a transform cannot be reversed: %s", why);
   if (err) fw_error_set_token(err, t->fourcc, 4);
   return FURROW_E_UNSUPPORTED;
@@ -180,8 +180,7 @@ static void multiply_transposed(const float *a, size_t rows, size_t columns, con
     for (size_t k = 0; k < columns; k++) x[k] += a[i * columns + k] * y[i];
 }
 
-/* Whether |x - y| is small compared with |x|: at most about 1e-3, which a matrix gives that is orthonormal up to
- * rounding. */
+/* Whether |x - y| is at most about 1e-3 |x|, which holds for a matrix that is orthonormal up to rounding. */
 static bool is_same(const float *x, const float *y, size_t n) {
   double square = 0, error = 0;
   for (size_t i = 0; i < n; i++) {
@@ -191,19 +190,19 @@ static bool is_same(const float *x, const float *y, size_t n) {
   return error <= 1e-6 * square;
 }
 
-/* x = A^T (y - b), which is correct if the rows of A, or its columns if they are fewer, are orthonormal. Checking A
+/* x = A^T (y - b), which is correct if the rows of A (or its columns if they are fewer) are orthonormal. Checking A
  * costs d^3, so only the result for this vector is checked: A x is y - b, or A^T (A x) is x. */
 static furrow_status reverse_linear(const fw_transform *t, const float *y, float *x, float *scratch,
                                     furrow_error *err) {
   size_t in = (size_t)t->d_in, out = (size_t)t->d_out;
   float *moved = scratch, *there = scratch + out, *back = there + out;
-  if (!t->trained || t->a_count != in * out) return refuse(t, "it is not trained", err);
+  if (!t->trained || t->a_count != in * out) return refuse_reversal(t, "it is not trained", err);
   for (size_t i = 0; i < out; i++) moved[i] = y[i] - (t->have_bias && i < t->b_count ? t->b[i] : 0);
   multiply_transposed(t->a, out, in, moved, x);
   multiply(t->a, out, in, x, there);
   multiply_transposed(t->a, out, in, there, back);
   bool good = out <= in ? is_same(moved, there, out) : is_same(x, back, in);
-  return good ? FURROW_OK : refuse(t, "its matrix is not orthonormal", err);
+  return good ? FURROW_OK : refuse_reversal(t, "its matrix is not orthonormal", err);
 }
 
 static void reverse_map(const fw_transform *t, const float *y, float *x) {
@@ -214,17 +213,17 @@ static void reverse_map(const fw_transform *t, const float *y, float *x) {
 
 static furrow_status reverse_one(const fw_transform *t, const float *y, float *x, float *scratch, furrow_error *err) {
   size_t in = (size_t)t->d_in;
-  if (is(t, "VNrm")) { /* the length is lost: the stored vector has length 1 */
+  if (is_fourcc(t, "VNrm")) { /* the original norm is lost: the stored vector has norm 1 */
     memcpy(x, y, in * sizeof *x);
-  } else if (is(t, "VCnt")) {
-    if (t->mean_count != in) return refuse(t, "it is not trained", err);
+  } else if (is_fourcc(t, "VCnt")) {
+    if (t->mean_count != in) return refuse_reversal(t, "it is not trained", err);
     for (size_t i = 0; i < in; i++) x[i] = y[i] + t->mean[i];
-  } else if (is(t, "RmDT")) {
+  } else if (is_fourcc(t, "RmDT")) {
     reverse_map(t, y, x);
-  } else if (is(t, "Viqt")) {
-    return refuse(t, "ITQ loses the lengths in its middle", err);
-  } else if (is(t, "HRot")) {
-    return refuse(t, "Hadamard rotations are not known here", err);
+  } else if (is_fourcc(t, "Viqt")) {
+    return refuse_reversal(t, "ITQ loses the lengths in its middle", err);
+  } else if (is_fourcc(t, "HRot")) {
+    return refuse_reversal(t, "Hadamard rotations are not known here", err);
   } else {
     return reverse_linear(t, y, x, scratch, err);
   }

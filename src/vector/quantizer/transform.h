@@ -1,4 +1,4 @@
-/* vector/quantizer/transform.h: transforms before an index: applied to vectors, and reversed. */
+/* vector/quantizer/transform.h: transforms of an index: applied to vectors, and reversed. */
 #ifndef FW_VECTOR_QUANTIZER_TRANSFORM_H
 #define FW_VECTOR_QUANTIZER_TRANSFORM_H
 
@@ -21,7 +21,7 @@ struct fw_transform {
   float *mean; /* also VCnt and Viqt */
   float *eigenvalues, *pca;
   size_t map_count;
-  int32_t *map; /* RmDT: d_out inputs, -1: 0 */
+  int32_t *map; /* RmDT: d_out input dimensions; -1: the output is 0 */
   float norm;   /* VNrm */
   int32_t max_iter;
   uint32_t seed; /* Viqm, HRot */
@@ -36,22 +36,24 @@ typedef struct fw_transforms {
 
 void fw_transforms_clear(fw_transforms *transforms);
 
-/* E_STATE: one is not trained; E_UNSUPPORTED: one that cannot be applied; the token is its fourcc. */
+/* Fails with E_STATE if a transform is not trained, with E_UNSUPPORTED if it cannot be applied; the token is its
+ * fourcc. */
 furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) FURROW_MUST_USE;
 /* The largest dimension before, between and after the transforms; 0 without transforms. */
 size_t fw_transforms_width(const fw_transforms *transforms);
 /* y = the transform of x, for n vectors; x and y must not overlap. `scratch` has d_in floats. */
 void fw_transform_apply(const fw_transform *transform, const float *x, size_t n, float *y, float *scratch);
-/* Applies all transforms in order. scratch: 2 * n * width + width floats; the result is inside of it, or x if there are
- * no transforms. */
+/* Applies all transforms in order. scratch has 2 * n * width + width floats. The result points into scratch, or is x if
+ * there are no transforms. */
 const float *fw_transforms_apply(const fw_transforms *transforms, const float *x, size_t n, float *scratch);
 
-/* Applies all transforms to n vectors; *moved is to be freed. d_out: the dimension after the last transform. */
+/* Applies all transforms to n vectors. The caller frees *moved. d_out is the dimension after the last transform. */
 furrow_status fw_transforms_run(const fw_transforms *transforms, const float *vectors, size_t n, size_t d_in,
                                 size_t d_out, fw_pool *pool, float **moved, furrow_error *err) FURROW_MUST_USE;
 
-/* Reverses all transforms: y is their output, x gets the input. x and y must not overlap. What transforms lose (length,
- * dimensions) stays lost. E_UNSUPPORTED: one cannot be reversed; the token is its fourcc. */
+/* Reverses all transforms: y is their output, x gets the input. x and y must not overlap. Information that transforms
+ * lose (norms, dimensions) is not restored. Fails with E_UNSUPPORTED if one cannot be reversed; the token is its
+ * fourcc. */
 furrow_status fw_transforms_reverse(const fw_transforms *transforms, const float *y, float *x,
                                     furrow_error *err) FURROW_MUST_USE;
 

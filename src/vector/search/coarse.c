@@ -1,7 +1,7 @@
-/* vector/search/coarse.c: the lists that a query probes.
+/* vector/search/coarse.c: finds the lists that a query probes.
  *
- * Flat quantizers: packed kernels, whose rounding depends on the processor, or a less precise sketch compute scores of
- * all centroids. For those that may be among the best, exact distances are computed, which decide. */
+ * Flat quantizers: packed kernels, whose rounding depends on the processor, or a less precise sketch compute the scores
+ * of all centroids. For centroids that may be among the best, exact distances are computed, which decide. */
 #include "vector/search/coarse.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "vector/quantizer/pq.h"
 #include "vector/search/searcher.h"
 
-/* ---- Making ready --------------------------------------------------------------------------------------- */
+/* ---- Preparation ---------------------------------------------------------------------------------------- */
 
 static float longest_row(const float *rows, size_t n, size_t d) {
   float longest = 0;
@@ -96,7 +96,7 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *wor
   return work;
 }
 
-/* ---- An order of the lists in space --------------------------------------------------------------------- */
+/* ---- A spatial order of the lists ----------------------------------------------------------------------- */
 
 typedef struct placed {
   float projection;
@@ -109,7 +109,7 @@ static int by_projection(const void *a, const void *b) {
   return x->list < y->list ? -1 : x->list > y->list;
 }
 
-/* Sorts some centroids along a direction in which they differ much: from one to the farthest from it. */
+/* Sorts centroids along a direction in which they differ much: from one of them to the one farthest from it. */
 static void sort_by_direction(const fw_coarse *coarse, placed *some, size_t n) {
   const size_t d = coarse->d;
   const float *from = coarse->centroids + some[0].list * d, *to = from;
@@ -136,27 +136,27 @@ static void sort_by_direction(const fw_coarse *coarse, placed *some, size_t n) {
   qsort(some, n, sizeof *some, by_projection);
 }
 
-furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) {
+furrow_status fw_list_positions(const fw_coarse *coarse, uint32_t **positions, furrow_error *err) {
   enum { FEW = 4 };
   const size_t n = coarse->nlist;
-  void *memory = NULL, *rank = NULL;
+  void *memory = NULL, *position = NULL;
   if (!coarse->centroids || n == 0) return FURROW_OK;
   furrow_status status = fw_alloc(&memory, n, sizeof(placed), err);
-  if (status == FURROW_OK) status = fw_alloc(&rank, n, sizeof(uint32_t), err);
+  if (status == FURROW_OK) status = fw_alloc(&position, n, sizeof(uint32_t), err);
   placed *some = memory;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) some[i].list = (uint32_t)i;
   for (size_t size = n; status == FURROW_OK && size > FEW; size = (size + 1) / 2)
     for (size_t first = 0; first < n; first += size)
       sort_by_direction(coarse, some + first, n - first < size ? n - first : size);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) ((uint32_t *)rank)[some[i].list] = (uint32_t)i;
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) ((uint32_t *)position)[some[i].list] = (uint32_t)i;
   fw_free(memory);
-  if (status == FURROW_OK) *ranks = rank;
+  if (status == FURROW_OK) *positions = position;
   return status;
 }
 
 /* ---- Flat ----------------------------------------------------------------------------------------------- */
 
-/* Scores are off by less than d + 8 roundings of numbers up to |q| |c| + |c|^2 each; two of them are compared. */
+/* The error of a score is less than d + 8 roundings of numbers up to |q| |c| + |c|^2; two scores are compared. */
 static float score_slack(const fw_coarse *coarse, const float *query) {
   float square;
   fw_scan_table()->ip_rows(query, query, 1, coarse->d, &square);
@@ -167,7 +167,7 @@ static size_t padded_width(const fw_coarse *coarse) {
   return (coarse->nlist + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
 }
 
-/* slack[i]: twice the error of a score: how far a score of query i may be below another whose true value is equal. */
+/* slack[i] is twice the error of a score: how far a score of query i may be below another with the same true value. */
 static void make_scores(const fw_coarse *coarse, const float *queries, size_t n, float *scores, float *slack) {
   const fw_products *products = fw_products_table();
   const size_t width = padded_width(coarse), d = coarse->d;
@@ -192,16 +192,16 @@ static furrow_status allocate_selection(selection *work, fw_arena *arena, size_t
   return status;
 }
 
-/* The number of groups whose maxima are computed: enough that the nprobe-th largest of them is near the nprobe-th of
- * all. */
+/* The number of groups whose maxima are computed: enough that the nprobe-th largest maximum is close to the nprobe-th
+ * largest score. */
 static size_t count_groups(size_t nprobe, size_t width) {
   size_t groups = 4 * FW_PACK_WIDTH;
   while (groups < 2 * nprobe) groups *= 2;
   return groups < width ? groups : width;
 }
 
-/* Finds all scores that may be among the nprobe largest. The nprobe-th largest of the maxima of groups is not above the
- * nprobe-th largest score, and only a few scores are above it. */
+/* Finds all scores that may be among the nprobe largest. The nprobe-th largest maximum of the groups is a lower bound
+ * of the nprobe-th largest score, and only a few scores exceed it. */
 static size_t find_best(const float *scores, size_t width, size_t nprobe, float slack, const selection *work) {
   const fw_scan *scan = fw_scan_table();
   const size_t groups = count_groups(nprobe, width);
@@ -244,9 +244,9 @@ static void choose_lists(const fw_coarse *coarse, const float *query, const floa
   }
 }
 
-/* ---- Two halves: sums of a distance of each, smallest first --------------------------------------------- */
+/* ---- Two halves: the smallest sums of one distance from each half --------------------------------------- */
 
-typedef struct pair { /* the i-th nearest of the first half with the j-th nearest of the second */
+typedef struct pair { /* the i-th nearest centroid of the first half with the j-th nearest of the second */
   float sum;
   uint32_t i, j;
 } pair;
@@ -257,7 +257,7 @@ static int by_key(const void *a, const void *b) {
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Centroids of half m by distance. */
+/* Sorts the centroids of half m by distance. */
 static void sort_half(const fw_coarse *coarse, size_t m, const float *query, float *work, fw_hit *sorted) {
   const fw_pq *pq = &coarse->quantizer->pq.pq;
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq);
@@ -284,8 +284,8 @@ static pair pop_pair(pair *heap, size_t *count) {
   return first;
 }
 
-/* A row of the sums enters the heap with the first pair of the row before it, so the heap holds at most one pair of
- * each row. */
+/* A row of the sums enters the heap with the first pair of the preceding row, so the heap holds at most one pair per
+ * row. */
 static void merge_halves(const fw_hit *first, const fw_hit *second, size_t ksub, unsigned nbits, size_t nprobe,
                          pair *heap, int64_t *lists, float *distances) {
   size_t count = 0;
@@ -318,9 +318,9 @@ static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch,
   return FURROW_OK;
 }
 
-/* ---- All of them ---------------------------------------------------------------------------------------- */
+/* ---- All kinds ------------------------------------------------------------------------------------------ */
 
-/* The lists of query i. */
+/* Writes the lists of query i. */
 static void write_lists(fw_sink *sink, const fw_coarse_batch *batch, size_t i, bool similarity, bool flipped) {
   int64_t *lists = batch->lists + i * batch->nprobe;
   float *distances = batch->distances + i * batch->nprobe;
@@ -332,8 +332,8 @@ static void write_lists(fw_sink *sink, const fw_coarse_batch *batch, size_t i, b
   }
 }
 
-/* Queries whose scores are computed at once: enough to share the reading of centroids, few enough that all scores stay
- * in the cache. */
+/* The number of queries scored at once: enough to share the reading of centroids, few enough that all scores stay in
+ * the cache. */
 static size_t queries_at_once(size_t width, size_t n) {
   enum { MOST_QUERIES = 24, MOST_SCORES = 1 << 18 };
   size_t most = width > MOST_SCORES / MOST_QUERIES ? MOST_SCORES / width : MOST_QUERIES;

@@ -1,7 +1,7 @@
-/* vector/search/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
+/* vector/search/exact_search.c: finds the nearest vectors by comparing all of them, block by block.
  *
- * Scores of a whole block come from the product kernels; distances of the candidates are then computed exactly, so that
- * rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) does not change results. */
+ * Product kernels compute the scores of a whole block. The distances of the candidates are then computed exactly, so
+ * that rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) does not change results. */
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
@@ -21,16 +21,16 @@ typedef struct exact {
   size_t d, n, k;
   bool similarity;
   const float *queries;
-  float *norms; /* of the queries, squared */
+  float *norms; /* squared norms of the queries */
   fw_sink *sinks;
   fw_hit *heaps;
-  fw_pool *pool; /* NULL: this thread alone */
+  fw_pool *pool; /* NULL: runs on this thread */
   /* the block */
   float *block;
   int64_t *ids;
   size_t rows;
   fw_packed packed[PIECES];
-  float longest[PIECES]; /* the largest square norm */
+  float longest[PIECES]; /* the largest squared norm */
 } exact;
 
 static float square_norm(const float *x, size_t d) {
@@ -94,9 +94,9 @@ static furrow_status run_block(exact *e, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* ---- All of them ---------------------------------------------------------------------------------------- */
+/* ---- The whole search ----------------------------------------------------------------------------------- */
 
-static furrow_status ensure_capacity(exact *e, unsigned threads, furrow_error *err) {
+static furrow_status alloc_buffers(exact *e, unsigned threads, furrow_error *err) {
   void *memory[5] = {NULL};
   size_t heaps = 0;
   threads = fw_thread_count(threads);
@@ -115,15 +115,15 @@ static furrow_status ensure_capacity(exact *e, unsigned threads, furrow_error *e
   return status;
 }
 
-static void start(exact *e) {
+static void start_sinks(exact *e) {
   for (size_t i = 0; i < e->n; i++) {
     fw_sink_init_best(&e->sinks[i], e->heaps + i * e->k, e->k);
     e->norms[i] = square_norm(e->queries + i * e->d, e->d);
   }
 }
 
-static furrow_status run(exact *e, furrow_vectors_reader *base, const furrow_exact_search_params *params,
-                         furrow_error *err) {
+static furrow_status search_blocks(exact *e, furrow_vectors_reader *base, const furrow_exact_search_params *params,
+                                   furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(base), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   furrow_status status = FURROW_OK;
   uint64_t done = 0;
@@ -163,9 +163,9 @@ furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *quer
   if (p.metric != FURROW_METRIC_IP && p.metric != FURROW_METRIC_L2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "only L2 and inner products are compared exactly");
   furrow_status status = fw_queries_check(p.metric, queries, n, e.d, err);
-  if (status == FURROW_OK) status = ensure_capacity(&e, p.threads, err);
-  if (status == FURROW_OK) start(&e);
-  if (status == FURROW_OK && e.d > 0) status = run(&e, base, &p, err);
+  if (status == FURROW_OK) status = alloc_buffers(&e, p.threads, err);
+  if (status == FURROW_OK) start_sinks(&e);
+  if (status == FURROW_OK && e.d > 0) status = search_blocks(&e, base, &p, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)
     fw_sink_write(&e.sinks[i], k, e.similarity, e.similarity, distances + i * k, ids + i * k);
   clear(&e);

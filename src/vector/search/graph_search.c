@@ -1,10 +1,10 @@
-/* vector/search/graph_search.c: nearest vectors by an HNSW graph, in the steps that Faiss takes: greedily down the
- * levels, then on the lowest with a bounded queue of candidates. */
+/* vector/search/graph_search.c: searches an HNSW graph in the steps of Faiss: greedily down the levels, then on the
+ * lowest level with a bounded queue of candidates. */
 #include "kern/scan/scan.h"
 #include "vector/search/searcher.h"
 
-/* The nearest vectors found so far, at most `capacity`. Two heaps of indexes into entry: all with the farthest on top,
- * and those that are not expanded yet with the nearest on top. */
+/* The nearest vectors found so far, at most `capacity`. Two heaps of indices into entry: `far` has all entries with the
+ * farthest on top, `near` the entries that are not expanded yet with the nearest on top. */
 typedef struct entry {
   fw_hit hit;
   uint32_t waits; /* its index in `near`, or DONE */
@@ -14,7 +14,7 @@ typedef struct queue {
   entry *entry;
   uint32_t *far, *near; /* [capacity] */
   size_t count, waiting, capacity;
-  fw_sink nearest; /* the ef nearest, where capacity is more */
+  fw_sink nearest; /* the ef nearest, if capacity is larger */
 } queue;
 
 #define DONE UINT32_MAX
@@ -25,7 +25,7 @@ typedef struct traversal {
   size_t d;
   bool similarity;
   uint8_t *visited;
-  int32_t *touched; /* vectors with a mark */
+  int32_t *touched; /* marked vectors */
   size_t touched_count;
 } traversal;
 
@@ -51,13 +51,13 @@ static bool is_nearer(const queue *q, uint32_t a, uint32_t b) {
   return x.key < y.key || (x.key == y.key && x.id < y.id);
 }
 
-/* Inserts `which` into far at the free slot `at`, or above it. */
+/* Inserts `which` into far at the free slot `at` or above it. */
 static void far_up(queue *q, size_t at, uint32_t which) {
   for (; at > 0 && is_farther(q, which, q->far[(at - 1) / 2]); at = (at - 1) / 2) q->far[at] = q->far[(at - 1) / 2];
   q->far[at] = which;
 }
 
-/* Inserts at the top, which is free, or below. */
+/* Inserts at the free top or below it. */
 static void far_down(queue *q, uint32_t which) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < q->count; at = child) {
@@ -73,7 +73,7 @@ static void near_set(queue *q, size_t at, uint32_t which) {
   q->entry[which].waits = (uint32_t)at;
 }
 
-/* Inserts `which` up or down from the free slot `at`. */
+/* Inserts `which` at the free slot `at`, or above or below it. */
 static void near_put(queue *q, size_t at, uint32_t which) {
   for (; at > 0 && is_nearer(q, which, q->near[(at - 1) / 2]); at = (at - 1) / 2)
     near_set(q, at, q->near[(at - 1) / 2]);
@@ -107,7 +107,8 @@ static void push(queue *q, fw_hit hit) {
   if (q->nearest.k > 0) fw_sink_offer(&q->nearest, hit.key, hit.id);
 }
 
-/* The nearest that is not expanded yet; there is one. Of equally near ones that with the lowest number. */
+/* Removes the nearest entry that is not expanded yet; there must be one. Of equally near ones, the one with the lowest
+ * number. */
 static fw_hit pop_nearest(queue *q) {
   const uint32_t which = q->near[0];
   near_take_out(q, which);
@@ -119,15 +120,15 @@ static bool is_late(const queue *q, float key) {
   return q->nearest.k > 0 && q->nearest.count == q->nearest.k && q->nearest.worst < key;
 }
 
-/* ---- The walk ------------------------------------------------------------------------------------------- */
+/* ---- Traversal ------------------------------------------------------------------------------------------ */
 
 static const int32_t *links(const fw_hnsw *graph, int64_t vector, int32_t level, size_t *count) {
   *count = (size_t)(graph->cum[level + 1] - graph->cum[level]);
   return graph->neighbors + graph->offsets[vector] + graph->cum[level];
 }
 
-/* Moves to the nearest neighbour as long as that is nearer. */
-static void descend(const traversal *w, int32_t level, fw_hit *nearest) {
+/* Moves to the nearest neighbour until none is nearer. */
+static void descend_level(const traversal *w, int32_t level, fw_hit *nearest) {
   for (int64_t from = -1; from != nearest->id;) {
     size_t count;
     const int32_t *to = links(w->graph, nearest->id, level, &count);
@@ -146,7 +147,7 @@ static void meet(traversal *w, queue *q, fw_hit hit, const fw_id_filter *id_filt
   push(q, hit);
 }
 
-/* Ends when ef candidates are nearer than the next one to expand. */
+/* Expands candidates until ef of them are nearer than the next one. */
 static void follow_up(traversal *w, queue *q, const fw_id_filter *id_filter, fw_sink *sink) {
   while (q->waiting > 0) {
     const fw_hit from = pop_nearest(q);
@@ -191,7 +192,7 @@ furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, co
   furrow_status status = take_queue(&w, &q, scratch, n, (size_t)ef, err);
   if (status != FURROW_OK) return status;
   fw_hit nearest = {key_of(&w, graph->entry_point), graph->entry_point};
-  for (int32_t level = graph->max_level; level > 0; level--) descend(&w, level, &nearest);
+  for (int32_t level = graph->max_level; level > 0; level--) descend_level(&w, level, &nearest);
   meet(&w, &q, nearest, id_filter, sink);
   follow_up(&w, &q, id_filter, sink);
   for (size_t i = 0; i < w.touched_count; i++) w.visited[w.touched[i]] = 0;

@@ -19,10 +19,10 @@ static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, 
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
 
-/* Rows that a median is computed of. */
+/* The number of rows of which a median is computed. */
 enum { MEDIAN_ROWS = 511 };
 
-/* Of two in the middle, the one nearer to 0. */
+/* Of two medians, returns the one nearer to 0. */
 static float median_of(const float *numbers, size_t n) {
   float heap[MEDIAN_ROWS];
   if (n == 0) return 0;
@@ -32,7 +32,7 @@ static float median_of(const float *numbers, size_t n) {
   return fabsf(lower) < fabsf(upper) ? lower : upper;
 }
 
-/* Medians, not means: one outlier must not cost all other rows their precision. */
+/* Medians instead of means, so that an outlier does not cost all other rows their precision. */
 static void median_of_rows(const float *rows, size_t n, size_t d, float *median) {
   const size_t step = (n + MEDIAN_ROWS - 1) / MEDIAN_ROWS;
   for (size_t k = 0; k < d; k++) {
@@ -65,7 +65,7 @@ static furrow_status make_shift(fw_pq_lists *lists, const fw_coarse *coarse, fur
 
 /* ---- Tables --------------------------------------------------------------------------------------------- */
 
-/* The code of the index that has a number in blocks. */
+/* The code of the index for a number in blocks. */
 static size_t code_of(const fw_pq_lists *lists, size_t m, size_t number) {
   return lists->order ? lists->order->code[m * FW_LUT_BYTES + number] : number;
 }
@@ -90,7 +90,7 @@ static furrow_status make_part(fw_pq_lists *lists, size_t m, float *scratch, fur
     scratch[i] = centroids[code_of(lists, m, i / dsub) * dsub + i % dsub] - (shifted ? shift[i % dsub] : 0);
   FW_TRY(fw_packed_create(part, scratch, ksub, dsub, dsub, false, err));
   if (shifted) set_square_bias(part, scratch);
-  for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite; never used */
+  for (size_t j = ksub; j < part->blocks * FW_PACK_WIDTH; j++) part->bias[j] = 0; /* finite, but never used */
   lists->memory += part->blocks * FW_PACK_WIDTH * (dsub + 1) * sizeof(float);
   return FURROW_OK;
 }
@@ -149,7 +149,8 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
   for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
 }
 
-/* Whether products of x with centroids are precise enough for steps: off by less than a quarter of one, each. */
+/* Whether products of x with centroids are precise enough for steps: each has an error of less than a quarter of a
+ * step. */
 static bool can_wrap(const fw_pq_lists *lists, const float *x) {
   const fw_pq *pq = lists->pq;
   float square;
@@ -194,7 +195,7 @@ void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *v
 
 /* ---- Extras --------------------------------------------------------------------------------------------- */
 
-/* |r|^2 + 2 <c - s, r> of one code */
+/* Computes |r|^2 + 2 <c - s, r> of one code. */
 static float extra_of(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
                       size_t i) {
   const fw_pq *pq = lists->pq;
@@ -210,7 +211,7 @@ static float extra_of(const fw_pq_lists *lists, const float *norms, const float 
   return (float)sum;
 }
 
-/* fw_scan.add_up for codes of 4 bits. */
+/* Like fw_scan.add_up, for 4-bit codes. */
 static void add_up_nibbles(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
   for (size_t b = 0; b * FW_BLOCK < n; b++) {
     const size_t width = fw_block_width(n, b);
@@ -225,7 +226,7 @@ static void add_up_nibbles(const fw_lut *lut, const uint8_t *codes, size_t n, fl
   }
 }
 
-/* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
+/* The largest absolute value of n numbers, a multiple of FW_BLOCK_UNIT; infinite if one is NaN. */
 static float largest_size(const float *numbers, size_t n) {
   float most[FW_BLOCK_UNIT] = {0}, all = 0;
   for (size_t i = 0; i < n; i += FW_BLOCK_UNIT) {
@@ -238,7 +239,7 @@ static float largest_size(const float *numbers, size_t n) {
   return all;
 }
 
-/* What the extras of a list are sums of: [m][width]. */
+/* Computes the terms of which the extras of a list are sums: [m][width]. */
 static void fill_terms(const fw_pq_lists *lists, const float *norms, const float *centroid, float *table) {
   const fw_pq *pq = lists->pq;
   const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq), width = table_width(pq);
@@ -249,7 +250,7 @@ static void fill_terms(const fw_pq_lists *lists, const float *norms, const float
   }
 }
 
-/* The same for a whole list, whose codes are in blocks. */
+/* Computes the extras of a whole list whose codes are in blocks. */
 static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, size_t list, float *table,
                         float *extra) {
   const fw_pq *pq = lists->pq;
@@ -270,16 +271,16 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
   l->terms_most = most;
 }
 
-/* For a list of fewer vectors, a table would take longer. */
+/* For a list with fewer vectors, computing a table takes longer. */
 enum { FEW_VECTORS = 32 };
 
 typedef struct packing {
   fw_pq_lists *lists;
   const furrow_index *index;
   const fw_coarse *coarse;
-  const int64_t *list_sizes; /* NULL: those of the index */
+  const int64_t *list_sizes; /* NULL: the sizes in the index */
   float *norms;              /* [m][ksub] */
-  float *scratches;          /* for each task: 2 d floats, and a table, aligned to 64 bytes */
+  float *scratches;          /* per task: 2 d floats and a table, aligned to 64 bytes */
   size_t table_at, scratch_size, tasks;
 } packing;
 
@@ -307,9 +308,9 @@ static void pack_list(const packing *p, size_t list, float *scratch) {
   l->extra_most = largest_size(extra, fw_block_padded(l->size));
 }
 
-/* ---- Terms in steps ------------------------------------------------------------------------------------- */
+/* ---- Quantized terms ------------------------------------------------------------------------------------ */
 
-/* Lists with fewer vectors on average: their terms would take more than twice the memory of their codes. */
+/* If lists are shorter on average, their terms would take more than twice the memory of their codes. */
 enum { SHORT_LIST = FW_LUT_BYTES / 2 };
 
 static bool wants_terms(const fw_pq_lists *lists) {
@@ -318,7 +319,7 @@ static bool wants_terms(const fw_pq_lists *lists) {
   return lists->extra && lists->order && lists->pq->m <= FW_GROUP_MOST_M && n >= SHORT_LIST * lists->nlist;
 }
 
-/* The largest square distance of a centroid from another one of its sub-quantizer, the mean over some of them. */
+/* The mean, over some centroids, of the largest squared distance to another centroid of the same sub-quantizer. */
 static double mean_reach(const float *centroids, size_t dsub) {
   enum { STEP = 16 };
   double sum = 0;
@@ -334,8 +335,8 @@ static double mean_reach(const float *centroids, size_t dsub) {
   return sum / (FW_LUT_BYTES / STEP);
 }
 
-/* The sum of a term of a list and of a query is |y - p|^2 - |y|^2 for a part y of the query's difference from the
- * centroid of the list. The first part should seldom be above 255 steps. */
+/* The sum of a list's term and a query's term is |y - p|^2 - |y|^2, where y is a part of the query's difference from
+ * the centroid of the list. |y - p|^2 should seldom exceed 255 steps. */
 static float choose_step(const fw_pq *pq) {
   const size_t dsub = fw_pq_dsub(pq);
   double most = 0;
@@ -416,10 +417,10 @@ static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i
   l->codes = index_codes(index, i);
 }
 
-/* Lays out codes and extras of all lists; a list begins on a cache line. */
+/* Lays out codes and extras of all lists; each list starts on a cache line. */
 static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
   const size_t m = fw_pq_rows(lists->pq);
-  size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* what kernels may read behind the last */
+  size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* kernels may read past the last list */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < lists->nlist; i++) {

@@ -19,16 +19,16 @@ int64_t fw_pq_lists_id(const fw_pq_lists *lists, int64_t location) {
   return l->ids ? (int64_t)fw_get_le64(l->ids + 8 * i) : (int64_t)i;
 }
 
-static inline void offer(const fw_pq_lists *lists, const fw_scan_params *scan_params, size_t i, float key,
-                         fw_sink *sink) {
+static inline void offer_code(const fw_pq_lists *lists, const fw_scan_params *scan_params, size_t i, float key,
+                              fw_sink *sink) {
   const int64_t location = fw_location_make(scan_params->list, i);
-  if (!lists->similarity && key == -INFINITY) return; /* too large for a float: not a result */
+  if (!lists->similarity && key == -INFINITY) return; /* the distance overflows a float: not a result */
   if (scan_params->id_filter->filter && !fw_id_filter_test(scan_params->id_filter, fw_pq_lists_id(lists, location)))
     return;
   fw_sink_take(sink, key, location);
 }
 
-/* Sums several codes of a block at once: a single sum would wait for each of its additions. */
+/* The number of codes summed at once: a single sum would wait for each of its additions. */
 enum { SUMS = 4 };
 
 static void sum_codes(const fw_lut *table, const uint8_t *const at[SUMS], const size_t stride[SUMS], float sums[SUMS]) {
@@ -75,29 +75,29 @@ static void sum_nibbles(const fw_lut *table, const uint8_t *const at[SUMS], cons
   sums[3] = d;
 }
 
-/* A list that is being filtered by bounds. */
-typedef struct passage {
+/* The scan of a list whose codes are filtered by lower bounds. */
+typedef struct pq_scan {
   const fw_pq_lists *lists;
   const fw_lut *table;
   const fw_scan_params *scan_params;
   const fw_pq_list *list;
   fw_code_list codes;
   float slack, cap; /* no key above base + cap is a result */
-} passage;
+} pq_scan;
 
-/* A key is the sum of the values of a code, plus (base + extra). It is computed for the vectors that the bounds do not
+/* A key is the sum of a code's values, plus (base + extra). It is computed for vectors that the bounds do not
  * exclude. */
-static inline float make_key(const passage *p, size_t i, float sum) {
+static inline float make_key(const pq_scan *p, size_t i, float sum) {
   return sum + (p->scan_params->base + (p->codes.extra ? p->codes.extra[i] : 0));
 }
 
-static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
+static inline void rescore(const pq_scan *p, size_t i, float sum, fw_sink *sink) {
   const float key = make_key(p, i, sum);
-  if (key < sink->worst && i < p->scan_params->upto) offer(p->lists, p->scan_params, i, key, sink);
+  if (key < sink->worst && i < p->scan_params->upto) offer_code(p->lists, p->scan_params, i, key, sink);
 }
 
-/* Vectors at some positions, in order. */
-static void judge_some(const passage *p, const uint32_t *positions, size_t n, fw_sink *sink) {
+/* Computes the keys of the vectors at some positions, in order. */
+static void rescore_positions(const pq_scan *p, const uint32_t *positions, size_t n, fw_sink *sink) {
   size_t i = 0;
   for (; i + SUMS <= n; i += SUMS) {
     const uint8_t *at[SUMS];
@@ -112,52 +112,52 @@ static void judge_some(const passage *p, const uint32_t *positions, size_t n, fw
       sum_nibbles(p->table, at, stride, sums);
     else
       sum_codes(p->table, at, stride, sums);
-    for (size_t j = 0; j < SUMS; j++) judge(p, positions[i + j], sums[j], sink);
+    for (size_t j = 0; j < SUMS; j++) rescore(p, positions[i + j], sums[j], sink);
   }
-  for (; i < n; i++) judge(p, positions[i], fw_lut_sum(p->table, p->codes.codes, p->codes.n, positions[i]), sink);
+  for (; i < n; i++) rescore(p, positions[i], fw_lut_sum(p->table, p->codes.codes, p->codes.n, positions[i]), sink);
 }
 
-/* All sums of a block at once, of which those whose bits are set are judged. */
-static void judge_whole(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
+/* Computes all sums of a block at once, and offers the vectors whose bits are set. */
+static void rescore_block(const pq_scan *p, size_t b, uint64_t mask, fw_sink *sink) {
   const uint8_t *block = p->codes.codes + b * FW_BLOCK * fw_lut_rows(p->table);
   float sums[FW_BLOCK];
   fw_scan_table()->sum_block(p->table, block, fw_block_width(p->codes.n, b), sums);
   for (; mask; mask &= mask - 1) {
     const size_t i = (size_t)__builtin_ctzll(mask);
-    judge(p, b * FW_BLOCK + i, sums[i], sink);
+    rescore(p, b * FW_BLOCK + i, sums[i], sink);
   }
 }
 
-/* The vectors of blocks first … end-1 whose bits are set. */
-static void judge_blocks(const passage *p, size_t first, size_t end, const uint64_t *masks, fw_sink *sink) {
-  enum { MANY = 6 }; /* vectors of a block, from which on all sums are faster */
+/* Offers the vectors of blocks first … end-1 whose bits are set. */
+static void rescore_masks(const pq_scan *p, size_t first, size_t end, const uint64_t *masks, fw_sink *sink) {
+  enum { MANY = 6 }; /* from this number of vectors per block on, summing the whole block is faster */
   const bool whole = p->table->nibbles && fw_scan_table()->sum_block;
   uint32_t positions[FW_BLOCK_GROUP * FW_BLOCK];
   size_t n = 0;
   for (size_t b = first; b < end; b++) {
     uint64_t mask = masks[b - first];
     if (whole && __builtin_popcountll(mask) >= MANY) {
-      judge_some(p, positions, n, sink);
-      judge_whole(p, b, mask, sink);
+      rescore_positions(p, positions, n, sink);
+      rescore_block(p, b, mask, sink);
       n = 0;
       continue;
     }
     for (; mask; mask &= mask - 1) positions[n++] = (uint32_t)(b * FW_BLOCK) + (uint32_t)__builtin_ctzll(mask);
   }
-  judge_some(p, positions, n, sink);
+  rescore_positions(p, positions, n, sink);
 }
 
 /* ---- Bounds --------------------------------------------------------------------------------------------- */
 
-static float limit_of(const passage *p, float worst) {
+static float limit_of(const pq_scan *p, float worst) {
   const float most = worst - p->scan_params->base;
   return (most < p->cap ? most : p->cap) + p->slack;
 }
 
-/* While the sink is not full no vector could be skipped. So the bounds of the first vectors are computed beforehand: if
- * k of them are at most u, no vector with a value above u + m * step is among the k best. The blocks are then scanned
- * by the bounds that are there. Returns how many. */
-static size_t scan_first(passage *p, fw_sink *sink) {
+/* While the sink is not full, no vector can be skipped, so the bounds of the first blocks are computed beforehand: if k
+ * of them are at most u, no vector with a value above u + m * step is among the k best. These blocks are then filtered
+ * by their bounds. Returns the number of blocks. */
+static size_t scan_first(pq_scan *p, fw_sink *sink) {
   enum { MOST = FW_BLOCK_GROUP * FW_BLOCK };
   float bounds[MOST], maxima[MOST];
   uint32_t positions[MOST + 16];
@@ -170,13 +170,13 @@ static size_t scan_first(passage *p, fw_sink *sink) {
   scan->maxima(bounds, n, groups, maxima);
   p->cap = (float)p->table->m * p->table->step - scan->rank_bound(maxima, groups, sink->k);
   const size_t count = scan->find_not_below(bounds, n, -limit_of(p, sink->worst), positions);
-  judge_some(p, positions, count, sink);
+  rescore_positions(p, positions, count, sink);
   return blocks;
 }
 
-/* The list up to a block: kernels do not look behind it. */
-static passage passage_upto(const passage *p, size_t end) {
-  passage some = *p;
+/* Restricts the scan to the blocks before `end`, so that kernels do not read past it. */
+static pq_scan scan_upto(const pq_scan *p, size_t end) {
+  pq_scan some = *p;
   if (end * FW_BLOCK >= p->codes.n) return some;
   some.codes.n = end * FW_BLOCK;
   some.codes.ahead = p->codes.codes + end * FW_BLOCK * fw_lut_rows(p->table);
@@ -184,33 +184,33 @@ static passage passage_upto(const passage *p, size_t end) {
   return some;
 }
 
-/* The bounds skip vectors that cannot be below the worst. If few are below it, quick bounds will do. */
-static void scan_blocks(const passage *p, size_t begin, size_t end, fw_sink *sink) {
+/* Skips vectors whose lower bound is not below the worst key. If few vectors pass, the quick bounds suffice. */
+static void scan_blocks(const pq_scan *p, size_t begin, size_t end, fw_sink *sink) {
   const fw_scan *scan = fw_scan_table();
-  const passage some = passage_upto(p, end);
+  const pq_scan some = scan_upto(p, end);
   for (size_t next = begin; next < end;) {
     uint64_t masks[FW_BLOCK_GROUP];
     const bool quick = scan->sift_quickly && sink->count >= sink->k;
     const size_t first =
         (quick ? scan->sift_quickly : scan->sift)(p->table, &some.codes, &next, limit_of(p, sink->worst), masks);
-    judge_blocks(&some, first, next, masks, sink);
+    rescore_masks(&some, first, next, masks, sink);
   }
 }
 
 /* ---- Groups --------------------------------------------------------------------------------------------- */
 
-/* The table of groups of a query and a list. */
+/* The group table of a query and a list. */
 typedef struct group_scan {
-  const passage *p;
+  const pq_scan *p;
   double low, step; /* key >= base + low + step * (sum of bytes) */
   float slack;
   _Alignas(64) uint8_t least[FW_GROUP_MOST_M * FW_GROUPS];
 } group_scan;
 
-/* Bytes are |y - p|^2 in steps, rounded down twice, if that is below 256; the offsets make sure that they are not below
- * 0 before they wrap around. */
+/* Bytes are |y - p|^2 in steps, rounded down twice, if that is below 256; the offsets keep them from being negative
+ * before they wrap around. */
 static void use_terms(group_scan *g, const fw_pq_lists *lists) {
-  enum { MARGIN = 6 }; /* what was cut off of both numbers and of the offset, and less than one step each of rounding */
+  enum { MARGIN = 6 }; /* truncation of both numbers and the offset, and less than a step of rounding for each */
   const fw_scan_params *scan_params = g->p->scan_params;
   const size_t m = lists->pq->m, size = m * FW_LUT_BYTES;
   float squares[FW_GROUP_MOST_M];
@@ -228,8 +228,8 @@ static void use_terms(group_scan *g, const fw_pq_lists *lists) {
   fw_scan_table()->group_table(g->p->table->wrapped, lists->terms + scan_params->list * size, offsets, m, g->least);
 }
 
-/* False: there are no groups for this query and list. */
-static bool begin_groups(group_scan *g, const passage *p) {
+/* Returns false if groups cannot be used for this query and list. */
+static bool begin_groups(group_scan *g, const pq_scan *p) {
   const fw_pq_lists *lists = p->lists;
   const fw_lut *table = p->table;
   if (!lists->order || table->m > FW_GROUP_MOST_M || !isfinite(p->slack)) return false;
@@ -247,7 +247,7 @@ static bool begin_groups(group_scan *g, const passage *p) {
   return true;
 }
 
-/* The largest sum of groups of a vector whose key may be below the worst. False: there is none. */
+/* Finds the largest sum of groups of a vector whose key may be below the worst. Returns false if there is none. */
 static bool find_limit(const group_scan *g, float worst, uint32_t *limit) {
   const double steps = ((double)(limit_of(g->p, worst) + g->slack) - g->low) / g->step;
   if (steps < 0) return false;
@@ -255,19 +255,19 @@ static bool find_limit(const group_scan *g, float worst, uint32_t *limit) {
   return true;
 }
 
-/* While a block is scanned, a part of the terms of the next list is fetched. */
-static void fetch_terms(const passage *p, size_t block) {
+/* While a block is scanned, prefetches a part of the next list's terms. */
+static void fetch_terms(const pq_scan *p, size_t block) {
   enum { LINES = 16 };
   const size_t size = p->table->m * FW_LUT_BYTES, from = block * LINES * 64;
   const uint8_t *terms = p->lists->terms ? p->lists->terms + p->scan_params->next * size : NULL;
   for (size_t i = from; terms && i < from + (size_t)LINES * 64 && i < size; i += 64) __builtin_prefetch(terms + i);
 }
 
-/* If many vectors pass, the bytes of all are looked up, which is faster than a sum for each; for the blocks behind,
- * too, before groups are tried again. */
+/* If many vectors pass, this and the next blocks are scanned with the full bounds, which is faster than a sum for each
+ * vector, before groups are tried again. */
 static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *sink) {
   enum { PAUSE = 15 };
-  const passage *p = g->p;
+  const pq_scan *p = g->p;
   const fw_scan *scan = fw_scan_table();
   uint32_t limit;
   for (size_t next = begin; next < end && find_limit(g, sink->worst, &limit);) {
@@ -277,7 +277,7 @@ static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *
     uint32_t count = 0;
     for (size_t b = first; b < next; b++) count += (uint32_t)__builtin_popcountll(masks[b - first]);
     if (count <= scan->group_most * (next - first)) {
-      judge_blocks(p, first, next < end ? next : end, masks, sink);
+      rescore_masks(p, first, next < end ? next : end, masks, sink);
       continue;
     }
     next = first + PAUSE < end ? first + PAUSE : end;
@@ -285,9 +285,9 @@ static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *
   }
 }
 
-/* Groups skip most vectors of a list if the worst key is good enough: not in the first list. */
-static void scan_passage(passage *p, fw_sink *sink) {
-  enum { FIRST = 16 }; /* blocks until groups are tried */
+/* Groups skip most vectors of a list if the worst key is good enough, which is not the case in the first list. */
+static void scan_list(pq_scan *p, fw_sink *sink) {
+  enum { FIRST = 16 }; /* blocks before groups are tried */
   const size_t blocks = (p->scan_params->upto + FW_BLOCK - 1) / FW_BLOCK;
   size_t next = 0;
   group_scan g;
@@ -314,7 +314,7 @@ static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_s
     float key = 0;
     for (size_t m = 0; m < pq->m; m++) key += table->values[m * table->width + fw_pq_number(code, pq->nbits, m)];
     key += scan_params->base + (lists->extra ? lists->extra[l->extra_at + i] : 0);
-    if (key < sink->worst) offer(lists, scan_params, i, key, sink);
+    if (key < sink->worst) offer_code(lists, scan_params, i, key, sink);
   }
 }
 
@@ -324,7 +324,7 @@ void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_sca
     scan_plain(lists, table, scan_params, sink);
     return;
   }
-  passage p = {.lists = lists,
+  pq_scan p = {.lists = lists,
                .table = table,
                .scan_params = scan_params,
                .list = l,
@@ -335,5 +335,5 @@ void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_sca
                          .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL},
                .slack = fw_lut_slack(table, scan_params->base, l->extra_most),
                .cap = INFINITY};
-  scan_passage(&p, sink);
+  scan_list(&p, sink);
 }

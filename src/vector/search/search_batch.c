@@ -35,7 +35,7 @@ furrow_status fw_queries_check(furrow_distance_metric metric, const float *queri
   return status;
 }
 
-/* The filter is a copy that the job points to. */
+/* job->filter points to the copy in *filter. */
 static furrow_status make_job(const furrow_search_params *params, furrow_id_filter *filter, fw_search_job *job,
                               furrow_error *err) {
   *job = (fw_search_job){0};
@@ -52,12 +52,12 @@ static furrow_status make_job(const furrow_search_params *params, furrow_id_filt
   return fw_id_filter_read(filter, params->filter, err);
 }
 
-/* ---- How much work -------------------------------------------------------------------------------------- */
+/* ---- Number of queries and threads ---------------------------------------------------------------------- */
 
-/* Queries at a time. IVF indexes take many, because they are ordered so that successive queries probe the same lists,
- * which are then in the cache. */
+/* The number of queries at a time. IVF indexes take many: queries are sorted so that successive ones probe the same
+ * lists, which are then in the cache. */
 enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
-/* Work, in numbers that are read, from which on waking threads pays off: about 100 microseconds. */
+/* The work, in numbers that are read, from which on waking threads pays off: about 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
 
 static double work_of_query(const furrow_index *index, const fw_search_job *job) {
@@ -82,8 +82,8 @@ static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t 
   return most;
 }
 
-/* The number of threads of the parameters, but more than there are processors only if there is work for each. One
- * thread is found without asking the system for its processors, which would take as long as a small search. */
+/* The requested number of threads; more than one per processor only if there is work for each. A single thread is
+ * handled without asking the system for its processors, which would take as long as a small search. */
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, unsigned asked, const fw_search_job *job) {
   if (asked == 1 || (asked == 0 && (double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS)) return 1;
   const unsigned processors = fw_processor_count();
@@ -103,11 +103,11 @@ typedef struct schedule {
   void *context;
   size_t n, step;
   struct {
-    atomic_size_t next, done; /* queries */
+    atomic_size_t next, done; /* in queries */
     atomic_bool over;
   } progress[FW_SEARCH_PHASES];
   atomic_size_t failed_at; /* the first query of the first part that failed; SIZE_MAX: none */
-  pthread_mutex_t lock;    /* of the members below */
+  pthread_mutex_t lock;    /* guards the members below */
   furrow_status status;
   furrow_error *err;
 } schedule;
@@ -122,8 +122,8 @@ static void note_failure(schedule *s, size_t at, furrow_status status, const fur
   pthread_mutex_unlock(&s->lock);
 }
 
-/* A part before one that failed still runs: if it fails, too, its error is the one to report. Parts that are skipped
- * count as done: other threads wait for them. */
+/* Parts before a failed one still run: if such a part fails, too, its error is reported instead. Skipped parts count as
+ * done, because other threads wait for them. */
 static void run_phase(schedule *s, size_t i, fw_scratch *scratch, furrow_error *err) {
   const fw_search_phase *phase = &s->phases[i];
   for (size_t begin; (begin = atomic_fetch_add(&s->progress[i].next, s->step)) < s->n;) {
@@ -139,7 +139,7 @@ static void run_phase(schedule *s, size_t i, fw_scratch *scratch, furrow_error *
   }
 }
 
-/* Not for long: for a few queries of another thread. */
+/* Spins briefly, until another thread has finished a few queries. */
 static void wait_for_phase(const schedule *s, size_t i) {
   enum { SPINS = 4096 };
   for (unsigned spins = 1; !atomic_load(&s->progress[i].over); spins++)
@@ -213,7 +213,7 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
   return fw_index_finish(searcher->index, run_call(&call, n, k, part, context, err), err);
 }
 
-/* ---- The k best ----------------------------------------------------------------------------------------- */
+/* ---- The k nearest -------------------------------------------------------------------------------------- */
 
 /* Queries begin … end-1 of a batch. */
 static fw_search_batch batch_part(const fw_search_batch *batch, size_t d, size_t begin, size_t end) {
@@ -238,13 +238,13 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
   return fw_node_search(s->root, scratch, &part, err);
 }
 
-/* Whether threads share the order of the queries. */
+/* Whether threads share the sorted order of the queries. */
 static bool is_shared(const fw_search_call *call, size_t n) {
   const furrow_index *index = call->searcher->index;
   return call->threads > 1 && n >= 2 * (size_t)call->threads && fw_index_is_ivf(index) && fw_ivf_orders_queries(index);
 }
 
-/* Queries that threads share the order of: as many as memory is to be taken for. */
+/* The number of queries that threads sort together, limited by their memory. */
 static size_t queries_to_share(const fw_search_call *call, size_t n) {
   enum { MOST_SHARED_PROBES = 1 << 20 };
   const size_t most = MOST_SHARED_PROBES / fw_probe_count(call->searcher->index, &call->job) + 1;

@@ -1,4 +1,4 @@
-/* vector/search/search_flat.c: searching indexes without lists: flat vectors, graphs, product quantizer codes. */
+/* vector/search/search_flat.c: searches indexes without lists: flat vectors, graphs, product quantizer codes. */
 #include <math.h>
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ static double jaccard(const float *x, const float *y, size_t d, float arg) {
   return above / below;
 }
 
-/* Over the numbers that both have, scaled to d. */
+/* Over the dimensions that both vectors have, scaled to d. */
 static double nan_euclidean(const float *x, const float *y, size_t d, float arg) {
   double sum = 0;
   size_t present = 0;
@@ -157,7 +157,7 @@ static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, cons
   return status;
 }
 
-/* Compares a block of rows, which stays in the cache, with all queries. */
+/* Compares each block of rows with all queries while it is in the cache. */
 static void search_rows(const fw_node *node, const fw_search_batch *batch, fw_sink *sinks) {
   const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
   for (size_t begin = 0; begin < rows; begin += ROWS)

@@ -11,7 +11,7 @@
 
 /* Queries whose tables are computed together. */
 enum { TABLES = 6 };
-/* Rows of plain vectors between two reads of the worst key. */
+/* Rows of plain vectors between two updates of the worst key. */
 enum { ROWS = 64 };
 
 /* The state of one query while its lists are scanned. */
@@ -19,9 +19,9 @@ typedef struct probe_state {
   const fw_node *node;
   const fw_search_job *job;
   const float *query;
-  const fw_lut *table; /* codes */
+  const fw_lut *table; /* for codes */
   const int64_t *lists;
-  const float *coarse; /* the quantizer's distances */
+  const float *coarse; /* distances to the probed centroids */
   size_t nprobe;
   float *work; /* 3 d floats: a centroid, a decoded vector, a difference */
 } probe_state;
@@ -61,7 +61,7 @@ static float base_of(const probe_state *v, size_t probe) {
   return similarity ? -base : base;
 }
 
-/* Vectors of a list in the machine's byte order: those that are stored, or else a copy of one. */
+/* Rows in the machine's byte order: the stored rows, or a converted copy of one row. */
 enum { ROWS_AT_ONCE = FW_BIG_ENDIAN ? 1 : ROWS };
 
 static const void *rows_of(const probe_state *v, const fw_list *list, size_t i, size_t d) {
@@ -95,7 +95,7 @@ static void scan_rows(const probe_state *v, const fw_scan_params *scan_params, f
   }
 }
 
-/* Codes of a scalar quantizer: each is decoded and compared with the query, or with the query's residual. */
+/* Decodes each code of a scalar quantizer and compares it with the query, or with the query's residual. */
 static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params, fw_sink *sink) {
   const furrow_index *index = v->node->index;
   const fw_ivf *ivf = &index->ivf;
@@ -144,7 +144,7 @@ static void scan_list(const probe_state *v, size_t probe, size_t upto, fw_sink *
     scan_rows(v, &scan_params, sink);
 }
 
-/* Sinks hold locations; this gives the id of one, mirrored for a similarity. */
+/* Sinks hold locations; returns the id of one, mirrored for a similarity. */
 static int64_t id_of(const void *context, int64_t location) {
   const furrow_index *index = context;
   const int64_t id = fw_list_id(&index->ivf.lists.list[fw_location_list(location)], fw_location_offset(location));
@@ -157,7 +157,7 @@ static fw_id_source ids_of(const fw_node *node) {
 
 /* ---- One query ------------------------------------------------------------------------------------------ */
 
-/* Counts the vectors that the filter keeps, of the first `upto` of a list. */
+/* Counts the vectors that the filter keeps among the first `upto` of a list. */
 static uint64_t count_kept(const probe_state *v, int64_t list, size_t upto) {
   const fw_list *l = &v->node->index->ivf.lists.list[list];
   uint64_t kept = 0;
@@ -166,7 +166,7 @@ static uint64_t count_kept(const probe_state *v, int64_t list, size_t upto) {
   return kept;
 }
 
-/* With a limit the last list is scanned in part; vectors that the filter does not keep do not count. */
+/* With a limit, the last list is scanned in part; vectors that the filter rejects do not count. */
 static void scan_limited(const probe_state *v, fw_sink *sink) {
   uint64_t left = v->job->max_codes;
   for (size_t j = 0; j < v->nprobe && left > 0; j++) {
@@ -188,14 +188,14 @@ static void scan_probes(const probe_state *v, size_t begin, size_t end, fw_sink 
 /* ---- One query on several threads ----------------------------------------------------------------------- */
 
 /* Each thread keeps the k best of its lists, and every vector that was ever among them. These include all vectors that
- * would enter in a single scan of all lists, because there the worst key is never above that of a thread. So offering
- * them to the sink, in order, gives the result of the single scan. */
+ * would enter the sink in a single scan of all lists, because there the worst key is never above a thread's worst key.
+ * So offering them to the sink in order gives the result of the single scan. */
 typedef struct query_parts {
   const probe_state *v;
   size_t count;
   size_t begin[FW_MAX_QUERY_PARTS + 1]; /* probes of thread i: begin[i] … begin[i+1]-1 */
   fw_sink sinks[FW_MAX_QUERY_PARTS];
-  float *works; /* probe_state.work of each */
+  float *works; /* probe_state.work of each thread */
 } query_parts;
 
 static void scan_query_part(void *context, size_t i) {
@@ -205,7 +205,7 @@ static void scan_query_part(void *context, size_t i) {
   scan_probes(&own, s->begin[i], s->begin[i + 1], &s->sinks[i]);
 }
 
-/* Divides the probes so that all threads scan about as many vectors. */
+/* Divides the probes so that all threads scan about the same number of vectors. */
 static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   uint64_t seen = 0;
   s->count = 1;
@@ -217,7 +217,7 @@ static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   s->begin[s->count] = s->v->nprobe;
 }
 
-/* Turns the status of a sink into an error: memory, or a code that cannot be decoded. */
+/* Returns the error of a sink: memory, or a code that cannot be decoded. */
 static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
   if (sink->status == FURROW_OK) return FURROW_OK;
   if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
@@ -253,7 +253,7 @@ static furrow_status scan_query_parts(const probe_state *v, fw_scratch *scratch,
   return status;
 }
 
-/* Bytes of codes from which on waking a second thread pays off. */
+/* The size of codes from which on waking a second thread pays off. */
 #define BYTES_FOR_PARALLEL_QUERY ((uint64_t)4 << 20)
 
 static furrow_status scan_query(const probe_state *v, fw_scratch *scratch, fw_sink *sink, furrow_error *err) {
@@ -271,19 +271,19 @@ static furrow_status scan_query(const probe_state *v, fw_scratch *scratch, fw_si
 
 /* ---- Queries -------------------------------------------------------------------------------------------- */
 
-/* A query and its two nearest lists. */
+/* A query and the positions of its two nearest lists. */
 typedef struct query_order {
   uint64_t lists;
   size_t query;
 } query_order;
 
-/* A batch while it is searched: the lists of its queries, and memory. */
+/* A batch during its search: the lists of its queries, and memory. */
 typedef struct probe_batch {
   const fw_node *node;
   const fw_search_batch *batch;
   size_t nprobe;
   query_order *order; /* [n]: the order of the queries */
-  query_order *other; /* for counts_lists: as many */
+  query_order *other; /* for counts_lists: [n] as well */
   uint32_t *counts;   /* and [nlist + 1] */
   int64_t *lists;     /* [n][nprobe] */
   float *coarse, *work, *table_scratch, *together;
@@ -296,10 +296,10 @@ bool fw_ivf_orders_queries(const furrow_index *ivf) {
 }
 
 static uint64_t place_of(const probe_batch *t, int64_t list) {
-  return list >= 0 && t->node->ranks ? t->node->ranks[list] : (uint32_t)list;
+  return list >= 0 && t->node->list_positions ? t->node->list_positions[list] : (uint32_t)list;
 }
 
-/* Whether queries are sorted by counting: not if there are many more lists. */
+/* Whether queries are sorted by counting: not if there are many more lists than queries. */
 static bool counts_lists(const probe_batch *t) {
   return t->node->index->ivf.nlist < 8 * t->batch->n;
 }
@@ -310,9 +310,9 @@ static int by_lists(const void *a, const void *b) {
   return x->query < y->query ? -1 : x->query > y->query;
 }
 
-/* Sorts by the upper or lower half of `lists`, and leaves equal ones in order. Places are below nlist, or those of no
+/* Stable counting sort by the upper or lower half of `lists`. Positions are below nlist, or mark that there is no
  * list. */
-static void sort_by_place(const probe_batch *t, const query_order *from, unsigned shift, query_order *to) {
+static void sort_by_position(const probe_batch *t, const query_order *from, unsigned shift, query_order *to) {
   const size_t nlist = t->node->index->ivf.nlist;
   uint32_t *next = t->counts, sum = 0;
   memset(next, 0, (nlist + 1) * sizeof *next);
@@ -331,7 +331,7 @@ static void sort_by_place(const probe_batch *t, const query_order *from, unsigne
   }
 }
 
-/* Orders queries so that those that probe the same lists follow each other and find them in the cache. */
+/* Sorts queries so that those probing the same lists are adjacent and find them in the cache. */
 static void set_order(const probe_batch *t) {
   for (size_t i = 0; i < t->batch->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
@@ -341,11 +341,11 @@ static void set_order(const probe_batch *t) {
     qsort(t->order, t->batch->n, sizeof *t->order, by_lists);
     return;
   }
-  sort_by_place(t, t->order, 0, t->other);
-  sort_by_place(t, t->other, 32, t->order);
+  sort_by_position(t, t->order, 0, t->other);
+  sort_by_position(t, t->other, 32, t->order);
 }
 
-/* The lists of queries begin … end-1. */
+/* Finds the lists of queries begin … end-1. */
 static furrow_status choose_lists(const probe_batch *t, fw_scratch *scratch, size_t begin, size_t end,
                                   furrow_error *err) {
   const fw_coarse_batch wanted = {.queries = t->batch->queries + begin * t->node->coarse.d,
@@ -357,7 +357,7 @@ static furrow_status choose_lists(const probe_batch *t, fw_scratch *scratch, siz
   return fw_coarse_search(&t->node->coarse, scratch, &wanted, err);
 }
 
-/* What all threads share: the lists of all queries and their order. */
+/* Allocates memory that all threads share: the lists of all queries and their order. */
 static furrow_status take_shared(probe_batch *t, fw_scratch *scratch, furrow_error *err) {
   void *order = NULL, *lists = NULL, *coarse = NULL, *other = NULL, *counts = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &lists, t->batch->n * t->nprobe, sizeof *t->lists, err);
@@ -377,7 +377,7 @@ static furrow_status take_shared(probe_batch *t, fw_scratch *scratch, furrow_err
   return status;
 }
 
-/* What each thread has for itself. */
+/* Allocates memory of a single thread. */
 static furrow_status take_own(probe_batch *t, fw_scratch *scratch, furrow_error *err) {
   const size_t d = (size_t)t->node->index->d, some = t->batch->n < TABLES ? t->batch->n : TABLES;
   void *work = NULL;
@@ -401,7 +401,7 @@ static furrow_status begin_batch(probe_batch *t, const fw_node *node, fw_scratch
   return FURROW_OK;
 }
 
-/* Computes the tables of the i-th query in order and of the next ones. */
+/* Computes the tables of the i-th query in order and of the following ones. */
 static void make_tables(const probe_batch *t, size_t i) {
   const size_t count = t->batch->n - i < TABLES ? t->batch->n - i : TABLES, d = (size_t)t->node->index->d;
   for (size_t j = 0; j < count; j++) {
@@ -414,7 +414,7 @@ static void make_tables(const probe_batch *t, size_t i) {
   if (t->nprobe > 1) fw_pq_tables_wrap(&t->node->pq, count, t->tables, t->table_scratch);
 }
 
-/* The i-th query in order. Tables are computed for several queries when the first of them is searched. */
+/* Starts the i-th query in order. Tables are computed for several queries when the first of them is searched. */
 static probe_state begin_probe(const probe_batch *t, size_t i) {
   const size_t query = t->order[i].query;
   if (t->tables && i % TABLES == 0) make_tables(t, i);
@@ -428,7 +428,7 @@ static probe_state begin_probe(const probe_batch *t, size_t i) {
                        .work = t->work};
 }
 
-/* Queries begin … end-1 in order; begin is a multiple of TABLES. */
+/* Searches queries begin … end-1 in order; begin is a multiple of TABLES. */
 static furrow_status search_ordered(const probe_batch *t, fw_scratch *scratch, size_t begin, size_t end,
                                     furrow_error *err) {
   const bool similarity = t->node->index->metric == FURROW_METRIC_IP;
@@ -457,7 +457,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const fw_s
 
 /* ---- Queries on several threads ------------------------------------------------------------------------- */
 
-/* All threads choose lists; the one that ends last orders the queries; then all search them, a few at a time. */
+/* All threads find lists; the last one to finish sorts the queries; then all search them, a few at a time. */
 
 static furrow_status choose_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
                                  furrow_error *err) {
@@ -491,9 +491,9 @@ furrow_status fw_ivf_search_shared(const fw_search_call *call, const fw_search_b
   return status;
 }
 
-/* ---- Lists of one query for others ---------------------------------------------------------------------- */
+/* ---- Lists of one query, for other files ---------------------------------------------------------------- */
 
-/* Chooses the lists of one query, and computes its table. */
+/* Finds the lists of one query, and computes its table. */
 static furrow_status begin_query(probe_state *v, const fw_node *node, fw_scratch *scratch, const float *query,
                                  const fw_search_job *job, furrow_error *err) {
   const fw_search_batch batch = {.job = job, .queries = query, .n = 1};

@@ -1,11 +1,11 @@
-/* vector/search/search_node.c: searches an index inside of others: id maps, transforms, then the kinds. */
+/* vector/search/search_node.c: searches nested indexes: id maps, transforms, then the kinds. */
 #include <inttypes.h>
 
 #include "base/error.h"
 #include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
-/* ---- Ids of the id map ---------------------------------------------------------------------------------- */
+/* ---- Id maps -------------------------------------------------------------------------------------------- */
 
 static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *job) {
   return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};
@@ -25,7 +25,7 @@ static furrow_status search_named(const fw_node *node, fw_scratch *scratch, cons
   fw_search_job job = *batch->job;
   fw_search_batch inner = *batch;
   job.id_filter.outer = &outer;
-  job.unsorted = false; /* ties are in the order of the ids inside */
+  job.unsorted = false; /* ties are decided by the ids inside */
   inner.job = &job;
   furrow_status status = fw_node_search(node->child, scratch, &inner, err);
   for (size_t i = 0; status == FURROW_OK && i < batch->n * batch->k; i++)
@@ -63,7 +63,7 @@ static furrow_status search_transformed(const fw_node *node, fw_scratch *scratch
   return fw_node_search(node->child, scratch, &inner, err);
 }
 
-/* ---- Any ------------------------------------------------------------------------------------------------ */
+/* ---- Any kind ------------------------------------------------------------------------------------------- */
 
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                              furrow_error *err) {

@@ -1,4 +1,4 @@
-/* vector/search/search_range.c: finds everything nearer than a radius. */
+/* vector/search/search_range.c: finds all vectors within a radius. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 typedef struct range_search {
   const furrow_searcher *searcher;
   const float *queries;
-  float radius;         /* a key */
-  fw_range_hits *found; /* n of them */
+  float radius;         /* as a key */
+  fw_range_hits *found; /* n elements */
 } range_search;
 
 static int by_id(const void *a, const void *b) {

@@ -1,6 +1,5 @@
-/* vector/search/search_refine.c: searches in two steps: codes find more candidates than are wanted, better distances
- * rank them.
- */
+/* vector/search/search_refine.c: searches in two steps: codes find more candidates than requested, and more precise
+ * distances order them. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -55,7 +54,7 @@ static float refined_key(const fw_node *node, const float *query, size_t list, s
   return key;
 }
 
-/* The refined key and the id of the vector at a location. */
+/* Computes the refined key of the vector at a location, and its id. */
 static furrow_status refine_code(const fw_node *node, const float *query, int64_t location, const pqr_work *work,
                                  fw_hit *hit, furrow_error *err) {
   const fw_ivf *ivf = &node->index->ivf;
@@ -128,14 +127,14 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const fw_s
 typedef struct candidates {
   const furrow_index *refine;
   int64_t *ids;
-  float *distances; /* by codes */
+  float *distances; /* according to the codes */
   uint32_t *order;
   fw_hit *hits; /* [wide]: scratch for one query */
   size_t n, wide;
   bool similarity;
 } candidates;
 
-/* Vectors are scattered in memory. So many bytes of the next ones are prefetched while one is compared. */
+/* Vectors are scattered in memory. BYTES_AHEAD bytes of the next vectors are prefetched while one is compared. */
 enum { BYTES_AHEAD = 4096, MOST_OF_A_ROW = 1024, CACHE_LINE = 64 };
 
 static size_t rows_ahead(size_t d) {
@@ -143,25 +142,25 @@ static size_t rows_ahead(size_t d) {
   return rows > 0 ? rows : 1;
 }
 
-/* The row of candidate j of the current query; beyond its last, of the next query. */
-static void fetch_row(const candidates *c, size_t rank, size_t j) {
+/* Prefetches the row of candidate j of the query at `position`; past its last candidate, of the next query. */
+static void fetch_row(const candidates *c, size_t position, size_t j) {
   const furrow_index *refine = c->refine;
-  for (; j >= c->wide; j -= c->wide) rank++;
-  if (rank >= c->n) return;
-  const int64_t id = c->ids[c->order[rank] * c->wide + j];
+  for (; j >= c->wide; j -= c->wide) position++;
+  if (position >= c->n) return;
+  const int64_t id = c->ids[c->order[position] * c->wide + j];
   const size_t bytes = (size_t)refine->d * sizeof(float);
   if (id < 0 || id >= refine->ntotal) return;
   const char *row = (const char *)refine->flat.vectors + (size_t)id * bytes;
   for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
 }
 
-/* The keys of all candidates of a query; of those that are not there, infinite. */
-static furrow_status make_keys(const candidates *c, size_t rank, const float *query, furrow_error *err) {
+/* Computes the keys of all candidates of a query; missing candidates get infinity. */
+static furrow_status make_keys(const candidates *c, size_t position, const float *query, furrow_error *err) {
   const furrow_index *refine = c->refine;
   const size_t ahead = rows_ahead((size_t)refine->d);
-  const int64_t *ids = c->ids + c->order[rank] * c->wide;
+  const int64_t *ids = c->ids + c->order[position] * c->wide;
   for (size_t j = 0; j < c->wide; j++) {
-    fetch_row(c, rank, j + ahead);
+    fetch_row(c, position, j + ahead);
     c->hits[j] = (fw_hit){.key = INFINITY, .id = ids[j]};
     if (ids[j] < 0) continue;
     if (ids[j] >= refine->ntotal)
@@ -176,14 +175,14 @@ static void offer_all(const candidates *c, fw_sink *sink) {
   for (size_t j = 0; j < c->wide; j++) fw_sink_offer(sink, c->hits[j].key, c->hits[j].id);
 }
 
-/* Whether some candidates are as far away as the worst result but are not results. */
+/* Whether candidates that are not results have the same distance as the worst result. */
 static bool has_ties(const candidates *c, const fw_sink *sink) {
   size_t near = 0;
   for (size_t j = 0; j < c->wide; j++) near += c->hits[j].key <= sink->worst;
   return sink->count == sink->k && near > sink->k;
 }
 
-/* Sorts candidates by their distance by codes, then by id. */
+/* Sorts candidates by their distance according to the codes, then by id. */
 static void sort_candidates(const candidates *c, size_t query) {
   const float sign = c->similarity ? -1 : 1;
   int64_t *ids = c->ids + query * c->wide;
@@ -196,16 +195,16 @@ static void sort_candidates(const candidates *c, size_t query) {
   for (size_t j = 0; j < count; j++) ids[j] = fw_tie_break_id(c->hits[j].id, c->similarity);
 }
 
-/* Of candidates at the same distance, those that are nearer by their codes come first. Their order matters to them
- * alone, so all candidates are sorted only if there are some. */
-static furrow_status refine_query(const candidates *c, size_t rank, const float *query, fw_sink *sink,
+/* Of candidates at the same distance, the ones that are nearer according to their codes come first. The order only
+ * matters for ties, so candidates are sorted only if there are ties. */
+static furrow_status refine_query(const candidates *c, size_t position, const float *query, fw_sink *sink,
                                   furrow_error *err) {
   const fw_sink empty = *sink;
-  FW_TRY(make_keys(c, rank, query, err));
+  FW_TRY(make_keys(c, position, query, err));
   offer_all(c, sink);
   if (!has_ties(c, sink)) return FURROW_OK;
-  sort_candidates(c, c->order[rank]);
-  FW_TRY(make_keys(c, rank, query, err));
+  sort_candidates(c, c->order[position]);
+  FW_TRY(make_keys(c, position, query, err));
   *sink = empty;
   offer_all(c, sink);
   return FURROW_OK;

@@ -1,11 +1,12 @@
-/* vector/search/search_shards.c: searches an index that is in several files.
+/* vector/search/search_shards.c: searches an index that consists of several files.
  *
- * The result is that of one index with the lists of all shards joined, shard after shard. Each shard gives every vector
- * that ever was among its k best, probe by probe, in the order of its scan. These include all that would enter in a
- * scan of the joined lists, because there the worst key is never above that of a shard. So offering them to one sink,
- * probe by probe and shard by shard, gives the result of that scan: also which of equally near vectors stay.
+ * The result is the same as for one index with the lists of all shards joined, shard after shard. Each shard returns
+ * every vector that was ever among its k best, probe by probe, in the order of its scan. These include all vectors that
+ * would enter the sink in a scan of the joined lists, because there the worst key is never above a shard's worst key.
+ * So offering them to one sink, probe by probe and shard by shard, gives the result of that scan, including which of
+ * equally near vectors are kept.
  *
- * A refinement has a second step: the shards that have the best candidates of all compute their refined keys. */
+ * A refinement has a second step: the shards that have the best candidates compute their refined keys. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +20,18 @@
 #include "vector/index/direct_map.h"
 #include "vector/search/searcher.h"
 
-enum { BLOCK_QUERIES = 256 }; /* whose candidates are gathered at a time */
+enum { BLOCK_QUERIES = 256 }; /* queries whose candidates are gathered at a time */
 
 typedef struct one_shard {
   char *path;
-  furrow_index *index; /* NULL: another rank's, or not loaded */
+  furrow_index *index; /* NULL: belongs to another rank, or not loaded */
   furrow_searcher *searcher;
-  int64_t before; /* vectors of the shards before it */
+  int64_t before; /* vectors of the preceding shards */
 } one_shard;
 
-/* What every rank knows of the index, also one without a shard. */
+/* Properties of the index that every rank knows, even without a shard. */
 typedef struct shards_facts {
-  uint8_t similarity, dense, refines; /* dense: ties are decided by numbers that continue from shard to shard */
+  uint8_t similarity, dense, refines; /* dense: ties are decided by ids that continue from shard to shard */
   uint8_t by_location;                /* ties of candidates are decided by their locations in the lists (IVF_PQR) */
   float k_factor;
   uint64_t nlist;
@@ -39,7 +40,7 @@ typedef struct shards_facts {
 struct furrow_shards {
   const furrow_comm *comm;
   fw_shards_manifest manifest;
-  one_shard *shards; /* manifest.count of them */
+  one_shard *shards; /* manifest.count elements */
   shards_facts facts;
   bool loaded;
 };
@@ -52,7 +53,7 @@ static furrow_status fail_shard(const char *path, furrow_error *err, const char 
   return FURROW_E_FORMAT;
 }
 
-/* Rank 0's text of the manifest, for all. */
+/* Distributes rank 0's text of the manifest. */
 static furrow_status share_text(const furrow_comm *comm, char **text, size_t *size, furrow_error *err) {
   uint64_t bytes = *size;
   FW_TRY(comm->broadcast(comm, &bytes, sizeof bytes, 0, err));
@@ -83,11 +84,11 @@ static furrow_status check_bytes(const furrow_shards *s, size_t i, bool digests,
   fw_index_stamp stamp;
   FW_TRY(fw_path_stat(path, &found, err));
   if ((uint64_t)found.st_size != entry->bytes)
-    return fail_shard(path, err, "the file has not the size that the manifest says: it was changed, or cut");
+    return fail_shard(path, err, "the size of the file differs from the manifest: it was changed or truncated");
   if (!digests) return FURROW_OK;
   FW_TRY(fw_index_stamp_of_file(path, &stamp, err));
   return stamp.digest == entry->digest ? FURROW_OK
-                                       : fail_shard(path, err, "the bytes are not those that the manifest says");
+                                       : fail_shard(path, err, "the contents of the file differ from the manifest");
 }
 
 static furrow_status check_shard(const furrow_shards *s, size_t i, bool quantizers, furrow_error *err) {
@@ -95,18 +96,17 @@ static furrow_status check_shard(const furrow_shards *s, size_t i, bool quantize
   const one_shard *shard = &s->shards[i];
   uint64_t digest = 0;
   if ((uint64_t)shard->index->d != s->manifest.d)
-    return fail_shard(shard->path, err, "the dimension is not that of the manifest");
+    return fail_shard(shard->path, err, "the dimension differs from the manifest");
   if ((uint64_t)shard->index->ntotal != entry->vectors)
-    return fail_shard(shard->path, err, "the number of vectors is not that of the manifest");
+    return fail_shard(shard->path, err, "the number of vectors differs from the manifest");
   FW_TRY(fw_shards_check_kind(shard->index, err));
   if (!quantizers) return FURROW_OK;
   FW_TRY(fw_shards_digest(shard->index, &digest, err));
-  return digest == s->manifest.quantizers
-             ? FURROW_OK
-             : fail_shard(shard->path, err, "the quantizers are not those of the manifest");
+  return digest == s->manifest.quantizers ? FURROW_OK
+                                          : fail_shard(shard->path, err, "the quantizers differ from the manifest");
 }
 
-/* An index that was loaded for searches alone has no codes to compare. */
+/* An index that was loaded for searching only has no codes to compare. */
 static furrow_status load_shard(furrow_shards *s, size_t i, const furrow_shards_params *p, furrow_error *err) {
   one_shard *shard = &s->shards[i];
   furrow_index_load_params load;
@@ -117,7 +117,7 @@ static furrow_status load_shard(furrow_shards *s, size_t i, const furrow_shards_
   return check_shard(s, i, !load.search_only, err);
 }
 
-/* What the first shard says of all: rank 0 has it. */
+/* Reads the properties from the first shard, which rank 0 has. */
 static furrow_status find_facts(furrow_shards *s, furrow_error *err) {
   const furrow_index *index = s->shards[0].index, *ivf = furrow_index_ivf(index);
   s->facts.similarity = fw_metric_is_similarity(ivf->metric);
@@ -145,12 +145,12 @@ static bool is_own(const furrow_shards *s, size_t i) {
 static furrow_status check_lists(const furrow_shards *s, furrow_error *err) {
   for (size_t i = 0; i < s->manifest.count; i++)
     if (s->shards[i].index && furrow_index_ivf(s->shards[i].index)->ivf.nlist != s->facts.nlist)
-      return fail_shard(s->shards[i].path, err, "the number of lists is not that of the first shard");
+      return fail_shard(s->shards[i].path, err, "the number of lists differs from the first shard");
   return FURROW_OK;
 }
 
-/* Searchers know how long the lists of all shards are together: see fw_pq_lists_create. */
-static furrow_status prepare(furrow_shards *s, unsigned threads, furrow_error *err) {
+/* Searchers get the lengths of the lists over all shards: see fw_pq_lists_create. */
+static furrow_status prepare_searchers(furrow_shards *s, unsigned threads, furrow_error *err) {
   void *memory = NULL;
   furrow_status status = check_lists(s, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, (size_t)s->facts.nlist, sizeof(int64_t), err);
@@ -175,7 +175,7 @@ static furrow_status load_own(furrow_shards *s, const furrow_shards_params *p, f
   status = fw_comm_all_ok(s->comm, status, err);
   if (status == FURROW_OK && s->comm->ranks > 1)
     status = s->comm->broadcast(s->comm, &s->facts, sizeof s->facts, 0, err);
-  if (status == FURROW_OK) status = prepare(s, p->threads, err);
+  if (status == FURROW_OK) status = prepare_searchers(s, p->threads, err);
   s->loaded = status == FURROW_OK;
   return status;
 }
@@ -259,8 +259,8 @@ const furrow_index *furrow_shards_index(const furrow_shards *shards, size_t i) {
 /* A vector that was among the best of its shard. */
 typedef struct candidate {
   float key;
-  uint32_t probe;              /* the number of its list among those that the query probes */
-  int64_t location, id, outer; /* its place in the shard, its id there, and that of the outermost id map */
+  uint32_t probe;              /* position of its list among the lists that the query probes */
+  int64_t location, id, outer; /* its location in the shard, its id there, and its id in the outermost id map */
 } candidate;
 
 typedef struct candidates {
@@ -268,18 +268,18 @@ typedef struct candidates {
   size_t count;
 } candidates;
 
-/* The way from a searcher's root to its lists. */
-typedef struct way {
+/* The path from a searcher's root to its lists. */
+typedef struct node_path {
   const fw_node *ivf, *refine; /* refine: REFINE or IVF_PQR; NULL: none */
   const furrow_index *id_map;  /* NULL: none */
   fw_outer_ids outer;
   fw_search_job job;
-  const float *query, *refine_query; /* as `ivf` and `refine` see it */
-} way;
+  const float *query, *refine_query; /* after the transforms before `ivf` and `refine` */
+} node_path;
 
-static furrow_status find_way(way *w, const fw_node *root, fw_scratch *scratch, const float *query,
-                              const fw_search_job *job, furrow_error *err) {
-  *w = (way){.ivf = root, .query = query, .job = *job};
+static furrow_status find_node_path(node_path *w, const fw_node *root, fw_scratch *scratch, const float *query,
+                                    const fw_search_job *job, furrow_error *err) {
+  *w = (node_path){.ivf = root, .query = query, .job = *job};
   for (; !fw_index_is_ivf(w->ivf->index); w->ivf = w->ivf->child) {
     const furrow_index *index = w->ivf->index;
     if (index->kind == FURROW_INDEX_TRANSFORM) FW_TRY(fw_node_transform(w->ivf, scratch, &w->query, 1, err));
@@ -301,12 +301,12 @@ static furrow_status find_way(way *w, const fw_node *root, fw_scratch *scratch, 
 typedef struct collecting {
   const one_shard *shard;
   const float *queries;
-  size_t k; /* candidates of each query */
+  size_t k; /* candidates per query */
   candidates *found;
 } collecting;
 
-/* Turns hits, whose ids are locations, into candidates. */
-static furrow_status take_hits(const way *w, const fw_sink *sink, const size_t *ends, candidates *found,
+/* Converts hits, whose ids are locations, to candidates. */
+static furrow_status take_hits(const node_path *w, const fw_sink *sink, const size_t *ends, candidates *found,
                                furrow_error *err) {
   void *memory = NULL;
   size_t probe = 0;
@@ -327,10 +327,10 @@ static furrow_status take_hits(const way *w, const fw_sink *sink, const size_t *
 static furrow_status collect_query(const collecting *c, size_t i, const fw_search_job *job, fw_scratch *scratch,
                                    furrow_error *err) {
   const size_t d = (size_t)c->shard->index->d, k = fw_heap_size(c->shard->index, c->k);
-  way w;
+  node_path w;
   fw_sink sink;
   void *heap = NULL, *ends = NULL;
-  FW_TRY(find_way(&w, c->shard->searcher->root, scratch, c->queries + i * d, job, err));
+  FW_TRY(find_node_path(&w, c->shard->searcher->root, scratch, c->queries + i * d, job, err));
   FW_TRY(fw_arena_take(&scratch->arena, &heap, fw_sink_hits(k), sizeof(fw_hit), err));
   FW_TRY(fw_arena_take(&scratch->arena, &ends, fw_probe_count(w.ivf->index, job), sizeof(size_t), err));
   fw_sink_init_many(&sink, heap, k);
@@ -352,7 +352,7 @@ static furrow_status collect_part(void *context, size_t begin, size_t end, const
   return status;
 }
 
-/* ---- Bytes for all ranks -------------------------------------------------------------------------------- */
+/* ---- Exchange between ranks ----------------------------------------------------------------------------- */
 
 /* A block of queries, and their candidates in all shards. */
 typedef struct block {
@@ -360,15 +360,15 @@ typedef struct block {
   const furrow_search_params *params;
   const float *queries;
   size_t n;
-  size_t wide, best; /* candidates of each query, and results, as far as there are vectors */
-  size_t k;          /* results that are written of each query: */
+  size_t wide, best; /* candidates and results per query, limited by the number of vectors */
+  size_t k;          /* results written per query */
   float *distances;
   int64_t *ids;
-  candidates *found; /* [shards][n]; of other ranks, views of `received` */
-  void *received;    /* NULL: nothing came from others */
+  candidates *found; /* [shards][n]; for other ranks' shards, views into `received` */
+  void *received;    /* NULL: nothing was received */
 } block;
 
-static furrow_status pack(const block *b, char **bytes, size_t *size, furrow_error *err) {
+static furrow_status pack_candidates(const block *b, char **bytes, size_t *size, furrow_error *err) {
   fw_buffer out = {0};
   for (size_t s = 0; s < b->shards->manifest.count; s++) {
     for (size_t i = 0; is_own(b->shards, s) && i < b->n; i++) {
@@ -388,14 +388,14 @@ static furrow_status pack(const block *b, char **bytes, size_t *size, furrow_err
   return FURROW_OK;
 }
 
-/* Every rank gets the candidates of all shards. The parts of ranks follow each other. */
-static furrow_status share(block *b, furrow_error *err) {
+/* Gives every rank the candidates of all shards. The data of the ranks is concatenated in their order. */
+static furrow_status share_candidates(block *b, furrow_error *err) {
   const furrow_shards *shards = b->shards;
   const furrow_comm *comm = shards->comm;
   char *bytes = NULL;
   size_t size = 0, total = 0;
   if (comm->ranks == 1) return FURROW_OK;
-  furrow_status status = fw_comm_all_ok(comm, pack(b, &bytes, &size, err), err);
+  furrow_status status = fw_comm_all_ok(comm, pack_candidates(b, &bytes, &size, err), err);
   if (status == FURROW_OK) status = fw_comm_gather_all(comm, bytes, size, &b->received, &total, NULL, err);
   fw_free(bytes);
   if (status != FURROW_OK) return status;
@@ -432,38 +432,38 @@ static furrow_status collect_block(block *b, furrow_error *err) {
     status = fw_search_parallel(c.shard->searcher, b->queries, b->n, b->wide, b->params, collect_part, &c, err);
   }
   status = fw_comm_all_ok(shards->comm, status, err);
-  return status == FURROW_OK ? share(b, err) : status;
+  return status == FURROW_OK ? share_candidates(b, err) : status;
 }
 
-/* ---- The best of all shards ----------------------------------------------------------------------------- */
+/* ---- Merging the candidates of all shards --------------------------------------------------------------- */
 
-/* A candidate and where it comes from. */
-typedef struct contender {
+/* A candidate and its shard. */
+typedef struct merged_candidate {
   const candidate *from;
   size_t shard;
-  int64_t tie; /* of equal keys, the larger one leaves first */
-} contender;
+  int64_t tie; /* among equal keys, the larger one is dropped first */
+} merged_candidate;
 
-/* The candidates of one query, in the order of the joined scan, and memory for their choice. */
-typedef struct contest {
-  contender *list;
-  contender **by_location_order;
+/* The candidates of one query, in the order of the joined scan, and scratch for selecting the best. */
+typedef struct candidate_merge {
+  merged_candidate *list;
+  merged_candidate **by_location_order;
   fw_hit *heap;
-  size_t *next; /* of each shard, while they line up */
+  size_t *next; /* for each shard: the next candidate to merge */
   size_t count, capacity, k;
-} contest;
+} candidate_merge;
 
-static void contest_clear(contest *c) {
+static void merge_clear(candidate_merge *c) {
   fw_free(c->list);
   fw_free(c->by_location_order);
   fw_free(c->heap);
   fw_free(c->next);
-  *c = (contest){0};
+  *c = (candidate_merge){0};
 }
 
-static furrow_status contest_create(contest *c, size_t shards, size_t k, furrow_error *err) {
+static furrow_status merge_create(candidate_merge *c, size_t shards, size_t k, furrow_error *err) {
   void *heap = NULL, *next = NULL;
-  *c = (contest){.k = k};
+  *c = (candidate_merge){.k = k};
   furrow_status status = fw_alloc(&heap, fw_sink_hits(k), sizeof *c->heap, err);
   c->heap = heap;
   if (status == FURROW_OK) status = fw_alloc(&next, shards, sizeof *c->next, err);
@@ -471,7 +471,7 @@ static furrow_status contest_create(contest *c, size_t shards, size_t k, furrow_
   return status;
 }
 
-static furrow_status contest_reserve(contest *c, size_t count, furrow_error *err) {
+static furrow_status merge_reserve(candidate_merge *c, size_t count, furrow_error *err) {
   void *list = c->list, *locations = c->by_location_order;
   size_t capacity = c->capacity;
   FW_TRY(fw_grow(&list, &capacity, count, sizeof *c->list, err));
@@ -483,33 +483,34 @@ static furrow_status contest_reserve(contest *c, size_t count, furrow_error *err
 }
 
 static int by_location_order(const void *a, const void *b) {
-  const contender *x = *(contender *const *)a, *y = *(contender *const *)b;
+  const merged_candidate *x = *(merged_candidate *const *)a, *y = *(merged_candidate *const *)b;
   const size_t p = fw_location_list(x->from->location), q = fw_location_list(y->from->location);
   if (p != q) return p < q ? -1 : 1;
   if (x->shard != y->shard) return x->shard < y->shard ? -1 : 1;
   return x->from->location < y->from->location ? -1 : x->from->location > y->from->location;
 }
 
-/* Ties by the locations that candidates have in the joined lists. */
-static void number_locations(const contest *c) {
+/* Sets ties by the candidates' locations in the joined lists. */
+static void number_locations(const candidate_merge *c) {
   for (size_t i = 0; i < c->count; i++) c->by_location_order[i] = &c->list[i];
-  if (c->count > 1) qsort(c->by_location_order, c->count, sizeof(contender *), by_location_order);
+  if (c->count > 1) qsort(c->by_location_order, c->count, sizeof(merged_candidate *), by_location_order);
   for (size_t i = 0; i < c->count; i++) c->by_location_order[i]->tie = (int64_t)i;
 }
 
-/* Candidates of a probe in one shard. */
-static void line_up_probe(contest *c, const block *b, size_t query, size_t shard, uint32_t probe) {
+/* Appends the candidates of a probe in one shard. */
+static void append_probe(candidate_merge *c, const block *b, size_t query, size_t shard, uint32_t probe) {
   const candidates *found = &b->found[shard * b->n + query];
   const shards_facts *facts = &b->shards->facts;
   for (; c->next[shard] < found->count && found->list[c->next[shard]].probe == probe; c->next[shard]++) {
     const candidate *from = &found->list[c->next[shard]];
     const int64_t id = from->id + (facts->dense ? b->shards->shards[shard].before : 0);
-    c->list[c->count++] = (contender){.from = from, .shard = shard, .tie = fw_tie_break_id(id, facts->similarity)};
+    c->list[c->count++] =
+        (merged_candidate){.from = from, .shard = shard, .tie = fw_tie_break_id(id, facts->similarity)};
   }
 }
 
-/* Probe after probe, and of each probe shard after shard. */
-static furrow_status line_up(contest *c, const block *b, size_t query, furrow_error *err) {
+/* Merges the candidates probe by probe, and shard by shard within a probe. */
+static furrow_status merge_candidates(candidate_merge *c, const block *b, size_t query, furrow_error *err) {
   const size_t shards = b->shards->manifest.count;
   size_t count = 0;
   uint32_t last = 0;
@@ -519,20 +520,20 @@ static furrow_status line_up(contest *c, const block *b, size_t query, furrow_er
     count += found->count;
     if (found->count && found->list[found->count - 1].probe > last) last = found->list[found->count - 1].probe;
   }
-  FW_TRY(contest_reserve(c, count, err));
+  FW_TRY(merge_reserve(c, count, err));
   c->count = 0;
   for (uint32_t probe = 0; probe <= last; probe++)
-    for (size_t s = 0; s < shards; s++) line_up_probe(c, b, query, s, probe);
+    for (size_t s = 0; s < shards; s++) append_probe(c, b, query, s, probe);
   if (b->shards->facts.by_location) number_locations(c);
   return FURROW_OK;
 }
 
 static int64_t tie_of(const void *context, int64_t i) {
-  return ((const contender *)context)[i].tie;
+  return ((const merged_candidate *)context)[i].tie;
 }
 
-/* The k best of the contenders, best first: the sink has their numbers. */
-static void choose(contest *c, fw_sink *sink) {
+/* Selects the k best, sorted; the sink holds their positions in the list. */
+static void select_best(candidate_merge *c, fw_sink *sink) {
   fw_sink_init_many(sink, c->heap, c->k);
   sink->source = (fw_id_source){.id_of = tie_of, .context = c->list};
   for (size_t i = 0; i < c->count; i++) fw_sink_offer(sink, c->list[i].from->key, (int64_t)i);
@@ -541,21 +542,21 @@ static void choose(contest *c, fw_sink *sink) {
 
 /* ---- Refinements ---------------------------------------------------------------------------------------- */
 
-/* The candidates that are left of a query. */
-typedef struct finalists {
-  contender *list;
-  float *keys; /* refined: as many as there can be, 0 at first */
+/* The remaining candidates of a query. */
+typedef struct best_candidates {
+  merged_candidate *list;
+  float *keys; /* refined keys, `wide` elements, initially 0 */
   size_t count;
-} finalists;
+} best_candidates;
 
-static furrow_status keep_best(finalists *f, const contest *c, const fw_sink *sink, const furrow_shards *shards,
-                               furrow_error *err) {
+static furrow_status keep_best(best_candidates *f, const candidate_merge *c, const fw_sink *sink,
+                               const furrow_shards *shards, furrow_error *err) {
   void *list = NULL;
   FW_TRY(fw_alloc(&list, sink->count, sizeof *f->list, err));
   f->list = list;
   f->count = sink->count;
   for (size_t i = 0; i < f->count; i++) {
-    contender *best = &f->list[i];
+    merged_candidate *best = &f->list[i];
     *best = c->list[sink->heap[i].id];
     best->tie = fw_tie_break_id(best->from->id + shards->shards[best->shard].before, shards->facts.similarity);
   }
@@ -566,10 +567,10 @@ typedef struct refining {
   size_t shard;
   const furrow_searcher *searcher;
   const float *queries;
-  finalists *finalists;
+  best_candidates *best;
 } refining;
 
-static furrow_status refine_one(const way *w, fw_scratch *scratch, const candidate *from, float *key,
+static furrow_status refine_one(const node_path *w, fw_scratch *scratch, const candidate *from, float *key,
                                 furrow_error *err) {
   if (w->refine == w->ivf) return fw_pqr_key(w->ivf, scratch, w->refine_query, from->location, key, err);
   const furrow_index *refine = w->refine->index->child[1];
@@ -583,9 +584,9 @@ static furrow_status refine_one(const way *w, fw_scratch *scratch, const candida
 static furrow_status refine_query(const refining *r, size_t i, const fw_search_job *job, fw_scratch *scratch,
                                   furrow_error *err) {
   const fw_node *root = r->searcher->root;
-  finalists *f = &r->finalists[i];
-  way w;
-  FW_TRY(find_way(&w, root, scratch, r->queries + i * (size_t)root->index->d, job, err));
+  best_candidates *f = &r->best[i];
+  node_path w;
+  FW_TRY(find_node_path(&w, root, scratch, r->queries + i * (size_t)root->index->d, job, err));
   for (size_t j = 0; j < f->count; j++)
     if (f->list[j].shard == r->shard) FW_TRY(refine_one(&w, scratch, f->list[j].from, &f->keys[j], err));
   return FURROW_OK;
@@ -601,21 +602,21 @@ static furrow_status refine_part(void *context, size_t begin, size_t end, const 
   return status;
 }
 
-/* Every rank computes the keys of its own shards; all get those of all: others are 0, so that sums are the keys. */
-static furrow_status refine_block(const block *b, finalists *all, furrow_error *err) {
+/* Every rank computes the keys of its own shards and leaves the others 0, so the sums over all ranks are the keys. */
+static furrow_status refine_block(const block *b, best_candidates *all, furrow_error *err) {
   const furrow_shards *shards = b->shards;
   furrow_status status = FURROW_OK;
   for (size_t s = 0; status == FURROW_OK && s < shards->manifest.count; s++) {
     if (!is_own(shards, s)) continue;
-    refining r = {.shard = s, .searcher = shards->shards[s].searcher, .queries = b->queries, .finalists = all};
+    refining r = {.shard = s, .searcher = shards->shards[s].searcher, .queries = b->queries, .best = all};
     status = fw_search_parallel(r.searcher, b->queries, b->n, b->wide, b->params, refine_part, &r, err);
   }
   status = fw_comm_all_ok(shards->comm, status, err);
   return status == FURROW_OK ? fw_comm_sum_f32(shards->comm, all[0].keys, b->n * b->wide, err) : status;
 }
 
-/* The finalists are offered in the order of their first keys, as one index does. */
-static void choose_refined(const finalists *f, fw_sink *sink, fw_hit *heap, size_t k) {
+/* The candidates are offered in the order of their first keys, as in a single index. */
+static void choose_refined(const best_candidates *f, fw_sink *sink, fw_hit *heap, size_t k) {
   fw_sink_init_best(sink, heap, k);
   sink->source = (fw_id_source){.id_of = tie_of, .context = f->list};
   for (size_t i = 0; i < f->count; i++) fw_sink_offer(sink, f->keys[i], (int64_t)i);
@@ -624,7 +625,7 @@ static void choose_refined(const finalists *f, fw_sink *sink, fw_hit *heap, size
 
 /* ---- Results -------------------------------------------------------------------------------------------- */
 
-static void write_results(const block *b, size_t query, const fw_sink *sink, const contender *list) {
+static void write_results(const block *b, size_t query, const fw_sink *sink, const merged_candidate *list) {
   const bool similarity = b->shards->facts.similarity;
   float *distances = b->distances + query * b->k;
   int64_t *ids = b->ids + query * b->k;
@@ -636,7 +637,7 @@ static void write_results(const block *b, size_t query, const fw_sink *sink, con
   }
 }
 
-static furrow_status finish_refined(const block *b, finalists *all, furrow_error *err) {
+static furrow_status finish_refined(const block *b, best_candidates *all, furrow_error *err) {
   void *heap = NULL;
   furrow_status status = refine_block(b, all, err);
   if (status == FURROW_OK) status = fw_alloc(&heap, b->best, sizeof(fw_hit), err);
@@ -651,20 +652,20 @@ static furrow_status finish_refined(const block *b, finalists *all, furrow_error
 
 static furrow_status search_block(block *b, furrow_error *err) {
   const furrow_shards *shards = b->shards;
-  contest c = {0};
+  candidate_merge c = {0};
   void *memory = NULL, *keys = NULL;
   furrow_status status = collect_block(b, err);
   furrow_status own = status;
-  if (own == FURROW_OK) own = contest_create(&c, shards->manifest.count, b->wide, err);
-  if (own == FURROW_OK) own = fw_alloc_zero(&memory, b->n, sizeof(finalists), err);
+  if (own == FURROW_OK) own = merge_create(&c, shards->manifest.count, b->wide, err);
+  if (own == FURROW_OK) own = fw_alloc_zero(&memory, b->n, sizeof(best_candidates), err);
   if (own == FURROW_OK && shards->facts.refines) own = fw_alloc_zero(&keys, b->n * b->wide, sizeof(float), err);
-  finalists *all = memory;
+  best_candidates *all = memory;
   for (size_t i = 0; own == FURROW_OK && i < b->n; i++) {
     fw_sink sink;
     all[i].keys = keys ? (float *)keys + i * b->wide : NULL;
-    own = line_up(&c, b, i, err);
+    own = merge_candidates(&c, b, i, err);
     if (own != FURROW_OK) break;
-    choose(&c, &sink);
+    select_best(&c, &sink);
     if (shards->facts.refines)
       own = keep_best(&all[i], &c, &sink, shards, err);
     else
@@ -676,7 +677,7 @@ static furrow_status search_block(block *b, furrow_error *err) {
   for (size_t i = 0; all && i < b->n; i++) fw_free(all[i].list);
   fw_free(all);
   fw_free(keys);
-  contest_clear(&c);
+  merge_clear(&c);
   block_clear(b);
   return status;
 }
@@ -716,7 +717,7 @@ furrow_status furrow_shards_search(const furrow_shards *shards, const float *que
 
 /* ---- Range ---------------------------------------------------------------------------------------------- */
 
-/* Candidates carry what a range search of a shard found. */
+/* Stores the results of a shard's range search as candidates. */
 static furrow_status take_range(const furrow_range_result *range, candidates *found, furrow_error *err) {
   for (size_t i = 0; i < range->n; i++) {
     const size_t first = (size_t)range->starts[i], count = (size_t)(range->starts[i + 1] - range->starts[i]);
@@ -742,7 +743,7 @@ static furrow_status range_of_shards(block *b, float radius, furrow_error *err) 
     furrow_range_result_free(range);
   }
   status = fw_comm_all_ok(shards->comm, status, err);
-  return status == FURROW_OK ? share(b, err) : status;
+  return status == FURROW_OK ? share_candidates(b, err) : status;
 }
 
 static furrow_status join_range(const block *b, size_t query, fw_range_hits *all, furrow_error *err) {

@@ -31,7 +31,7 @@ static furrow_status check_metric(const furrow_index *index, furrow_error *err) 
                  name ? name : "?");
 }
 
-/* How a searcher is prepared. */
+/* The parameters of the preparation. */
 typedef struct preparing {
   fw_pool *pool;
   const int64_t *list_sizes; /* as in fw_pq_lists_create */
@@ -39,13 +39,12 @@ typedef struct preparing {
 
 static furrow_status fill_ivf(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index;
-  furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
-  if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
-  if (status == FURROW_OK) status = fw_list_ranks(&node->coarse, &node->ranks, err);
-  if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = fw_sq_check(&index->ivf.sq, err);
-  if (status == FURROW_OK && fw_index_pq(index))
-    status = fw_pq_lists_create(&node->pq, index, &node->coarse, p->list_sizes, p->pool, err);
-  return status;
+  FW_TRY(fw_lists_check_contents(&index->ivf.lists, err));
+  FW_TRY(fw_coarse_create(&node->coarse, index->child[0], err));
+  FW_TRY(fw_list_positions(&node->coarse, &node->list_positions, err));
+  if (index->kind == FURROW_INDEX_IVF_SQ) FW_TRY(fw_sq_check(&index->ivf.sq, err));
+  if (fw_index_pq(index)) FW_TRY(fw_pq_lists_create(&node->pq, index, &node->coarse, p->list_sizes, p->pool, err));
+  return FURROW_OK;
 }
 
 static furrow_status create_node(fw_node **node, const furrow_index *index, const preparing *p, furrow_error *err);
@@ -53,9 +52,8 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, cons
 static furrow_status fill_refine(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
   if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "cannot be searched as a refinement", err);
-  furrow_status status = check_metric(refine, err);
-  if (status == FURROW_OK) status = create_node(&node->child, index->child[0], p, err);
-  return status;
+  FW_TRY(check_metric(refine, err));
+  return create_node(&node->child, index->child[0], p, err);
 }
 
 static furrow_status fill_node(fw_node *node, const preparing *p, furrow_error *err) {
@@ -90,7 +88,7 @@ static void free_node(fw_node *node) {
   if (!node) return;
   free_node(node->child);
   fw_coarse_clear(&node->coarse);
-  fw_free(node->ranks);
+  fw_free(node->list_positions);
   fw_pq_lists_clear(&node->pq);
   fw_free(node);
 }
@@ -198,7 +196,7 @@ static void free_store(fw_searcher_store *store) {
 
 /* ---- The searcher --------------------------------------------------------------------------------------- */
 
-/* Vectors from which on several threads prepare the lists. */
+/* The number of vectors from which on several threads prepare the lists. */
 enum { MANY_VECTORS = 20000 };
 
 static furrow_status create_root(fw_node **root, const furrow_index *index, const int64_t *list_sizes, unsigned threads,
@@ -211,7 +209,7 @@ static furrow_status create_root(fw_node **root, const furrow_index *index, cons
   return status;
 }
 
-/* Codes that were copied from a mapped file are not needed there any more: their pages are released. A later access
+/* Codes that were copied from a mapped file are no longer needed there, so their pages are released. A later access
  * reads them from the file again. */
 static void release_codes(const furrow_index *index) {
   const furrow_index *ivf = furrow_index_ivf(index);

@@ -11,7 +11,7 @@ void fw_sink_init_best(fw_sink *sink, fw_hit *heap, size_t k) {
   *sink = (fw_sink){.worst = FLT_MAX, .k = k, .heap = heap, .status = FURROW_OK};
 }
 
-/* From this k on a heap is slower than collecting hits and cutting them to k from time to time. */
+/* From this k on, collecting hits and reducing them to k from time to time is faster than a heap. */
 enum { MANY = 24 };
 
 size_t fw_sink_hits(size_t k) {
@@ -49,7 +49,7 @@ static void sift_up(const fw_id_source *source, fw_hit *heap, size_t at, fw_hit 
   heap[at] = hit;
 }
 
-/* Inserts `hit` at the top, which is free, or below it. */
+/* Inserts `hit` at the free top or below it. */
 static void sift_down(const fw_id_source *source, fw_hit *heap, size_t count, fw_hit hit) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -62,10 +62,10 @@ static void sift_down(const fw_id_source *source, fw_hit *heap, size_t count, fw
 
 /* ---- Many hits ------------------------------------------------------------------------------------------ */
 
-/* Keeps the k hits that a heap would have now. Let t be the k-th smallest key. Below t all stay. A hit of key t
- * entered the heap if fewer than k that are not above t had come before it; of those the smallest ids stay. The hits
- * below t stay in the order in which they came, for the next cut; those of key t are equal to it. */
-static void cut(fw_sink *sink) {
+/* Keeps the k hits that a heap would contain now. Let t be the k-th smallest key. All hits below t are kept. A hit with
+ * key t has entered the heap if fewer than k hits with keys up to t preceded it; of these, the smallest ids are kept.
+ * Hits below t stay in the order of arrival for the next reduction. */
+static void reduce_to_k(fw_sink *sink) {
   const size_t k = sink->k;
   float *keys = (float *)sink->spare;
   for (size_t i = 0; i < sink->count; i++) keys[i] = sink->heap[i].key;
@@ -107,7 +107,7 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
   const fw_hit hit = {key, id};
   if (sink->capacity > 0) {
     sink->heap[sink->count++] = hit;
-    if (sink->count == sink->capacity) cut(sink);
+    if (sink->count == sink->capacity) reduce_to_k(sink);
   } else if (sink->k > 0) {
     if (sink->count < sink->k)
       sift_up(&sink->source, sink->heap, sink->count++, hit);
@@ -118,7 +118,7 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
   if (sink->lists || sink->k == 0) list_hit(sink, hit);
 }
 
-/* Heap sort: moves the worst behind the rest, repeatedly. */
+/* Heap sort: repeatedly moves the worst to the end. */
 static void sort_heap(fw_sink *sink) {
   if (sink->capacity > 0)
     for (size_t i = 1; i < sink->count; i++) sift_up(&sink->source, sink->heap, i, sink->heap[i]);
@@ -131,7 +131,7 @@ static void sort_heap(fw_sink *sink) {
 
 void fw_sink_finish(fw_sink *sink) {
   const fw_id_source source = sink->source;
-  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
+  if (sink->capacity > 0 && sink->count > sink->k) reduce_to_k(sink);
   for (size_t i = 0; source.id_of && i < sink->count; i++)
     sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
   sink->source.id_of = NULL;
@@ -143,7 +143,7 @@ void fw_sink_sort(fw_sink *sink) {
 }
 
 void fw_sink_sort_locations(fw_sink *sink) {
-  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
+  if (sink->capacity > 0 && sink->count > sink->k) reduce_to_k(sink);
   sort_heap(sink);
 }
 
@@ -168,7 +168,7 @@ void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipp
   write_hits(sink, k, similarity, flipped, distances, ids);
 }
 
-/* A heap of the k largest, the smallest of them at its top. */
+/* Keeps a heap of the k largest, with the smallest of them on top. */
 float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++) {
@@ -190,9 +190,9 @@ float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap) {
   return heap[0];
 }
 
-/* Moves numbers below the pivot (or not above it) to the front and returns how many they are. Without branches that
- * depend on them. */
-static size_t put_first(float *numbers, size_t n, float pivot, bool equal_too) {
+/* Moves numbers below the pivot (or up to it) to the front and returns how many there are. Without data-dependent
+ * branches. */
+static size_t partition_numbers(float *numbers, size_t n, float pivot, bool equal_too) {
   size_t first = 0;
   for (size_t i = 0; i < n; i++) {
     const float number = numbers[i];
@@ -208,19 +208,19 @@ static float median_of_three(float a, float b, float c) {
   return c < low ? low : c > high ? high : c;
 }
 
-/* Pivots are random, so that no order of the numbers is slow. */
+/* Pivots are random, so that no input order is slow. */
 float fw_kth_smallest(float *numbers, size_t n, size_t k) {
   fw_rng rng;
   fw_rng_init(&rng, n);
   while (n > 1) {
     const float pivot =
         median_of_three(numbers[fw_rng_below(&rng, n)], numbers[fw_rng_below(&rng, n)], numbers[fw_rng_below(&rng, n)]);
-    const size_t below = put_first(numbers, n, pivot, false);
+    const size_t below = partition_numbers(numbers, n, pivot, false);
     if (k <= below) {
       n = below;
       continue;
     }
-    const size_t upto = below + put_first(numbers + below, n - below, pivot, true);
+    const size_t upto = below + partition_numbers(numbers + below, n - below, pivot, true);
     if (k <= upto) return pivot;
     numbers += upto;
     n -= upto;

@@ -333,10 +333,10 @@ static void broken_data(void **state) {
   (void)state;
   make_folder("m", &kinds[2]);
   poke("m/1", 7, 9); /* the first row's id */
-  expect_refused(NULL, FURROW_E_FORMAT, "m/1", "partition 1: row 9 is none of the partition's rows");
+  expect_refused(NULL, FURROW_E_FORMAT, "m/1", "partition 1: row 9 is not one of the partition's rows");
   make_folder("m", &kinds[2]);
   poke("m/1", 15, 5); /* the first column */
-  expect_refused(NULL, FURROW_E_FORMAT, "m/1", "partition 1: column 5 is outside of the partition's, 20 to 39");
+  expect_refused(NULL, FURROW_E_FORMAT, "m/1", "partition 1: column 5 is outside of the partition, 20 to 39");
   make_folder("m", &kinds[2]);
   poke("m/2", 3, ROWS + 1); /* the count of rows */
   expect_refused(NULL, FURROW_E_FORMAT, "m/2", "partition 2: the partition ends early: 1 rows");
@@ -391,12 +391,12 @@ static void text_without_counts(void **state) {
                  "partMetas/0 has 2 rows without elementNum, and ColIdValueTextRowFormat has no row ids");
   params.format = "ValueText";
   make_text("1\n2\n3\n4\n5\n6\n7\n8\n9\n1\n2\n3\n4\n5\n6\n7\n8\n9\n1\n2\n3\n", 1);
-  expect_refused(&params, FURROW_E_FORMAT, "m/0", "partition 0: column 20 is outside of the partition's, 0 to 19");
+  expect_refused(&params, FURROW_E_FORMAT, "m/0", "partition 0: column 20 is outside of the partition, 0 to 19");
   params.format = "RowIdColIdValueText";
   make_text("2,1,5\n1,3\n", 2);
   expect_refused(&params, FURROW_E_PARSE, "m/0", "partition 0: ");
   make_text("2,1,5\n3,1,5\n", 2);
-  expect_refused(&params, FURROW_E_FORMAT, "m/0", "partition 0: row 3 is none of the partition's rows");
+  expect_refused(&params, FURROW_E_FORMAT, "m/0", "partition 0: row 3 is not one of the partition's rows");
 }
 
 /* Partitions that hold other rows than their neighbours: a remark, because saved rows were chosen for each then. */

@@ -454,10 +454,10 @@ static void refused_text(void **state) {
   refuse_text("r.txt", "x 1 2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.txt", ",1,2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.txt", "0 1 2\n1 1 2 3\n", rows, FURROW_E_FORMAT, 2, 1,
-              "the number of values is 3, but that of the first line is 2");
+              "the line has 3 values, but the first line has 2");
   refuse_text("r.txt", "2 3\n0 1 2 4\n", columns, FURROW_E_FORMAT, 2, 1,
-              "the number of values is 3, but that of the first line is 1");
-  refuse_text("r.txt", "0\n", rows, FURROW_E_FORMAT, 1, 1, "there are no values");
+              "the line has 3 values, but the first line has 1");
+  refuse_text("r.txt", "0\n", rows, FURROW_E_FORMAT, 1, 1, "no values follow the id");
   refuse_text("r.txt", "0,1,,2\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
   refuse_text("r.txt", "0,1,2,\n", rows, FURROW_E_PARSE, 1, 7, "the value is not a number");
   refuse_text("r.txt", "0 1:2\n", rows, FURROW_E_PARSE, 1, 3, "the value is not a number");

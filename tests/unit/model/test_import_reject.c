@@ -124,14 +124,14 @@ static const csr_case csr_cases[] = {
     {CSR, SHAPE, BEGINS, INDICES, FURROW_OK, ""},
     {"<U3", "c\0\0\0s\0\0\0r\0\0", 12, SHAPE, BEGINS, INDICES, FURROW_OK, ""},
     {">U3", "\0\0\0c\0\0\0s\0\0\0r", 12, SHAPE, BEGINS, INDICES, FURROW_OK, ""},
-    {"|S3", "coo", 3, SHAPE, BEGINS, INDICES, FURROW_E_UNSUPPORTED, "another kind than csr"},
+    {"|S3", "coo", 3, SHAPE, BEGINS, INDICES, FURROW_E_UNSUPPORTED, "only sparse matrices of the kind csr"},
     {"|S4", "csr ", 4, SHAPE, BEGINS, INDICES, FURROW_E_FORMAT, "not the name of a format"},
     {"<i8", "csr12345", 8, SHAPE, BEGINS, INDICES, FURROW_E_FORMAT, "not the name of a format"},
     {"|S3", "cs", 2, SHAPE, BEGINS, INDICES, FURROW_E_FORMAT, ""},
     {CSR, {2, 3, 1}, 3, BEGINS, INDICES, FURROW_E_FORMAT, "not the shape of a matrix"},
     {CSR, {-2, 3}, 2, BEGINS, INDICES, FURROW_E_FORMAT, "not the shape of a matrix"},
     {CSR, {2, -3}, 2, BEGINS, INDICES, FURROW_E_FORMAT, "not the shape of a matrix"},
-    {CSR, {5, 3}, 2, BEGINS, INDICES, FURROW_E_FORMAT, "not as many rows as shape.npy says"},
+    {CSR, {5, 3}, 2, BEGINS, INDICES, FURROW_E_FORMAT, "different numbers of rows"},
     {CSR, SHAPE, {1, 1, 2}, 3, INDICES, FURROW_E_FORMAT, "indptr does not begin with 0"},
     {CSR, SHAPE, {0}, 0, INDICES, FURROW_E_FORMAT, "indptr is empty"},
     {CSR, SHAPE, BEGINS, {-1, 2}, FURROW_E_FORMAT, "an index is not within the shape"},
@@ -169,7 +169,7 @@ static void archives_of_many_rows(void **state) {
   (void)state;
   furrow_model_import_params p = importing(FURROW_AXIS_COLUMNS);
   make_csr(&wide_case);
-  expect("c.npz", &p, FURROW_E_RANGE, "the index 2147483647 is not a row: those are 0 to 2147483646");
+  expect("c.npz", &p, FURROW_E_RANGE, "the index 2147483647 is not a row: rows are 0 to 2147483646");
   p = importing(FURROW_AXIS_ROWS);
   parts.spec.first_col = 5;
   make_csr(&csr_cases[0]);
@@ -192,7 +192,7 @@ static void dense_files(void **state) {
   make_dense("d.npy", 2, 3);
   parts.spec.saved_rows = rows;
   parts.spec.saved_row_count = 2;
-  expect("d.npy", &p, FURROW_E_ARGUMENT, "spec.saved_rows has not as many rows as a vector has elements");
+  expect("d.npy", &p, FURROW_E_ARGUMENT, "spec.saved_rows must have as many rows as a vector has elements");
   parts.spec.saved_row_count = 3;
   expect("d.npy", &p, FURROW_E_ARGUMENT, "spec.saved_rows does not ascend");
   p = importing(FURROW_AXIS_ROWS);
@@ -261,7 +261,7 @@ static void packed_files(void **state) {
   assert_true(test_write_file("v.fvecs", "\1\0\0\0\0\0\200\77", 8));
   pack("v.fvecs");
   p.format = FURROW_EXCHANGE_FVECS;
-  expect("v.fvecs.gz", &p, FURROW_E_ARGUMENT, "a stream that does not say how many vectors it has");
+  expect("v.fvecs.gz", &p, FURROW_E_ARGUMENT, "the stream does not say how many vectors it has");
   p.format = FURROW_EXCHANGE_NPY;
   fw_npy_write_header(file, "<f4", 2, 3, 1);
   assert_true(test_write_file("cut.npy", file, FW_NPY_HEADER + 8));
@@ -270,7 +270,7 @@ static void packed_files(void **state) {
   fw_npy_write_header(file, "<f4", 2, 3000000000, 1);
   assert_true(test_write_file("rows.npy", file, FW_NPY_HEADER + 8));
   pack("rows.npy");
-  expect("rows.npy.gz", &p, FURROW_E_RANGE, "more rows than a matrix has");
+  expect("rows.npy.gz", &p, FURROW_E_RANGE, "more rows than a matrix can have");
   fw_npy_write_header(file, "<f4", 2, 2000000000, 1000);
   assert_true(test_write_file("all.npy", file, FW_NPY_HEADER + 8));
   pack("all.npy");

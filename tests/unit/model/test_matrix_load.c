@@ -580,7 +580,7 @@ static void bytes_that_are_shared(void **state) {
   assert_int_equal(found.count, 2);
   table_clear(&found);
   assert_int_equal(furrow_matrix_load_source(&matrix, source, NULL, &err), FURROW_E_FORMAT);
-  assert_string_equal(err.message, "partitions overlap: those of the file take 8 bytes, and it has 4");
+  assert_string_equal(err.message, "partitions overlap: together they have 8 bytes, but the file has 4");
   assert_string_equal(err.file, "shared/0");
   furrow_matrix_source_close(source);
 }

@@ -211,7 +211,7 @@ static void separators_that_are_unclear(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     snprintf(folder, sizeof folder, "unclear-%zu", i);
     folder_of_bytes(folder, "ColIdValueTextRowFormat", 10, 9, 1, cases[i].text, strlen(cases[i].text));
-    assert_refused(folder, NULL, FURROW_E_FORMAT, "cannot tell the separator");
+    assert_refused(folder, NULL, FURROW_E_FORMAT, "the separator cannot be determined");
     params.separator = cases[i].separator;
     if (!cases[i].separator) continue;
     cell_table wanted;

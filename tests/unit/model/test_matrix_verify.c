@@ -184,7 +184,7 @@ static void cut_and_extended(void **state) {
   made_save("more", &text);
   last = place_of("more", 4, file);
   resize("more", file, 3);
-  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "3 bytes behind");
+  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "3 bytes after");
   expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "belong to none");
 }
 
@@ -198,7 +198,7 @@ static void overlap_and_gap(void **state) {
   snprintf(to, sizeof to, "\"fileName\":\"%s\",\"offset\":%lld", file, (long long)second.offset - 12);
   made_edit_meta("m", from, to, 0);
   expect_finding("m", true, 1, file, (uint64_t)second.offset - 12, "overlaps partition 0");
-  expect_finding("m", true, 1, file, (uint64_t)(second.offset + second.length) - 12, "12 bytes behind");
+  expect_finding("m", true, 1, file, (uint64_t)(second.offset + second.length) - 12, "12 bytes after");
   made_edit_meta("m", to, from, 0);
   expect_clean("m");
   snprintf(to, sizeof to, "\"fileName\":\"%s\",\"offset\":%lld", file, (long long)second.offset + 12);
@@ -252,12 +252,12 @@ static void holes_and_overlaps_of_the_grid(void **state) {
   (void)state;
   made_save("m", &binary);
   made_edit_meta("m", "\"startCol\":8,\"endCol\":12", "\"startCol\":8,\"endCol\":13", 0);
-  expect_finding("m", true, 3, "_meta", NONE, "overlap those of partition 2");
+  expect_finding("m", true, 3, "_meta", NONE, "overlap partition 2");
   expect_finding("m", false, 2, "_meta", NONE, "not a block of 2 by 4");
   made_edit_meta("m", "\"endCol\":13", "\"endCol\":12", 0);
   expect_clean("m");
   made_edit_meta("m", "\"startCol\":16,\"endCol\":20", "\"startCol\":16,\"endCol\":21", 0);
-  expect_finding("m", true, 4, "_meta", NONE, "not within those of the matrix");
+  expect_finding("m", true, 4, "_meta", NONE, "not within the columns of the matrix");
   made_edit_meta("m", "\"endCol\":21", "\"endCol\":20", 0);
   made_edit_meta("m", "\"blockCol\":4", "\"blockCol\":5", 0);
   expect_finding("m", false, 0, "_meta", NONE, "not a block of 2 by 5");
@@ -367,10 +367,11 @@ static void corners(void **state) {
   (void)state;
   made_save("m", &binary);
   made_edit_meta("m", "\"startCol\":4,\"endCol\":8", "\"startCol\":0,\"endCol\":8", 0);
-  expect_finding("m", true, 1, "_meta", NONE, "columns 0 to 8 (ends) overlap those of partition 0");
+  expect_finding("m", true, 1, "_meta", NONE, "columns 0 to 8 (ends) overlap partition 0");
   made_edit_meta("m", "\"startCol\":0,\"endCol\":8", "\"startCol\":4,\"endCol\":8", 0);
   made_edit_meta("m", "\"startCol\":0,\"endCol\":4", "\"startCol\":-3,\"endCol\":4", 0);
-  expect_finding("m", true, 0, "_meta", NONE, "columns -3 to 4 (end) are not within those of the matrix, 0 to 20");
+  expect_finding("m", true, 0, "_meta", NONE,
+                 "columns -3 to 4 (end) are not within the columns of the matrix, 0 to 20");
 }
 
 static void kinds(void **state) {
@@ -473,7 +474,7 @@ static void metadata_with_a_rest(void **state) {
   size_t size;
   free(made_read("m", "_meta", &size));
   resize("m", "_meta", 5);
-  expect_finding("m", false, -1, "_meta", size, "5 bytes behind the JSON");
+  expect_finding("m", false, -1, "_meta", size, "5 bytes after the JSON");
 }
 
 /* A folder as a server leaves it: format and row type are not in it. */
@@ -604,7 +605,7 @@ static void disorder_of_many(void **state) {
   made m = {.format = "RowIdColIdValueText", .row_type = 7, .rows = 2, .cols = 4, .value = one};
   made_save("m", &m);
   reorder("m", "0", "32104567");
-  expect_finding("m", false, 0, "0", NONE, "column 2 of row 0 comes behind a higher one, and not it alone");
+  expect_finding("m", false, 0, "0", NONE, "column 2 of row 0 follows a higher one, and others do, too");
   made_save("n", &m);
   reorder("n", "0", "04152637"); /* rows in turn: columns ascend within each */
   expect_clean("n");

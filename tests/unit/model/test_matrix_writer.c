@@ -393,7 +393,7 @@ static void columns_that_do_not_fit(void **state) {
       .rows = 1, .row_ids = &row, .cols = 2, .first_col = INT64_MAX, .type = FURROW_ELEMENT_F32, .values.f32 = values};
   furrow_matrix_writer *writer = open_writer("ColIdValueText", 10, &spec);
   assert_int_equal(begin(writer, 0), FURROW_OK);
-  expect_panel_refused(writer, &panel, FURROW_E_RANGE, "the columns behind it are too many");
+  expect_panel_refused(writer, &panel, FURROW_E_RANGE, "too many columns follow it");
   panel.col_ids = far;
   expect_panel_refused(writer, &panel, FURROW_E_RANGE, "column 1099511627776: does not fit 32 bits");
   panel.col_ids = low;
@@ -516,7 +516,7 @@ static void plans_that_are_wrong(void **state) {
   REFUSED(plan->row_type = 99, FURROW_E_ARGUMENT, "the plan has no row type");
   REFUSED(plan->row_type = 29, FURROW_E_UNSUPPORTED, "rows of Java objects are not written");
   REFUSED(plan->parts[1].start_col = 3, FURROW_E_ARGUMENT, "partitions of the plan overlap");
-  REFUSED(plan->parts[0].row_count = 1, FURROW_E_RANGE, "row 1, column 0: in none of the plan's partitions");
+  REFUSED(plan->parts[0].row_count = 1, FURROW_E_RANGE, "row 1, column 0: not in any partition of the plan");
 #undef REFUSED
   furrow_matrix_free(matrix);
 }

@@ -742,7 +742,7 @@ static void parameters_that_are_wrong(void **state) {
   REFUSED(params.parts_per_file = -1, "parts_per_file is negative");
   REFUSED(params.hash_parts = params.part_rows = 1, "hash_parts and part_rows or part_cols exclude each other");
   REFUSED(params.hash_parts = 1; params.part_cols = 1, "hash_parts and part_rows or part_cols exclude each other");
-  REFUSED(params.row_type = 77, "row_type 77 is none");
+  REFUSED(params.row_type = 77, "row_type 77 does not exist");
 #undef REFUSED
 }
 
@@ -939,7 +939,7 @@ static void metadata_of_servers(void **state) {
     sample_save(&small, &spec, "old", false);
     make_psmeta("old");
     convert_params_init(&params, &parts);
-    expect_refused(&params, FURROW_E_ARGUMENT, "the metadata does not say the format");
+    expect_refused(&params, FURROW_E_ARGUMENT, "the metadata does not name the format");
     parts.source.format = "RowIdColIdValueText";
     parts.source.row_type = sample_row_type(small.type, 3);
     params.format = "ColIdValueBinary";

@@ -24,7 +24,7 @@ static void save_grid(const char *folder, furrow_partition_meta *parts, size_t c
 
 static void note_overlap(void *user, const furrow_matrix_finding *finding) {
   bool *told = user;
-  if (strstr(finding->message, "overlap those of partition")) told[finding->part_id] = true;
+  if (strstr(finding->message, "overlap partition")) told[finding->part_id] = true;
 }
 
 static bool is_before(const furrow_partition_meta *p, const furrow_partition_meta *q) {

@@ -12,7 +12,7 @@ static void figures_of_one_user(void **state) {
   (void)state;
   /* hits at ranks 2 and 4 of 5, 3 relevant items */
   const bool hits[5] = {false, true, false, true, false};
-  const fw_user_figures f = fw_rank_user(hits, 5, 3);
+  const fw_user_figures f = fw_user_ranking(hits, 5, 3);
   const double ideal = 1 + 1 / log2(3) + 0.5;
   assert_near(f.ndcg, (1 / log2(3) + 1 / log2(5)) / ideal);
   assert_near(f.recall, 2.0 / 3);
@@ -24,12 +24,12 @@ static void figures_of_one_user(void **state) {
 static void more_relevant_items_than_results(void **state) {
   (void)state;
   const bool all[2] = {true, true}, first[2] = {true, false};
-  fw_user_figures f = fw_rank_user(all, 2, 50); /* a perfect ranking */
+  fw_user_figures f = fw_user_ranking(all, 2, 50); /* a perfect ranking */
   assert_near(f.ndcg, 1);
   assert_near(f.recall, 1);
   assert_near(f.map, 1);
   assert_near(f.mrr, 1);
-  f = fw_rank_user(first, 2, 50);
+  f = fw_user_ranking(first, 2, 50);
   assert_near(f.ndcg, 1 / (1 + 1 / log2(3)));
   assert_near(f.recall, 0.5);
   assert_near(f.map, 0.5);
@@ -38,20 +38,20 @@ static void more_relevant_items_than_results(void **state) {
 static void nothing_found(void **state) {
   (void)state;
   const bool none[3] = {false, false, false};
-  const fw_user_figures f = fw_rank_user(none, 3, 1);
+  const fw_user_figures f = fw_user_ranking(none, 3, 1);
   assert_near(f.ndcg + f.recall + f.map + f.mrr + f.hit, 0);
 }
 
 static void means_and_intervals(void **state) {
   (void)state;
-  fw_rank_sum sum = {0};
+  fw_user_ranking_sum sum = {0};
   furrow_rank_figures figures;
   furrow_rank_figures_init(&figures);
-  fw_rank_means(&sum, &figures);
+  fw_user_ranking_means(&sum, &figures);
   assert_true(isnan(figures.ndcg.mean) && isnan(figures.ndcg.interval) && figures.users == 0);
   const double hits[4] = {1, 0, 0, 1};
-  for (size_t i = 0; i < 4; i++) fw_rank_add(&sum, &(fw_user_figures){.hit = hits[i], .ndcg = 0.25});
-  fw_rank_means(&sum, &figures);
+  for (size_t i = 0; i < 4; i++) fw_user_ranking_add(&sum, &(fw_user_figures){.hit = hits[i], .ndcg = 0.25});
+  fw_user_ranking_means(&sum, &figures);
   assert_int_equal(figures.users, 4);
   assert_near(figures.hit.mean, 0.5);
   assert_near(figures.hit.interval, 1.96 * sqrt(1.0 / 3 / 4)); /* the variance is 4 * 0.25 / 3 */

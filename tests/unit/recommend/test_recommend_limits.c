@@ -120,7 +120,8 @@ static void numbers_of_results(void **state) {
     params.k = wrong[i];
     told(furrow_recommender_recommend(fm, &user, 1, &params, &result, &err), FURROW_E_ARGUMENT, messages[i]);
     told(furrow_recommender_similar(fm, 0, &params, &result, &err), FURROW_E_ARGUMENT, messages[i]);
-    told(furrow_recommender_recommend_new(fm, fresh, &params, &result, &err), FURROW_E_ARGUMENT, "k must be positive");
+    told(furrow_recommender_recommend_new(fm, fresh, &params, &result, &err), FURROW_E_ARGUMENT,
+         "k must be 1 to 4294967295");
   }
   params.k = 0;
   told(furrow_recommender_evaluate(fm, events, &params, &figures, &err), FURROW_E_ARGUMENT, "k is 0");
@@ -145,7 +146,7 @@ static void things_that_are_not_there(void **state) {
   assert_int_equal(furrow_new_users_load(&fresh, fm, "log.csv", NULL, NULL), FURROW_OK);
   params.context = &hour;
   params.context_count = 1;
-  told(furrow_recommender_recommend_new(fm, fresh, &params, &result, &err), FURROW_E_UNSUPPORTED, "without a context");
+  told(furrow_recommender_recommend_new(fm, fresh, &params, &result, &err), FURROW_E_UNSUPPORTED, "with a context");
   furrow_new_users_free(fresh);
   assert_int_equal(result.item, 77);
   assert_null(furrow_recommender_user_name(fm, USERS));
@@ -213,7 +214,7 @@ static void logs(void **state) {
   told(furrow_events_load(&events, fm, "log.csv", &params, &err), FURROW_E_ARGUMENT, "from is not a number");
   params.from = 1;
   assert_true(test_write_text("none.csv", "user,item\nu1,item 1\n"));
-  told(furrow_events_load(&events, fm, "none.csv", &params, &err), FURROW_E_FORMAT, "there is no column label");
+  told(furrow_events_load(&events, fm, "none.csv", &params, &err), FURROW_E_FORMAT, "the column label");
   assert_true(test_write_text("bad.csv", "user,item,label\nu1,item 1,1\nu1,item 2,\nu2,item 2,x\n,item 3,1\nu3,,1\n"));
   told(furrow_events_load(&events, fm, "bad.csv", &params, &err), FURROW_E_PARSE, "the label is missing");
   assert_int_equal(err.line, 3);

@@ -305,7 +305,7 @@ static void ids_of_a_data_file_are_verified(void **state) {
   found = (told){0};
   assert_int_equal(furrow_index_verify("a.index", &params, keep_finding, &found, &err), FURROW_OK);
   assert_int_equal(found.count, 1);
-  assert_string_equal(found.first, "lists: their data file was not looked at");
+  assert_string_equal(found.first, "lists: their data file was not checked");
 }
 
 int main(void) {

@@ -408,7 +408,7 @@ static void what_follows_is_refused_or_allowed(void **state) {
   put_codes(&f, 5);
   assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
   assert_int_equal(err.offset, end);
-  assert_non_null(strstr(err.message, "5 bytes behind the end"));
+  assert_non_null(strstr(err.message, "5 bytes after the end"));
   furrow_index_load_params_init(&params);
   params.allow_trailing = true;
   assert_int_equal(furrow_index_read(&index, f.bytes, f.size, NULL, &params, &err), FURROW_OK);

@@ -546,7 +546,7 @@ static void indexes_that_ranks_do_not_write(void **state) {
   expect_not_written(graph, FURROW_E_UNSUPPORTED, "an index whose HNSW graph over flat vectors");
   assert_int_equal(furrow_index_set_direct_map(lists, FURROW_DIRECT_MAP_NONE, NULL), FURROW_OK);
   lists->ivf.direct_map.type = FURROW_DIRECT_MAP_ARRAY;
-  expect_not_written(lists, FURROW_E_UNSUPPORTED, "an index whose direct map has not one entry for each vector");
+  expect_not_written(lists, FURROW_E_UNSUPPORTED, "an index whose direct map does not have one entry per vector");
   lists->ivf.direct_map.type = FURROW_DIRECT_MAP_NONE;
   lists->ivf.lists.kind = FURROW_LISTS_ON_DISK;
   expect_not_written(lists, FURROW_E_UNSUPPORTED, "an index whose lists are not part of it");
@@ -555,10 +555,10 @@ static void indexes_that_ranks_do_not_write(void **state) {
   expect_not_written(lists, FURROW_E_STATE, "");
   lists->search_only = false;
   pqr->ivf.refine_size--;
-  expect_not_written(pqr, FURROW_E_UNSUPPORTED, "an index whose refinement has not one code for each vector");
+  expect_not_written(pqr, FURROW_E_UNSUPPORTED, "an index whose refinement does not have one code per vector");
   pqr->ivf.refine_size++;
   pq->pq.codes_size--;
-  expect_not_written(pq, FURROW_E_UNSUPPORTED, "an index whose codes are not one for each vector");
+  expect_not_written(pq, FURROW_E_UNSUPPORTED, "an index whose number of codes differs from the number of vectors");
   pq->pq.codes_size++;
   refined->child[1]->ntotal--;
   expect_not_written(refined, FURROW_E_UNSUPPORTED, "an index whose parts have different numbers of vectors");

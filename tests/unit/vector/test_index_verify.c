@@ -64,8 +64,8 @@ static void oddities_are_remarks(void **state) {
   check(put_ivfpq, "lists/2/ids", 0, 8, 0, "remark lists: 1 id is there more than once\n");
   check(put_ivfpq, "lists/2/ids", 0, 8, -9, "remark lists: 1 id is negative\n");
   check(sample_id_map, "id_map", 0, 8, 999, "remark id_map: 1 id is there more than once\n");
-  check(sample_ivf_hnsw, "lists/0/codes", 1, 1, 4, "remark lists: 6 codes have bits set behind the last part\n");
-  check(sample_transforms, "ntotal", 0, 8, 5, "remark ntotal: is 5, but the index behind has 3\n");
+  check(sample_ivf_hnsw, "lists/0/codes", 1, 1, 4, "remark lists: 6 codes have bits set after the last part\n");
+  check(sample_transforms, "ntotal", 0, 8, 5, "remark ntotal: is 5, but the inner index has 3\n");
 }
 
 static void damage_is_an_error(void **state) {

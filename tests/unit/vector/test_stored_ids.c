@@ -110,7 +110,7 @@ static void repeated_ids_are_not_saved(void **state) {
     for (int i = 0; i < N; i++) ids[i] = 10 + i;
     ids[8] = ids[40] = twice[t % 5];
     furrow_index *index = filled(t >= 5, ids);
-    snprintf(expected, sizeof expected, "id %lld would be there more than once", (long long)twice[t % 5]);
+    snprintf(expected, sizeof expected, "id %lld would occur more than once", (long long)twice[t % 5]);
     assert_int_equal(save_unique(index, "twice", &err), FURROW_E_EXISTS);
     assert_string_equal(err.message, expected);
     assert_int_not_equal(access("twice", F_OK), 0);
@@ -138,7 +138,7 @@ static void merged_ids_are_compared(void **state) {
     assert_int_equal(furrow_index_save(index, "one", &params, &err), FURROW_OK);
     furrow_index_free(index);
     assert_int_equal(furrow_index_merge_files(paths, near, 2, NULL, "two", &params, &err), FURROW_E_EXISTS);
-    assert_string_equal(err.message, "id 59 would be there more than once");
+    assert_string_equal(err.message, "id 59 would occur more than once");
     assert_int_not_equal(access("two", F_OK), 0);
     assert_int_equal(furrow_index_merge_files(paths, apart, 2, NULL, "two", &params, &err), FURROW_OK);
     params.unique_ids = false;
