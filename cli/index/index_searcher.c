@@ -17,7 +17,7 @@ furrow_status index_searcher_open(furrow_searcher **searcher, const char *path, 
   index_source_params(source, &load);
   used.load = &load;
   used.comm = shards ? ranks_comm() : NULL;
-  return index_source_explain(furrow_searcher_open(searcher, path, &used, err), path, err);
+  return index_names_explain(furrow_searcher_open(searcher, path, &used, err), path, err);
 }
 
 /* ---- Options ---- */

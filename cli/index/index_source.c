@@ -50,29 +50,29 @@ static bool is_about_names(const furrow_error *err, const char *path) {
   return length > 6 && strcmp(err->file + length - 6, ".names") == 0 && strcmp(err->file, path) != 0;
 }
 
-furrow_status index_source_explain(furrow_status status, const char *path, furrow_error *err) {
-  if (status != FURROW_E_FORMAT) return status;
-  if (is_about_names(err, path)) {
-    hint_names(err);
-  } else if (furrow_is_shards(path)) {
-    status = fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);
-    add_hint(err, "'furrow index merge' makes one index of shards");
-  }
+furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err) {
+  if (status == FURROW_E_FORMAT && is_about_names(err, path)) hint_names(err);
   return status;
+}
+
+static furrow_status explain_shards(furrow_status status, const char *path, furrow_error *err) {
+  if (status != FURROW_E_FORMAT || !furrow_is_shards(path)) return status;
+  fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);
+  return add_hint(err, "'furrow index merge' makes one index of shards");
 }
 
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = furrow_index_load(index, path, params, err);
-  return index_source_explain(status, path, err);
+  return explain_shards(status, path, err);
 }
 
 furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) {
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = furrow_index_load_with_names(index, names, path, params, err);
-  return index_source_explain(status, path, err);
+  return explain_shards(index_names_explain(status, path, err), path, err);
 }
 
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {

@@ -25,9 +25,9 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
 /* Loads an index file and the names of its ids with furrow_index_load_with_names. */
 furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err);
-/* Says what to do about an error of furrow_index_load, furrow_index_load_with_names or furrow_searcher_open, in words
- * of the command. */
-furrow_status index_source_explain(furrow_status status, const char *path, furrow_error *err);
+/* Says what to do about names that do not fit, in words of the command, after furrow_index_load_with_names or
+ * furrow_searcher_open. */
+furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 

@@ -1,5 +1,5 @@
-/* tests/unit/recommend/test_train_once.c: a model trained and saved in one call is that of the single calls; a call that
- * fails leaves nothing. */
+/* tests/unit/recommend/test_train_once.c: a model trained and saved in one call is that of the single calls; a call
+ * that fails leaves nothing. */
 #include <sys/stat.h>
 
 #include "furrow/init.h"
@@ -151,7 +151,7 @@ static void what_is_wrong_is_refused(void **state) {
   expect_refused(NULL, "clicks", &FURROW_INIT(furrow_train_params, .conf = conf, .settings = settings),
                  FURROW_E_ARGUMENT, "conf");
   expect_refused("fm", "none", NULL, FURROW_E_NOT_FOUND, "");
-  assert_true(test_write_text("malformed", "1 1:1\n0 x\n"));
+  assert_true(test_write_text("malformed", "1 1:1\n0 1:1\n1 1:x\n"));
   expect_refused("fm", "malformed?format=libsvm", NULL, FURROW_E_PARSE, "");
   furrow_learn_conf_free(conf);
 }
