@@ -17,15 +17,15 @@ static void add_block(bench_sums *sums, const furrow_rowblock *block, bool check
 static furrow_status read_all(const bench_options *options, bool check, bench_sums *sums, bench_clock *end,
                               furrow_error *err) {
   furrow_parser *parser = NULL;
+  const furrow_rowblock *block;
   furrow_parser_params params;
   furrow_parser_params_init(&params);
   params.format = options->format;
   params.threads = options->threads;
   params.key_type = options->wide ? FURROW_KEY_U64 : FURROW_KEY_U32;
   furrow_status status = furrow_parser_open(&parser, options->uri, &params, err);
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    add_block(sums, furrow_parser_value(parser), check);
-  }
+  while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK)
+    add_block(sums, block, check);
   if (status == FURROW_END) sums->bytes = furrow_parser_bytes_read(parser);
   *end = bench_now();
   furrow_parser_close(parser);

@@ -19,7 +19,7 @@ add_library(furrow_flags INTERFACE)
 target_compile_definitions(furrow_flags INTERFACE _GNU_SOURCE)
 target_compile_options(furrow_flags INTERFACE
   -fno-math-errno -ffp-contract=off -Wall -Wextra -Wformat-security -Wshadow -Wpointer-arith -Wvla
-  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wno-override-init>)  # FURROW_INIT
 if(FURROW_WERROR)
   target_compile_options(furrow_flags INTERFACE -Werror)
 endif()

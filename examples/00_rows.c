@@ -49,6 +49,7 @@ static void print_totals(const totals *t, uint64_t columns) {
 /* The block iterator knows the number of columns from the start. A parser does not, but needs memory for one block. */
 static furrow_status read_rows(const char *uri, furrow_error *err) {
   furrow_blockiter *iter = NULL;
+  const furrow_rowblock *block;
   totals t = {0};
   double *weights = NULL;
   furrow_status status = furrow_blockiter_open(&iter, uri, NULL, err);
@@ -61,8 +62,8 @@ static furrow_status read_rows(const char *uri, furrow_error *err) {
     goto done;
   }
   for (size_t i = 0; i < n; i++) weights[i] = 1.0 / (double)(i + 1);
-  while ((status = furrow_blockiter_next(iter, err)) == FURROW_OK) {
-    status = add_block(&t, furrow_blockiter_value(iter), weights, n, err);
+  while ((status = furrow_blockiter_next_block(iter, &block, err)) == FURROW_OK) {
+    status = add_block(&t, block, weights, n, err);
     if (status != FURROW_OK) goto done;
   }
   if (status == FURROW_END) { /* not a failure: everything was read */

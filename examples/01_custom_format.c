@@ -195,11 +195,12 @@ static furrow_status read_all(const char *path, const char *args, const char *fo
                               furrow_error *err) {
   char uri[128];
   furrow_parser *parser = NULL;
+  const furrow_rowblock *block;
   snprintf(uri, sizeof uri, "%s%s", path, args);
   furrow_container_clear(rows);
   furrow_status status = furrow_parser_open_part(&parser, uri, 0, 1, format, err);
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
-    status = furrow_container_push_block(rows, furrow_parser_value(parser), err);
+  while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK)
+    status = furrow_container_push_block(rows, block, err);
   furrow_parser_close(parser);
   return status;
 }

@@ -23,39 +23,28 @@ static void make_vectors(float *vectors) {
 
 static furrow_status build(const char *path, const float *vectors, furrow_error *err) {
   furrow_index *index = NULL;
-  furrow_index_spec spec;
-  furrow_index_save_params save;
-  furrow_index_spec_init(&spec);
-  furrow_index_save_params_init(&save);
-  save.overwrite = true;
-  spec.d = D;
-  spec.nlist = 32; /* lists, of which a search probes a few */
-  spec.m = 8;      /* bytes of the code of a vector */
-  furrow_status status = furrow_index_create(&index, &spec, err);
+  /* 32 lists, of which a search probes a few; 8 bytes for the code of a vector */
+  furrow_status status = furrow_index_create(&index, &FURROW_INIT(furrow_index_spec, .d = D, .nlist = 32, .m = 8), err);
   if (status == FURROW_OK) status = furrow_index_train(index, vectors, N, NULL, err);
   if (status == FURROW_OK) status = furrow_index_add(index, vectors, N, NULL, NULL, err);
-  if (status == FURROW_OK) status = furrow_index_save(index, path, &save, err);
+  if (status == FURROW_OK)
+    status = furrow_index_save(index, path, &FURROW_INIT(furrow_index_save_params, .overwrite = true), err);
   furrow_index_free(index);
   return status;
 }
 
 /* Prints the vectors nearest to `query`. */
 static furrow_status search(const char *path, const float *query, furrow_error *err) {
-  furrow_index *index = NULL;
+  const furrow_search_params params = FURROW_INIT(furrow_search_params, .nprobe = 4);
   furrow_searcher *searcher = NULL;
-  furrow_search_params params;
   float distances[5];
   int64_t ids[5];
-  furrow_search_params_init(&params);
-  params.nprobe = 4;
-  furrow_status status = furrow_index_load(&index, path, NULL, err);
-  if (status == FURROW_OK) status = furrow_searcher_create(&searcher, index, NULL, err);
+  furrow_status status = furrow_searcher_open(&searcher, path, NULL, err);
   if (status == FURROW_OK) status = furrow_searcher_search(searcher, query, 1, 5, &params, distances, ids, err);
   for (int i = 0; i < 5 && status == FURROW_OK; i++)
     printf("%d: vector %lld, of cloud %lld, squared distance %.2f\n", i + 1, (long long)ids[i], (long long)ids[i] % 50,
            (double)distances[i]);
   furrow_searcher_free(searcher);
-  furrow_index_free(index);
   return status;
 }
 

@@ -27,45 +27,24 @@ static furrow_status make_rows(furrow_container *rows, furrow_error *err) {
   return status;
 }
 
-static furrow_status configure(furrow_learn_conf *conf, furrow_error *err) {
-  static const char *const settings[][2] = {
-      {"rank", "4"}, {"range", "100"}, {"lr", "0.5"}, {"optimizer", "sgd"}, {"init-embedding", "0.1"}};
-  furrow_status status = furrow_learn_conf_set_algorithm(conf, "fm", err);
-  for (size_t i = 0; i < sizeof settings / sizeof *settings && status == FURROW_OK; i++)
-    status = furrow_learn_conf_set(conf, settings[i][0], settings[i][1], err);
-  return status;
-}
-
-/* A custom training loop. For data in files, furrow_trainer_fit has epochs, validation and checkpoints. */
-static furrow_status train(furrow_trainer *trainer, const furrow_rowblock *rows, furrow_error *err) {
-  double loss = 0;
-  furrow_status status = FURROW_OK;
-  for (int epoch = 0; epoch < 30; epoch++) {
-    for (size_t at = 0; at + 50 <= rows->size && status == FURROW_OK; at += 50) {
-      furrow_rowblock batch;
-      status = furrow_rowblock_slice(rows, at, at + 50, &batch, err);
-      if (status == FURROW_OK) status = furrow_trainer_step(trainer, &batch, &loss, err);
-    }
-  }
-  if (status == FURROW_OK) printf("the last batch's loss is %s\n", loss < 0.2 ? "small" : "large");
-  return status;
-}
-
+/* Rows in memory have a name, by which they are read like a file. */
 static furrow_status make_model(const char *folder, furrow_error *err) {
-  furrow_learn_conf *conf = NULL;
+  static const char *const settings[] = {"rank=4", "range=100", "epochs=10", NULL};
   furrow_trainer *trainer = NULL;
   furrow_container *rows = NULL;
   furrow_rowblock block;
   furrow_status status = furrow_container_create(&rows, FURROW_KEY_U32, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = make_rows(rows, err);
   if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_create(&conf, err);
-  if (status == FURROW_OK) status = configure(conf, err);
-  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, NULL, err);
-  if (status == FURROW_OK) status = train(trainer, &block, err);
-  if (status == FURROW_OK) status = furrow_trainer_save(trainer, folder, NULL, err);
+  if (status == FURROW_OK) status = furrow_memory_rows_add("memory://clicks", &block, NULL, NULL, err);
+  if (status == FURROW_OK)
+    status = furrow_train(&trainer, "fm", "memory://clicks", folder,
+                          &FURROW_INIT(furrow_train_params, .settings = settings), err);
+  if (status == FURROW_OK) status = furrow_memory_rows_remove("memory://clicks", err);
+  for (size_t i = 0; status == FURROW_OK && i < furrow_trainer_epoch_count(trainer); i++)
+    if (furrow_trainer_get_epoch(trainer, i)->best)
+      printf("epoch %zu: auc %.3f\n", i + 1, furrow_trainer_get_epoch(trainer, i)->valid->auc);
   furrow_trainer_free(trainer);
-  furrow_learn_conf_free(conf);
   furrow_container_free(rows);
   return status;
 }

@@ -22,19 +22,6 @@ static int write_rows(const char *path) {
   return fclose(file);
 }
 
-static furrow_status grow(furrow_trainer **trainer, const char *data, furrow_error *err) {
-  static const char *const settings[][2] = {{"trees", "20"}, {"depth", "3"}, {"lr", "0.3"}, {"splits", "64"}};
-  furrow_learn_conf *conf = NULL;
-  furrow_status status = furrow_learn_conf_create(&conf, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "gbdt", err);
-  for (size_t i = 0; i < sizeof settings / sizeof *settings && status == FURROW_OK; i++)
-    status = furrow_learn_conf_set(conf, settings[i][0], settings[i][1], err);
-  if (status == FURROW_OK) status = furrow_trainer_create(trainer, conf, NULL, err);
-  if (status == FURROW_OK) status = furrow_trainer_fit(*trainer, data, NULL, NULL, err);
-  furrow_learn_conf_free(conf);
-  return status;
-}
-
 static furrow_status ask(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, float size, float distance,
                          furrow_error *err) {
   const uint32_t features[2] = {0, 1}; /* the file counts from 1 */
@@ -62,13 +49,15 @@ static furrow_status show_importance(const furrow_scorer *scorer, furrow_error *
 
 int main(void) {
   char path[] = "06_trees.XXXXXX";
+  static const char *const settings[] = {"trees=20", "depth=3", "lr=0.3", "splits=64", NULL};
   furrow_error err;
   furrow_trainer *trainer = NULL;
   furrow_scorer *scorer = NULL;
   furrow_scorer_scratch *scratch = NULL;
   const int fd = mkstemp(path);
   if (fd < 0 || close(fd) != 0 || write_rows(path) != 0) return 1;
-  furrow_status status = grow(&trainer, path, &err);
+  furrow_status status =
+      furrow_train(&trainer, "gbdt", path, NULL, &FURROW_INIT(furrow_train_params, .settings = settings), &err);
   if (status == FURROW_OK) status = furrow_scorer_create(&scorer, trainer, &err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&scratch, scorer, &err);
   if (status == FURROW_OK) status = ask(scorer, scratch, 120, 3, &err);

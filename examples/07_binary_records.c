@@ -135,18 +135,13 @@ static uint64_t sum_indices(const char *path, const char *format, uint32_t npart
   uint64_t sum = 0;
   *rows = 0;
   for (uint32_t part = 0; part < nparts; part++) {
-    furrow_parser_params params;
-    furrow_parser_params_init(&params);
-    params.format = format;
-    params.part = part;
-    params.nparts = nparts;
-    params.threads = threads;
-    params.chunk_bytes = 4096;
+    const furrow_parser_params params = FURROW_INIT(furrow_parser_params, .format = format, .part = part,
+                                                    .nparts = nparts, .threads = threads, .chunk_bytes = 4096);
     furrow_parser *parser = NULL;
+    const furrow_rowblock *block;
     furrow_error err;
     furrow_status status = furrow_parser_open(&parser, path, &params, &err);
-    while (status == FURROW_OK && (status = furrow_parser_next(parser, &err)) == FURROW_OK) {
-      const furrow_rowblock *block = furrow_parser_value(parser);
+    while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, &err)) == FURROW_OK) {
       for (uint64_t i = block->offset[0]; i < block->offset[block->size]; i++)
         sum += furrow_keys_get(block->index, block->key_type, (size_t)i);
       *rows += block->size;

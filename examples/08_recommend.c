@@ -62,17 +62,10 @@ static furrow_status make_encoder(const char *folder, furrow_error *err) {
 
 /* With the key `encoder`, the data is a raw log. The model keeps copies of the two files. */
 static furrow_status train(const char *encoder, const char *model, furrow_error *err) {
-  furrow_learn_conf *conf = NULL;
-  furrow_trainer *trainer = NULL;
-  furrow_status status = furrow_learn_conf_create(&conf, err);
-  if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", err);
-  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "encoder", encoder, err);
-  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, NULL, err);
-  if (status == FURROW_OK) status = furrow_trainer_fit(trainer, LOG, NULL, NULL, err);
-  if (status == FURROW_OK) status = furrow_trainer_save(trainer, model, NULL, err);
-  furrow_trainer_free(trainer);
-  furrow_learn_conf_free(conf);
-  return status;
+  char setting[1100];
+  snprintf(setting, sizeof setting, "encoder=%s", encoder);
+  return furrow_train(NULL, "fm", LOG, model,
+                      &FURROW_INIT(furrow_train_params, .settings = (const char *const[]){setting, NULL}), err);
 }
 
 /* The rating that a reader would give to a book. */
@@ -124,10 +117,8 @@ static furrow_status recommend(const char *model, int *wrong, furrow_error *err)
   furrow_events *seen = NULL;
   furrow_item_table *titles = NULL;
   furrow_recommendation best[BEST];
-  furrow_recommend_params params;
+  furrow_recommend_params params = FURROW_INIT(furrow_recommend_params, .k = BEST);
   uint64_t user;
-  furrow_recommend_params_init(&params);
-  params.k = BEST;
   furrow_status status = furrow_recommender_open(&recommender, model, NULL, err);
   if (status == FURROW_OK)
     status = furrow_item_table_load(&titles, recommender, BOOKS, (const char *const[]){"title"}, 1, err);

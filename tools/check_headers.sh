@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/check_headers.sh [CC [CXX]]: every public header compiles alone, as C11 and as C++17, without a warning.
+# tools/check_headers.sh [CC [CXX]]: every public header compiles alone, as C11 and as C++17, without a warning, and
+# FURROW_INIT has the defaults of every struct of parameters.
 set -euo pipefail
 tools=$(cd "$(dirname "$0")" && pwd)
 cd "$tools/.."
@@ -17,6 +18,12 @@ check() { # LANGUAGE STANDARD COMPILER
   done
 }
 check c c11 "$cc"
+for type in $(sed -n 's/^static inline void \(furrow_[a-z_]*_params\)_init(.*/\1/p' include/furrow/*.h); do
+  grep -q "^#define FURROW_DEFAULTS_$type\>" include/furrow/init.h || {
+    echo "include/furrow/init.h lacks FURROW_DEFAULTS_$type" >&2
+    bad=1
+  }
+done
 if has_cxx; then
   check c++ c++17 "$cxx"
 elif [ $bad = 0 ]; then

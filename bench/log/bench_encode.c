@@ -130,8 +130,8 @@ static furrow_status parse(const options *o, XXH3_state_t *const *streams, found
   params.key_type = FURROW_KEY_U32;
   furrow_status status = furrow_encoder_uri(o->log, o->encoder, &uri, err);
   if (status == FURROW_OK) status = furrow_parser_open(&parser, uri, &params, err);
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    const furrow_rowblock *block = furrow_parser_value(parser);
+  const furrow_rowblock *block;
+  while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK) {
     f->rows += block->size;
     f->features += block->offset[block->size] - block->offset[0];
     if (streams) digest_block(streams, block);

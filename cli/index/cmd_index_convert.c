@@ -105,8 +105,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   index_source_params(&convert->source, &params);
   params.lists_optional =
       !convert->inline_lists && convert->direct_map <= 1; /* a map is built from the lists, so they must be readable */
-  status = index_source_load(&loaded.index, convert->path, &params, err);
-  if (status == FURROW_OK && !to_stdout(convert)) status = index_names_load(&loaded.names, convert->path, err);
+  status = to_stdout(convert) ? index_source_load(&loaded.index, convert->path, &params, err)
+                              : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);

@@ -230,11 +230,11 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);
   params.lists_optional = true;
-  furrow_status status = index_source_load(&index, info->path, &params, err);
-  if (status != FURROW_OK) return status;
   furrow_id_names *names = NULL;
   report r;
-  status = index_names_load(&names, info->path, err); /* names that do not fit are an error, but behind the report */
+  const furrow_status status = index_source_load_with_names(&index, &names, info->path, &params, err);
+  /* names that do not fit are an error, but after the report about the index */
+  if (status != FURROW_OK && furrow_index_load(&index, info->path, &params, NULL) != FURROW_OK) return status;
   report_start(&r, out, info->json);
   report_file(&r, info, is_file ? &file : NULL, index, names);
   report_finish(&r);

@@ -70,46 +70,58 @@ typedef struct merging {
   furrow_file_lock *lock;    /* of an index that is read and replaced; NULL: none is */
 } merging;
 
-/* Adds the names of index i, which are loaded from its file. */
-static furrow_status merge_names(merging *m, size_t i, int64_t before, const furrow_index_info *info,
-                                 furrow_error *err) {
+/* Loads index i, and the names of its ids: its own, or for the first shard of a manifest the names of all shards. */
+static furrow_status load_input(const merging *m, size_t i, furrow_index **index, furrow_id_names **names,
+                                furrow_error *err) {
+  const char *path = m->paths[i];
+  furrow_index_load_params load = m->load;
+  load.lists_optional = true;
+  if (m->named[i] == path) return index_source_load_with_names(index, names, path, &load, err);
+  const furrow_status status = index_source_load(index, path, &load, err);
+  return status == FURROW_OK && m->named[i] ? index_names_load(names, m->named[i], err) : status;
+}
+
+/* Adds the names of index i; NULL: it has none. */
+static furrow_status merge_names(merging *m, size_t i, const furrow_id_names *names, int64_t before,
+                                 const furrow_index_info *info, furrow_error *err) {
   const char *path = m->named[i];
-  furrow_id_names *names = NULL;
+  furrow_status status = FURROW_OK;
   if (!path) return FURROW_OK;
-  furrow_status status = index_names_load(&names, path, err);
-  if (status == FURROW_OK && ((names && !m->names && before > 0) || (!names && m->names && info->ntotal > 0)))
-    status = fail_file(err, FURROW_E_ARGUMENT, path,
-                       names ? "has names, but the indexes before it have none"
-                             : "has no names, but the indexes before it have some",
-                       0);
-  if (status == FURROW_OK && names && !m->names) status = furrow_id_names_create(&m->names, err);
+  if ((names && !m->names && before > 0) || (!names && m->names && info->ntotal > 0))
+    return fail_file(err, FURROW_E_ARGUMENT, path,
+                     names ? "has names, but the indexes before it have none"
+                           : "has no names, but the indexes before it have some",
+                     0);
+  if (names && !m->names) status = furrow_id_names_create(&m->names, err);
   if (status == FURROW_OK && names) {
     status = furrow_id_names_merge(m->names, names, m->shifts[i], err);
     if (status != FURROW_OK) snprintf(err->file, sizeof err->file, "%s", path);
     if (status == FURROW_E_EXISTS && !m->values->shift) add_hint(err, "--shift renumbers parts that each count from 0");
   }
-  furrow_id_names_free(names);
   return status;
 }
 
 /* Counts the vectors of an index and checks that the target is not the data file of its lists. */
 static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   const char *path = m->paths[i];
-  furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
+  furrow_id_names *names = NULL;
   furrow_index_info info;
   furrow_index_info_init(&info);
-  load.lists_optional = true;
-  furrow_status status = index_source_load(&index, path, &load, err);
-  if (status != FURROW_OK) return status;
+  furrow_status status = load_input(m, i, &index, &names, err);
+  if (status != FURROW_OK) {
+    furrow_index_free(index);
+    return status;
+  }
   furrow_index_get_info(index, &info);
   m->shifts[i] = m->values->shift ? m->vectors : 0;
-  status = merge_names(m, i, m->vectors, &info, err);
+  status = merge_names(m, i, names, m->vectors, &info, err);
   m->vectors += info.ntotal;
   if (status == FURROW_OK) status = index_source_apart(index, path, m->values->destination, err);
   if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
   m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
   m->direct_maps += info.direct_map != FURROW_DIRECT_MAP_NONE;
+  furrow_id_names_free(names);
   furrow_index_free(index);
   return status;
 }

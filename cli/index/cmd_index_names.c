@@ -57,22 +57,18 @@ static void put_json(output *out, const furrow_id_names *names) {
   report_finish(&r);
 }
 
-static furrow_status list_names(const names_values *values, output *out, furrow_error *err) {
-  furrow_id_names *names = NULL;
+static furrow_status list_names(const names_values *values, const furrow_id_names *names, output *out,
+                                furrow_error *err) {
   int64_t id = 0;
   size_t size = 0;
   const char *name;
-  furrow_status status = index_names_load(&names, values->path, err);
-  if (status == FURROW_OK && !names)
-    status = fail_file(err, FURROW_E_NOT_FOUND, values->path, "the ids of the index have no names", 0);
-  if (status != FURROW_OK) return status;
+  if (!names) return fail_file(err, FURROW_E_NOT_FOUND, values->path, "the ids of the index have no names", 0);
   if (values->json) put_json(out, names);
   for (size_t i = 0; !values->json && (name = furrow_id_names_at(names, i, &id, &size)); i++) {
     output_format(out, "%" PRId64 "\t", id);
     output_bytes(out, name, size);
     output_text(out, "\n");
   }
-  furrow_id_names_free(names);
   return FURROW_OK;
 }
 
@@ -110,20 +106,25 @@ static furrow_status names_run(const void *values, output *out, furrow_error *er
   const names_values *names = values;
   furrow_index_load_params params;
   furrow_index *index = NULL;
+  furrow_id_names *there = NULL;
   furrow_file_lock *lock = NULL;
+  const bool changes = names->set || names->drop;
   if (names->set && names->drop) return fail(err, FURROW_E_ARGUMENT, "--set and --drop cannot be used together");
   index_source_params(&names->source, &params);
   params.lists_optional = !names->set;
-  furrow_status status = names->set || names->drop ? edit_lock(&lock, names->path, err) : FURROW_OK;
-  if (status == FURROW_OK) status = index_source_load(&index, names->path, &params, err);
+  furrow_status status = changes ? edit_lock(&lock, names->path, err) : FURROW_OK;
+  if (status == FURROW_OK)
+    status = changes ? index_source_load(&index, names->path, &params, err)
+                     : index_source_load_with_names(&index, &there, names->path, &params, err);
   if (status == FURROW_OK) {
     if (names->set)
       status = set_names(names, index, out, err);
     else if (names->drop)
       status = furrow_id_names_discard(names->path, err);
     else
-      status = list_names(names, out, err);
+      status = list_names(names, there, out, err);
   }
+  furrow_id_names_free(there);
   furrow_index_free(index);
   furrow_file_lock_close(lock);
   return status;

@@ -13,6 +13,7 @@
 #include "core/text_columns.h"
 #include "core/written.h"
 #include "draw/chart.h"
+#include "furrow/init.h"
 #include "index/index_job.h"
 #include "index/index_searcher.h"
 #include "index/recall_truth.h"
@@ -117,7 +118,8 @@ static const option_group recall_groups[] = {
 typedef struct measuring {
   const recall_values *values;
   index_job job;
-  index_searcher index;
+  furrow_searcher *searcher;
+  bool shards;
   furrow_vectors_reader *source;
   vector_block queries;
   truth truth;
@@ -141,11 +143,13 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   const recall_values *values = m->values;
   furrow_index_info info;
   furrow_index_info_init(&info);
-  furrow_status status = index_searcher_open(&m->index, values->path, furrow_is_shards(values->path), &values->source,
-                                             values->filter_ids.threads, err);
+  m->shards = furrow_is_shards(values->path);
+  const furrow_searcher_open_params params =
+      FURROW_INIT(furrow_searcher_open_params, .skip_names = true, .threads = values->filter_ids.threads);
+  furrow_status status = index_searcher_open(&m->searcher, values->path, m->shards, &values->source, &params, err);
   if (status != FURROW_OK) return status;
-  furrow_index_get_info(index_searcher_index(&m->index), &info);
-  const int64_t ntotal = m->index.ntotal;
+  furrow_index_get_info(furrow_searcher_index(m->searcher), &info);
+  const int64_t ntotal = (int64_t)furrow_searcher_vectors(m->searcher);
   status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
   if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
   if (status == FURROW_OK) status = ensure_capacity(m, err);
@@ -177,8 +181,8 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && runs < 32 && (runs < 3 || sum < batch_seconds)) {
     const double began = now_seconds();
-    status =
-        index_searcher_search(&m->index, m->queries.values, m->queries.count, m->k, params, m->distances, m->ids, err);
+    status = furrow_searcher_search(m->searcher, m->queries.values, m->queries.count, m->k, params, m->distances,
+                                    m->ids, err);
     times[runs] = now_seconds() - began;
     sum += times[runs++];
     if (status == FURROW_OK) status = interrupt_check(err);
@@ -199,8 +203,8 @@ static furrow_status measure_single(measuring *m, const furrow_search_params *pa
   one.threads = 1;
   while (n < m->queries.count && (n < 16 || now_seconds() - start < single_seconds)) {
     const double began = now_seconds();
-    furrow_status status = index_searcher_search(&m->index, m->queries.values + n * m->queries.d, 1, m->k, &one,
-                                                 m->distances + n * m->k, m->ids + n * m->k, err);
+    furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
+                                                  m->distances + n * m->k, m->ids + n * m->k, err);
     if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
     m->times[n++] = now_seconds() - began;
   }
@@ -225,7 +229,7 @@ static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *
 }
 
 static furrow_status measure_all(measuring *m, furrow_error *err) {
-  const furrow_index *ivf = furrow_index_ivf(index_searcher_index(&m->index));
+  const furrow_index *ivf = furrow_index_ivf(furrow_searcher_index(m->searcher));
   const number_list *wanted = &m->values->nprobe;
   furrow_index_info info;
   furrow_index_info_init(&info);
@@ -279,7 +283,7 @@ static furrow_status report_points(const measuring *m, output *out) {
   report_u64(&r, "queries", m->queries.count);
   report_u64(&r, "k", m->k);
   report_text(&r, "truth", truth_name(&m->values->truth));
-  if (m->index.searcher) report_u64(&r, "searcher bytes", furrow_searcher_memory(m->index.searcher));
+  if (!m->shards) report_u64(&r, "searcher bytes", furrow_searcher_memory(m->searcher));
   report_list(&r, "points");
   for (size_t i = 0; i < m->count; i++) {
     const recall_point *p = &m->points[i];
@@ -384,7 +388,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   free(m.ids);
   free(m.times);
   furrow_vectors_reader_close(m.source);
-  index_searcher_close(&m.index);
+  furrow_searcher_free(m.searcher);
   return status;
 }
 

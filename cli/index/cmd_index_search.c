@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/report.h"
+#include "furrow/init.h"
 #include "index/index_searcher.h"
 #include "index/index_source.h"
 #include "index/search_sink.h"
@@ -72,10 +73,9 @@ static void search_init(void *values) {
 
 typedef struct searching {
   const search_values *values;
-  index_searcher index;
+  furrow_searcher *searcher;
   bool shards;
   furrow_vectors_reader *queries;
-  furrow_id_names *names; /* NULL: the index has none */
   id_filter_ids ids;
   furrow_search_params params;
   vector_block block;
@@ -111,16 +111,16 @@ static furrow_status check(const search_values *values, furrow_error *err) {
 
 static furrow_status open_queries(searching *s, furrow_error *err) {
   const search_values *values = s->values;
-  furrow_status status = vector_source_open(&s->queries, values->queries, &values->vectors, s->index.d, err);
-  if (status == FURROW_OK) status = index_names_load(&s->names, values->path, err);
-  if (status == FURROW_OK) status = search_filter_params(&values->filter_ids, s->names, &s->params, &s->ids, err);
-  return status;
+  const furrow_status status =
+      vector_source_open(&s->queries, values->queries, &values->vectors, furrow_searcher_dimension(s->searcher), err);
+  if (status != FURROW_OK) return status;
+  return search_filter_params(&values->filter_ids, furrow_searcher_names(s->searcher), &s->params, &s->ids, err);
 }
 
 static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", BLOCK_RESULTS);
-  const int64_t there = s->index.ntotal;
+  const int64_t there = (int64_t)furrow_searcher_vectors(s->searcher);
   if (!by_range(s) && (int64_t)s->k > there && s->values->k)
     print_note(s->values->quiet, "the index has %" PRId64 " vector%s, fewer than the %zu results that -k asks for",
                there, there == 1 ? "" : "s", s->k);
@@ -128,7 +128,7 @@ static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
   const uint64_t known = s->queries ? furrow_vectors_reader_count(s->queries) : FURROW_COUNT_UNKNOWN;
   if (known < most) most = (size_t)known;
-  furrow_status status = vector_block_init(&s->block, s->index.d, most, 0, err);
+  furrow_status status = vector_block_init(&s->block, furrow_searcher_dimension(s->searcher), most, 0, err);
   if (status != FURROW_OK || by_range(s)) return status;
   s->distances = malloc(s->block.capacity * s->k * sizeof *s->distances);
   s->found = malloc(s->block.capacity * s->k * sizeof *s->found);
@@ -143,11 +143,11 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   const double began = now_seconds();
   furrow_status status;
   if (by_range(s))
-    status =
-        index_searcher_range(&s->index, block->values, block->count, (float)s->values->range, &s->params, &range, err);
+    status = furrow_searcher_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params,
+                                          &range, err);
   else
     status =
-        index_searcher_search(&s->index, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
+        furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
   if (status != FURROW_OK) return s->queries ? query_explain(s->queries, block, status, err) : status;
   s->count += block->count;
@@ -227,11 +227,12 @@ static furrow_status search_all(searching *s, furrow_error *err) {
   return status;
 }
 
-/* Sets all up. Of several processes only rank 0 opens the queries and the names. */
+/* Sets all up. Of several processes only rank 0 has the queries and the names. */
 static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   const search_values *values = s->values;
-  furrow_status status =
-      index_searcher_open(&s->index, values->path, s->shards, &values->source, values->filter_ids.threads, err);
+  const furrow_searcher_open_params params =
+      FURROW_INIT(furrow_searcher_open_params, .threads = values->filter_ids.threads);
+  furrow_status status = index_searcher_open(&s->searcher, values->path, s->shards, &values->source, &params, err);
   const bool first = ranks_number() == 0;
   if (status == FURROW_OK && first) status = open_queries(s, err);
   if (status == FURROW_OK && !first) {
@@ -242,7 +243,8 @@ static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   }
   if (status == FURROW_OK) status = ensure_capacity(s, err);
   if (status == FURROW_OK && first)
-    status = result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, s->names, out, err);
+    status =
+        result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, furrow_searcher_names(s->searcher), out, err);
   if (!s->shards || ranks_count() == 1) return status;
   status = ranks_all_ok(status, err);
   return status == FURROW_OK ? share_filter(s, err) : status;
@@ -298,9 +300,8 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
     s.ids.ids = (furrow_ids){0};
   }
   id_filter_ids_clear(&s.ids);
-  furrow_id_names_free(s.names);
   furrow_vectors_reader_close(s.queries);
-  index_searcher_close(&s.index);
+  furrow_searcher_free(s.searcher);
   return status;
 }
 

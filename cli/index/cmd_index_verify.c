@@ -96,10 +96,8 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
   furrow_id_names *names = NULL;
   uint64_t unused = 0;
   index_source_params(&verify->source, &params);
-  furrow_status status = index_names_load(&names, verify->path, err);
-  if (status == FURROW_OK && !names) return FURROW_OK;
-  if (status == FURROW_OK) status = furrow_index_load(&index, verify->path, &params, err);
-  if (status == FURROW_OK) status = furrow_id_names_check(names, index, &unused, err);
+  furrow_status status = index_source_load_with_names(&index, &names, verify->path, &params, err);
+  if (status == FURROW_OK && names) status = furrow_id_names_check(names, index, &unused, err);
   find_names(f, status, unused, err);
   furrow_id_names_free(names);
   furrow_index_free(index);

@@ -114,8 +114,7 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   uint64_t size;
   index_source_params(reading, &params);
   furrow_status status = values->destination ? FURROW_OK : edit_lock(&loaded->lock, path, err);
-  if (status == FURROW_OK) status = index_source_load(&loaded->index, path, &params, err);
-  if (status == FURROW_OK) status = index_names_load(&loaded->names, path, err);
+  if (status == FURROW_OK) status = index_source_load_with_names(&loaded->index, &loaded->names, path, &params, err);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
   /* checks before the work whether the older Faiss can read the index */
   return status == FURROW_OK && values->compat ? file_size(loaded->index, values, &size, err) : status;

@@ -1,4 +1,4 @@
-/* cli/index/index_searcher.c: what is searched: an index file, or the shards of a manifest. */
+/* cli/index/index_searcher.c: how the commands open an index, or the shards of a manifest, and search it. */
 #include "index/index_searcher.h"
 
 #include <stddef.h>
@@ -6,65 +6,18 @@
 #include "core/fail.h"
 #include "core/ranks.h"
 
-static furrow_status open_shards(index_searcher *s, const char *path, const index_source_values *source,
-                                 unsigned threads, furrow_error *err) {
-  furrow_shards_params params;
+furrow_status index_searcher_open(furrow_searcher **searcher, const char *path, bool shards,
+                                  const index_source_values *source, const furrow_searcher_open_params *params,
+                                  furrow_error *err) {
+  furrow_searcher_open_params used = *params;
   furrow_index_load_params load;
-  if (source->lists) return fail(err, FURROW_E_ARGUMENT, "--lists cannot be used with shards");
-  index_source_params(source, &load);
-  furrow_shards_params_init(&params);
-  params.load = &load;
-  params.threads = threads;
-  params.comm = ranks_comm();
-  const furrow_status status = furrow_shards_open(&s->shards, path, &params, err);
+  if (shards && source->lists) return fail(err, FURROW_E_ARGUMENT, "--lists cannot be used with shards");
+  furrow_status status = index_source_check(path, err);
   if (status != FURROW_OK) return status;
-  s->d = furrow_shards_dimension(s->shards);
-  s->ntotal = (int64_t)furrow_shards_vectors(s->shards);
-  return FURROW_OK;
-}
-
-furrow_status index_searcher_open(index_searcher *s, const char *path, bool shards, const index_source_values *source,
-                                  unsigned threads, furrow_error *err) {
-  furrow_index_load_params load;
-  furrow_searcher_params params;
-  furrow_index_info info;
-  *s = (index_searcher){0};
-  if (shards) return open_shards(s, path, source, threads, err);
   index_source_params(source, &load);
-  furrow_status status = index_source_load(&s->index, path, &load, err);
-  if (status != FURROW_OK) return status;
-  furrow_searcher_params_init(&params);
-  params.threads = threads;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(s->index, &info);
-  s->d = (size_t)info.d;
-  s->ntotal = info.ntotal;
-  return furrow_searcher_create(&s->searcher, s->index, &params, err);
-}
-
-void index_searcher_close(index_searcher *s) {
-  furrow_shards_free(s->shards);
-  furrow_searcher_free(s->searcher);
-  furrow_index_free(s->index);
-  *s = (index_searcher){0};
-}
-
-const furrow_index *index_searcher_index(const index_searcher *s) {
-  return s->shards ? furrow_shards_index(s->shards, 0) : s->index;
-}
-
-furrow_status index_searcher_search(const index_searcher *s, const float *queries, size_t n, size_t k,
-                                    const furrow_search_params *params, float *distances, int64_t *ids,
-                                    furrow_error *err) {
-  if (s->shards) return furrow_shards_search(s->shards, queries, n, k, params, distances, ids, err);
-  return furrow_searcher_search(s->searcher, queries, n, k, params, distances, ids, err);
-}
-
-furrow_status index_searcher_range(const index_searcher *s, const float *queries, size_t n, float radius,
-                                   const furrow_search_params *params, furrow_range_result **result,
-                                   furrow_error *err) {
-  if (s->shards) return furrow_shards_search_range(s->shards, queries, n, radius, params, result, err);
-  return furrow_searcher_search_range(s->searcher, queries, n, radius, params, result, err);
+  used.load = &load;
+  used.comm = shards ? ranks_comm() : NULL;
+  return index_names_explain(furrow_searcher_open(searcher, path, &used, err), path, err);
 }
 
 /* ---- Options ---- */

@@ -38,30 +38,41 @@ furrow_status index_source_check(const char *path, furrow_error *err) {
   return fail(err, FURROW_E_ARGUMENT, "an index cannot be read from standard input");
 }
 
-/* The file of the index that was loaded last; st_ino 0: none. */
-static struct stat loaded;
-static const char *loaded_path;
+/* Names that do not fit; --set and --drop leave a file alone that does not begin as names do. */
+static void hint_names(furrow_error *err) {
+  add_hint(err, err->offset == 0
+                    ? "move it away: the names go there"
+                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+}
 
-bool index_source_was_replaced(const char *path) {
-  struct stat now;
-  return loaded.st_ino && strcmp(path, loaded_path) == 0 && stat(path, &now) == 0 &&
-         (now.st_ino != loaded.st_ino || now.st_dev != loaded.st_dev || now.st_size != loaded.st_size ||
-          now.st_mtim.tv_sec != loaded.st_mtim.tv_sec || now.st_mtim.tv_nsec != loaded.st_mtim.tv_nsec);
+static bool is_about_names(const furrow_error *err, const char *path) {
+  const size_t length = strlen(err->file);
+  return length > 6 && strcmp(err->file + length - 6, ".names") == 0 && strcmp(err->file, path) != 0;
+}
+
+furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err) {
+  if (status == FURROW_E_FORMAT && is_about_names(err, path)) hint_names(err);
+  return status;
+}
+
+static furrow_status explain_shards(furrow_status status, const char *path, furrow_error *err) {
+  if (status != FURROW_E_FORMAT || !furrow_is_shards(path)) return status;
+  fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);
+  return add_hint(err, "'furrow index merge' makes one index of shards");
 }
 
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   furrow_status status = index_source_check(path, err);
-  if (status != FURROW_OK) return status;
-  if (stat(path, &loaded) != 0) loaded.st_ino = 0;
-  loaded_path = path;
-  status = furrow_index_load(index, path, params, err);
-  if (status == FURROW_E_FORMAT && furrow_is_shards(path)) {
-    fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);
-    add_hint(err, "'furrow index merge' makes one index of shards");
-    status = FURROW_E_ARGUMENT;
-  }
-  return status;
+  if (status == FURROW_OK) status = furrow_index_load(index, path, params, err);
+  return explain_shards(status, path, err);
+}
+
+furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
+                                           const furrow_index_load_params *params, furrow_error *err) {
+  furrow_status status = index_source_check(path, err);
+  if (status == FURROW_OK) status = furrow_index_load_with_names(index, names, path, params, err);
+  return explain_shards(index_names_explain(status, path, err), path, err);
 }
 
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
@@ -79,21 +90,10 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
 
 /* ---- Names ---- */
 
-/* Names and index are of one save: they are read one after the other, and may be replaced meanwhile. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
-  furrow_status status = furrow_id_names_load(names, path, err);
-  if (index_source_was_replaced(path)) {
-    status = fail_file(err, FURROW_E_STATE, path, "was replaced while it was read", 0);
-    add_hint(err, "run the command again");
-    return status;
-  }
-  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  if (status != FURROW_E_FORMAT) return status;
-  /* --set and --drop leave a file alone that does not begin as names do */
-  add_hint(err, err->offset == 0
-                    ? "move it away: the names go there"
-                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
-  return status;
+  const furrow_status status = furrow_id_names_load(names, path, err);
+  if (status == FURROW_E_FORMAT) hint_names(err);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {

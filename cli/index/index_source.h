@@ -22,14 +22,18 @@ furrow_status index_source_check(const char *path, furrow_error *err);
 /* Loads an index file with furrow_index_load. */
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err);
-/* Whether another file has the path of the index that was loaded last. */
-bool index_source_was_replaced(const char *path);
+/* Loads an index file and the names of its ids with furrow_index_load_with_names. */
+furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
+                                           const furrow_index_load_params *params, furrow_error *err);
+/* Says what to do about names that do not fit, in words of the command, after furrow_index_load_with_names or
+ * furrow_searcher_open. */
+furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 
 /* Names of the ids of an index, which are stored next to it, in INDEX.names. */
 
-/* Loads the names of an index file; *names stays NULL where it has none. */
+/* Loads the names of an index file or a manifest alone; *names stays NULL where it has none. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err);
 /* E_EXISTS: the file of names of an index file to write exists and force is not set. */
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err);

@@ -13,6 +13,7 @@
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/text_file.h"
+#include "furrow/init.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/train_report.h"
@@ -198,11 +199,13 @@ static void init_trainer(furrow_trainer_params *params, const tune_values *value
 /* Counts rows up to `most`; those that cannot be read are none. */
 static uint64_t count_rows(const tuning *t, uint64_t most) {
   furrow_parser *parser = NULL;
+  const furrow_rowblock *block;
   furrow_error ignored;
   uint64_t rows = 0;
   furrow_status status = furrow_parser_open(&parser, t->values->train, &t->parser, &ignored);
-  while (status == FURROW_OK && rows < most && (status = furrow_parser_next(parser, &ignored)) == FURROW_OK)
-    rows += furrow_parser_value(parser)->size;
+  while (status == FURROW_OK && rows < most &&
+         (status = furrow_parser_next_block(parser, &block, &ignored)) == FURROW_OK)
+    rows += block->size;
   furrow_parser_close(parser);
   return rows;
 }
@@ -405,12 +408,12 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   save.formats = settings->formats;
   t->deadline = 0;
   furrow_status status = reread(&conf, text, size, err);
-  if (status == FURROW_OK) status = furrow_trainer_create(&t->trainer, conf, &params, err);
+  const furrow_train_params all =
+      FURROW_INIT(furrow_train_params, .conf = conf, .trainer = &params, .fit = &fit, .save = &save);
   progress_start(&t->progress, !t->values->quiet, "training", 0);
   t->progress.unit = "rows";
-  if (status == FURROW_OK) status = furrow_trainer_fit(t->trainer, t->values->train, NULL, &fit, err);
+  if (status == FURROW_OK) status = furrow_train(&t->trainer, NULL, t->values->train, t->values->out, &all, err);
   progress_stop(&t->progress);
-  if (status == FURROW_OK) status = furrow_trainer_save(t->trainer, t->values->out, &save, err);
   furrow_learn_conf_free(conf);
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }

@@ -228,8 +228,7 @@ static furrow_status next_of_container(source *s, const furrow_rowblock **block)
 }
 
 static furrow_status next_of_iter(source *s, const furrow_rowblock **block, furrow_error *err) {
-  furrow_status status = furrow_blockiter_next(s->iter, err);
-  if (status == FURROW_OK) *block = furrow_blockiter_value(s->iter);
+  const furrow_status status = furrow_blockiter_next_block(s->iter, block, err);
   add_key_hint(status, err);
   return status;
 }
@@ -237,9 +236,8 @@ static furrow_status next_of_iter(source *s, const furrow_rowblock **block, furr
 furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error *err) {
   if (s->container) return next_of_container(s, block);
   if (s->iter) return next_of_iter(s, block, err);
-  furrow_status status = furrow_parser_next(s->parser, err);
+  const furrow_status status = furrow_parser_next_block(s->parser, block, err);
   if (status == FURROW_OK) {
-    *block = furrow_parser_value(s->parser);
     progress_update(&s->progress, furrow_parser_bytes_read(s->parser));
   } else {
     progress_stop(&s->progress);

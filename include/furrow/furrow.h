@@ -1,6 +1,7 @@
 /* furrow/furrow.h: everything that Furrow offers, in one include.
  *
  *   status.h   how calls fail, and where in which file
+ *   init.h     parameters as expressions
  *   comm.h     processes that work on one job together
  *   io.h       bytes from and to places other than files
  *   json.h     JSON, read value after value
@@ -17,6 +18,7 @@
 
 #include "furrow/comm.h"
 #include "furrow/exchange.h"
+#include "furrow/init.h"
 #include "furrow/io.h"
 #include "furrow/json.h"
 #include "furrow/learn.h"

@@ -6,16 +6,7 @@
  *
  * The shortest uses: a model from a file of samples, and the score of a row.
  *
- *   furrow_learn_conf *conf = NULL;
- *   furrow_trainer *trainer = NULL;
- *   furrow_status status = furrow_learn_conf_create(&conf, &err);
- *   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "fm", &err);
- *   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "rank", "8", &err);
- *   if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, NULL, &err);
- *   if (status == FURROW_OK) status = furrow_trainer_fit(trainer, "clicks.libsvm", NULL, NULL, &err);
- *   if (status == FURROW_OK) status = furrow_trainer_save(trainer, "clicks.model", NULL, &err);
- *   furrow_trainer_free(trainer);
- *   furrow_learn_conf_free(conf);
+ *   furrow_status status = furrow_train(NULL, "fm", "clicks.libsvm", "clicks.model", NULL, &err);
  *
  *   furrow_scorer *scorer = NULL;
  *   furrow_scorer_scratch *scratch = NULL;
@@ -385,6 +376,41 @@ static inline void furrow_trainer_save_params_init(furrow_trainer_save_params *p
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                              const furrow_trainer_save_params *params,
                                              furrow_error *err) FURROW_MUST_USE;
+
+/* How a model is trained in one call. */
+typedef struct furrow_train_params {
+  size_t size;                   /* set by furrow_train_params_init */
+  const char *const *settings;   /* NULL. Texts "key=value" (furrow_learn_conf_set), and a NULL after the last */
+  const furrow_learn_conf *conf; /* NULL. The configuration, instead of an algorithm and settings */
+  const char *valid;             /* NULL: the share of the rows that the configuration names; else validation data */
+  const furrow_trainer_params *trainer;   /* NULL: the defaults */
+  const furrow_trainer_fit_params *fit;   /* NULL: the defaults */
+  const furrow_trainer_save_params *save; /* NULL: the defaults */
+} furrow_train_params;
+
+/* Sets the defaults. */
+static inline void furrow_train_params_init(furrow_train_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Trains a model on the rows of a URI and saves it as a model directory; folder NULL: it is not saved.
+ *
+ *   static const char *const settings[] = {"rank=8", "epochs=5", NULL};
+ *   status = furrow_train(&trainer, "fm", "clicks.libsvm", "clicks.model",
+ *                         &FURROW_INIT(furrow_train_params, .settings = settings), &err);
+ *
+ * algorithm is a name as for furrow_learn_conf_set_algorithm; NULL: the setting angel.ml.conf or params->conf says what
+ * is trained. *trainer (trainer may be NULL) has what is to be said about the training: furrow_trainer_get_epoch has
+ * its figures, furrow_trainer_get_note its notes. params NULL: the defaults. Collective with params->trainer->comm.
+ * Errors:  E_EXISTS, the folder is there, before anything is trained; E_ARGUMENT, a setting that is not key=value, or
+ *          params->conf together with an algorithm or settings; otherwise those of furrow_learn_conf_set_algorithm,
+ *          furrow_learn_conf_set, furrow_trainer_create, furrow_trainer_fit and furrow_trainer_save. A model that
+ *          cannot be saved is lost, unless params->fit names a checkpoint.
+ * Owner:   the caller, who frees *trainer with furrow_trainer_free. */
+FURROW_API furrow_status furrow_train(furrow_trainer **trainer, const char *algorithm, const char *data,
+                                      const char *folder, const furrow_train_params *params,
+                                      furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Rows to score -------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
  *   furrow_parser *parser = NULL;
  *   furrow_error err;
  *   furrow_status status = furrow_parser_open_part(&parser, "train.libsvm", 0, 1, "auto", &err);
- *   while (status == FURROW_OK && (status = furrow_parser_next(parser, &err)) == FURROW_OK) {
- *     const furrow_rowblock *block = furrow_parser_value(parser);
+ *   const furrow_rowblock *block;
+ *   while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, &err)) == FURROW_OK) {
  *     for (size_t i = 0; i < block->size; i++) {
  *       furrow_row row = furrow_rowblock_row(block, i);
  *       ...
@@ -283,7 +283,14 @@ FURROW_API furrow_status furrow_parser_open_part(furrow_parser **parser, const c
 /* Stops the threads and frees. Takes NULL. */
 FURROW_API void furrow_parser_close(furrow_parser *parser);
 
-/* Moves to the next block that has rows. An error stays until furrow_parser_rewind.
+/* Reads the next block that has rows. An error stays until furrow_parser_rewind.
+ * Errors:  END after the last row; E_PARSE or E_RANGE, a row that cannot be read (err has its line, column and token);
+ *          E_FORMAT, compressed data is damaged; E_STATE, a pipe is read twice, or the process was forked while threads
+ *          read; E_IO; E_MEMORY.
+ * Owner:   the parser; *block is valid until the next call of next_block, next, rewind or close. */
+FURROW_API furrow_status furrow_parser_next_block(furrow_parser *parser, const furrow_rowblock **block,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Moves to the next block that has rows, which furrow_parser_value returns. An error stays until furrow_parser_rewind.
  * Errors:  END after the last row; E_PARSE or E_RANGE, a row that cannot be read (err has its line, column and token);
  *          E_FORMAT, compressed data is damaged; E_STATE, a pipe is read twice, or the process
  *          was forked while threads read; E_IO; E_MEMORY. */
@@ -362,7 +369,12 @@ FURROW_API furrow_status furrow_blockiter_open(furrow_blockiter **iter, const ch
                                                const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Frees. Takes NULL. */
 FURROW_API void furrow_blockiter_close(furrow_blockiter *iter);
-/* Moves to the next block. An error stays until furrow_blockiter_rewind.
+/* Gives the next block. An error stays until furrow_blockiter_rewind.
+ * Errors:  END after the last block; E_FORMAT, the cache is damaged; E_IO; E_MEMORY.
+ * Owner:   the iterator; *block is valid until the next call of next_block, next, rewind or close. */
+FURROW_API furrow_status furrow_blockiter_next_block(furrow_blockiter *iter, const furrow_rowblock **block,
+                                                     furrow_error *err) FURROW_MUST_USE;
+/* Moves to the next block, which furrow_blockiter_value returns. An error stays until furrow_blockiter_rewind.
  * Errors:  END after the last block; E_FORMAT, the cache is damaged; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the block; NULL when there is none.

@@ -3,10 +3,20 @@
  * An index file is one index with others inside of it: an IVF index has a coarse quantizer, a transform or an id map
  * has the index behind it. What a file holds, byte by byte: docs/formats/faiss-ivfpq.md.
  *
- * The shortest use: what is in a file.
+ * The shortest uses: the nearest vectors of a query, with their names; and what is in a file.
+ *
+ *   furrow_searcher *searcher = NULL;
+ *   furrow_error err;
+ *   float distances[10];
+ *   int64_t ids[10];
+ *   size_t size;
+ *   furrow_status status = furrow_searcher_open(&searcher, "items.index", NULL, &err);
+ *   if (status == FURROW_OK) status = furrow_searcher_search(searcher, query, 1, 10, NULL, distances, ids, &err);
+ *   const char *name = status == FURROW_OK ? furrow_searcher_name(searcher, ids[0], &size) : NULL;
+ *   if (name) printf("%.*s\n", (int)size, name);
+ *   furrow_searcher_free(searcher);
  *
  *   furrow_index *index = NULL;
- *   furrow_error err;
  *   furrow_index_info info;
  *   furrow_index_info_init(&info);
  *   if (furrow_index_load(&index, "items.index", NULL, &err) == FURROW_OK) {
@@ -137,6 +147,16 @@ FURROW_API void furrow_index_free(furrow_index *index);
 
 /* Names of ids: furrow/vector_data.h. */
 typedef struct furrow_id_names furrow_id_names;
+
+/* Reads an index file and the names of its ids, and makes sure that they belong together: that the names were written
+ * for these bytes of the index, and that the index was not replaced while both were read. *names is NULL where the
+ * index has none. params NULL: the defaults.
+ * Errors: E_STATE, the file was replaced or changed meanwhile; E_FORMAT, the names are damaged or belong to another
+ *         index (err->file is that of the names); otherwise those of furrow_index_load.
+ * Owner:  the caller frees *index with furrow_index_free and *names with furrow_id_names_free. */
+FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
+                                                      const furrow_index_load_params *params,
+                                                      furrow_error *err) FURROW_MUST_USE;
 
 /* How an index is written. */
 typedef struct furrow_index_save_params {
@@ -518,9 +538,9 @@ FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t i
 
 /* ---- Searching ------------------------------------------------------------------------------------------ */
 
-/* An index prepared for searching: codes in blocks for the processor's instructions, a number for each vector. It
- * borrows the index, which must not be changed or freed while the searcher is used. Searches take a const searcher and
- * may run at once.
+/* An index prepared for searching: codes in blocks for the processor's instructions, a number for each vector. One from
+ * furrow_searcher_open owns its index and the names of its ids. One from furrow_searcher_create borrows the index,
+ * which must not be changed or freed while the searcher is used. Searches take a const searcher and may run at once.
  *
  * Its threads start with the first search that uses more than one, and stay. That search decides how many there are:
  * as many as its params ask for, but beyond the processors no more than it has work for; 0: one for each processor.
@@ -546,10 +566,48 @@ static inline void furrow_searcher_params_init(furrow_searcher_params *params) {
 FURROW_API furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
                                                 const furrow_searcher_params *params,
                                                 furrow_error *err) FURROW_MUST_USE;
-/* Ends the threads of a searcher and frees it. Takes NULL. */
+
+/* How an index is opened for searching. */
+typedef struct furrow_searcher_open_params {
+  size_t size;                          /* set by furrow_searcher_open_params_init */
+  const furrow_index_load_params *load; /* NULL: the defaults */
+  const furrow_comm *comm; /* NULL. Processes that search the shards of a manifest together, as with furrow_shards_open;
+                              of an index file every rank loads a copy. Rank 0 alone has the names */
+  bool skip_names;         /* false. true: names are not loaded */
+  unsigned threads;        /* 0: one for each processor; only while preparing */
+} furrow_searcher_open_params;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_searcher_open_params_init(furrow_searcher_open_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Loads an index file, or the shards of a manifest, with the names of the ids where there are any, and prepares it for
+ * searching. Index and names belong together, as with furrow_index_load_with_names. Searches in shards are those of
+ * furrow_shards_search. params NULL: the defaults. Collective with params->comm.
+ * Errors: those of furrow_index_load_with_names and furrow_searcher_create; of a manifest, those of furrow_shards_open.
+ * Owner:  the caller frees *searcher with furrow_searcher_free. */
+FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const char *path,
+                                              const furrow_searcher_open_params *params,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* Ends the threads of a searcher and frees it, with what it owns. Takes NULL. */
 FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
 /* Returns: bytes that a searcher takes beside the index. */
 FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
+/* Returns: the dimension of the vectors. */
+FURROW_API size_t furrow_searcher_dimension(const furrow_searcher *searcher);
+/* Returns: the number of vectors (ntotal), of all shards together. */
+FURROW_API uint64_t furrow_searcher_vectors(const furrow_searcher *searcher);
+/* Returns: the index that is searched, or the first shard, which has the quantizers of all; NULL: another rank has it.
+ * Owner:   the searcher, or the caller who gave the index to furrow_searcher_create; valid as long as the searcher. */
+FURROW_API const furrow_index *furrow_searcher_index(const furrow_searcher *searcher);
+/* Returns: the names of the ids, as furrow_searcher_open found them; NULL: there are none.
+ * Owner:   the searcher; valid as long as it. */
+FURROW_API const furrow_id_names *furrow_searcher_names(const furrow_searcher *searcher);
+/* Returns: the name of an id, *size bytes without a 0 behind them; NULL: it has none.
+ * Owner:   the searcher; valid as long as it. */
+FURROW_API const char *furrow_searcher_name(const furrow_searcher *searcher, int64_t id, size_t *size);
 
 /* How a search is done. */
 typedef struct furrow_search_params {

@@ -13,11 +13,14 @@ static const fwpy_field load_fields[] = {FWPY_FIELD(furrow_index_load_params, me
                                          {0}};
 
 /* *names stays NULL where there are none. */
-static furrow_status load_names(index_names **names, const char *path, furrow_error *err) {
+static furrow_status load_with_names(furrow_index **index, index_names **names, const char *path,
+                                     const furrow_index_load_params *params, furrow_error *err) {
   furrow_id_names *loaded = NULL;
-  const furrow_status status = furrow_id_names_load(&loaded, path, err);
-  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  return status == FURROW_OK ? fwpy_names_wrap(names, loaded, err) : status;
+  furrow_status status = furrow_index_load_with_names(index, &loaded, path, params, err);
+  if (status != FURROW_OK || !loaded) return status;
+  status = fwpy_names_wrap(names, loaded, err);
+  if (status != FURROW_OK) furrow_index_free(*index);
+  return status;
 }
 
 /* Path and options of a call; *path is to be released. */
@@ -44,9 +47,8 @@ PyObject *fwpy_index_load(PyObject *type, PyObject *args) {
   if (!get_load_arguments(args, &path, &params, &with_names)) return NULL;
   const char *text = PyBytes_AsString(path);
   Py_BEGIN_ALLOW_THREADS;
-  status = furrow_index_load(&index, text, &params, &err);
-  if (status == FURROW_OK && with_names) status = load_names(&names, text, &err);
-  if (status != FURROW_OK) furrow_index_free(index);
+  status = with_names ? load_with_names(&index, &names, text, &params, &err)
+                      : furrow_index_load(&index, text, &params, &err);
   Py_END_ALLOW_THREADS;
   Py_DECREF(path);
   return status == FURROW_OK ? fwpy_index_make(index, names) : fwpy_raise(&err);
@@ -230,14 +232,12 @@ static void collect_finding(void *user, const furrow_index_finding *finding) {
 
 /* The names beside an index file, if there are any. */
 static furrow_status verify_names(const char *path, const furrow_index_load_params *params, furrow_error *err) {
-  index_names *names = NULL;
+  furrow_id_names *names = NULL;
   furrow_index *index = NULL;
-  furrow_status status = load_names(&names, path, err);
-  if (status != FURROW_OK || !names) return status;
-  status = furrow_index_load(&index, path, params, err);
-  if (status == FURROW_OK) status = furrow_id_names_check(names->names, index, NULL, err);
+  furrow_status status = furrow_index_load_with_names(&index, &names, path, params, err);
+  if (status == FURROW_OK && names) status = furrow_id_names_check(names, index, NULL, err);
   furrow_index_free(index);
-  fwpy_names_release(names);
+  furrow_id_names_free(names);
   return status;
 }
 

@@ -221,11 +221,8 @@ static void reader_dealloc(PyObject *object) {
 }
 
 static furrow_status next_block(reader_object *self, const furrow_rowblock **block, furrow_error *err) {
-  const furrow_status status =
-      self->parser ? furrow_parser_next(self->parser, err) : furrow_blockiter_next(self->iter, err);
-  if (status != FURROW_OK) return status;
-  *block = self->parser ? furrow_parser_value(self->parser) : furrow_blockiter_value(self->iter);
-  return FURROW_OK;
+  return self->parser ? furrow_parser_next_block(self->parser, block, err)
+                      : furrow_blockiter_next_block(self->iter, block, err);
 }
 
 static furrow_status copy_next(reader_object *self, furrow_container **container, furrow_error *err) {
@@ -471,9 +468,10 @@ typedef struct write_call {
 } write_call;
 
 static furrow_status write_blocks(fwpy_job *job, furrow_parser *parser, furrow_rows_writer *writer, furrow_error *err) {
+  const furrow_rowblock *block;
   furrow_status status = FURROW_OK;
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    status = furrow_rows_writer_write_block(writer, furrow_parser_value(parser), err);
+  while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK) {
+    status = furrow_rows_writer_write_block(writer, block, err);
     if (!fwpy_job_progress(job, "writing", furrow_parser_bytes_read(parser), furrow_parser_bytes_total(parser)))
       return fail_cancelled(err);
   }

@@ -25,8 +25,6 @@ enum {
 static void free_base(shared *self) {
   index_base *base = (index_base *)self; /* its first member */
   furrow_searcher_free(base->searcher);
-  furrow_index_free(base->index);
-  furrow_id_names_free(base->names);
   furrow_ids_clear(&base->ids);
   free(base);
 }
@@ -55,27 +53,20 @@ bool index_base_has(const index_base *base, int64_t id) {
   return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
-/* Whether an index has a file of names. A link that leads nowhere is one, as is what cannot be looked at. */
-static furrow_status find_names(const char *path, bool *there, furrow_error *err) {
+/* Whether the file of names of an index, if there is one, can be loaded. A link that leads nowhere is one, as is what
+ * cannot be looked at: files that are not mapped have no links. */
+static furrow_status check_names(const char *path, furrow_error *err) {
   struct stat found;
   char *names = NULL;
   if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
   furrow_status status = FURROW_OK;
-  *there = lstat(names, &found) == 0 || errno != ENOENT;
-  if (*there && stat(names, &found) != 0)
+  const bool there = lstat(names, &found) == 0 || errno != ENOENT;
+  if (there && stat(names, &found) != 0)
     status = fail_file(err, FURROW_E_IO, names, "the names of the index cannot be found", errno);
-  else if (*there && !S_ISREG(found.st_mode))
+  else if (there && !S_ISREG(found.st_mode))
     status = fail_file(err, FURROW_E_FORMAT, names, "the names of the index are not a regular file", 0);
   free(names);
   return status;
-}
-
-/* Names are read after the index: they are checked against the bytes of its file. */
-static furrow_status load_names(furrow_id_names **names, const char *path, const char *unmapped, furrow_error *err) {
-  bool there = false;
-  FW_TRY(find_names(path, &there, err));
-  const furrow_status status = furrow_id_names_load(names, unmapped, err); /* or those that a save left staged */
-  return status == FURROW_E_NOT_FOUND && !there ? FURROW_OK : status;
 }
 
 /* One search with the dimension's zeros touches what a first query would have to wait for. */
@@ -184,13 +175,13 @@ static void tell_nprobe(const index_base *base, const char *path) {
 
 static furrow_status fill_base(index_base *base, const char *path, const char *unmapped, bool search_only,
                                bool sorted_ids, furrow_error *err) {
-  furrow_index_load_params params;
-  furrow_index_load_params_init(&params);
-  FW_TRY(furrow_index_verify(unmapped, &params, NULL, NULL, err));
-  params.search_only = search_only;
-  FW_TRY(furrow_index_load(&base->index, unmapped, &params, err));
-  FW_TRY(load_names(&base->names, path, unmapped, err));
-  FW_TRY(furrow_searcher_create(&base->searcher, base->index, NULL, err));
+  const furrow_index_load_params load = FURROW_INIT(furrow_index_load_params, .search_only = search_only);
+  FW_TRY(furrow_index_verify(unmapped, NULL, NULL, NULL, err));
+  FW_TRY(check_names(path, err));
+  FW_TRY(
+      furrow_searcher_open(&base->searcher, unmapped, &FURROW_INIT(furrow_searcher_open_params, .load = &load), err));
+  base->index = furrow_searcher_index(base->searcher);
+  base->names = furrow_searcher_names(base->searcher);
   describe(base);
   base->by_id = !search_only && can_decode(base);
   if (sorted_ids) FW_TRY(collect_ids(base, err));
@@ -199,7 +190,7 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
   return FURROW_OK;
 }
 
-/* What was read before and after a change does not belong together. */
+/* What was verified, the print and what was loaded must be of one file. */
 static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
   file_print after;
   FW_TRY(index_print_get(&after, path, err));
@@ -233,17 +224,10 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
 
 furrow_status index_file_load(furrow_index **index, furrow_id_names **names, const char *path, furrow_error *err) {
   char *unmapped = unmapped_path(path);
-  furrow_index *loaded = NULL;
   furrow_status status = unmapped ? unmapped_files_register(err) : fail_memory(err);
-  *names = NULL;
-  if (status == FURROW_OK) status = furrow_index_load(&loaded, unmapped, NULL, err);
-  if (status == FURROW_OK) status = load_names(names, path, unmapped, err);
-  if (status == FURROW_OK) {
-    *index = loaded;
-  } else {
-    unmapped_error(err);
-    furrow_index_free(loaded);
-  }
+  if (status == FURROW_OK) status = check_names(path, err);
+  if (status == FURROW_OK) status = furrow_index_load_with_names(index, names, unmapped, NULL, err);
+  if (status != FURROW_OK) unmapped_error(err);
   free(unmapped);
   return status;
 }

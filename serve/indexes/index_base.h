@@ -13,26 +13,25 @@ typedef enum nprobe_origin { NPROBE_FROM_FILE, NPROBE_MEASURED, NPROBE_BY_RULE }
 /* A loaded file. It never changes. */
 typedef struct index_base {
   shared shared;
-  uint64_t number;   /* 1, and one more for each reload or checkpoint */
-  int64_t loaded_at; /* seconds since 1970 */
-  furrow_index *index;
-  furrow_searcher *searcher;
-  furrow_id_names *names;     /* NULL: ids have no names */
-  furrow_index_info info;     /* of the outer index */
-  furrow_index_info ivf_info; /* of its lists; kind FLAT … where there are none */
-  bool by_id;                 /* stored vectors can be decoded: searches with ids as queries */
-  bool has_graph, is_refined; /* whether ef_search and k_factor do something */
-  uint64_t nprobe;            /* lists that a search probes by default; 0: there are none */
-  nprobe_origin nprobe_from;  /* who says so */
-  double recall;              /* with nprobe lists, where it was measured */
-  furrow_ids ids;             /* all, ascending, of a writable index; empty otherwise */
-  uint64_t bytes;             /* of its file */
+  uint64_t number;              /* 1, and one more for each reload or checkpoint */
+  int64_t loaded_at;            /* seconds since 1970 */
+  furrow_searcher *searcher;    /* owns the index and the names */
+  const furrow_index *index;    /* of the searcher */
+  const furrow_id_names *names; /* of the searcher; NULL: ids have no names */
+  furrow_index_info info;       /* of the outer index */
+  furrow_index_info ivf_info;   /* of its lists; kind FLAT … where there are none */
+  bool by_id;                   /* stored vectors can be decoded: searches with ids as queries */
+  bool has_graph, is_refined;   /* whether ef_search and k_factor do something */
+  uint64_t nprobe;              /* lists that a search probes by default; 0: there are none */
+  nprobe_origin nprobe_from;    /* who says so */
+  double recall;                /* with nprobe lists, where it was measured */
+  furrow_ids ids;               /* all, ascending, of a writable index; empty otherwise */
+  uint64_t bytes;               /* of its file */
 } index_base;
 
 /* Loads an index file, checks it, prepares it for searching and searches it once. sorted_ids: base->ids is filled in.
  * *print is the file that was loaded.
- * Errors: E_STATE, the file was changed meanwhile; those of furrow_index_verify, furrow_index_load,
- *         furrow_searcher_create and furrow_id_names_load.
+ * Errors: E_STATE, the file was changed meanwhile; those of furrow_index_verify and furrow_searcher_open.
  * Owner:  the caller, who releases (*base)->shared. */
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
                               file_print *print, furrow_error *err);

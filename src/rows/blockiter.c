@@ -129,9 +129,10 @@ static uint64_t columns_of(uint64_t features, uint64_t max_index) {
 static furrow_status parse_all(furrow_parser *parser,
                                furrow_status (*take)(void *to, const furrow_rowblock *block, furrow_error *err),
                                void *to, furrow_parser_stats *stats, furrow_error *err) {
+  const furrow_rowblock *block;
   furrow_status status = FURROW_OK;
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    status = take(to, furrow_parser_value(parser), err);
+  while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK) {
+    status = take(to, block, err);
     if (status == FURROW_OK) status = fw_check_stopped(err);
   }
   if (status != FURROW_END) return status;
@@ -410,6 +411,12 @@ furrow_status furrow_blockiter_next(furrow_blockiter *iter, furrow_error *err) {
 
 const furrow_rowblock *furrow_blockiter_value(const furrow_blockiter *iter) {
   return iter->has_block ? &iter->block : NULL;
+}
+
+furrow_status furrow_blockiter_next_block(furrow_blockiter *iter, const furrow_rowblock **block, furrow_error *err) {
+  FW_TRY(furrow_blockiter_next(iter, err));
+  *block = &iter->block;
+  return FURROW_OK;
 }
 
 furrow_status furrow_blockiter_rewind(furrow_blockiter *iter, furrow_error *err) {

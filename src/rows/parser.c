@@ -712,6 +712,12 @@ const furrow_rowblock *furrow_parser_value(const furrow_parser *p) {
   return p->has_block ? &p->block : NULL;
 }
 
+furrow_status furrow_parser_next_block(furrow_parser *p, const furrow_rowblock **block, furrow_error *err) {
+  FW_TRY(furrow_parser_next(p, err));
+  *block = &p->block;
+  return FURROW_OK;
+}
+
 furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   stop_threads(p);
   FW_TRY(p->reader ? fw_block_reader_rewind(p->reader, err) : fw_split_rewind(p->split, err));

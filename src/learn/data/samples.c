@@ -549,9 +549,9 @@ void fw_sample_pass_close(fw_sample_pass *pass) {
 }
 
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err) {
-  furrow_status status = pass->iter ? furrow_blockiter_next(pass->iter, err) : furrow_parser_next(pass->parser, err);
+  const furrow_status status = pass->iter ? furrow_blockiter_next_block(pass->iter, block, err)
+                                          : furrow_parser_next_block(pass->parser, block, err);
   if (status != FURROW_OK) return add_index_hint(pass->samples, status, err);
-  *block = pass->iter ? furrow_blockiter_value(pass->iter) : furrow_parser_value(pass->parser);
   const fw_scaling *scaling = pass->samples->scaling;
   if (!scaling) return FURROW_OK;
   FW_TRY(fw_scaled_block_fill(&pass->scaled, scaling, *block, err));

@@ -264,6 +264,7 @@ furrow_status furrow_searcher_search(const furrow_searcher *searcher, const floa
                                      const furrow_search_params *params, float *distances, int64_t *ids,
                                      furrow_error *err) {
   fw_search_call call;
+  if (searcher->shards) return furrow_shards_search(searcher->shards, queries, n, k, params, distances, ids, err);
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   FW_TRY(begin_call(&call, searcher, queries, n, params, err));
   if (n == 0) return FURROW_OK;

@@ -74,6 +74,7 @@ furrow_status fw_range_result_make(const fw_range_hits *all, size_t n, bool simi
 furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, const float *queries, size_t n,
                                            float radius, const furrow_search_params *params,
                                            furrow_range_result **result, furrow_error *err) {
+  if (searcher->shards) return furrow_shards_search_range(searcher->shards, queries, n, radius, params, result, err);
   const fw_node *node = searcher->root;
   while (node->child) node = node->child;
   const bool similarity = fw_metric_is_similarity(node->index->metric);

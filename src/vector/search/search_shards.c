@@ -226,6 +226,13 @@ void furrow_shards_free(furrow_shards *shards) {
   fw_free(shards);
 }
 
+uint64_t fw_shards_memory(const furrow_shards *shards) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < shards->manifest.count; i++)
+    if (shards->shards[i].searcher) bytes += furrow_searcher_memory(shards->shards[i].searcher);
+  return bytes;
+}
+
 size_t furrow_shards_count(const furrow_shards *shards) {
   return shards->manifest.count;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "furrow/vector_data.h"
 #include "io/file_map.h"
 #include "vector/data/parallel.h"
 #include "vector/index/inverted_lists.h"
@@ -257,9 +258,12 @@ void furrow_searcher_free(furrow_searcher *searcher) {
   if (!searcher) return;
   free_store(searcher->store);
   free_node(searcher->root);
+  furrow_shards_free(searcher->shards);
+  furrow_index_free(searcher->loaded);
+  furrow_id_names_free(searcher->names);
   fw_free(searcher);
 }
 
 uint64_t furrow_searcher_memory(const furrow_searcher *searcher) {
-  return sizeof *searcher + node_memory(searcher->root);
+  return sizeof *searcher + (searcher->shards ? fw_shards_memory(searcher->shards) : node_memory(searcher->root));
 }

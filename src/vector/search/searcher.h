@@ -42,10 +42,17 @@ typedef struct fw_searcher_store {
 } fw_searcher_store;
 
 struct furrow_searcher {
-  const furrow_index *index;
+  const furrow_index *index; /* NULL: shards */
   fw_node *root;
   fw_searcher_store *store;
+  /* What furrow_searcher_open loaded, and the searcher owns: */
+  furrow_index *loaded;
+  furrow_id_names *names; /* NULL: ids have no names */
+  furrow_shards *shards;  /* NULL: `index` is searched */
 };
+
+/* Bytes of the searchers of shards. */
+uint64_t fw_shards_memory(const furrow_shards *shards);
 
 /* The maximal number of threads that share one query. */
 enum { FW_MAX_QUERY_PARTS = 64 };

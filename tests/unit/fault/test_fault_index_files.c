@@ -1,6 +1,7 @@
 /* tests/unit/fault/test_fault_index_files.c: index files, their names and files of vectors are read, checked, changed
  * and written, and the n-th allocation or system call fails, for every n: the call says so, nothing leaks, and files
  * are the old ones or the new ones. */
+#include "furrow/init.h"
 #include "furrow/vector_data.h"
 #include "support/edit_index.h"
 #include "support/failing_alloc.h"
@@ -207,6 +208,26 @@ static furrow_status load_names(furrow_error *err) {
   return status;
 }
 
+/* Everything that is searched is loaded, or nothing is. */
+static furrow_status open_path(const char *path, furrow_error *err) {
+  furrow_searcher *searcher = NULL;
+  size_t size = 0;
+  const furrow_searcher_open_params params = FURROW_INIT(furrow_searcher_open_params, .threads = 1);
+  const furrow_status status = furrow_searcher_open(&searcher, path, &params, err);
+  assert_true(!searcher == (status != FURROW_OK));
+  if (searcher) assert_non_null(furrow_searcher_name(searcher, 3, &size));
+  furrow_searcher_free(searcher);
+  return status;
+}
+
+static furrow_status open_named(furrow_error *err) {
+  return open_path("named", err);
+}
+
+static furrow_status open_parts(furrow_error *err) {
+  return open_path("parts", err);
+}
+
 static bool waits; /* the names of the index are still staged */
 
 static void put_named(void) {
@@ -269,6 +290,11 @@ static void names_of_an_index(void **state) {
   fault_spares_fstat = true;
   put_named();
   meet_all(&(job){"load names", load_names, expect_its_names, false});
+  meet_all(&(job){"open with names", open_named, expect_its_names, false});
+  assert_int_equal(
+      furrow_index_save_shards(indexes[0], "parts", &FURROW_INIT(furrow_index_save_params, .names = names), NULL),
+      FURROW_OK);
+  meet_all(&(job){"open shards with names", open_parts, NULL, false});
   for (int waiting = 0; waiting < 2; waiting++) {
     waits = waiting;
     put_named();

@@ -1,5 +1,6 @@
 /* tests/unit/recommend/test_recommend_sizes.c: parameters of training, scoring and recommending that were not
  * initialised are refused, before the model is looked at: calls of a recommender get none. */
+#include "furrow/init.h"
 #include "furrow/learn.h"
 #include "furrow/recommend.h"
 #include "learn/conf/model_dir.h"
@@ -47,6 +48,25 @@ static furrow_status fit_parser(const void *given, furrow_error *err) {
   return fit(&params, err);
 }
 
+static furrow_status train(const void *given, furrow_error *err) {
+  furrow_trainer *made = KEPT;
+  const furrow_status status = furrow_train(&made, "lr", "rows", "model", given, err);
+  assert_ptr_equal(made, KEPT);
+  return status;
+}
+
+static furrow_status train_trainer(const void *given, furrow_error *err) {
+  return train(&FURROW_INIT(furrow_train_params, .trainer = given), err);
+}
+
+static furrow_status train_fit(const void *given, furrow_error *err) {
+  return train(&FURROW_INIT(furrow_train_params, .fit = given), err);
+}
+
+static furrow_status train_save(const void *given, furrow_error *err) {
+  return train(&FURROW_INIT(furrow_train_params, .save = given), err);
+}
+
 static furrow_status open_samples(const void *given, furrow_error *err) {
   furrow_sample_reader *reader = KEPT;
   const furrow_status status = furrow_sample_reader_open(&reader, conf, "rows", given, err);
@@ -83,6 +103,10 @@ static void learning_refuses_them(void **state) {
       SIZED(furrow_trainer_params, create_trainer),
       SIZED(furrow_trainer_fit_params, fit),
       SIZED(furrow_parser_params, fit_parser),
+      SIZED(furrow_train_params, train),
+      SIZED(furrow_trainer_params, train_trainer),
+      SIZED(furrow_trainer_fit_params, train_fit),
+      SIZED(furrow_trainer_save_params, train_save),
       SIZED(furrow_parser_params, open_samples),
       SIZED(furrow_trainer_save_params, save),
       SIZED(furrow_matrix_write_params, save_write),

@@ -454,6 +454,29 @@ static void a_damaged_cache_is_refused(void **state) {
   assert_refused(cached_uri(""), &params, FURROW_E_FORMAT);
 }
 
+/* One call gives the block that two calls give, from memory and from a cache. */
+static void blocks_in_one_call(void **state) {
+  (void)state;
+  const furrow_parser_params params = params_of("libsvm");
+  write_rows(500);
+  for (int cached = 0; cached < 2; cached++) {
+    const furrow_rowblock *const none = (const void *)&params, *block = none;
+    furrow_blockiter *iter = cached ? open_iter(cached_uri(""), &params, 2000) : NULL;
+    size_t rows = 0, blocks = 0;
+    furrow_status status;
+    if (!cached) assert_int_equal(furrow_blockiter_open(&iter, data, &params, NULL), FURROW_OK);
+    for (; (status = furrow_blockiter_next_block(iter, &block, NULL)) == FURROW_OK; block = none, blocks++) {
+      assert_ptr_equal(block, furrow_blockiter_value(iter));
+      rows += block->size;
+    }
+    assert_int_equal(status, FURROW_END);
+    assert_ptr_equal(block, none);
+    assert_int_equal(rows, 500);
+    assert_true(cached ? blocks > 2 : blocks == 1);
+    furrow_blockiter_close(iter);
+  }
+}
+
 /* An error in the middle stays until before_first. */
 static void an_error_stays(void **state) {
   (void)state;
@@ -477,6 +500,9 @@ static void an_error_stays(void **state) {
       memset(&err, 0, sizeof err);
       assert_int_equal(furrow_blockiter_next(iter, &err), FURROW_E_FORMAT);
       assert_string_equal(err.file, cache);
+      const furrow_rowblock *block = NULL;
+      assert_int_equal(furrow_blockiter_next_block(iter, &block, NULL), FURROW_E_FORMAT);
+      assert_null(block);
       assert_int_equal(furrow_blockiter_rewind(iter, NULL), FURROW_OK);
     }
     furrow_blockiter_close(iter);
@@ -599,6 +625,7 @@ int main(void) {
       TEST(a_stale_cache_is_refused),
       TEST(the_cache_of_another_part_is_refused),
       TEST(a_damaged_cache_is_refused),
+      TEST(blocks_in_one_call),
       TEST(an_error_stays),
       TEST(a_cache_of_unknown_source_is_refused),
       TEST(a_cache_among_its_own_sources_is_refused),

@@ -510,6 +510,43 @@ static void ignored_text_positions(void **state) {
   free(r);
 }
 
+/* One call gives the block that two calls give, and leaves the pointer alone where there is none. */
+static void blocks_in_one_call(void **state) {
+  (void)state;
+  for (unsigned threads = 0; threads < 2; threads++) {
+    const furrow_parser_params params = params_of("libsvm", threads, 16);
+    const furrow_rowblock *const none = (const void *)&params, *block = none;
+    furrow_parser *parser = NULL;
+    furrow_error err, again;
+    size_t rows = 0;
+    furrow_status status;
+    put("blocks", "1 1:2\n0 2:3 4:5\n1 7:1\n");
+    assert_int_equal(furrow_parser_open(&parser, "blocks", &params, NULL), FURROW_OK);
+    while ((status = furrow_parser_next_block(parser, &block, NULL)) == FURROW_OK) {
+      assert_ptr_equal(block, furrow_parser_value(parser));
+      rows += block->size;
+      block = none;
+    }
+    assert_int_equal(status, FURROW_END);
+    assert_int_equal(rows, 3);
+    assert_ptr_equal(block, none);
+    assert_int_equal(furrow_parser_rewind(parser, NULL), FURROW_OK);
+    assert_int_equal(furrow_parser_next_block(parser, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_keys_get(block->index, block->key_type, 0), 1);
+    furrow_parser_close(parser);
+
+    put("blocks", "1 x:2\n");
+    block = none;
+    assert_int_equal(furrow_parser_open(&parser, "blocks", &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_parser_next_block(parser, &block, &err), FURROW_E_PARSE);
+    assert_int_equal(err.line, 1);
+    assert_int_equal(furrow_parser_next_block(parser, &block, &again), FURROW_E_PARSE);
+    assert_string_equal(again.message, err.message);
+    assert_ptr_equal(block, none);
+    furrow_parser_close(parser);
+  }
+}
+
 /* The rows before a bad one are handed out, those after it are not; the error stays. */
 static void rows_before_an_error(void **state) {
   (void)state;
@@ -1026,6 +1063,7 @@ static int all_tests(void) {
       cmocka_unit_test(error_positions),
       cmocka_unit_test(long_file_positions),
       cmocka_unit_test(ignored_text_positions),
+      cmocka_unit_test(blocks_in_one_call),
       cmocka_unit_test(rows_before_an_error),
       cmocka_unit_test(counts_after_damage),
       cmocka_unit_test(auto_indexing),

@@ -158,6 +158,43 @@ typedef struct searching_rank {
   furrow_error err;
 } searching_rank;
 
+static void assert_same_range(const furrow_range_result *a, const furrow_range_result *b) {
+  assert_int_equal(a->n, b->n);
+  assert_memory_equal(a->starts, b->starts, (a->n + 1) * sizeof *a->starts);
+  assert_memory_equal(a->ids, b->ids, a->starts[a->n] * sizeof *a->ids);
+  for (size_t i = 0; i < a->starts[a->n]; i++) assert_true(a->distances[i] == b->distances[i]);
+}
+
+/* A searcher that one call opens finds the same; all ranks call it. */
+static void search_opened(const searching_rank *r) {
+  furrow_searcher *searcher = NULL;
+  furrow_searcher_open_params params;
+  furrow_searcher_open_params_init(&params);
+  params.threads = 1;
+  params.comm = r->comm.ranks > 1 ? &r->comm : NULL;
+  assert_int_equal(furrow_searcher_open(&searcher, "parts", &params, NULL), FURROW_OK);
+  assert_true(!furrow_searcher_index(searcher) == (r->comm.rank > 0));
+  assert_int_equal(furrow_searcher_dimension(searcher), D);
+  if (isnan(r->radius)) {
+    const size_t count = QUERIES * r->k;
+    float *distances = malloc(count * sizeof *distances);
+    int64_t *ids = malloc(count * sizeof *ids);
+    assert_int_equal(furrow_searcher_search(searcher, queries, QUERIES, r->k, &r->params, distances, ids, NULL),
+                     FURROW_OK);
+    assert_memory_equal(ids, r->ids, count * sizeof *ids);
+    assert_memory_equal(distances, r->distances, count * sizeof *distances);
+    free(distances);
+    free(ids);
+  } else {
+    furrow_range_result *range = NULL;
+    assert_int_equal(furrow_searcher_search_range(searcher, queries, QUERIES, r->radius, &r->params, &range, NULL),
+                     FURROW_OK);
+    assert_same_range(range, r->range);
+    furrow_range_result_free(range);
+  }
+  furrow_searcher_free(searcher);
+}
+
 static void *search_shards(void *item) {
   searching_rank *r = item;
   furrow_shards *shards = NULL;
@@ -174,6 +211,7 @@ static void *search_shards(void *item) {
   else if (r->status == FURROW_OK)
     r->status = furrow_shards_search_range(shards, queries, QUERIES, r->radius, &r->params, &r->range, &r->err);
   furrow_shards_free(shards);
+  if (r->status == FURROW_OK) search_opened(r);
   return NULL;
 }
 
@@ -188,13 +226,6 @@ static void search_by(searching_rank *items, unsigned ranks, size_t k, float rad
   for (unsigned r = 0; r < ranks; r++)
     items[r] = (searching_rank){.comm = thread_comm(r, ranks), .k = k, .radius = radius, .params = *params};
   run_threads(ranks, search_shards, items, sizeof *items);
-}
-
-static void assert_same_range(const furrow_range_result *a, const furrow_range_result *b) {
-  assert_int_equal(a->n, b->n);
-  assert_memory_equal(a->starts, b->starts, (a->n + 1) * sizeof *a->starts);
-  assert_memory_equal(a->ids, b->ids, a->starts[a->n] * sizeof *a->ids);
-  for (size_t i = 0; i < a->starts[a->n]; i++) assert_true(a->distances[i] == b->distances[i]);
 }
 
 static void compare_best(const furrow_searcher *joined, const char *name, size_t k,

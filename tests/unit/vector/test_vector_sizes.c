@@ -205,6 +205,29 @@ static furrow_status open_loaded_shards(const void *given, furrow_error *err) {
   return open_shards(&params, err);
 }
 
+static furrow_status open_searcher(const void *given, furrow_error *err) {
+  furrow_searcher *opened = KEPT;
+  assert_int_equal(furrow_searcher_open(&opened, "parts", given, NULL),
+                   furrow_searcher_open(&opened, "index", given, err));
+  assert_ptr_equal(opened, KEPT);
+  return furrow_searcher_open(&opened, "index", given, err);
+}
+
+static furrow_status open_loaded_searcher(const void *given, furrow_error *err) {
+  furrow_searcher_open_params params;
+  furrow_searcher_open_params_init(&params);
+  params.load = given;
+  return open_searcher(&params, err);
+}
+
+static furrow_status load_with_names(const void *given, furrow_error *err) {
+  furrow_index *loaded = KEPT;
+  furrow_id_names *names = KEPT;
+  const furrow_status status = furrow_index_load_with_names(&loaded, &names, "index", given, err);
+  assert_true(loaded == KEPT && names == KEPT);
+  return status;
+}
+
 static furrow_status search_shards(const void *given, furrow_error *err) {
   float distance = 77;
   int64_t id = 77;
@@ -233,6 +256,9 @@ static void indexes_refuse_them(void **state) {
       SIZED(furrow_id_filter, search_filtered),
       SIZED(furrow_shards_params, open_shards),
       SIZED(furrow_index_load_params, open_loaded_shards),
+      SIZED(furrow_searcher_open_params, open_searcher),
+      SIZED(furrow_index_load_params, open_loaded_searcher),
+      SIZED(furrow_index_load_params, load_with_names),
       SIZED(furrow_search_params, search_shards),
       SIZED(furrow_search_params, search_shards_range),
   };
