@@ -11,7 +11,7 @@
 #include "core/fail.h"
 #include "furrow/io.h"
 
-enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
+enum { LONGEST_WORD = 64, MOST_OPTIONS = 192 };
 
 const option common_options[] = {QUIET_OPTION(offsetof(common_values, quiet)),
                                  {.name = "verbose",

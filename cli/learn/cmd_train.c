@@ -712,7 +712,7 @@ const command train_command = {
                "furrow train --model lr --train homes.csv --label-column sold --out homes.model\n"
                "furrow train --model fm --train ratings.csv --schema auto --out ratings.model\n"
                "furrow train --model gbdt --train clicks.libsvm --folds 5\n"
-               "furrow train --model fm --rank 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
+               "furrow train --model fm --factors 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .one_of = "--model NAME | --conf FILE.json",

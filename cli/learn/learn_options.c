@@ -181,17 +181,30 @@ static const char *help_of(const furrow_learn_key *key) {
   return texts[used++];
 }
 
+/* Adds the options of key i, which all fill the same field. The key `rank` has two: --rank is Angel's word for the
+ * factors of an embedding, in a tree where a rank is a process of a job. */
+static size_t add_options(const furrow_learn_key *key, size_t i, size_t count) {
+  const option named = {.name = key->name,
+                        .kind = OPTION_TEXT,
+                        .argument = key->value,
+                        .help = help_of(key),
+                        .offset = i * sizeof(const char *)};
+  if (strcmp(key->name, "rank") != 0) {
+    learn_options[count++] = named;
+    return count;
+  }
+  learn_options[count] = named;
+  learn_options[count++].name = "factors";
+  learn_options[count] = named;
+  learn_options[count++].help = "the same as --factors; -D and JSON files use this name";
+  return count;
+}
+
 void learn_options_fill(void) {
   size_t count = 0;
   const furrow_learn_key *key;
-  for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++) {
-    if (has_own_option(key->name)) continue;
-    learn_options[count++] = (option){.name = key->name,
-                                      .kind = OPTION_TEXT,
-                                      .argument = key->value,
-                                      .help = help_of(key),
-                                      .offset = i * sizeof(const char *)};
-  }
+  for (size_t i = 0; count + 1 < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
+    if (!has_own_option(key->name)) count = add_options(key, i, count);
 }
 
 /* ---- The configuration ---- */

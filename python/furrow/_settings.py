@@ -19,6 +19,7 @@ ALIASES = {
     "colsample_bytree": "feature-ratio",
     "early_stopping_rounds": "patience",
     "eta": "lr",
+    "factors": "rank",
     "gamma": "min-gain",
     "hidden_layer_sizes": "fc",
     "lambda_l1": "reg-alpha",

@@ -336,7 +336,7 @@ class Recommender(Card):
     model: fm, deepfm, lr … as `furrow train --model` has them. user, item, label, time, weight: columns of the log,
     where their names do not tell what they are. tables: tables that are joined, {column of the log: path or frame}.
     schema: what the columns are, in place of all these. user_history: the last so many items of a user are features.
-    Further settings are those of `furrow train`, with underscores for dashes: rank=16, epochs=10, loss="bpr".
+    Further settings are those of `furrow train`, with underscores for dashes: factors=16, epochs=10, loss="bpr".
 
     Names of a file are texts: its user 17 is "17", though 17 is accepted wherever a user is named. If the log is a frame
     whose column of users or of items has integers, so do results, until the model is saved and loaded.
