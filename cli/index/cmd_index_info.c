@@ -184,7 +184,7 @@ static void report_shards(report *r, const furrow_shards *shards) {
   report_end(r);
 }
 
-/* The first shard tells what all are: their quantizers are the same. */
+/* Describes the first shard: all have the same quantizers. */
 static furrow_status info_shards(const info_values *info, output *out, furrow_error *err) {
   furrow_shards *shards = NULL;
   furrow_index_load_params load;
@@ -234,7 +234,8 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   if (status != FURROW_OK) return status;
   furrow_id_names *names = NULL;
   report r;
-  status = index_names_load(&names, info->path, err); /* names that do not fit are an error, but behind the report */
+  status =
+      index_names_load(&names, info->path, err); /* names that do not fit are an error, but the report comes first */
   report_start(&r, out, info->json);
   report_file(&r, info, is_file ? &file : NULL, index, names);
   report_finish(&r);

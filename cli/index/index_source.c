@@ -18,7 +18,7 @@
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
                                         .argument = "FILE",
-                                        .help = "data file of the lists, if it is not beside the index",
+                                        .help = "data file of the lists, if it is not in the folder of the index",
                                         .offset = offsetof(index_source_values, lists)},
                                        {.name = "allow-trailing",
                                         .kind = OPTION_FLAG,
@@ -68,18 +68,18 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info;
   furrow_index_info_init(&info);
-  char beside[PATH_MAX];
+  char lists_path[PATH_MAX];
   furrow_index_get_info(ivf ? ivf : index, &info);
   if (!info.lists_file) return FURROW_OK;
   const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
   const int folder = end ? (int)(end - path) + 1 : 0;
-  snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
-  return written_check_apart(target, beside, err);
+  snprintf(lists_path, sizeof lists_path, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  return written_check_apart(target, lists_path, err);
 }
 
 /* ---- Names ---- */
 
-/* Names and index are of one save: they are read one after the other, and may be replaced meanwhile. */
+/* Checks that names and index are from one save: they are read one after the other, and may be replaced in between. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
   furrow_status status = furrow_id_names_load(names, path, err);
   if (index_source_was_replaced(path)) {
@@ -89,10 +89,10 @@ furrow_status index_names_load(furrow_id_names **names, const char *path, furrow
   }
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
   if (status != FURROW_E_FORMAT) return status;
-  /* --set and --drop leave a file alone that does not begin as names do */
+  /* --set and --drop do not touch a file that does not begin like a file of names */
   add_hint(err, err->offset == 0
                     ? "move it away: the names go there"
-                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+                    : "'furrow index names INDEX --set FILE' names the vectors again, --drop removes the names");
   return status;
 }
 

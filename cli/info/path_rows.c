@@ -16,7 +16,7 @@ enum { HEAD_BYTES = 1 << 20 };
 
 /* ---- The first rows ------------------------------------------------------------------------------------- */
 
-/* What labels ask for. */
+/* The task that the labels suggest. */
 typedef struct label_task {
   enum { TASK_NONE, TASK_TWO_CLASSES, TASK_CLASSES, TASK_REGRESSION } kind;
   size_t classes; /* different labels */
