@@ -36,7 +36,8 @@ extern "C" {
  * slashes: memory://model/weight/_meta lies in the folder memory://model/weight, so that a whole model can be in
  * memory. release(user), unless it is NULL, is called once, when the file has been removed and no reader uses it any
  * more; until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file.
- * Errors:  E_ARGUMENT, not such a path; E_EXISTS, something is there already; E_MEMORY. */
+ * Errors:  E_ARGUMENT, the path does not have this form; E_EXISTS, a file or folder in memory has that path;
+ *          E_MEMORY. */
 FURROW_API furrow_status furrow_memory_file_add(const char *path, const void *bytes, size_t length,
                                                 void (*release)(void *user), void *user,
                                                 furrow_error *err) FURROW_MUST_USE;
@@ -54,7 +55,7 @@ typedef enum furrow_file_kind {
   FURROW_FILE_STREAM   /* bytes of an unknown number: read once, in order. Rows, vectors and arrays may be such files */
 } furrow_file_kind;
 
-/* What a file system says of a path. The library makes it, all zeros; it may grow at its end. */
+/* What a file system reports about a path. The library makes it, all zeros; it may grow at its end. */
 typedef struct furrow_file_info {
   furrow_file_kind kind; /* what it is */
   uint64_t length;       /* bytes of a regular file */

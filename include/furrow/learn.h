@@ -176,7 +176,7 @@ typedef struct furrow_learn_metrics {
   double mean_prediction; /* mean probability; regression: mean prediction */
   double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
   double precision; /* of the positive class, where the prediction is the likelier class; of several classes the plain
-                       mean over those that a row has or is predicted to have. As in scikit-learn, a share of nothing is
+                       mean over the classes that are a label or a prediction. As in scikit-learn, a share of nothing is
                        0 */
   double recall;    /* likewise */
   double f1;        /* likewise */
@@ -321,8 +321,8 @@ FURROW_API const furrow_epoch *furrow_trainer_get_epoch(const furrow_trainer *tr
 FURROW_API uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer);
 /* Fills in the figures of the rows that the last fit left out as a fold; rows is 0 where there were none. */
 FURROW_API void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics);
-/* Fills in what the last fit left out and skipped in its files; `valid` gets zeros where validation had no file of its
- * own. Either may be NULL. */
+/* Fills in what the last fit left out and skipped in its files; `valid` gets zeros if there was no separate validation
+ * file. Either may be NULL. */
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
                                          furrow_parser_stats *valid);
 
@@ -354,13 +354,13 @@ typedef struct furrow_checkpoint_info {
  * Owner:   the caller, who frees it with furrow_checkpoint_info_free. */
 FURROW_API furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const char *path,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Frees it. Takes NULL. */
+/* Frees an info. Takes NULL. */
 FURROW_API void furrow_checkpoint_info_free(furrow_checkpoint_info *info);
 
 /* How a model is saved. */
 typedef struct furrow_trainer_save_params {
   size_t size;                         /* set by furrow_trainer_save_params_init */
-  bool overwrite;                      /* replace a model that is there; false: E_EXISTS */
+  bool overwrite;                      /* replace an existing model; false: E_EXISTS */
   const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
   int32_t servers;                     /* number of Angel's servers whose files are written; 0: one for each rank */
   int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
@@ -380,10 +380,9 @@ static inline void furrow_trainer_save_params_init(furrow_trainer_save_params *p
 
 /* Writes the model directory that Angel would write: the matrices of each layer, graph.json. It appears in one step.
  * params NULL: the defaults. Where the trainer has a communicator all ranks call it, with a folder that all of them
- * see; each writes its own partitions.
- * A dense row type without a range becomes sparse where there are more than 1,000,000 columns and fewer than half of
- * them have a feature.
- * Errors:  E_EXISTS, the folder is there; E_IO; E_ARGUMENT, params that a format does not take, or a format without
+ * see; each writes its own partitions. A dense row type without a range becomes sparse if there are more than 1,000,000
+ * columns and fewer than half of them have a feature.
+ * Errors:  E_EXISTS, the folder exists; E_IO; E_ARGUMENT, params that a format does not take, or a format without
  *          columns (ValueText, ValueBinary) for sparse rows; E_STATE, a forest without trees. */
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                              const furrow_trainer_save_params *params,
@@ -411,7 +410,7 @@ FURROW_API void furrow_sample_reader_get_stats(const furrow_sample_reader *reade
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_sample_reader_close(furrow_sample_reader *reader);
 
-/* Reads rows of text that are in memory, any number of times, in memory of its own. */
+/* Reads rows of text that are in memory, any number of times, and owns the rows that it makes. */
 typedef struct furrow_line_reader furrow_line_reader;
 
 /* Makes a reader for one thread, of lines in the format of the configuration's files.
@@ -434,7 +433,7 @@ FURROW_API furrow_status furrow_line_reader_read(furrow_line_reader *reader, con
 
 /* A loaded model. It never changes: any number of threads may use it, each with its own scratch. */
 typedef struct furrow_scorer furrow_scorer;
-/* The memory of one thread that scores. */
+/* Scratch memory for one scoring thread. */
 typedef struct furrow_scorer_scratch furrow_scorer_scratch;
 
 /* The layout of the weights of fc layers. */
@@ -538,7 +537,7 @@ static inline void furrow_contributions_init(furrow_contributions *contributions
   contributions->size = sizeof *contributions;
 }
 
-/* Scores a row and says which feature contributes how much.
+/* Scores a row and computes the contribution of each feature.
  *   lr, svm, linear, robust, softmax: w x of each feature; the bias is the model's.
  *   fm: w_i x_i and half of the products of feature i's vector with the vectors of the row's other features.
  *   gbdt: Shapley values of the trees, where an unknown feature follows both branches of a split, weighted by the
@@ -666,9 +665,9 @@ FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uin
 /* Gathers scores into metrics, figures of each class, a calibration table and ROC and PR curves, by label (as the data
  * has it, after the configuration's transform) and weight of each row. For models of two classes it keeps 12 bytes of
  * each row, which it sorts in as much memory again: AUC, curves and calibration are exact, whatever the order of rows
- * and merges. Beyond 33,554,432 rows (384 MiB), or where memory is short, it counts rows in bins instead and says so
- * in `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do those
- * below 2^-64 or from 2^64 on, of either sign. */
+ * and merges. Beyond 33,554,432 rows (384 MiB), or where memory is short, it counts rows in bins instead and says so in
+ * `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do scores
+ * whose absolute value is below 2^-64, or 2^64 and above. */
 typedef struct furrow_evaluation furrow_evaluation;
 
 /* Makes an evaluation without rows. The scorer must outlive it.

@@ -158,8 +158,8 @@ typedef enum furrow_matrix_meta_origin {
 } furrow_matrix_meta_origin;
 
 /* The metadata of a matrix. Only the library allocates it (load, read, copy, plan), and it may grow at its end; callers
- * may change its fields. Texts and arrays that the library put in belong to it; a caller may let fields point at memory
- * of its own, which must stay valid as long as the metadata is used. */
+ * may change its fields. Texts and arrays that the library put in belong to it; a caller may set fields to its own
+ * memory, which must stay valid as long as the metadata is used. */
 typedef struct furrow_matrix_meta {
   int32_t matrix_id;                /* Angel's number of the matrix */
   const char *matrix_name;          /* NULL: not known (psmeta) */

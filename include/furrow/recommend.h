@@ -89,7 +89,7 @@ typedef struct furrow_events furrow_events;
 /* How a log is read. */
 typedef struct furrow_events_params {
   size_t size;              /* set by furrow_events_params_init */
-  double from;              /* -infinity: all events; else those whose label is at least so much */
+  double from;              /* -infinity: all events; else events with at least this label */
   unsigned threads;         /* 0: one for each processor */
   furrow_on_bad on_bad;     /* error */
   furrow_progress progress; /* "reading", in bytes; NULL: none */

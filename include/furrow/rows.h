@@ -106,11 +106,12 @@ typedef struct furrow_row {
   furrow_value_type value_type; /* of label and value */
 } furrow_row;
 
-/* Returns: element i of an array that is there. */
+/* Returns: element i of an array, which must not be absent. */
 FURROW_INLINE uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
   return type == FURROW_KEY_U32 ? a.u32[i] : a.u64[i];
 }
-/* Returns: element i of an array that is there, as a double: integers beyond 2^53 are rounded, so read a.i64 itself. */
+/* Returns: element i of an array, which must not be absent, as a double: integers beyond 2^53 are rounded, so read
+ *          a.i64 itself. */
 FURROW_INLINE double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
   if (type == FURROW_VALUE_F32) return a.f32[i];
   if (type == FURROW_VALUE_I32) return a.i32[i];
@@ -414,8 +415,8 @@ static inline void furrow_dense_rows_init(furrow_dense_rows *dense) {
   dense->size = sizeof *dense;
 }
 
-/* The same for a table. Blocks borrow the values where rows follow each other without a gap, are floats, and neither a
- * NaN nor a dropped zero is among them; otherwise they are copied, block by block.
+/* Gives a dense table of the caller a name, like furrow_memory_rows_add. Blocks borrow the values if rows are
+ * contiguous floats without a NaN or a dropped zero; otherwise the values are copied, block by block.
  * Errors:  as furrow_memory_rows_add. While reading, E_RANGE: a double is too large for a float. */
 FURROW_API furrow_status furrow_memory_rows_add_dense(const char *path, const furrow_dense_rows *dense,
                                                       void (*release)(void *user), void *user,
@@ -443,7 +444,7 @@ typedef struct furrow_rows_writer_params {
   const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
   bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false); true */
   bool with_weight;         /* csv: write a weight column after the label */
-  bool overwrite;           /* replace a file that is there; else commit fails with E_EXISTS */
+  bool overwrite;           /* replace an existing file; else commit fails with E_EXISTS */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
   /* Ranks that write one file together, in a directory that all of them see: each rank's rows follow the rows of the
@@ -517,7 +518,7 @@ FURROW_API const char *furrow_args_text(const furrow_args *args, const char *nam
 /* Returns: the value of a FURROW_ARG_INT, which must be declared (asserted). */
 FURROW_API int64_t furrow_args_int(const furrow_args *args, const char *name);
 
-/* Takes the row of one line. */
+/* Receives the row of one line. */
 typedef struct furrow_rowbuilder furrow_rowbuilder;
 /* Sets a part of the row, or appends a feature. Calls may come in any order; if parse_line fails, the row is dropped.
  * Errors:  E_RANGE, the number does not fit the parser's types; E_MEMORY. */

@@ -169,11 +169,11 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  * PCA. An index without names that replaces an index with names removes the names: they belong to the old index. params
  * NULL: the defaults.
  *
- * With params->comm the call is collective. Every rank has an index with the same quantizers and vectors of its own;
- * the file has the bytes of one index with the vectors of all ranks, rank 0's first. Each rank writes its vectors at
- * their offsets; rank 0 renames the file when all vectors are on disk. If one rank fails, all do, and the old file
- * stays. Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank. Rank 0 builds a hash
- * table of all ids, which takes 16 bytes of memory for each.
+ * With params->comm the call is collective. Every rank has an index with the same quantizers and its own vectors; the
+ * file has the bytes of one index with the vectors of all ranks, rank 0's first. Each rank writes its vectors at their
+ * offsets; rank 0 renames the file when all vectors are on disk. If one rank fails, all do, and the old file stays.
+ * Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank. Rank 0 builds a hash table
+ * of all ids, which takes 16 bytes of memory for each.
  * Errors: E_EXISTS, the file (or its file of names) exists and params->overwrite is false, or PATH.names is another
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
  * inline_lists, but the contents of the lists are missing (lists_optional), or the index is search_only, or compat
@@ -711,9 +711,8 @@ FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int
  *         is an array; E_STATE, the index is search_only, or its contents are missing; E_MEMORY. */
 FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Gives n ids that are stored new vectors (n * d floats). In a list, the last vector takes the place of the old one,
- * and the new one goes to the end of its own list. A direct map that is an array is trusted: furrow_index_verify
- * checks it.
+/* Gives n ids that are stored new vectors (n * d floats). In a list, the last vector replaces the old one, and the new
+ * one is appended to its own list. A direct map that is an array is trusted: furrow_index_verify checks it.
  * Errors: E_NOT_FOUND, names the first id that is not stored; E_ARGUMENT, an id comes twice; E_RANGE, a vector that
  *         training would refuse; E_UNSUPPORTED, a kind that cannot be changed; E_STATE, as for furrow_index_remove;
  *         E_MEMORY. */

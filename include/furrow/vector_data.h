@@ -108,7 +108,7 @@ FURROW_API const char *furrow_vectors_reader_path(const furrow_vectors_reader *v
 FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors);
 /* Returns: the number of vectors; FURROW_COUNT_UNKNOWN for a stream, or a matrix that is read in parts. */
 FURROW_API uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors);
-/* Returns: whether the vectors have ids of their own; otherwise ids count from 0. */
+/* Returns: whether the source stores ids; otherwise ids count from 0. */
 FURROW_API bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors);
 
 /* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
@@ -137,7 +137,7 @@ typedef struct furrow_ids {
   size_t dim;   /* ids in a row */
 } furrow_ids;
 
-/* Makes it empty. */
+/* Makes the struct empty. */
 static inline void furrow_ids_init(furrow_ids *ids) {
   memset(ids, 0, sizeof *ids);
 }
@@ -181,7 +181,7 @@ typedef struct furrow_name_list {
   char *bytes;        /* the memory that they point into; furrow_name_list_clear frees it */
 } furrow_name_list;
 
-/* Makes it empty. */
+/* Makes the struct empty. */
 static inline void furrow_name_list_init(furrow_name_list *list) {
   memset(list, 0, sizeof *list);
 }
@@ -232,8 +232,8 @@ FURROW_API bool furrow_id_names_find(const furrow_id_names *names, const char *t
 
 /* Gives n ids their names, texts that end with a 0. ids NULL: consecutive ids after the highest id that has a name, or
  * from 0.
- * Errors: E_EXISTS, an id or a name is there already (the token is the name); E_ARGUMENT, a text that is not a name;
- *         E_RANGE, more names than 2^32 - 2, or no id follows; E_MEMORY. */
+ * Errors: E_EXISTS, an id already has a name, or a name already has an id (the token is the name); E_ARGUMENT, a text
+ *         that is not a name; E_RANGE, more names than 2^32 - 2, or no id follows; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, const char *const *texts,
                                              size_t n, furrow_error *err) FURROW_MUST_USE;
 /* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids after a
@@ -258,8 +258,8 @@ FURROW_API furrow_status furrow_id_names_set(furrow_id_names *names, const furro
  * Errors: E_FORMAT, names the first id that has none; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_check(const furrow_id_names *names, const furrow_index *index,
                                                uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
-/* Writes the names of an index file that is there already, for example one that Faiss wrote: PATH.names, which is
- * replaced if it exists.
+/* Writes the names of an existing index file, for example one that Faiss wrote: PATH.names, which is replaced if it
+ * exists.
  * Errors: E_NOT_FOUND, there is no such index file; E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path,
                                               furrow_error *err) FURROW_MUST_USE;
