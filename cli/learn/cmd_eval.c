@@ -84,7 +84,7 @@ typedef struct warnings {
  * better. */
 static void warn_if_worse(warnings *w, const char *name, double value, double constant, double sign) {
   if (!(sign * (value - constant) > 1e-9 * fabs(constant))) return;
-  snprintf(w->text[w->count++], WARNING_SIZE, "worse than a constant: %s is %.6g, that of a constant %.6g", name, value,
+  snprintf(w->text[w->count++], WARNING_SIZE, "worse than a constant: %s is %.6g, the constant has %.6g", name, value,
            constant);
 }
 

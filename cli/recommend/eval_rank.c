@@ -19,8 +19,8 @@ const option ranking_options[] = {
     {.name = "relevant-from",
      .kind = OPTION_TEXT,
      .argument = "X",
-     .help = "events count whose label is at least X (that of the positive class; of models without two classes: all "
-             "events)",
+     .help = "events are relevant if their label is at least X (the label of the positive class; without two classes: "
+             "all events)",
      .offset = AT(from)},
     {0}};
 #undef AT

@@ -267,7 +267,7 @@ static const char *token_problem(const service *s, const http_head *head) {
     return "the header Authorization is not of the form Authorization: Bearer TOKEN";
   return is_same_secret(text_from(given, 7), s->token)
              ? NULL
-             : "the token is not that of the server, the first line of its token file";
+             : "the token is not the one in the first line of the server's token file";
 }
 
 /* The name of a host without its port. */

@@ -125,7 +125,7 @@ static furrow_status choose_id(const index_editor *e, const index_addition *a, s
   int64_t named = -1;
   const bool is_known = a->names && index_view_find(&view, a->names[i], strlen(a->names[i]), &named);
   if (is_known && (!a->replace || (a->ids && a->ids[i] != named))) {
-    fail_token(err, a->names[i], "the name is that of id %lld already", (long long)named);
+    fail_token(err, a->names[i], "the name already belongs to id %lld", (long long)named);
     return err->status = FURROW_E_EXISTS;
   }
   if (a->ids && !a->replace && exists(e, a->ids[i])) return fail_exists(err, a->ids[i]);
