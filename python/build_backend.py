@@ -1,4 +1,4 @@
-"""The build backend for pip: that of setuptools.
+"""The build backend for pip: setuptools' backend with changes.
 
 pip shuts a build off from what is installed and downloads setuptools for it. This backend takes the installed setuptools
 and wheel if there are any, so that `pip install ./python` works without a network; otherwise it asks pip for them.

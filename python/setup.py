@@ -66,7 +66,7 @@ def build_library(target):
 
 
 class BuildModule(build_ext):
-    """Builds the library first, if it is that of the tree."""
+    """Builds the library first, if it is the one in this tree."""
 
     def build_extension(self, module):
         if library == "installed":

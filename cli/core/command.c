@@ -168,7 +168,7 @@ static void print_cost(double began) {
       user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
 }
 
-/* The library calls settings keys; those that the command has as options are told as such. */
+/* The library's messages name keys; where the command has an option for a key, names the option instead. */
 static void name_option(const command *cmd, furrow_error *err) {
   static const char start[] = "set the key `";
   if (strstr(err->message, "(max_line_bytes)") && option_is_named(cmd->groups, "max-line"))
@@ -205,7 +205,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   return status;
 }
 
-/* --mpi may stand anywhere. */
+/* Whether a word names a command, or is --mpi, which may come between such words. */
 static bool is_word(const char *text) {
   return text[0] != '-' || strcmp(text, "--mpi") == 0;
 }

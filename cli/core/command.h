@@ -24,7 +24,7 @@ typedef struct command {
   void (*init)(void *values);         /* sets the defaults that are not zero; NULL: none */
   furrow_status (*run)(const void *values, output *out, furrow_error *err);
   bool hidden;       /* only for scripts; not listed in help */
-  bool on_all_ranks; /* under mpirun every process runs it (core/ranks.h); false: only that of rank 0 */
+  bool on_all_ranks; /* under mpirun every process runs it (core/ranks.h); false: only rank 0 runs it */
 } command;
 
 /* The command furrow itself. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void start(furrow_error *err, furrow_status status, const char *format, va_list args) {
+static void fill_error(furrow_error *err, furrow_status status, const char *format, va_list args) {
   memset(err, 0, sizeof *err);
   err->status = status;
   err->offset = FURROW_NO_OFFSET;
@@ -16,7 +16,7 @@ static void start(furrow_error *err, furrow_status status, const char *format, v
 furrow_status fail(furrow_error *err, furrow_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  start(err, status, format, args);
+  fill_error(err, status, format, args);
   va_end(args);
   return status;
 }
@@ -30,7 +30,7 @@ furrow_status fail_file(furrow_error *err, furrow_status status, const char *pat
 furrow_status fail_in(furrow_error *err, furrow_status status, const char *path, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  start(err, status, format, args);
+  fill_error(err, status, format, args);
   va_end(args);
   snprintf(err->file, sizeof err->file, "%s", path);
   return status;
@@ -39,7 +39,7 @@ furrow_status fail_in(furrow_error *err, furrow_status status, const char *path,
 furrow_status fail_token(furrow_error *err, const char *token, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  start(err, FURROW_E_ARGUMENT, format, args);
+  fill_error(err, FURROW_E_ARGUMENT, format, args);
   va_end(args);
   size_t length = strlen(token);
   size_t avail = sizeof err->token - 1;
@@ -68,7 +68,8 @@ void print_failure_of(const char *who, furrow_status status, const furrow_error 
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
   furrow_error_to_text(err, text, sizeof text);
-  for (char *end = text; (end = strchr(end, '\n'));) *end = ' '; /* of a name: a message is one line */
+  for (char *end = text; (end = strchr(end, '\n'));)
+    *end = ' '; /* a name may contain a line end; a message is one line */
   say("furrow: %s%s\n", who, text);
   if (err->hint[0]) say("hint: %s\n", err->hint);
 }

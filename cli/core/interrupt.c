@@ -14,8 +14,9 @@ static bool catching;
 static volatile sig_atomic_t seen[NSIG];
 static const char *volatile made; /* a directory */
 
-/* The first of a kind lets the command end by itself. The second ends it here, when this returns. */
-static void mark(int number) {
+/* The first signal of a kind lets the command end by itself. The second one ends the process when this handler
+ * returns. */
+static void mark_signal(int number) {
   caught = number;
   furrow_process_interrupt();
   if (!seen[number]) {
@@ -32,7 +33,7 @@ static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 bool interrupt_catch(void) {
   const bool fresh = !catching;
-  struct sigaction action = {.sa_handler = mark};
+  struct sigaction action = {.sa_handler = mark_signal};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old;
@@ -46,7 +47,7 @@ bool interrupt_catch(void) {
 void interrupt_forget(void) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old;
-    if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == mark) signal(numbers[i], SIG_DFL);
+    if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == mark_signal) signal(numbers[i], SIG_DFL);
   }
   catching = false;
 }

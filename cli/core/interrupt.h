@@ -9,11 +9,11 @@
 /* From now on the first SIGINT, SIGTERM or SIGHUP only sets a flag, which ends waiting for pipes; a second one of the
  * same kind removes temporary files and ends the process at once. Returns false if signals were already caught. */
 bool interrupt_catch(void);
-/* A second signal also removes this directory, if it is empty: one that the command is about to make. The path must
- * stay until the next call; NULL: none. */
+/* Names a directory that the command is about to make: a second signal removes it, too, if it is empty. The path must
+ * stay valid until the next call; NULL: none. */
 void interrupt_note_directory(const char *path);
-/* After a save that interrupt_catch was called for; `fresh` is what it returned: signals end the process again, and one
- * that came while all went well ends it now. */
+/* Ends a save that began with interrupt_catch; `fresh` is what that returned. From now on signals end the process
+ * again; if one came during a save that succeeded, it ends the process now. */
 void interrupt_release(bool fresh, furrow_status status);
 /* Restores the default actions of the signals: for a new process, and where nothing is left to clean up. */
 void interrupt_forget(void);

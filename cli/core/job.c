@@ -54,7 +54,7 @@ furrow_status job_check_out(const char *folder, bool force, furrow_error *err) {
   furrow_matrix_write_params_init(&params);
   params.overwrite = force;
   furrow_status status = furrow_model_writer_open(&writer, folder, &params, err);
-  furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
+  furrow_model_writer_close(writer); /* opened only as a check; without a commit nothing is written */
   job_hint(status, force, NULL, err);
   return status;
 }

@@ -1,4 +1,4 @@
-/* cli/core/job.h: a job that takes a while: it shows how far it is, and a signal stops it. */
+/* cli/core/job.h: a long job: it shows its progress, and a signal stops it. */
 #ifndef CLI_CORE_JOB_H
 #define CLI_CORE_JOB_H
 
@@ -9,9 +9,9 @@ typedef struct job {
   progress progress;
 } job;
 
-/* Shows how far it is; a signal ends the process at once. */
+/* Shows the progress; a signal ends the process at once. */
 void job_watch(job *j, const char *what, bool quiet);
-/* The same, but signals are caught from here on: the library tidies up when job_progress ends its work. */
+/* The same, but signals are caught from now on: job_progress then stops the library, which cleans up. */
 void job_start(job *j, const char *what, bool quiet);
 /* A furrow_progress; user is the job. */
 bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total);

@@ -11,7 +11,7 @@
 #include "core/fail.h"
 #include "furrow/io.h"
 
-enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
+enum { LONGEST_WORD = 64, MOST_OPTIONS = 192 };
 
 const option common_options[] = {QUIET_OPTION(offsetof(common_values, quiet)),
                                  {.name = "verbose",
@@ -251,7 +251,7 @@ static furrow_status store_item(const option *o, const char *text, text_list *li
   return FURROW_OK;
 }
 
-static furrow_status store(const option *o, const char *text, void *field, furrow_error *err) {
+static furrow_status store_value(const option *o, const char *text, void *field, furrow_error *err) {
   switch (o->kind) {
   case OPTION_FLAG: *(bool *)field = true; return FURROW_OK;
   case OPTION_TEXT: *(const char **)field = text; return FURROW_OK;
@@ -306,16 +306,16 @@ static furrow_status take_value(parse_state *state, found hit, const char *inlin
   const char *next = state->at + 1 < state->argc ? state->argv[state->at + 1] : NULL;
   if (o->kind == OPTION_FLAG) {
     if (inlined) return fail_token(err, inlined, "--%s takes no value", o->name);
-    return store(o, NULL, hit.field, err);
+    return store_value(o, NULL, hit.field, err);
   }
-  if (inlined) return store(o, inlined, hit.field, err);
+  if (inlined) return store_value(o, inlined, hit.field, err);
   if (!next) return fail(err, FURROW_E_ARGUMENT, "--%s needs a value", o->name);
   if (strncmp(next, "--", 2) == 0) {
     fail_token(err, next, "--%s needs a value", o->name);
     return add_hint(err, "write a value that begins with -- as --%s=VALUE", o->name);
   }
   state->at++;
-  return store(o, next, hit.field, err);
+  return store_value(o, next, hit.field, err);
 }
 
 static furrow_status take_option(parse_state *state, furrow_error *err) {
@@ -343,10 +343,10 @@ static furrow_status take_operand(parse_state *state, furrow_error *err) {
   for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
   if (!operand || !operand->name) return fail_token(err, word, "this word is one too many");
   state->noperands++;
-  return store(operand, word, state->values + operand->offset, err);
+  return store_value(operand, word, state->values + operand->offset, err);
 }
 
-static furrow_status missing(const parse_state *state, const char *dashes, const char *name, furrow_error *err) {
+static furrow_status fail_missing(const parse_state *state, const char *dashes, const char *name, furrow_error *err) {
   fail(err, FURROW_E_ARGUMENT, "%s%s is missing", dashes, name);
   return add_hint(err, "see '%s --help'", state->path);
 }
@@ -355,10 +355,10 @@ static furrow_status check_required(const parse_state *state, furrow_error *err)
   size_t place = 0;
   const option *operand = state->operands;
   for (size_t i = 0; operand && operand->name; i++, operand++)
-    if (operand->required && i >= state->noperands) return missing(state, "", operand->name, err);
+    if (operand->required && i >= state->noperands) return fail_missing(state, "", operand->name, err);
   for (const option_group *group = state->groups; group && group->title; group++)
     for (const option *o = group->options; o->name; o++, place++)
-      if (o->required && !state->given[place]) return missing(state, "--", o->name, err);
+      if (o->required && !state->given[place]) return fail_missing(state, "--", o->name, err);
   return FURROW_OK;
 }
 

@@ -73,7 +73,7 @@ typedef struct option_group {
     .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print no notes and no progress on stderr", \
     .offset = (at)                                                                                           \
   }
-/* more: what else is to be said, a text or "". */
+/* more: text that is appended to the help, or "". */
 #define THREADS_OPTION(at, more)                                                           \
   {                                                                                        \
     .name = "threads", .kind = OPTION_THREADS, .argument = "T",                            \
@@ -100,7 +100,7 @@ typedef struct common_values {
 } common_values;
 
 extern const option common_options[];
-/* Those about processes: accepted everywhere, listed for commands that run on all ranks. */
+/* Options about processes: every command accepts them; commands that run on all ranks list them. */
 extern const option process_options[];
 
 /* Reads argv[0 … argc-1] into `values`. `path` is the command as typed, for messages. `operands` (a table or NULL)

@@ -40,7 +40,7 @@ static void write_stdout(void *to, const char *bytes, size_t size) {
 static void write_all(output *out) {
   if (out->file) {
     if (!out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
-  } else if (out->terminal) { /* also data, which output_bytes takes as it is */
+  } else if (out->terminal) { /* also escapes data of output_bytes */
     shown_pieces(out->data, out->used, write_stdout, out);
   } else {
     write_stdout(out, out->data, out->used);

@@ -8,8 +8,8 @@
 #include "base/number_out.h"
 #include "furrow/status.h"
 
-/* After a failed write all further output is dropped; output_flush reports the failure. What goes to a terminal has no
- * control characters but line ends and tabs (shown_text.h). */
+/* After a failed write all further output is dropped; output_flush reports the failure. Text for a terminal contains no
+ * control characters except line ends and tabs (shown_text.h). */
 typedef struct output {
   FILE *file;    /* NULL: standard output */
   bool terminal; /* standard output is one */
@@ -35,7 +35,7 @@ void output_data(output *out, const char *text);
 void output_shown(output *out, const char *text, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Prints %.6f; %.6g for what that leaves fewer than three digits of, except 0. */
+/* Prints %.6f, or %.6g if %.6f would show fewer than three significant digits of a number that is not 0. */
 void output_decimals(output *out, double value);
 /* Returns OK, E_IO, or END if the reader closed the pipe, which is not a failure. */
 furrow_status output_flush(output *out, furrow_error *err);

@@ -44,8 +44,8 @@ static bool asks_for_mpi(int argc, char **argv) {
   return false;
 }
 
-/* Without MPI the processes cannot agree who prints. The launcher ends all when the first one fails, so the others give
- * rank 0 the time to say why. */
+/* Without MPI the processes cannot agree on one that prints. The launcher ends all processes when the first one fails,
+ * so the others wait until rank 0 has printed the reason. */
 static int cannot_open(unsigned rank, furrow_status status, const furrow_error *err) {
   if (rank == 0)
     print_failure(status, err);
@@ -107,15 +107,15 @@ bool ranks_begin(bool on_all_ranks, double timeout, furrow_status *status, furro
 
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
-/* What a rank says at its end. */
+/* How a rank has ended, as it tells the other ranks. */
 typedef struct verdict {
   int exit_code;
   int cause;
   uint64_t text; /* a hash of the message */
 } verdict;
 
-/* Why a rank has failed, the likely cause of the others' failures first. From MPI_FAILURE on, messages are under way
- * that nobody will receive, so that MPI cannot be ended in good order. */
+/* Why a rank has failed, the likely cause of the others' failures first. From MPI_FAILURE on, messages are in flight
+ * that no rank will receive, so MPI cannot be finalised. */
 enum { NO_FAILURE, OWN_FAILURE, OTHERS_FAILURE, MPI_FAILURE, INTERRUPTED };
 
 static uint64_t hash_error(const furrow_error *err) {
@@ -133,7 +133,7 @@ static int cause_of(furrow_status status, const furrow_error *err) {
   return strncmp(err->message, "MPI: ", 5) == 0 ? MPI_FAILURE : OWN_FAILURE;
 }
 
-/* Returns the rank whose failure is printed: of the most likely cause, the first. -1: none has failed. */
+/* Returns the rank whose failure is printed: the first rank with the most likely cause. -1: none has failed. */
 static int speaker_of(const verdict *all, const bool *settled) {
   int speaker = -1;
   for (unsigned r = 0; r < job->ranks; r++)
@@ -142,7 +142,7 @@ static int speaker_of(const verdict *all, const bool *settled) {
   return speaker;
 }
 
-/* Whether all ranks are here and MPI can be ended in good order. */
+/* Whether all ranks have settled and MPI can be finalised. */
 static bool all_in_order(const verdict *all, const bool *settled) {
   for (unsigned r = 0; r < job->ranks; r++)
     if (!settled[r] || all[r].cause >= MPI_FAILURE) return false;
@@ -165,13 +165,13 @@ static void print_as(bool same, furrow_status status, const furrow_error *err) {
 }
 
 /* The verdicts of all ranks. A rank that has failed does not wait for long: others may never come to their end. */
-static furrow_status settle(const verdict *mine, verdict *all, bool *settled, furrow_error *err) {
+static furrow_status settle_verdicts(const verdict *mine, verdict *all, bool *settled, furrow_error *err) {
   const bool failed = mine->cause != NO_FAILURE;
   return job->settle(job, failed, mine, sizeof *mine, all, settled, failed ? LATE : -1, err);
 }
 
-/* Prints a failure on the rank whose it is, and returns the exit code of the job. A job with ranks that are not here or
- * not in order is ended by force: by that rank at once, by the others later, should it not manage. */
+/* Prints a failure on the rank that had it, and returns the exit code of the job. If ranks have not settled or MPI
+ * cannot be finalised, the job is aborted: by that rank at once, by the others after a delay, in case it cannot. */
 static int end_job(const verdict *all, const bool *settled, furrow_status status, const furrow_error *err) {
   const int speaker = speaker_of(all, settled);
   if (speaker < 0) return all[0].exit_code;
@@ -189,8 +189,9 @@ static int finish_job(furrow_status status, const furrow_error *err, int exit_co
   verdict *all = calloc(job->ranks, sizeof *all);
   bool *settled = calloc(job->ranks, sizeof *settled);
   furrow_error unsettled = {0};
-  const furrow_status result = all && settled ? settle(&mine, all, settled, &unsettled) : fail_memory(&unsettled);
-  if (result != FURROW_OK) { /* nothing is known of the others, so this rank says what it knows */
+  const furrow_status result =
+      all && settled ? settle_verdicts(&mine, all, settled, &unsettled) : fail_memory(&unsettled);
+  if (result != FURROW_OK) { /* the other ranks' verdicts are unknown, so this rank prints its own failure */
     print_as(false, status == FURROW_OK ? result : status, status == FURROW_OK ? &unsettled : err);
     job->abort(job, furrow_status_exit_code(status == FURROW_OK ? result : status));
   }
@@ -211,7 +212,7 @@ int ranks_finish(furrow_status status, const furrow_error *err, int exit_code) {
 
 /* ---- What ranks tell each other ---- */
 
-/* A rank that has no memory for an answer cannot take part in the next question: the job ends. */
+/* A rank without memory for a result cannot take part in the next collective call: the job ends. */
 static void *rank_memory(size_t count, size_t size) {
   void *memory = calloc(count, size);
   const furrow_comm *comm = ranks_comm();

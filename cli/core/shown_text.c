@@ -27,7 +27,7 @@ static size_t shown_prefix(const char *text, size_t size) {
   return (size_t)(at - text);
 }
 
-/* The escape of the control at text, or of its first byte; returns how many bytes of text it stands for. */
+/* The escape of the control at text, or of its first byte; returns the number of bytes that it stands for. */
 static size_t escape_control(char escape[SHOWN_ESCAPE], const char *text, size_t size) {
   uint32_t code;
   const char *next = fw_utf8_read(text, text + size, &code);

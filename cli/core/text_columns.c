@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "core/fail.h"
 
-static bool ensure_capacity(table *t) {
+static bool reserve_cell(table *t) {
   void *cells = (void *)t->cells;
   if (fw_grow(&cells, &t->capacity, t->count + 1, sizeof *t->cells, NULL) != FURROW_OK) return false;
   t->cells = cells;
@@ -17,7 +17,7 @@ static bool ensure_capacity(table *t) {
 }
 
 static void add_cell(table *t, const char *text, size_t length) {
-  char *copy = t->failed || !ensure_capacity(t) ? NULL : strndup(text, length);
+  char *copy = t->failed || !reserve_cell(t) ? NULL : strndup(text, length);
   if (!copy) {
     t->failed = true;
     return;

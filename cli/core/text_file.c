@@ -74,7 +74,7 @@ furrow_status text_file_begin(text_file *file, furrow_error *err) {
 
 bool text_file_close(text_file *file) {
   const bool failed = ferror(file->out) != 0;
-  return fclose(file->out) == 0 && !failed && file->text; /* NULL: only fclose had too little */
+  return fclose(file->out) == 0 && !failed && file->text; /* NULL: memory ran out in fclose */
 }
 
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err) {

@@ -10,17 +10,16 @@
 /* Writes a temporary file, renames it and syncs the directory. E_EXISTS: the file exists and `force` is not set. */
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err);
 
-/* Brings the directory that a path is in to the disk: a name that was made or removed there stays so when the power
- * fails. */
+/* Syncs the directory of a path, so that a name that was created or removed there survives a loss of power. */
 furrow_status names_sync(const char *path, furrow_error *err);
 
 /* Sets the folder that a path is in, cut off where it does not fit, and returns the name in it. */
 const char *path_folder(const char *path, char *folder, size_t size);
 
-/* Gives a file the permissions of the one that it is to replace, and its owner as far as this process may. */
+/* Gives a file the permissions, and if allowed the owner, of the file that it will replace. */
 void permissions_copy(const char *from, const char *to);
 
-/* Whether it can be written, before a long job. Errors as text_file_write. */
+/* Checks before a long job that the file can be written. Errors as text_file_write. */
 furrow_status text_file_check(const char *path, bool force, furrow_error *err);
 
 /* Text that is collected in memory and then written. */
@@ -31,7 +30,7 @@ typedef struct text_file {
 } text_file;
 
 furrow_status text_file_begin(text_file *file, furrow_error *err);
-/* Ends the collecting; false: memory ran out, and the text is not whole. The caller frees it in any case. */
+/* Ends the text; false: memory ran out, and the text is incomplete. The caller frees it in any case. */
 bool text_file_close(text_file *file);
 /* Writes the text (path NULL: drops it) and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);

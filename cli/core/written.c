@@ -39,7 +39,7 @@ furrow_status written_check_apart(const char *path, const char *input, furrow_er
 
 /* ---- Two paths ------------------------------------------------------------------------------------------ */
 
-/* The word of the help for a value: operands have it as their name. */
+/* The placeholder of a value in the help; for operands it is their name. */
 static const char *value_name(const option *o) {
   return o->argument ? o->argument : o->name;
 }
@@ -65,7 +65,7 @@ static bool is_same_name(const char *a, const char *b) {
          x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Of models, files of other names may lie beside those of the model. */
+/* Whether a name can be a file of a model; a model directory may also contain other files. */
 static bool is_model_file(const char *name) {
   return strchr(name, '/') || !strchr(name, '.') || strcmp(name, "graph.json") == 0 ||
          strcmp(name, "furrow.json") == 0 || strcmp(name, "schema.json") == 0 || strcmp(name, "dictionary.furrow") == 0;
@@ -124,23 +124,24 @@ typedef struct written {
   const char *path;
 } written;
 
-typedef furrow_status visit(written *w, const option *o, const void *value, furrow_error *err);
+typedef furrow_status check_option(written *w, const option *o, const void *value, furrow_error *err);
 
-static furrow_status visit_table(written *w, const option *table, const char *values, visit *call, furrow_error *err) {
+static furrow_status check_table(written *w, const option *table, const char *values, check_option *call,
+                                 furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (const option *o = table; status == FURROW_OK && o && o->name; o++)
     if (names_files(o)) status = call(w, o, values + o->offset, err);
   return status;
 }
 
-static furrow_status visit_all(written *w, visit *call, furrow_error *err) {
-  furrow_status status = visit_table(w, w->cmd->operands, w->values, call, err);
+static furrow_status check_all(written *w, check_option *call, furrow_error *err) {
+  furrow_status status = check_table(w, w->cmd->operands, w->values, call, err);
   for (const option_group *group = w->cmd->groups; status == FURROW_OK && group && group->title; group++)
-    status = visit_table(w, group->options, w->values + group->offset, call, err);
+    status = check_table(w, group->options, w->values + group->offset, call, err);
   return status;
 }
 
-static furrow_status compare(written *w, const option *o, const void *value, furrow_error *err) {
+static furrow_status compare_path(written *w, const option *o, const void *value, furrow_error *err) {
   const text_list *list = value;
   const char *const *texts = o->kind == OPTION_LIST ? list->texts : value;
   const size_t count = o->kind == OPTION_LIST ? list->count : *texts != NULL;
@@ -154,12 +155,12 @@ static furrow_status compare_with_all(written *w, const option *o, const void *v
   w->option = o;
   w->path = *(const char *const *)value;
   if (!o->written || !w->path || strcmp(w->path, "-") == 0 || strcmp(value_name(o), "DIR") == 0) return FURROW_OK;
-  return visit_all(w, compare, err);
+  return check_all(w, compare_path, err);
 }
 
 /* Rank 0 sees the files; the others may not. */
 furrow_status written_check(const command *cmd, const void *values, furrow_error *err) {
   written w = {.cmd = cmd, .values = values};
-  const furrow_status status = ranks_number() == 0 ? visit_all(&w, compare_with_all, err) : FURROW_OK;
+  const furrow_status status = ranks_number() == 0 ? check_all(&w, compare_with_all, err) : FURROW_OK;
   return cmd->on_all_ranks ? ranks_all_ok(status, err) : status;
 }

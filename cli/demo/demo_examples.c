@@ -160,7 +160,7 @@ static double largest_direction(const double *matrix, size_t d, double *directio
   return stretch;
 }
 
-static void project(demo_plane *plane, const vector_block *block, size_t d) {
+static void project_items(demo_plane *plane, const vector_block *block, size_t d) {
   double mean[MOST_DIM] = {0}, sums[MOST_DIM * MOST_DIM], direction[MOST_DIM], all = 0;
   for (size_t v = 0; v < block->count; v++)
     for (size_t i = 0; i < d; i++) mean[i] += block->values[v * block->d + i] / (double)block->count;
@@ -199,7 +199,7 @@ static furrow_status make_plane(demo_plane *plane, const demo_world *world, cons
     fits = fits && plane->axes[axis];
   }
   if (!fits) return fail_memory(err);
-  project(plane, block, block->d - 1); /* the last element is the item's own part, not a factor */
+  project_items(plane, block, block->d - 1); /* the last element is the item's own part, not a factor */
   return read_items(plane, world, names, err);
 }
 

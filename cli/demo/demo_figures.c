@@ -339,7 +339,7 @@ void figure_recall(FILE *out, const demo_results *all) {
                    .height = 360};
   page_chart(
       out, &c,
-      "The numbers beside the points are probed lists (nprobe). Right and up is better. Codes alone are too coarse to "
+      "The numbers at the points are probed lists (nprobe). Right and up is better. Codes alone are too coarse to "
       "order near items; with the vectors deciding among the best forty, the search finds nearly all.");
 }
 

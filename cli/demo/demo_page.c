@@ -12,7 +12,7 @@
 
 /* Share of the possible improvement in logloss, from the click rate to the true probabilities, that a model reaches; 0
  * if it is worse than the click rate. */
-static double learned(const demo_results *all, size_t model) {
+static double learned_share(const demo_results *all, size_t model) {
   const double way = all->truth.rate_logloss - all->truth.logloss;
   return fmax(0, (all->truth.rate_logloss - all->models[model].logloss) / way);
 }
@@ -153,15 +153,14 @@ static void put_models(FILE *out, const demo_results *all) {
       "settings but their sizes and the regularisation. FM reaches %.0f&nbsp;%% of the improvement in logloss from the "
       "click rate to the true "
       "probabilities, DeepFM %.0f&nbsp;%%.</p>\n<div class=\"pair\">\n",
-      100 * learned(all, 0), 100 * learned(all, 1));
+      100 * learned_share(all, 0), 100 * learned_share(all, 1));
   figure_training(out, all);
   figure_quality(out, all);
   figure_ranking(out, all);
   figure_calibration(out, all);
   figure_plane(out, all);
-  fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix; beside "
-        "them "
-        "the schema and the dictionary of names. Open a matrix to see its metadata.</p>\n",
+  fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix, the "
+        "schema and the dictionary of names. Open a matrix to see its metadata.</p>\n",
         out);
   for (size_t i = 0; i < DEMO_MODELS; i++) figure_tree(out, &all->models[i]);
   fputs("</div>\n</div>\n", out);
@@ -187,7 +186,7 @@ static void put_indexes(FILE *out, const demo_results *all) {
           "with that of the item. So the best items are those with the largest inner product, and an index finds them "
           "without comparing all. (<code>furrow recommend</code> makes one by itself where there are many items.) The "
           "index keeps the items in %g lists and stores each vector as a code of %g bytes; a search probes %u lists. "
-          "Names lie in a file beside it, so that a search prints them.</p>\n",
+          "The names are stored next to it, in a second file, so that a search prints them.</p>\n",
           all->indexes[0].nlist, all->indexes[0].code_size, all->nprobe);
   fputs("<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">of FM’s 10 best</th><th class=\"n\">a "
         "search</th><th class=\"n\">size</th><th class=\"n\">bytes per item</th><th>compares with</th></tr>\n",
@@ -205,7 +204,7 @@ static void put_indexes(FILE *out, const demo_results *all) {
 
 /* ---- Users ---- */
 
-/* Two cells: a share, and a bar as long. */
+/* Two cells: a share, and a bar of that length. */
 static void put_chance(FILE *out, double chance) {
   enum { BAR = 90, BAR_HEIGHT = 12 };
   fprintf(out,

@@ -20,7 +20,7 @@ static int by_chance(const void *a, const void *b) {
 }
 
 /* AUC: the share of pairs of a clicked and an unclicked row that are in order; ties count half. The rows are sorted. */
-static double area(const outcome *rows, size_t count) {
+static double auc_of(const outcome *rows, size_t count) {
   double pairs = 0, clicks = 0, others = 0;
   for (size_t i = 0, end; i < count; i = end) {
     double tied_clicks = 0, tied_others = 0;
@@ -46,7 +46,7 @@ furrow_status demo_score_truth(const demo_world *world, const demo_log *read, de
   qsort(rows, read->count, sizeof *rows, by_chance);
   *truth = (demo_truth){.rows = read->count,
                         .logloss = loss / n,
-                        .auc = area(rows, read->count),
+                        .auc = auc_of(rows, read->count),
                         .click_rate = rate,
                         .rate_logloss = -(rate * log(rate) + (1 - rate) * log(1 - rate))};
   free(rows);
@@ -92,17 +92,18 @@ static furrow_status order_items(const demo_world *world, const demo_log *train,
   return FURROW_OK;
 }
 
-/* NDCG@10 of a user with so many relevant items. */
+/* NDCG@10 of a user with `relevant` relevant items. */
 static double popular_ndcg(const uint64_t *order, uint32_t items, const pair_list *seen, const pair_list *clicked,
                            uint64_t user, size_t relevant) {
   double gain = 0, most = 0;
-  for (uint32_t i = 0, rank = 1; i < items && rank <= DEMO_NEAR; i++) {
+  for (uint32_t i = 0, position = 1; i < items && position <= DEMO_NEAR; i++) {
     const uint32_t item = (uint32_t)order[i];
     if (has_pair(seen, user, item)) continue;
-    if (has_pair(clicked, user, item)) gain += 1 / log2(rank + 1);
-    rank++;
+    if (has_pair(clicked, user, item)) gain += 1 / log2(position + 1);
+    position++;
   }
-  for (size_t rank = 1; rank <= DEMO_NEAR && rank <= relevant; rank++) most += 1 / log2((double)rank + 1);
+  for (size_t position = 1; position <= DEMO_NEAR && position <= relevant; position++)
+    most += 1 / log2((double)position + 1);
   return gain / most;
 }
 

@@ -53,7 +53,7 @@ typedef struct demo_example {
   demo_hit hits[DEMO_SHOWN];
 } demo_example;
 
-/* An item and those that are most similar to it. */
+/* An item and the items that are most similar to it. */
 typedef struct demo_like {
   uint32_t item;
   demo_hit hits[DEMO_SHOWN];
@@ -63,7 +63,7 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like
                                  const demo_world *world, const char *model, const demo_log *train,
                                  const demo_log *test, furrow_error *err);
 
-/* Projection of the items' vectors on their principal axes; the items are those of the file of names. */
+/* Projection of the items' vectors on their principal axes; the items come from the file of names. */
 typedef struct demo_plane {
   size_t count;
   uint32_t *items;

@@ -130,7 +130,7 @@ const demo_point *demo_point_of(const demo_results *all, size_t index);
 /* Returns the share of the ten best items that an index finds with it; NaN: not measured. */
 double demo_recall(const demo_results *all, size_t index);
 
-/* Prints the quality of the models beside that of the true probabilities and of the most popular items. */
+/* Prints the quality of the models, of the true probabilities and of the most popular items. */
 void demo_print_quality(const demo_results *all);
 /* Prints the final results and the path of the report. */
 void demo_print_results(demo_results *all, const char *folder);

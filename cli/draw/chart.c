@@ -217,8 +217,8 @@ static void draw_bars(const frame *f, const chart_curve *curve, unsigned colour)
   }
 }
 
-/* Position of a label: below and to the left of a point on a line, beside the point in a named row (on the side with
- * more space), on the point for words. */
+/* Position of a label: below and to the left of a point on a line, to the left or right of the point in a named row (on
+ * the side with more space), on the point for words. */
 static void put_label(const frame *f, const chart_curve *curve, size_t j, double x, double y) {
   const char *anchor = "end";
   double at_x = x - 7, at_y = y + 12;

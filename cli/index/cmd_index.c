@@ -24,7 +24,7 @@ const command index_command = {
                "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
                "furrow index info items.index",
     .about = "When Furrow reads an index file, it checks every number against the others and against the size of the "
-             "file. If the lists are in a separate data file (ilod), it looks for that file beside the index, by the "
-             "last part of the name that the index stores; --lists names another file.",
+             "file. If the lists are in a separate data file (ilod), it looks for that file in the folder of the "
+             "index, by the last part of the name that the index stores; --lists names another file.",
     .verbs = verbs,
 };

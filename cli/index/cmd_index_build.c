@@ -165,7 +165,7 @@ static furrow_status begin_sample(building *b, filling *fill, furrow_error *err)
 }
 
 /* Draws a sample from all vectors of `fill`. */
-static furrow_status draw(building *b, filling *fill, furrow_error *err) {
+static furrow_status draw_sample(building *b, filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
   furrow_status status = begin_sample(b, fill, err);
@@ -189,13 +189,13 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = fill_take_part(&fill, err);
   status = ranks_all_ok(status, err);
-  if (status == FURROW_OK) status = draw(b, &fill, err);
+  if (status == FURROW_OK) status = draw_sample(b, &fill, err);
   fill_close(&fill);
   return status;
 }
 
 static furrow_status draw_from_base(building *b, furrow_error *err) {
-  furrow_status status = draw(b, &b->fill, err);
+  furrow_status status = draw_sample(b, &b->fill, err);
   return status == FURROW_OK ? fill_rewind(&b->fill, err) : status;
 }
 
@@ -223,7 +223,7 @@ static furrow_status train(building *b, furrow_error *err) {
 
 enum { TRIED = 256 };
 
-/* Then the index decodes only one of the vectors with that id. */
+/* Whether an id occurs twice: the index decodes only one of its vectors. */
 static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
   size_t found = 0;
   for (size_t k = 0; k < count; k++) found += ids[k] == ids[i];
@@ -269,7 +269,7 @@ static furrow_status set_up(building *b, furrow_error *err) {
   return status;
 }
 
-static furrow_status add(building *b, furrow_error *err) {
+static furrow_status add_vectors(building *b, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(b->fill.vectors);
   index_job_step(&b->job, "add", count == FURROW_COUNT_UNKNOWN ? 0 : count);
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
@@ -292,7 +292,7 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   params->unique_ids = !values->fill.repeated_ids;
 }
 
-/* Rank 0 has only its own vectors: for the report it takes the file that all of them wrote. */
+/* Rank 0 has only its own vectors: for the report it loads the file that all ranks wrote. */
 static furrow_status load_written(building *b, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *written = NULL;
@@ -305,7 +305,7 @@ static furrow_status load_written(building *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status finish(building *b, furrow_error *err) {
+static furrow_status write_index(building *b, furrow_error *err) {
   furrow_index_save_params params;
   const build_values *values = b->values;
   furrow_status status = FURROW_OK;
@@ -370,14 +370,14 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-/* Before anything is opened: a rank may wait for its standard input for ever. */
+/* Refuses standard input before anything is opened: a rank would wait for it without end. */
 static furrow_status check_input(const char *path, furrow_error *err) {
   if (!path || strcmp(path, "-") != 0 || ranks_count() == 1) return FURROW_OK;
   fail(err, FURROW_E_ARGUMENT, "several processes cannot read standard input");
   return add_hint(err, "each of them reads its own part of a file that all of them see");
 }
 
-static furrow_status check(const build_values *values, furrow_error *err) {
+static furrow_status check_build_values(const build_values *values, furrow_error *err) {
   const fill_values *fill = &values->fill;
   if (strcmp(values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
@@ -427,7 +427,7 @@ static furrow_status check_compat(const building *b, furrow_error *err) {
 static furrow_status build_run(const void *values, output *out, furrow_error *err) {
   build_values own = *(const build_values *)values;
   building b = {.values = &own, .error = NAN};
-  furrow_status status = check(b.values, err);
+  furrow_status status = check_build_values(b.values, err);
   if (status != FURROW_OK) return status;
   if (!own.train && !own.fill.base && !own.fill.model)
     return fail(err, FURROW_E_ARGUMENT, "one of --base, --from-model and --train is needed");
@@ -444,8 +444,8 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
-  if (status == FURROW_OK && !b.empty) status = add(&b, err);
-  if (status == FURROW_OK) status = finish(&b, err);
+  if (status == FURROW_OK && !b.empty) status = add_vectors(&b, err);
+  if (status == FURROW_OK) status = write_index(&b, err);
   index_job_stop(&b.job);
   if (status == FURROW_OK && ranks_number() == 0) status = report_build(&b, out, err);
   furrow_reservoir_free(b.sample);
@@ -469,7 +469,7 @@ const command index_build_command = {
         "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
-        "the ids then count from 0, and the file INDEX.names beside the index keeps the names. Copy or move both "
+        "the ids then count from 0, and the names are stored next to the index, in INDEX.names. Copy or move both "
         "files together. The other commands use the names; Faiss ignores them.\n\nUnder mpirun every process reads "
         "and encodes its own part of the vectors, all train together, and the file is written by all of them, "
         "with the vectors in the order of the input.",

@@ -53,7 +53,8 @@ static bool to_stdout(const convert_values *convert) {
   return strcmp(convert->destination, "-") == 0;
 }
 
-static furrow_status save(const named_index *loaded, const convert_values *convert, output *out, furrow_error *err) {
+static furrow_status save_converted(const named_index *loaded, const convert_values *convert, output *out,
+                                    furrow_error *err) {
   const furrow_index *index = loaded->index;
   furrow_index_save_params params;
   uint64_t size = 0;
@@ -110,7 +111,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
-  if (status == FURROW_OK) status = save(&loaded, convert, out, err);
+  if (status == FURROW_OK) status = save_converted(&loaded, convert, out, err);
   edit_clear(&loaded);
   return status;
 }

@@ -64,7 +64,7 @@ static const option_group estimate_groups[] = {
 
 typedef struct index_size {
   uint64_t codes;      /* codes of all vectors; IVF flat: the vectors */
-  uint64_t ids;        /* in the lists, and those of an id map */
+  uint64_t ids;        /* ids in the lists and in an id map */
   uint64_t centroids;  /* of the lists */
   uint64_t graph;      /* HNSW graph over the centroids, without the centroids */
   uint64_t quantizers; /* centroids of sub-quantizers */
@@ -164,7 +164,7 @@ enum {
   LEAST_VECTORS = 512
 };
 
-/* The first round finds out how to be fast; a large build does that once as well. */
+/* Skips the first round, which also finds out which method is fastest; a large build does that only once. */
 static bool add_seconds(void *user, const char *phase, uint64_t done, uint64_t total) {
   stopwatch *w = user;
   const double now = now_seconds(), passed = now - w->began;
@@ -197,7 +197,7 @@ static void fill_with_clusters(float *values, size_t n, size_t d, size_t cluster
   }
 }
 
-/* Adds twice: the first time makes the index ready. */
+/* Adds twice: the first call also prepares the quantizers. */
 static furrow_status time_adding(furrow_index *index, const float *vectors, size_t n, unsigned threads, double *seconds,
                                  furrow_error *err) {
   furrow_index_add_params add;
@@ -243,13 +243,13 @@ static size_t trial_vectors(size_t d, unsigned threads) {
 }
 
 /* For more lists than a trial has, times grow as they do from a quarter of them to all of them. */
-static double extend(double quarter, double all, double lists, double wanted) {
+static double extend_rate(double quarter, double all, double lists, double wanted) {
   const double slope = all > quarter ? (all - quarter) / (0.75 * lists) : all / lists;
   return all + slope * (wanted - lists);
 }
 
 /* Builds a small index of the same kind, and another where it has fewer lists than the wanted one. */
-static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
+static furrow_status measure_rates(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
   const size_t d = (size_t)wanted->d, n = trial_vectors(d, threads);
   const uint64_t most = n / 8 < TRIAL_LISTS ? n / 8 : TRIAL_LISTS;
   furrow_index_spec spec;
@@ -263,7 +263,7 @@ static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, 
   if (!vectors) return fail_memory(err);
   fill_with_clusters(vectors, n, d, (size_t)(2 * spec.nlist < n ? 2 * spec.nlist : n));
   furrow_status status = time_trial(&spec, vectors, n, threads, TRIAL_PQ_ROUNDS, r, err);
-  const double larger = pow(2, (double)wanted->nbits - spec.nbits); /* codes are compared with so many times more */
+  const double larger = pow(2, (double)wanted->nbits - spec.nbits); /* more centroids per sub-quantizer */
   if (larger > 1) r->add += (larger - 1) * fmax(r->add - r->coarse, 0);
   r->pq *= larger;
   if (status == FURROW_OK && spec.nlist < wanted->nlist) {
@@ -271,8 +271,8 @@ static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, 
     const double lists = (double)spec.nlist, all = (double)wanted->nlist;
     spec.nlist = (spec.nlist + 3) / 4;
     status = time_trial(&spec, vectors, n, threads, 1, &quarter, err);
-    r->coarse = extend(quarter.coarse, r->coarse, lists, all);
-    r->add = extend(quarter.add, r->add, lists, all);
+    r->coarse = extend_rate(quarter.coarse, r->coarse, lists, all);
+    r->add = extend_rate(quarter.add, r->add, lists, all);
   }
   free(vectors);
   return status;
@@ -364,7 +364,7 @@ static void report_times(report *r, const rates *rate, const furrow_index_spec *
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-static furrow_status check(const estimate_values *values, furrow_error *err) {
+static furrow_status check_estimate_values(const estimate_values *values, furrow_error *err) {
   if (values->dim == 0 || values->dim > 1 << 20) return fail(err, FURROW_E_ARGUMENT, "--dim must be from 1 to 1048576");
   if (values->n > UINT64_C(1) << 40) return fail(err, FURROW_E_ARGUMENT, "--count must be at most 2^40");
   if (values->spec.nlist > UINT64_C(1) << 32) return fail(err, FURROW_E_ARGUMENT, "--nlist must be at most 2^32");
@@ -377,12 +377,12 @@ static furrow_status estimate_run(const void *values, output *out, furrow_error 
   furrow_index *index = NULL;
   index_size size;
   rates rate = {0};
-  furrow_status status = check(estimate, err);
+  furrow_status status = check_estimate_values(estimate, err);
   if (status != FURROW_OK) return status;
   spec_from_values(&estimate->spec, (int32_t)estimate->dim, &spec);
   spec.id_map = estimate->ids && (spec.refine_flat || spec.refine_m);
   status = spec_create(&index, &spec, err); /* reports what is wrong with the spec */
-  if (status == FURROW_OK && !estimate->only_sizes) status = measure(&spec, estimate->threads, &rate, err);
+  if (status == FURROW_OK && !estimate->only_sizes) status = measure_rates(&spec, estimate->threads, &rate, err);
   if (status == FURROW_OK) {
     uint64_t sample = furrow_index_train_sample_size(index, NULL);
     report r;

@@ -184,7 +184,7 @@ static void report_shards(report *r, const furrow_shards *shards) {
   report_end(r);
 }
 
-/* The first shard tells what all are: their quantizers are the same. */
+/* Describes the first shard: all have the same quantizers. */
 static furrow_status info_shards(const info_values *info, output *out, furrow_error *err) {
   furrow_shards *shards = NULL;
   furrow_index_load_params load;

@@ -47,7 +47,7 @@ static void report_field(report *r, const furrow_index_field *field) {
   report_end(r);
 }
 
-static furrow_status visit(void *user, const furrow_index_field *field) {
+static furrow_status put_field(void *user, const furrow_index_field *field) {
   walk *w = user;
   if (w->r.json)
     report_field(&w->r, field);
@@ -71,7 +71,7 @@ static furrow_status map_run(const void *values, output *out, furrow_error *err)
   } else {
     output_format(out, "%12s  %12s  %-32s  %-36s  %s\n", "offset", "size", "name", "value", "meaning");
   }
-  status = furrow_index_for_each_field(map->path, &params, visit, &w, err);
+  status = furrow_index_for_each_field(map->path, &params, put_field, &w, err);
   if (map->json) report_end(&w.r);
   report_finish(&w.r);
   return status;

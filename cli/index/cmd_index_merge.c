@@ -60,7 +60,8 @@ typedef struct merging {
   const merge_values *values;
   furrow_index_load_params load;
   const char **paths; /* `count` index files: shards for each manifest */
-  const char **named; /* of each: the file whose names are those of its ids; NULL: they came with a shard before it */
+  const char **named; /* for each: the index file that has the names of its ids; NULL: an earlier shard of the same
+                         manifest has them */
   int64_t *shifts, vectors;
   size_t count;
   furrow_shards **manifests; /* one for each operand, or NULL */

@@ -135,9 +135,9 @@ const command index_names_command = {
     .summary = "list, set or drop the names of the ids of an index",
     .example = "furrow index names films.index\nfurrow index names films.index --set titles.txt",
     .about =
-        "Prints each id and its name, with a tab between them, by ascending id. The names are in a file beside the "
-        "index, INDEX.names, which belongs to that very index file: after another program has changed the index, "
-        "the names must be set anew. --set names the vectors of an index that has no names yet, for example one "
+        "Prints each id and its name, with a tab between them, by ascending id. The names are stored next to the "
+        "index, in INDEX.names, which belongs to that very index file: after another program has changed the index, "
+        "the names must be set again. --set names the vectors of an index that has no names yet, for example one "
         "that Faiss wrote.",
     .operands = names_operands,
     .groups = names_groups,

@@ -131,7 +131,7 @@ typedef struct measuring {
   size_t count;
 } measuring;
 
-static furrow_status ensure_capacity(measuring *m, furrow_error *err) {
+static furrow_status reserve_results(measuring *m, furrow_error *err) {
   const size_t n = m->queries.count;
   m->distances = calloc(n * m->k, sizeof *m->distances);
   m->ids = calloc(n * m->k, sizeof *m->ids);
@@ -152,7 +152,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   const int64_t ntotal = (int64_t)furrow_searcher_vectors(m->searcher);
   status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
   if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
-  if (status == FURROW_OK) status = ensure_capacity(m, err);
+  if (status == FURROW_OK) status = reserve_results(m, err);
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
                         values->filter_ids.threads, &m->job, err);
@@ -348,7 +348,7 @@ static furrow_status recall_plot(const char *path, const char *title, const reca
   const chart_curve curve = {
       .x = plot.recall, .y = plot.qps, .count = count, .marks = true, .labels = plot.labels, .hints = plot.hints};
   const chart drawn = {.title = title,
-                       .note = "numbers beside the points: probed lists (nprobe); right and up is better",
+                       .note = "numbers at the points: probed lists (nprobe); right and up is better",
                        .x_axis = count && isnan(sorted[0].shared)
                                      ? "queries whose nearest vector is the first result (1-R@1)"
                                      : "recall@10: share of the 10 nearest that is found",

@@ -65,7 +65,7 @@ static void note_new_ids(const remove_values *values, const furrow_index *index,
 }
 
 /* Adds a hint to the error, if another way to build the index would help. */
-static void explain(const furrow_index *index, furrow_status status, furrow_error *err) {
+static void explain_refusal(const furrow_index *index, furrow_status status, furrow_error *err) {
   const furrow_index *ivf = index ? furrow_index_ivf(index) : NULL;
   furrow_index_info info;
   furrow_index_info_init(&info);
@@ -100,7 +100,7 @@ static furrow_status remove_ids(const remove_values *remove, named_index *change
   if (status == FURROW_OK) {
     filter_ids.filter.invert = remove->others;
     status = furrow_index_remove(changed->index, &filter_ids.filter, removed, err);
-    explain(changed->index, status, err);
+    explain_refusal(changed->index, status, err);
   }
   if (status == FURROW_OK && changed->names)
     status = furrow_id_names_remove(changed->names, &filter_ids.filter, has_implicit_ids(changed->index), err);

@@ -102,7 +102,7 @@ static furrow_status check_apart(const search_values *values, furrow_error *err)
   return status;
 }
 
-static furrow_status check(const search_values *values, furrow_error *err) {
+static furrow_status check_search_values(const search_values *values, furrow_error *err) {
   if (!isnan(values->range) && values->k) return fail(err, FURROW_E_ARGUMENT, "-k and --range cannot be used together");
   if (isnan(values->range) && values->result.starts) return fail(err, FURROW_E_ARGUMENT, "--out-starts needs --range");
   furrow_status status = check_apart(values, err);
@@ -117,7 +117,7 @@ static furrow_status open_queries(searching *s, furrow_error *err) {
   return search_filter_params(&values->filter_ids, furrow_searcher_names(s->searcher), &s->params, &s->ids, err);
 }
 
-static furrow_status ensure_capacity(searching *s, furrow_error *err) {
+static furrow_status reserve_results(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", BLOCK_RESULTS);
   const int64_t there = (int64_t)furrow_searcher_vectors(s->searcher);
@@ -165,7 +165,7 @@ static furrow_status search_block(searching *s, furrow_error *err) {
 
 /* ---- Shards of several processes ------------------------------------------------------------------------- */
 
-/* Rank 0's filter for all: ranges and sorted ids are what options make. */
+/* Sends rank 0's filter to all ranks. Options only make ranges and sorted ids. */
 static furrow_status share_filter(searching *s, furrow_error *err) {
   const furrow_comm *comm = ranks_comm();
   furrow_id_filter filter;
@@ -175,32 +175,32 @@ static furrow_status share_filter(searching *s, furrow_error *err) {
     int64_t first, end;
     uint64_t count;
     uint8_t used, kind, invert;
-  } told = {.first = filter.first,
-            .end = filter.end,
-            .count = filter.sorted_count,
-            .used = s->params.filter != NULL,
-            .kind = (uint8_t)filter.kind,
-            .invert = filter.invert};
-  furrow_status status = comm->broadcast(comm, &told, sizeof told, 0, err);
-  if (status != FURROW_OK || !told.used) return status;
-  if (comm->rank > 0) s->ids.ids.ids = malloc((size_t)(told.count + 1) * sizeof(int64_t));
+  } shared = {.first = filter.first,
+              .end = filter.end,
+              .count = filter.sorted_count,
+              .used = s->params.filter != NULL,
+              .kind = (uint8_t)filter.kind,
+              .invert = filter.invert};
+  furrow_status status = comm->broadcast(comm, &shared, sizeof shared, 0, err);
+  if (status != FURROW_OK || !shared.used) return status;
+  if (comm->rank > 0) s->ids.ids.ids = malloc((size_t)(shared.count + 1) * sizeof(int64_t));
   status = ranks_all_ok(comm->rank == 0 || s->ids.ids.ids ? FURROW_OK : fail_memory(err), err);
   if (status != FURROW_OK) return status;
   int64_t *sorted = comm->rank > 0 ? s->ids.ids.ids : (int64_t *)(uintptr_t)filter.sorted;
-  if (told.count > 0) status = comm->broadcast(comm, sorted, (size_t)told.count * sizeof *sorted, 0, err);
+  if (shared.count > 0) status = comm->broadcast(comm, sorted, (size_t)shared.count * sizeof *sorted, 0, err);
   if (comm->rank == 0) return status;
   furrow_id_filter_init(&s->ids.filter);
-  s->ids.filter.kind = (furrow_id_filter_kind)told.kind;
-  s->ids.filter.invert = told.invert;
-  s->ids.filter.first = told.first;
-  s->ids.filter.end = told.end;
+  s->ids.filter.kind = (furrow_id_filter_kind)shared.kind;
+  s->ids.filter.invert = shared.invert;
+  s->ids.filter.first = shared.first;
+  s->ids.filter.end = shared.end;
   s->ids.filter.sorted = sorted;
-  s->ids.filter.sorted_count = (size_t)told.count;
+  s->ids.filter.sorted_count = (size_t)shared.count;
   s->params.filter = &s->ids.filter;
   return status;
 }
 
-/* Rank 0 reads the queries and tells them to all. *more: there are some. */
+/* Rank 0 reads the next queries and sends them to all ranks. *more: there are some. */
 static furrow_status next_block(searching *s, furrow_status status, bool *more, furrow_error *err) {
   const furrow_comm *comm = s->shards ? ranks_comm() : NULL;
   vector_block *block = &s->block;
@@ -227,7 +227,7 @@ static furrow_status search_all(searching *s, furrow_error *err) {
   return status;
 }
 
-/* Sets all up. Of several processes only rank 0 has the queries and the names. */
+/* Opens everything. Of several processes only rank 0 opens the queries and the names. */
 static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   const search_values *values = s->values;
   const furrow_searcher_open_params params =
@@ -241,7 +241,7 @@ static furrow_status open_all(searching *s, output *out, furrow_error *err) {
     plain.without = false;
     status = search_filter_params(&plain, NULL, &s->params, NULL, err);
   }
-  if (status == FURROW_OK) status = ensure_capacity(s, err);
+  if (status == FURROW_OK) status = reserve_results(s, err);
   if (status == FURROW_OK && first)
     status =
         result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, furrow_searcher_names(s->searcher), out, err);
@@ -282,7 +282,7 @@ static furrow_status look_for_shards(searching *s, furrow_error *err) {
 
 static furrow_status search_run(const void *values, output *out, furrow_error *err) {
   searching s = {.values = values};
-  furrow_status status = ranks_number() == 0 ? check(s.values, err) : FURROW_OK;
+  furrow_status status = ranks_number() == 0 ? check_search_values(s.values, err) : FURROW_OK;
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = look_for_shards(&s, err);
   if (status != FURROW_OK || (!s.shards && ranks_number() > 0)) return status; /* rank 0 searches an index alone */
@@ -315,7 +315,7 @@ const command index_search_command = {
         "Prints a line for each query: its number, then id:distance pairs, nearest first. If the ids have names, it "
         "prints names instead, with tabs between the pairs; --numbers prints the ids. With --out-ids or "
         "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
-        "other without rows, and --out-starts says where those of each query begin. In files, -1 fills up rows "
+        "other without rows, and --out-starts says where the results of each query begin. In files, -1 fills up rows "
         "with fewer than K results. Shards are searched as if they were one index; under mpirun each process searches "
         "its own.",
     .operands = search_operands,

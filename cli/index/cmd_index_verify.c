@@ -106,7 +106,7 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
 
 /* ---- Shards --------------------------------------------------------------------------------------------- */
 
-/* Ids that are in two shards. */
+/* Finds ids that are in two shards. */
 static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow_error *err) {
   furrow_status status = FURROW_OK;
   int64_t *all = NULL;
@@ -131,7 +131,7 @@ static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow
   return status;
 }
 
-/* Every id of every shard has a name; what no shard uses is a remark. */
+/* Checks that every id of every shard has a name; names that no shard uses are a remark. */
 static furrow_status verify_shard_names(const verify_values *verify, const furrow_shards *shards, findings *f,
                                         furrow_error *err) {
   furrow_id_names *names = NULL;
@@ -148,7 +148,7 @@ static furrow_status verify_shard_names(const verify_values *verify, const furro
   return status;
 }
 
-/* Each shard as an index, then all of them: their bytes, and what they must have in common. */
+/* Verifies each shard as an index, then all of them together: their bytes, and what they must have in common. */
 static furrow_status verify_shards(const verify_values *verify, findings *f, furrow_error *err) {
   furrow_shards *shards = NULL;
   furrow_index_load_params load;

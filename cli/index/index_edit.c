@@ -47,7 +47,7 @@ static furrow_status check_log(const char *file, const char *ending, furrow_erro
   return add_hint(err, "'furrow serve --writable' folds them into the file; or remove the log");
 }
 
-/* Logs lie beside the file itself, not beside a link to it. */
+/* Logs are in the folder of the file itself, not in the folder of a link to it. */
 static furrow_status check_logs(const char *path, furrow_error *err) {
   char *file = realpath(path, NULL);
   if (!file) return FURROW_OK;

@@ -30,7 +30,7 @@ furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error 
 typedef struct named_index {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
-  bool unique_ids;        /* an id that is there more than once is not saved */
+  bool unique_ids;        /* saving fails if an id occurs more than once */
   furrow_file_lock *lock; /* of the file that is changed in place; NULL: another one is written */
 } named_index;
 
@@ -41,11 +41,11 @@ void edit_clear(named_index *loaded);
 /* Writes the index and its names; lists from a data file become part of the file. *size: bytes of the index file. */
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
-/* Adds a hint to the error that says that an id is there more than once. */
+/* Adds a hint to the error about an id that occurs more than once. */
 furrow_status explain_repeated(furrow_status status, furrow_error *err);
-/* Returns whether the index, or the one behind its transforms, is lists and nothing else, which store ids. */
+/* Returns whether the index, or the one inside of its transforms, is a plain IVF index, whose lists store ids. */
 bool is_list_index(const furrow_index *index);
-/* Returns whether ids are positions in the index, or in the index behind its transforms. */
+/* Returns whether ids are positions in the index, or in the index inside of its transforms. */
 bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */
 const char *change_target(const char *path, const edit_values *values);

@@ -156,7 +156,7 @@ static furrow_status count_vectors(filling *fill, uint64_t *count, furrow_error 
   return status == FURROW_OK ? furrow_vectors_reader_rewind(fill->vectors, err) : status;
 }
 
-/* A copy that is older on one machine would be another part of other vectors. */
+/* Compares the counts of all ranks: with an older copy of the file, a rank would read the wrong part. */
 static furrow_status compare_counts(const filling *fill, furrow_error *err) {
   void *all = NULL;
   furrow_status status = ranks_gather(&fill->total, sizeof fill->total, &all, err);
@@ -287,8 +287,7 @@ static furrow_status check_enough(const filling *fill, const char *path, size_t 
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s, fewer than there are vectors", found, what);
 }
 
-/* Whether an index that counts its vectors itself has to: then ids of several processes are shifted when the file is
- * written. */
+/* Whether the index assigns ids itself: then the ids of several processes are shifted when the file is written. */
 static bool counts_itself(const furrow_index *index) {
   furrow_index_info info;
   furrow_index_info_init(&info);

@@ -25,11 +25,11 @@ void fill_values_init(fill_values *values);
 typedef struct filling {
   const fill_values *values;
   furrow_vectors_reader *vectors;
-  furrow_ids ids;         /* ids of --ids; otherwise those of the vectors, or none */
+  furrow_ids ids;         /* ids of --ids; otherwise the ids of the vectors, or none */
   furrow_name_list names; /* of --names, or of --ids where that has names; empty: none */
   const char *names_path;
   int64_t first_id;   /* of the first vector, if it is named and has no id of its own */
-  int64_t *named_ids; /* of the vectors that were added with a name, and these names */
+  int64_t *named_ids; /* ids of the vectors that were added with a name, and these names */
   const char **id_names;
   uint64_t *named_rows; /* the numbers of these vectors in the file, where several processes have a part each */
   size_t named;

@@ -1,4 +1,4 @@
-/* cli/index/index_job.c: a job on an index that has steps: each shows how far it is, and its time is kept. */
+/* cli/index/index_job.c: a job on an index that has steps: each shows its progress, and its time is recorded. */
 #include "index/index_job.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "core/interrupt.h"
 
-/* What the library calls a step, and what people do. */
+/* The library's name of a step, and the name that users see. */
 static const struct {
   const char *name, *shown;
 } names[] = {{"sample", "drawing a sample"},
@@ -53,7 +53,7 @@ void index_job_step(index_job *job, const char *name, uint64_t total) {
   begin_step(job, name, total, now_seconds());
 }
 
-/* Progress comes when something is done: the time since the report before belongs to its step. */
+/* Progress is reported after work is done: the time since the last report belongs to this step. */
 bool index_job_progress(void *user, const char *step, uint64_t done, uint64_t total) {
   index_job *job = user;
   if (!job->running || strcmp(job->steps[job->count - 1].name, step) != 0)

@@ -25,7 +25,7 @@ typedef struct search_filter_values {
 
 extern const option search_filter_options[];
 
-/* names: those of the index; NULL: it has none. The filter points into `ids`: clear them when the parameters are no
+/* names: the names of the index; NULL: it has none. The filter points into `ids`: clear them when the parameters are no
  * longer used. */
 furrow_status search_filter_params(const search_filter_values *values, const furrow_id_names *names,
                                    furrow_search_params *params, id_filter_ids *ids, furrow_error *err);

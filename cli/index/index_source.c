@@ -18,7 +18,7 @@
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
                                         .argument = "FILE",
-                                        .help = "data file of the lists, if it is not beside the index",
+                                        .help = "data file of the lists, if it is not in the folder of the index",
                                         .offset = offsetof(index_source_values, lists)},
                                        {.name = "allow-trailing",
                                         .kind = OPTION_FLAG,
@@ -79,13 +79,13 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info;
   furrow_index_info_init(&info);
-  char beside[PATH_MAX];
+  char lists_path[PATH_MAX];
   furrow_index_get_info(ivf ? ivf : index, &info);
   if (!info.lists_file) return FURROW_OK;
   const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
   const int folder = end ? (int)(end - path) + 1 : 0;
-  snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
-  return written_check_apart(target, beside, err);
+  snprintf(lists_path, sizeof lists_path, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  return written_check_apart(target, lists_path, err);
 }
 
 /* ---- Names ---- */

@@ -67,7 +67,7 @@ typedef struct id_filter_ids {
   furrow_ids ids;
 } id_filter_ids;
 
-/* names: those of the index; NULL: it has none. E_NOT_FOUND: a name that is not one of them. */
+/* names: the names of the index; NULL: it has none. E_NOT_FOUND: a name that the index does not have. */
 furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_values *values,
                                  const furrow_id_names *names, furrow_error *err);
 void id_filter_ids_clear(id_filter_ids *filter_ids);

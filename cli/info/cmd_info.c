@@ -12,7 +12,8 @@
 #include "model/model_source.h"
 #include "rows/rows_source.h"
 
-/* What a line may have: a small compressed file may be one line of gigabytes, which a reader of all rows would hold. */
+/* The most bytes of a line: a small compressed file may unpack to one line of gigabytes, which the reader would keep in
+ * memory. */
 enum { MAX_LINE = 16 << 20 };
 
 typedef struct info_values {

@@ -1,4 +1,4 @@
-/* cli/info/path_kind.c: which of the kinds a path is, and commands that have it in them. */
+/* cli/info/path_kind.c: which kind a path is, and commands that use it. */
 #include "info/path_kind.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "model/matrix_summary.h"
 #include "model/model_source.h"
 
-/* Whether a folder is a matrix (single) or a model directory. A model with a file in it that is refused is one. */
+/* Whether a folder is a matrix (single) or a model directory. A model that has an unreadable file is still one. */
 static bool is_listed(const path_inspection *look, bool single) {
   furrow_model_listing *listing = NULL;
   furrow_error err;
@@ -59,7 +59,7 @@ static furrow_status describe_matrix(path_inspection *look, furrow_error *err) {
   if (status != FURROW_OK) return status;
   path_advise(look, "furrow model info @ --partitions");
   path_advise(look, "furrow model dump @ | head");
-  path_advise(look, "furrow model export @ ^.npy"); /* beside the matrix, the file would lie in the model */
+  path_advise(look, "furrow model export @ ^.npy"); /* next to the matrix, the file would be inside of the model */
   return status;
 }
 

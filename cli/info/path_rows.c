@@ -16,7 +16,7 @@ enum { HEAD_BYTES = 1 << 20 };
 
 /* ---- The first rows ------------------------------------------------------------------------------------- */
 
-/* What labels ask for. */
+/* The task that the labels suggest. */
 typedef struct label_task {
   enum { TASK_NONE, TASK_TWO_CLASSES, TASK_CLASSES, TASK_REGRESSION } kind;
   size_t classes; /* different labels */
@@ -135,7 +135,7 @@ static furrow_status read_first(first_rows *first, const path_inspection *look, 
   return first->all ? FURROW_OK : status;
 }
 
-/* Text of which at least half of the lines are rows. */
+/* Whether at least half of the lines of a text are rows. */
 static bool is_rows(const path_inspection *look) {
   first_rows first;
   furrow_parser_stats stats;

@@ -23,7 +23,7 @@ enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
 
 typedef struct eval_values {
   scoring_values scoring;
-  rank_values rank;
+  ranking_values ranking;
   const char *curves;
   uint32_t bins;
   bool json, force;
@@ -50,8 +50,8 @@ static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = graph_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = plugin_options},
-    {.title = "Rankings", .options = rank_options, .offset = offsetof(eval_values, rank)},
-    {.title = "Rankings", .options = finding_options, .offset = offsetof(eval_values, rank.finding)},
+    {.title = "Rankings", .options = ranking_options, .offset = offsetof(eval_values, ranking)},
+    {.title = "Rankings", .options = finding_options, .offset = offsetof(eval_values, ranking.finding)},
     {.title = "Output", .options = eval_options},
     {0}};
 
@@ -80,10 +80,11 @@ typedef struct warnings {
   char text[MOST_WARNINGS][WARNING_SIZE];
 } warnings;
 
-/* sign 1: less is better, -1: more is. A rounding error is not worse. */
-static void compare(warnings *w, const char *name, double value, double constant, double sign) {
+/* Warns if a figure is worse than the constant's by more than a rounding error. sign 1: less is better, -1: more is
+ * better. */
+static void warn_if_worse(warnings *w, const char *name, double value, double constant, double sign) {
   if (!(sign * (value - constant) > 1e-9 * fabs(constant))) return;
-  snprintf(w->text[w->count++], WARNING_SIZE, "worse than a constant: %s is %.6g, that of a constant %.6g", name, value,
+  snprintf(w->text[w->count++], WARNING_SIZE, "worse than a constant: %s is %.6g, the constant has %.6g", name, value,
            constant);
 }
 
@@ -91,9 +92,9 @@ static void find_warnings(const eval_report *r, warnings *w) {
   const furrow_learn_metrics *m = &r->metrics;
   w->count = 0;
   if (m->constant_logloss > 0 || m->constant_rmse > 0) { /* labels that do not differ are a constant */
-    compare(w, "logloss", m->logloss, m->constant_logloss, 1);
-    compare(w, "accuracy", m->accuracy, m->constant_accuracy, -1);
-    compare(w, "rmse", m->rmse, m->constant_rmse, 1);
+    warn_if_worse(w, "logloss", m->logloss, m->constant_logloss, 1);
+    warn_if_worse(w, "accuracy", m->accuracy, m->constant_accuracy, -1);
+    warn_if_worse(w, "rmse", m->rmse, m->constant_rmse, 1);
   }
   if (furrow_evaluation_class_count(r->evaluation) == 2 && furrow_scorer_class_count(r->scorer) == 1 && isnan(m->auc))
     snprintf(w->text[w->count++], WARNING_SIZE, "auc is not defined: all rows are of one class");
@@ -331,7 +332,7 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* ---- The command ---- */
 
-/* A model that ranks has no figures of single rows. */
+/* Notes that a model that ranks items has no figures of single rows. */
 static void note_ranks(const eval_values *values, const eval_report *r) {
   if (values->scoring.quiet || !isnan(r->metrics.rmse) || !isnan(r->metrics.ndcg) ||
       furrow_evaluation_class_count(r->evaluation) > 0)
@@ -353,16 +354,16 @@ static furrow_status print_report(const eval_values *values, const scoring *s, c
   return draw_curves(values, evaluation, err);
 }
 
-static furrow_status run_rank(const eval_values *values, output *out, furrow_error *err) {
+static furrow_status run_ranking(const eval_values *values, output *out, furrow_error *err) {
   const scoring_values *from = &values->scoring;
   if (values->curves || from->conf || from->algorithm || from->format || from->define.count > 0)
     return fail(err, FURROW_E_ARGUMENT,
                 "--rank takes a raw log and a model of one: --curves, --format, --conf, --algorithm and -D do not go "
                 "with it");
   if (!from->data) return fail(err, FURROW_E_ARGUMENT, "--data LOG is missing, the events");
-  const rank_source log = {
+  const ranking_source log = {
       .model = from->model, .data = from->data, .threads = from->threads, .on_bad = from->on_bad, .quiet = from->quiet};
-  return eval_rank_run(&values->rank, &log, values->json, out, err);
+  return eval_ranking_run(&values->ranking, &log, values->json, out, err);
 }
 
 static furrow_status run_eval(const void *values, output *out, furrow_error *err) {
@@ -370,8 +371,8 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
-  if (eval->rank.on) return run_rank(eval, out, err);
-  if (rank_values_given(&eval->rank)) return fail(err, FURROW_E_ARGUMENT, "options of rankings need --rank");
+  if (eval->ranking.on) return run_ranking(eval, out, err);
+  if (ranking_values_given(&eval->ranking)) return fail(err, FURROW_E_ARGUMENT, "options of rankings need --rank");
   if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins must be at most %d", MOST_BINS);
   furrow_status status = eval->curves ? written_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
@@ -398,7 +399,7 @@ const command eval_command = {
     .about = "Transforms labels as in training. For models of two classes it prints AUC, PR-AUC (average precision), "
              "accuracy, logloss and a calibration table and can draw curves; for several classes accuracy, logloss "
              "and means over the classes; for regression RMSE, MAE and R2. Classes have a table of precision, recall "
-             "and F1 and a confusion matrix. `constant` figures are those of a constant prediction for the same "
+             "and F1 and a confusion matrix. `constant` figures belong to a constant prediction for the same "
              "rows: a model that is worse gets a warning.\n\n"
              "With --rank it recommends to all users of the log, over all items, and counts how many of the log's "
              "items they get, of models of two classes those with the positive label: NDCG, recall, MAP, MRR and hit "

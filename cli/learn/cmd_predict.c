@@ -43,7 +43,7 @@ static const option predict_options[] = {
      .written = true},
     {.name = "probabilities",
      .kind = OPTION_FLAG,
-     .help = "print the probability of each class behind the label: LABEL:P,LABEL:P…",
+     .help = "print the probability of each class after the label: LABEL:P,LABEL:P…",
      .offset = AT(probabilities)},
     {.name = "contributions",
      .kind = OPTION_FLAG,
@@ -80,7 +80,7 @@ typedef struct predicting {
   furrow_vectors_writer *file;
   explaining explaining;
   sample_id sid;         /* not SID_AUTO */
-  size_t classes;        /* with --probabilities: 2, or those of softmax */
+  size_t classes;        /* with --probabilities: 2, or the number of classes of softmax */
   double *probabilities; /* of a row */
 } predicting;
 
@@ -147,7 +147,7 @@ static furrow_status open_probabilities(predicting *p, furrow_error *err) {
   return p->probabilities ? FURROW_OK : fail_memory(err);
 }
 
-/* The library gives that of the positive class alone where there are two. */
+/* With two classes the library gives only the probability of the positive one. */
 static furrow_status find_probabilities(const predicting *p, const furrow_row *row, furrow_error *err) {
   const bool two = furrow_scorer_class_count(p->scoring.scorer) == 1;
   double *positive = p->probabilities + (two ? 1 : 0);

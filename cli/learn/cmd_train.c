@@ -136,7 +136,7 @@ static const option training_options[] = {
      .offset = AT(checkpoint_every)},
     {.name = "resume",
      .kind = OPTION_FLAG,
-     .help = "continue from the checkpoint if there is one; the model equals that of an uninterrupted run",
+     .help = "continue from the checkpoint if there is one; the model is the same as without the interruption",
      .offset = AT(resume)},
     {.name = "stream",
      .kind = OPTION_FLAG,
@@ -372,8 +372,8 @@ static void report_folds_alone(const fold_figures *figures, output *out) {
 
 /* ---- The model ---- */
 
-static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
-                          const fold_figures *figures, furrow_error *err) {
+static furrow_status save_model(const train_values *values, const learn_settings *settings,
+                                const furrow_trainer *trainer, const fold_figures *figures, furrow_error *err) {
   furrow_trainer_save_params params;
   furrow_matrix_write_params write;
   furrow_trainer_save_params_init(&params);
@@ -468,7 +468,7 @@ static const furrow_matrix_row_type *row_type_of(const learn_settings *settings)
   return furrow_matrix_row_type_find(name, &type, NULL) == FURROW_OK ? type : NULL;
 }
 
-/* Saving would fail, but only after the training. */
+/* Checks the formats before the training: saving would fail only after it. */
 static furrow_status check_formats(const learn_settings *settings, furrow_error *err) {
   static const furrow_layer_kind kinds[] = {FURROW_LAYER_INPUT, FURROW_LAYER_EMBEDDING};
   const furrow_matrix_row_type *type = row_type_of(settings);
@@ -532,7 +532,7 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
-/* csv of rows has numbers alone. */
+/* Adds a hint to a parse error in csv: rows contain only numbers, so the file may be a raw log. */
 static void hint_schema(const train_values *values, furrow_error *err) {
   if (err->status != FURROW_E_PARSE || err->hint[0] || values->raw.schema || !is_csv_name(values->train)) return;
   add_hint(err, "if the columns have names or texts in them, --schema auto reads the file as a raw log");
@@ -546,7 +546,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   furrow_status status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) name_checkpoint(values, err);
-  if (status == FURROW_OK) status = save(values, settings, trainer, figures, err);
+  if (status == FURROW_OK) status = save_model(values, settings, trainer, figures, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
@@ -575,7 +575,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
   return status;
 }
 
-/* Each fold reads the rows again, and none may have seen those that it is scored on. */
+/* Each fold reads the rows again, and must not have been trained on the rows that it is scored on. */
 static furrow_status check_folds(const train_values *values, furrow_error *err) {
   const struct {
     const char *name;
@@ -712,7 +712,7 @@ const command train_command = {
                "furrow train --model lr --train homes.csv --label-column sold --out homes.model\n"
                "furrow train --model fm --train ratings.csv --schema auto --out ratings.model\n"
                "furrow train --model gbdt --train clicks.libsvm --folds 5\n"
-               "furrow train --model fm --rank 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
+               "furrow train --model fm --factors 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .one_of = "--model NAME | --conf FILE.json",

@@ -19,7 +19,7 @@
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
 
-enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* one row in so many is held out without --valid and --folds */
+enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* HELD_OUT: one row in 5 is held out without --valid and --folds */
 
 typedef struct tune_values {
   const char *algorithm, *train, *valid, *format, *metric, *conf_out, *out;
@@ -143,7 +143,7 @@ static bool is_given(const void *user, const char *name) {
   return false;
 }
 
-/* The given settings with those of the search; `setting` NULL: the former alone. */
+/* Makes the configuration from the given settings and the settings of the search (`setting` NULL: none). */
 static furrow_status make_settings(learn_settings *settings, const tune_values *values, const search *s,
                                    const search_setting *setting, furrow_error *err) {
   const learn_origin from = {.algorithm = values->algorithm};
@@ -170,7 +170,7 @@ typedef struct tuning {
   bool headed;
 } tuning;
 
-/* The defaults are tried to the end: without them there is nothing to compare with. */
+/* Whether the time is over; the defaults are always tried to the end, because everything is compared with them. */
 static bool is_over(const tuning *t) {
   return interrupt_came() || (t->deadline > 0 && t->search.trial_count > 0 && now_seconds() > t->deadline);
 }
@@ -196,7 +196,7 @@ static void init_trainer(furrow_trainer_params *params, const tune_values *value
   params->threads = values->threads;
 }
 
-/* Counts rows up to `most`; those that cannot be read are none. */
+/* Counts rows up to `most`; rows that cannot be read do not count. */
 static uint64_t count_rows(const tuning *t, uint64_t most) {
   furrow_parser *parser = NULL;
   const furrow_rowblock *block;
@@ -210,7 +210,7 @@ static uint64_t count_rows(const tuning *t, uint64_t most) {
   return rows;
 }
 
-/* The library speaks of folds, which the user did not ask for. */
+/* The library's message is about folds, which the user did not ask for. */
 static furrow_status explain_few(const tuning *t, furrow_status status, furrow_error *err) {
   if (status != FURROW_E_ARGUMENT || t->values->folds) return status;
   const uint64_t rows = count_rows(t, HELD_OUT);
@@ -221,7 +221,7 @@ static furrow_status explain_few(const tuning *t, furrow_status status, furrow_e
   return add_hint(err, "--valid names other rows to compare on");
 }
 
-/* One fold, or all of them where all rows count. */
+/* Tries one fold, or all folds if all rows are used. */
 static furrow_status try_folds(tuning *t, const furrow_learn_conf *conf, search_trial *trial, furrow_error *err) {
   folding f = {.conf = conf, .train = t->values->train};
   const uint32_t count = trial->share < 1 || !t->values->folds ? 1 : t->values->folds;
@@ -390,7 +390,7 @@ static void tell_result(const tuning *t, const search_trial *best) {
 }
 
 /* The configuration as furrow train --conf reads it, so that both train the same. */
-static furrow_status reread(furrow_learn_conf **conf, const char *text, size_t size, furrow_error *err) {
+static furrow_status reread_conf(furrow_learn_conf **conf, const char *text, size_t size, furrow_error *err) {
   furrow_status status = furrow_learn_conf_create(conf, err);
   return status == FURROW_OK ? furrow_learn_conf_read(*conf, text, size, "settings", err) : status;
 }
@@ -407,7 +407,7 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   save.overwrite = t->values->force;
   save.formats = settings->formats;
   t->deadline = 0;
-  furrow_status status = reread(&conf, text, size, err);
+  furrow_status status = reread_conf(&conf, text, size, err);
   const furrow_train_params all =
       FURROW_INIT(furrow_train_params, .conf = conf, .trainer = &params, .fit = &fit, .save = &save);
   progress_start(&t->progress, !t->values->quiet, "training", 0);
@@ -418,8 +418,8 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 
-/* What is known after a signal is printed and written, but no model is trained. */
-static furrow_status stopped(const tuning *t, furrow_error *err) {
+/* After a signal the results so far are printed and written, but no model is trained. */
+static furrow_status fail_stopped(const tuning *t, furrow_error *err) {
   if (!t->values->conf_out) return fail(err, FURROW_E_STATE, "stopped by a signal");
   return fail(err, FURROW_E_STATE, "stopped by a signal; %.200s has the best settings so far", t->values->conf_out);
 }
@@ -494,7 +494,7 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = search_run(&t.search, err);
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);
-  if (status == FURROW_OK && interrupt_came()) status = best ? stopped(&t, err) : interrupt_check(err);
+  if (status == FURROW_OK && interrupt_came()) status = best ? fail_stopped(&t, err) : interrupt_check(err);
   furrow_trainer_free(t.trainer);
   search_clear(&t.search);
   learn_settings_clear(&settings);

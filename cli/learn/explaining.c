@@ -14,7 +14,7 @@ typedef struct contribution {
 } contribution;
 
 /* The largest first, of equal ones the lower feature. */
-static int compare(const void *a, const void *b) {
+static int compare_contributions(const void *a, const void *b) {
   const contribution *x = a, *y = b;
   if (fabs(x->value) != fabs(y->value)) return fabs(x->value) < fabs(y->value) ? 1 : -1;
   return (x->feature > y->feature) - (x->feature < y->feature);
@@ -27,7 +27,7 @@ static size_t sort_class(const explaining *e, const furrow_contributions *of, si
     const double value = of->values[i * of->classes + class];
     if (value != 0) e->list[count++] = (contribution){of->features[i], value};
   }
-  if (count > 1) qsort(e->list, count, sizeof *e->list, compare);
+  if (count > 1) qsort(e->list, count, sizeof *e->list, compare_contributions);
   *rest = 0;
   while (e->top > 0 && count > e->top) *rest += e->list[--count].value;
   return count;

@@ -25,7 +25,7 @@ typedef struct fold_figures {
 /* Trains without the next fold and adds its figures. *rows (may be NULL): rows that were trained on. */
 furrow_status folding_next(const folding *f, fold_figures *figures, uint64_t *rows, furrow_error *err);
 
-/* Print the headings, the line of the fold that was added last, and those of mean and deviation. */
+/* Print the headings, the line of the fold that was added last, and the lines of mean and deviation. */
 void fold_headings(output *out, const fold_figures *figures);
 void fold_line(output *out, const fold_figures *figures);
 void fold_summary(output *out, const fold_figures *figures);

@@ -31,8 +31,8 @@ static bool is_below(const char *path, const char *folder) {
   return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0 || folder[length - 1] == '/');
 }
 
-/* Where links lead to: of a path that is not there yet, those of the folders above it. A link to nothing would be
- * followed by whatever creates the file, so it is not taken for a name that is free. */
+/* Whether the links of a path stay inside of the current folder; for a path that does not exist yet, the links of the
+ * folders above it. A dangling link counts as leading out: the program that creates the file would follow it. */
 static bool links_stay_inside(char *path) {
   char folder[PATH_MAX], real[PATH_MAX];
   struct stat info;
@@ -46,7 +46,7 @@ static bool links_stay_inside(char *path) {
   }
 }
 
-/* Data may be a folder: then its files are read. */
+/* If data is a folder, its files are read, so they must stay inside as well. */
 static bool entries_stay_inside(const char *folder) {
   DIR *handle = opendir(folder);
   bool inside = true;
@@ -65,7 +65,7 @@ static bool name_stays_inside(const char *path) {
   return links_stay_inside(copy) && entries_stay_inside(path);
 }
 
-/* Data may be a pattern: then whatever it fits is read. */
+/* If data is a glob, all its matches are read, so they must stay inside as well. */
 static bool matches_stay_inside(const char *pattern) {
   glob_t found = {0};
   bool inside = true;
@@ -86,7 +86,7 @@ static bool part_stays_inside(const char *text, size_t size) {
 
 /* ---- path[;path]…[?key=value[&key=value]…][#cachefile] ---------------------------------------------------- */
 
-/* An escape may stand for any byte: then nobody can tell. */
+/* An escape may stand for any byte, so an argument with one is refused. */
 static bool argument_stays_inside(const char *text, size_t size) {
   static const char name[] = "encoder=";
   const size_t n = sizeof name - 1;
@@ -147,7 +147,7 @@ void conf_paths_clear(conf_paths *paths) {
 
 option learn_options[LEARN_KEYS + 1];
 
-/* Keys for which the command has its own options, and those that only Angel's configurations set. */
+/* Keys for which the command has its own options, and keys that only Angel's configurations set. */
 static bool has_own_option(const char *name) {
   static const char *const own[] = {"algorithm", "data",   "valid",     "load",   "save",
                                     "format",    "action", "separator", "encoder"};
@@ -181,17 +181,30 @@ static const char *help_of(const furrow_learn_key *key) {
   return texts[used++];
 }
 
+/* Adds the options of key i, which all fill the same field. The key `rank` has two: --rank is Angel's word for the
+ * factors of an embedding, in a tree where a rank is a process of a job. */
+static size_t add_options(const furrow_learn_key *key, size_t i, size_t count) {
+  const option named = {.name = key->name,
+                        .kind = OPTION_TEXT,
+                        .argument = key->value,
+                        .help = help_of(key),
+                        .offset = i * sizeof(const char *)};
+  if (strcmp(key->name, "rank") != 0) {
+    learn_options[count++] = named;
+    return count;
+  }
+  learn_options[count] = named;
+  learn_options[count++].name = "factors";
+  learn_options[count] = named;
+  learn_options[count++].help = "the same as --factors; -D and JSON files use this name";
+  return count;
+}
+
 void learn_options_fill(void) {
   size_t count = 0;
   const furrow_learn_key *key;
-  for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++) {
-    if (has_own_option(key->name)) continue;
-    learn_options[count++] = (option){.name = key->name,
-                                      .kind = OPTION_TEXT,
-                                      .argument = key->value,
-                                      .help = help_of(key),
-                                      .offset = i * sizeof(const char *)};
-  }
+  for (size_t i = 0; count + 1 < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
+    if (!has_own_option(key->name)) count = add_options(key, i, count);
 }
 
 /* ---- The configuration ---- */
@@ -204,7 +217,7 @@ static furrow_status set_texts(furrow_learn_conf *conf, const learn_values *valu
   return status;
 }
 
-/* allow_paths: those in a file that -D angel.ml.conf=FILE names, too. */
+/* allow_paths: paths in a file that -D angel.ml.conf=FILE names may lead anywhere, too. */
 static furrow_status define_one(learn_settings *settings, const char *text, bool allow_paths, furrow_error *err) {
   char key[128];
   const char *equals = strchr(text, '=');

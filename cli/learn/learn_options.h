@@ -7,11 +7,11 @@
 
 /* Paths that a configuration file names are followed only below the current folder.
  *
- * A configuration comes from other people, as data does. The paths in it mean what they mean on the command line: they
- * start in the current folder, as in Angel. But where those of the user may lead anywhere, those of a file may not
- * leave that folder, for reading or for writing: no absolute path, no "..", no scheme://, no link that leads out,
- * neither in a path nor in the encoder or the cache file of a URI. A path that does is forgotten, and an error if it is
- * needed: Angel's own files have paths of Hadoop, which --train and --out replace. */
+ * A configuration comes from other people, as data does. Paths in it are relative to the current folder, as on the
+ * command line and in Angel. But while the user's paths may lead anywhere, a file's paths must not leave that folder,
+ * for reading or for writing: no absolute path, no "..", no scheme://, no link that leads out, neither in a path nor in
+ * the encoder or the cache file of a URI. A path that leads out is dropped, and an error only if it is needed: Angel's
+ * own files have paths of Hadoop, which --train and --out replace. */
 enum { CONF_PATHS = 5 };
 
 typedef struct conf_paths {
@@ -19,7 +19,8 @@ typedef struct conf_paths {
   char *refused[CONF_PATHS]; /* NULL: that path stays inside */
 } conf_paths;
 
-/* Takes the paths that lead out from a configuration that was just loaded from a file. Clear it, even after a failure.
+/* Removes the paths that lead out from a configuration that was just loaded from a file, and keeps them for messages.
+ * Clear it, even after a failure.
  */
 furrow_status conf_paths_take(conf_paths *paths, furrow_learn_conf *conf, const char *file, furrow_error *err);
 /* E_ARGUMENT: the file has a path of that key (data, valid, save, load, encoder), and it was refused. */
@@ -50,19 +51,19 @@ typedef struct learn_settings {
   conf_paths paths; /* of the JSON file */
 } learn_settings;
 
-/* Where a configuration starts; NULL: not there. */
+/* What a configuration starts from; NULL: not given. */
 typedef struct learn_origin {
   const char *model;     /* a model directory */
   const char *json;      /* Angel's JSON file */
   const char *algorithm; /* a built-in one */
-  bool allow_paths;      /* those of the JSON file may lead anywhere */
+  bool allow_paths;      /* paths of the JSON file may lead anywhere */
 } learn_origin;
 
 /* Makes a configuration from its origin, options and definitions; later ones override earlier ones. Clear it, even
  * after a failure. */
 furrow_status learn_settings_make(learn_settings *settings, const learn_origin *from, const learn_values *values,
                                   const text_list *define, furrow_error *err);
-/* Prints the keys that mean nothing here on stderr. */
+/* Prints the keys that are ignored to stderr. */
 void learn_settings_print_notes(const learn_settings *settings);
 void learn_settings_clear(learn_settings *settings);
 

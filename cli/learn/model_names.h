@@ -8,7 +8,7 @@
 
 enum { FEATURE_NAME = 256 };
 
-/* Returns the name of a feature: that of its column, "column=value" of a raw log, or its number, written to `space`. */
+/* Returns the name of a feature: its column's name, "column=value" of a raw log, or its number, written to `space`. */
 const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]);
 /* Finds a feature by its name, or number, of `size` bytes. */
 furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,

@@ -14,17 +14,17 @@ typedef struct raw_log_values {
 
 extern const option raw_log_options[];
 
-/* What --label names: a column rather than how labels are transformed. Moves it, and the other options of columns, to
- * where they count; the texts of keys that are taken become NULL. */
+/* Takes --label as the name of a column rather than as a transform of labels: moves it, and the other options that name
+ * columns, from the keys to the values. The texts of moved keys become NULL. */
 void raw_log_take_columns(raw_log_values *values, learn_values *keys);
-/* Makes the encoder and sets the keys for it, unless the samples are rows; `load` (may be NULL) is a model that
- * training goes on from: its encoder counts. */
+/* Makes the encoder and sets the keys for it, unless the samples are rows; `load` (may be NULL) is a model from which
+ * training continues: its encoder is used. */
 furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err);
 
 /* Makes a log of the event, a file in memory, and returns its URI. */
 furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err);
-/* Checks the columns and values against the encoder of a model; NULL: it has none, which is an error. */
+/* Checks the columns and values against the encoder of a model; encoder NULL is an error: the model has none. */
 furrow_status one_event_check(const text_list *pairs, const furrow_encoder *encoder, furrow_error *err);
 /* Names the values of categories that the model does not know. */
 void one_event_print_notes(const text_list *pairs, const furrow_encoder *encoder);

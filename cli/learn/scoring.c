@@ -121,20 +121,20 @@ static furrow_status take_format(furrow_learn_conf *conf, const char *format, fu
   return furrow_learn_conf_set(conf, "format", format, err);
 }
 
-/* Takes what the model says of itself, or --conf or --algorithm, and then the definitions. */
+/* Makes the configuration from the model, or from --conf or --algorithm, and then applies the definitions. */
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
   const bool own = !values->conf && !values->algorithm;
   const learn_origin from = {.model = own ? values->model : NULL, .json = values->conf, .algorithm = values->algorithm};
   furrow_status status = learn_settings_make(settings, &from, &none, &values->define, err);
-  if (status == FURROW_OK && values->algorithm) /* it is Angel's model, which does not say what its data was like */
+  if (status == FURROW_OK && values->algorithm) /* it is Angel's model, which does not describe its data */
     status = furrow_learn_conf_set(settings->conf, "defaults", "angel", err);
   if (status == FURROW_E_NOT_FOUND && own && access(values->model, F_OK) == 0)
     add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 
-/* Rows of a raw log, which say nothing of labels themselves. A cache holds labels, which eval needs. */
+/* Whether the rows of a raw log are read without labels. A cache holds labels, which eval needs. */
 static bool leaves_labels(const scoring *s, const furrow_learn_conf *conf) {
   const char *uri = s->values->data, *format = furrow_learn_conf_get(conf, "format");
   return s->values->unlabelled && furrow_scorer_encoder(s->scorer) && !s->values->format &&

@@ -7,7 +7,7 @@
 #include "furrow/learn.h"
 #include "learn/learn_options.h"
 
-/* Users or items, and the rows without one that the model knows. */
+/* Users or items: the number of rows whose user or item the model does not know. */
 typedef struct unknown_side {
   bool used; /* the schema has such a column */
   furrow_encoder_field field;
@@ -31,12 +31,12 @@ typedef struct scoring_values {
   uint32_t threads;
   furrow_on_bad on_bad;
   bool quiet;
-  bool unlabelled; /* raw logs are read without their labels, which need not be good then */
+  bool unlabelled; /* raw logs are read without their labels, which may then be malformed */
   text_list define;
 } scoring_values;
 
-/* The model, the rows and how they are read; the graph of a model without graph.json, which commands that read no rows
- * have, too. */
+/* scoring_options: the model, the rows and how they are read. graph_options: the graph of a model without graph.json,
+ * also for commands that read no rows. */
 extern const option scoring_options[], graph_options[];
 
 typedef struct scoring {
@@ -47,7 +47,7 @@ typedef struct scoring {
   progress progress;
   uint64_t rows;           /* rows of the blocks before the current one */
   size_t size;             /* rows of the current block */
-  bool compared;           /* the features of the first rows with those of the model */
+  bool compared;           /* the features of the first rows were compared with the model's */
   uint64_t known, unknown; /* features of these rows that the model has, and does not have */
   unknown_names names;     /* of all rows so far */
 } scoring;

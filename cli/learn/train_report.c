@@ -63,7 +63,7 @@ static double value_of(const furrow_learn_metrics *metrics, const figure *of) {
   return *(const double *)((const char *)metrics + of->offset);
 }
 
-static double get(const furrow_learn_metrics *metrics, size_t i) {
+static double figure_at(const furrow_learn_metrics *metrics, size_t i) {
   return value_of(metrics, &figures[i]);
 }
 
@@ -71,10 +71,10 @@ static double get(const furrow_learn_metrics *metrics, size_t i) {
 
 /* Loss, AUC, accuracy, RMSE, MAE, NDCG where they are defined; logloss is the loss of most models. */
 static bool is_shown(const furrow_learn_metrics *metrics, size_t i) {
-  return (i < HISTORY_FIGURES || i == NDCG) && i != LOGLOSS && !isnan(get(metrics, i));
+  return (i < HISTORY_FIGURES || i == NDCG) && i != LOGLOSS && !isnan(figure_at(metrics, i));
 }
 
-/* AUC~ is that of bins. */
+/* AUC~ is an AUC that comes from bins. */
 static void put_heading(output *out, const char *part, const furrow_learn_metrics *metrics, size_t i) {
   char text[32];
   snprintf(text, sizeof text, "%s%s%s", part, figures[i].column, i == AUC && metrics->binned > 0 ? "~" : "");
@@ -101,18 +101,18 @@ void epoch_headings(output *out, const furrow_epoch *epoch) {
 void epoch_line(output *out, const furrow_epoch *epoch) {
   output_format(out, "%5" PRIu32 " %9.4g", epoch->epoch, epoch->learning_rate);
   for (size_t i = 0; i < FIGURES; i++)
-    if (is_shown(epoch->train, i)) put_figure(out, 9, i, get(epoch->train, i));
+    if (is_shown(epoch->train, i)) put_figure(out, 9, i, figure_at(epoch->train, i));
   for (size_t i = 0; epoch->valid->rows > 0 && i < FIGURES; i++)
-    if (is_shown(epoch->valid, i)) put_figure(out, 14, i, get(epoch->valid, i));
+    if (is_shown(epoch->valid, i)) put_figure(out, 14, i, figure_at(epoch->valid, i));
   output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train->rows / epoch->seconds : 0,
                 epoch->best ? "  best" : "");
 }
 
 /* ---- Tables of other sets of rows ---- */
 
-/* What is defined for the model and says how good it is; logloss is the loss of most models. */
+/* Whether a figure is defined for the model and measures its quality; logloss is the loss of most models. */
 static bool is_quality(const furrow_learn_metrics *metrics, size_t i) {
-  return i < MEAN_LABEL && !isnan(get(metrics, i)) && (i != LOGLOSS || metrics->logloss != metrics->loss);
+  return i < MEAN_LABEL && !isnan(figure_at(metrics, i)) && (i != LOGLOSS || metrics->logloss != metrics->loss);
 }
 
 void figure_headings(output *out, const furrow_learn_metrics *metrics) {
@@ -123,14 +123,14 @@ void figure_headings(output *out, const furrow_learn_metrics *metrics) {
 void figure_line(output *out, const furrow_learn_metrics *metrics, const furrow_learn_metrics *like) {
   for (size_t i = 0; i < FIGURES; i++)
     if (is_quality(like, i) && metrics)
-      put_figure(out, 9, i, get(metrics, i));
+      put_figure(out, 9, i, figure_at(metrics, i));
     else if (is_quality(like, i))
       output_format(out, " %9s", "-");
 }
 
 double figure_named(const furrow_learn_metrics *metrics, const char *name) {
   for (size_t i = 0; i < FIGURES; i++)
-    if (strcmp(figures[i].name, name) == 0) return get(metrics, i);
+    if (strcmp(figures[i].name, name) == 0) return figure_at(metrics, i);
   return NAN;
 }
 
@@ -145,7 +145,7 @@ static void report_figure(report *r, const char *name, double value) {
 
 void report_metrics(report *r, const furrow_learn_metrics *metrics) {
   report_u64(r, "rows", metrics->rows);
-  for (size_t i = 0; i < FIGURES; i++) report_figure(r, figures[i].name, get(metrics, i));
+  for (size_t i = 0; i < FIGURES; i++) report_figure(r, figures[i].name, figure_at(metrics, i));
   if (r->json) report_bool(r, "binned", metrics->binned > 0);
 }
 
@@ -218,8 +218,9 @@ static void write_csv(FILE *out, const furrow_trainer *trainer) {
   for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
     fprintf(out, "%" PRIu32 ",%.9g,%.3f,%d,%" PRIu64 ",%" PRIu64, epoch->epoch, epoch->learning_rate, epoch->seconds,
             epoch->best, epoch->train->rows, epoch->valid->rows);
-    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, get(epoch->train, i));
-    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, epoch->valid->rows > 0 ? get(epoch->valid, i) : NAN);
+    for (size_t i = 0; i < HISTORY_FIGURES; i++) csv_number(out, figure_at(epoch->train, i));
+    for (size_t i = 0; i < HISTORY_FIGURES; i++)
+      csv_number(out, epoch->valid->rows > 0 ? figure_at(epoch->valid, i) : NAN);
     fputc('\n', out);
   }
 }
@@ -228,7 +229,7 @@ static void report_history_metrics(report *r, const char *name, const furrow_lea
   report_section(r, name);
   report_u64(r, "rows", metrics->rows);
   for (size_t i = 0; i < HISTORY_FIGURES; i++)
-    report_f64(r, figures[i].name, metrics->rows > 0 ? get(metrics, i) : NAN);
+    report_f64(r, figures[i].name, metrics->rows > 0 ? figure_at(metrics, i) : NAN);
   report_end(r);
 }
 
@@ -287,8 +288,8 @@ static void fill_series(series *s, const furrow_trainer *trainer, size_t which) 
   const furrow_epoch *epoch;
   for (size_t e = 0; (epoch = furrow_trainer_get_epoch(trainer, e)); e++) {
     s->x[e] = epoch->epoch;
-    s->train[e] = get(epoch->train, which);
-    s->valid[e] = epoch->valid->rows > 0 ? get(epoch->valid, which) : NAN;
+    s->train[e] = figure_at(epoch->train, which);
+    s->valid[e] = epoch->valid->rows > 0 ? figure_at(epoch->valid, which) : NAN;
   }
 }
 
@@ -340,7 +341,7 @@ static furrow_status score(side *s, const furrow_rowblock *block, furrow_error *
   return furrow_scorer_score_block(s->scorer, s->space, block, scores, err);
 }
 
-static furrow_status compare(rounding *lost, side sides[2], const furrow_rowblock *block, furrow_error *err) {
+static furrow_status compare_scores(rounding *lost, side sides[2], const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = score(&sides[0], block, err);
   if (status == FURROW_OK) status = score(&sides[1], block, err);
   for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
@@ -372,7 +373,7 @@ furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, co
   if (status == FURROW_OK)
     status = furrow_sample_reader_open(&samples, furrow_scorer_conf(sides[0].scorer), rows, &params, err);
   while (status == FURROW_OK && (status = furrow_sample_reader_next(samples, &block, err)) == FURROW_OK) {
-    status = compare(lost, sides, block, err);
+    status = compare_scores(lost, sides, block, err);
     if (status == FURROW_OK) status = interrupt_check(err);
   }
   furrow_sample_reader_close(samples);

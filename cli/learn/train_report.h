@@ -14,17 +14,17 @@ void epoch_line(output *out, const furrow_epoch *epoch);
  * are none). */
 void figure_headings(output *out, const furrow_learn_metrics *metrics);
 void figure_line(output *out, const furrow_learn_metrics *metrics, const furrow_learn_metrics *like);
-/* Returns the figure that is called so ("auc"); NaN: the metrics do not have it. */
+/* Returns the figure of that name ("auc"); NaN: the metrics do not have it. */
 double figure_named(const furrow_learn_metrics *metrics, const char *name);
 
 /* Reports metrics in the current section; undefined ones are left out of the table and null in JSON. */
 void report_metrics(report *r, const furrow_learn_metrics *metrics);
-/* Reports what a constant prediction would have on the same rows. */
+/* Reports the figures that a constant prediction would reach on the same rows. */
 void report_constant(report *r, const furrow_learn_metrics *metrics);
 /* Reports epochs as a list of JSON objects; prints nothing in the table. */
 void report_epochs(report *r, const furrow_trainer *trainer);
 
-/* Reports what the trainer has to say beside its figures. */
+/* Reports the trainer's notes. */
 void report_notes(report *r, const furrow_trainer *trainer);
 
 /* Writes the history; the ending of the path decides: .json or .csv. */
@@ -34,7 +34,7 @@ furrow_status history_draw(const char *path, const char *title, const furrow_tra
                            furrow_error *err);
 
 /* How much the scores of trees change when Angel reads the written model: six decimals, and absent features that count
- * as 0. Scores of the model on disk compared with those of the trainer. */
+ * as 0. The scores of the model on disk are compared with the trainer's scores. */
 typedef struct rounding {
   uint64_t rows, labels; /* rows that were scored; rows whose predicted label changed */
   double largest, sum;   /* of the absolute differences of pred */

@@ -92,7 +92,7 @@ static bool is_new(const search *s, const search_setting *setting) {
   return true;
 }
 
-/* How many settings there are beside the defaults, MOST_RUNS at most. */
+/* Returns the number of settings in the space, at most MOST_RUNS. */
 static size_t space_size(const search_space *space) {
   size_t size = space->count > 0;
   for (size_t k = 0; k < space->count && size < MOST_RUNS; k++) size *= space->keys[k].count;
@@ -105,7 +105,7 @@ static const char *value_at(const search_space *space, size_t k, size_t n) {
   return strcmp(value, space->standard[k]) == 0 ? NULL : value;
 }
 
-/* Number n of all settings, where there are few. */
+/* Returns setting n of a space that is small enough to try all. */
 static search_setting setting_at(const search_space *space, size_t n) {
   search_setting setting = {{NULL}};
   for (size_t k = 0; k < space->count; k++) {
@@ -130,7 +130,7 @@ static void add_setting(search *s, const search_setting *setting) {
   if (is_new(s, setting)) s->settings[s->setting_count++] = *setting;
 }
 
-/* Settings are few, and all are tried, or many: then a draw is hardly ever known already. */
+/* Tries all settings if there are few; if there are many, a draw rarely repeats an earlier one. */
 static void fill_settings(search *s, size_t runs, uint64_t seed) {
   const size_t all = space_size(&s->space);
   uint64_t rng = seed;
@@ -172,8 +172,8 @@ void search_describe(const search *s, const search_setting *setting, char *text,
 
 /* ---- Which is better ---- */
 
-/* More is better for the negated figure, too; a failure is the worst. */
-static double worth(const search *s, const search_trial *trial) {
+/* Returns the figure, negated if less is better, so that more is better; a failure is the worst. */
+static double trial_worth(const search *s, const search_trial *trial) {
   const double figure = trial->figures.rows ? figure_named(&trial->figures, s->metric) : NAN;
   const bool rises = strcmp(s->metric, "auc") == 0 || strcmp(s->metric, "accuracy") == 0;
   return isnan(figure) ? -INFINITY : rises ? figure : -figure;
@@ -193,7 +193,7 @@ const search_trial *search_best(const search *s) {
   const search_trial *defaults = share > 0 ? trial_of(s, 0, share) : NULL;
   if (defaults) best = defaults;
   for (size_t i = 0; defaults && i < s->trial_count; i++)
-    if (s->trials[i].share == share && worth(s, &s->trials[i]) > worth(s, best)) best = &s->trials[i];
+    if (s->trials[i].share == share && trial_worth(s, &s->trials[i]) > trial_worth(s, best)) best = &s->trials[i];
   return best;
 }
 
@@ -216,13 +216,13 @@ static furrow_status try_once(search *s, size_t setting, double share, furrow_er
   return status;
 }
 
-/* Ranks the settings by their trials with that share, the best first; of equals, the one that was drawn first. */
+/* Sorts the settings by their trials with that share, the best first; ties in the order of drawing. */
 static void sort_settings(const search *s, size_t *list, size_t count, double share) {
   for (size_t i = 1; i < count; i++) {
     const size_t moved = list[i];
-    const double of_moved = worth(s, trial_of(s, moved, share));
+    const double of_moved = trial_worth(s, trial_of(s, moved, share));
     size_t at = i;
-    for (; at > 0 && worth(s, trial_of(s, list[at - 1], share)) < of_moved; at--) list[at] = list[at - 1];
+    for (; at > 0 && trial_worth(s, trial_of(s, list[at - 1], share)) < of_moved; at--) list[at] = list[at - 1];
     list[at] = moved;
   }
 }

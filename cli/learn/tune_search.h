@@ -13,15 +13,15 @@ enum { SEARCH_KEYS = 8, SEARCH_ROWS = 2000, MOST_RUNS = 1000 };
 /* A key and the values that are tried. */
 typedef struct search_key {
   const char *key;
-  const char *also; /* a key that says the same in another way; NULL: none */
+  const char *also; /* another key for the same setting; NULL: none */
   const char *const *values;
   size_t count;
 } search_key;
 
-/* The keys that count most for an algorithm. */
+/* The keys that matter most for an algorithm. */
 typedef struct search_space {
   search_key keys[SEARCH_KEYS];
-  const char *standard[SEARCH_KEYS]; /* what counts where nothing is set, of the configuration */
+  const char *standard[SEARCH_KEYS]; /* the configuration's value if nothing is set */
   size_t count;
 } search_space;
 
@@ -51,8 +51,8 @@ typedef struct search {
   void *user;
 } search;
 
-/* The space of the algorithm of a configuration, which must outlive it, without the keys that is_given(user, key) is
- * true of. */
+/* The space of the algorithm of a configuration, which must outlive it, without the keys for which is_given(user, key)
+ * is true. */
 search_space search_space_of(const furrow_learn_conf *conf, bool (*is_given)(const void *user, const char *key),
                              const void *user);
 /* Draws `runs` different settings, the first being the defaults: fewer where the space has fewer. Clear it, even after
@@ -63,7 +63,7 @@ void search_clear(search *s);
 /* Tries the settings. A setting whose training fails with E_RANGE (it diverged) counts as the worst, unless it is the
  * defaults. */
 furrow_status search_run(search *s, furrow_error *err);
-/* Returns the best trial of those on the most rows; NULL: none is done. */
+/* Returns the best of the trials on the most rows; NULL: none is done. */
 const search_trial *search_best(const search *s);
 /* Returns the trial of the defaults on the same rows. */
 const search_trial *search_defaults_beside(const search *s, const search_trial *trial);

@@ -157,7 +157,7 @@ static furrow_status put_name(making *m, uint64_t feature, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The vector of one side of a row: the features of an item or a user, with those of its tables. */
+/* Writes the vector of one side of a row: the features of an item or a user, including the features from its tables. */
 static furrow_status put_named(making *m, furrow_container *rows, furrow_side side, uint64_t feature,
                                furrow_error *err) {
   furrow_rowblock block;
@@ -198,7 +198,7 @@ static void print_report(const making *m, output *out) {
   report_finish(&r);
 }
 
-static furrow_status load(making *m, furrow_error *err) {
+static furrow_status load_model(making *m, furrow_error *err) {
   const vectors_job *wanted = m->wanted;
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
@@ -226,7 +226,7 @@ static furrow_status commit(making *m, furrow_error *err) {
 static furrow_status export_vectors(const vectors_job *wanted, output *out, furrow_error *err) {
   making m = {.wanted = wanted};
   interrupt_catch();
-  furrow_status status = load(&m, err);
+  furrow_status status = load_model(&m, err);
   if (status == FURROW_OK && m.names)
     status = put_names(&m, err);
   else if (status == FURROW_OK)
@@ -287,7 +287,7 @@ static const option export_options[] = {
     {.name = "type",
      .kind = OPTION_ENUM,
      .choices = "f64|f32|i64|i32",
-     .help = "type of the elements (that of the matrix)",
+     .help = "type of the elements (as in the matrix)",
      .offset = AT(type)},
     {.name = "ids",
      .kind = OPTION_TEXT,

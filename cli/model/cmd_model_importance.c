@@ -67,22 +67,22 @@ static double measure_of(const furrow_feature_importance *of, measure by) {
 
 /* ---- Sorting ---- */
 
-static int compare(const furrow_feature_importance *x, const furrow_feature_importance *y, measure by) {
+static int compare_importance(const furrow_feature_importance *x, const furrow_feature_importance *y, measure by) {
   const double a = measure_of(x, by), b = measure_of(y, by);
   if (a != b) return a < b ? 1 : -1;
   return (x->feature > y->feature) - (x->feature < y->feature);
 }
 
 static int by_gain(const void *a, const void *b) {
-  return compare(a, b, BY_GAIN);
+  return compare_importance(a, b, BY_GAIN);
 }
 
 static int by_cover(const void *a, const void *b) {
-  return compare(a, b, BY_COVER);
+  return compare_importance(a, b, BY_COVER);
 }
 
 static int by_count(const void *a, const void *b) {
-  return compare(a, b, BY_COUNT);
+  return compare_importance(a, b, BY_COUNT);
 }
 
 static furrow_status sort_features(furrow_feature_importance *list, size_t count, bool sums, measure *by,
@@ -104,7 +104,7 @@ static double sum_of(const furrow_feature_importance *list, size_t count, measur
   return sum;
 }
 
-/* The features in their order, and what is to be said of them. */
+/* The sorted features, and what the report needs to describe them. */
 typedef struct ranking {
   const furrow_scorer *scorer;
   const furrow_feature_importance *list;
@@ -151,7 +151,7 @@ static void report_features(const ranking *of, output *out) {
   report_finish(&r);
 }
 
-static furrow_status draw(const importance_values *v, const ranking *of, furrow_error *err) {
+static furrow_status draw_importance(const importance_values *v, const ranking *of, furrow_error *err) {
   enum { MOST_BARS = 100 };
   bar bars[MOST_BARS];
   char title[64], note[96];
@@ -182,7 +182,7 @@ static furrow_status print_report(const importance_values *v, const furrow_score
     report_features(&of, out);
   else
     status = print_list(&of, out, err);
-  return status == FURROW_OK && v->svg ? draw(v, &of, err) : status;
+  return status == FURROW_OK && v->svg ? draw_importance(v, &of, err) : status;
 }
 
 static furrow_status importance_run(const void *values, output *out, furrow_error *err) {

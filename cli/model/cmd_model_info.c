@@ -429,7 +429,7 @@ const command model_info_command = {
     .about = "Prints one line per matrix for a model, and all details for a single matrix. Density is the share of "
              "cells (saved rows x columns) whose element is not 0; sparsity is 1 - density. The layer kind is a guess "
              "from graph.json, the matrix name and the format. For a gbdt model the trees are summarised as well. If a "
-             "matrix cannot be read, the others are still printed, and the exit code is that of the first error.",
+             "matrix cannot be read, the others are still printed, and the exit code comes from the first error.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

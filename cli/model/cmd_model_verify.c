@@ -143,7 +143,7 @@ static bool lists(const furrow_model_entry *entries, size_t count, const char *n
   return false;
 }
 
-/* What is wrong with the model is a finding; what kept it from being looked at ends the command. */
+/* An error in the model is a finding; a failure to examine it ends the command. */
 static furrow_status take_failure(checking *c, furrow_status status, const furrow_error *own, furrow_error *err) {
   if (status == FURROW_OK) return FURROW_OK;
   if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
@@ -233,7 +233,7 @@ static furrow_status check_encoder(const furrow_model_listing *listing, furrow_e
   return status;
 }
 
-/* Whether a folder has the first data file of a matrix, and is neither listed nor left over. */
+/* Whether a folder has the first data file of a matrix but no metadata, and is not a temporary one. */
 static bool is_headless(const furrow_model_listing *listing, const char *name) {
   char path[PATH_MAX + 256];
   struct stat info;
@@ -254,7 +254,7 @@ static void check_folders(checking *c, const furrow_model_listing *listing) {
   free(entries);
 }
 
-/* Checks that graph.json and furrow.json can be read, and that all that they speak of is there. */
+/* Checks that graph.json and furrow.json can be read, and that everything that they name exists. */
 static furrow_status check_configuration(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_error own;

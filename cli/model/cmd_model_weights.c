@@ -67,11 +67,11 @@ typedef struct weighted {
 typedef struct weighted_list {
   weighted *items;
   size_t count, capacity;
-  uint64_t most; /* of the largest to keep; 0: all, in the order of their coming */
+  uint64_t most; /* number of the largest items to keep; 0: all, in the order in which they were added */
 } weighted_list;
 
-/* The largest first; not a number is larger than any. Of equal ones the lower feature. */
-static int compare(const void *a, const void *b) {
+/* Sorts by falling weight, NaN first; ties by ascending feature. */
+static int compare_weights(const void *a, const void *b) {
   const weighted *x = a, *y = b;
   const double l = isnan(x->weight) ? INFINITY : fabs(x->weight), r = isnan(y->weight) ? INFINITY : fabs(y->weight);
   if (l != r) return l < r ? 1 : -1;
@@ -79,11 +79,11 @@ static int compare(const void *a, const void *b) {
 }
 
 static void sort_list(weighted_list *list) {
-  if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare);
+  if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare_weights);
   if (list->most > 0 && list->count > list->most) list->count = (size_t)list->most;
 }
 
-/* Sorts and cuts when twice of what is kept has come, so that memory does not grow with the model. */
+/* Sorts and cuts the list when it has twice as many items as are kept, so that memory does not grow with the model. */
 static furrow_status add_item(weighted_list *list, const weighted *item, furrow_error *err) {
   if (list->most > 0 && list->count / 2 > list->most) sort_list(list);
   void *items = list->items;

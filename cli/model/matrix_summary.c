@@ -87,7 +87,7 @@ static furrow_status count_rows(matrix_summary *f, furrow_error *err) {
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
 /* Fills in what the metadata says and counts the rest. */
-static furrow_status fill(matrix_summary *f, furrow_error *err) {
+static furrow_status fill_summary(matrix_summary *f, furrow_error *err) {
   f->layer = furrow_layer_kind_of(f->meta->matrix_name, f->format, f->graph->text, f->graph->size);
   sum_parts(f);
   furrow_status status = count_parts(f, err);
@@ -108,7 +108,7 @@ furrow_status matrix_summary_from_meta(matrix_summary *f, furrow_error *err) {
   const char *format = params->format ? params->format : f->meta->format_class_name;
   if (format && furrow_matrix_format_find(format, &f->format, NULL) != FURROW_OK) f->format = NULL;
   f->type = furrow_matrix_row_type_get(params->row_type >= 0 ? params->row_type : f->meta->row_type);
-  return fill(f, err);
+  return fill_summary(f, err);
 }
 
 furrow_status matrix_summary_from_files(matrix_summary *f, unsigned threads, job *j, furrow_error *err) {
@@ -125,7 +125,7 @@ furrow_status matrix_summary_from_files(matrix_summary *f, unsigned threads, job
   params.progress = job_progress;
   params.progress_user = j;
   furrow_matrix_stats_init(&f->stats);
-  status = fill(f, err);
+  status = fill_summary(f, err);
   if (status == FURROW_OK) status = furrow_matrix_compute_stats(f->source, &params, &f->stats, err);
   if (status != FURROW_OK) return status;
   f->with_stats = true;

@@ -5,7 +5,7 @@
 #include "furrow/model.h"
 #include "model/model_source.h"
 
-/* graph.json of a model; text NULL: there is none. For a matrix folder, that of the directory around it. */
+/* graph.json of a model; text NULL: there is none. For a matrix folder, the file of the directory around it. */
 typedef struct graph_text {
   char *text;
   size_t size;

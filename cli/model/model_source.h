@@ -75,7 +75,7 @@ furrow_status read_row_list(const char *name, const char *text, int32_t rows, in
 /* Opens a gbdt model directory; without graph.json, as Angel writes it, gbdt's defaults apply. E_STATE: the model has
  * no trees. */
 furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err);
-/* Returns whether a listing is that of a gbdt model. */
+/* Returns whether a listing is of a gbdt model. */
 bool forest_is_listed(const furrow_model_listing *listing);
 
 #endif

@@ -161,11 +161,11 @@ static void put_csv(output *out, const char *text) {
   output_data(out, "\"");
 }
 
-static void put_line(const recommending *r, const char *of, size_t rank, const furrow_recommendation *result) {
+static void put_line(const recommending *r, const char *of, size_t position, const furrow_recommendation *result) {
   void (*put)(output *, const char *) = r->values->csv ? put_csv : put_plain;
   const char *between = r->values->csv ? "," : "\t";
   put(r->out, of);
-  output_format(r->out, "%s%zu%s", between, rank, between);
+  output_format(r->out, "%s%zu%s", between, position, between);
   put(r->out, furrow_recommender_item_name(r->job.recommender, result->item));
   output_text(r->out, between);
   output_decimals(r->out, result->score);
@@ -213,7 +213,7 @@ static void put_header(const recommending *r) {
 
 /* ---- Running -------------------------------------------------------------------------------------------- */
 
-static furrow_status ensure_capacity(recommending *r, size_t users, furrow_error *err) {
+static furrow_status reserve_results(recommending *r, size_t users, furrow_error *err) {
   r->results = calloc(users, r->job.params.k * sizeof *r->results);
   return r->results ? FURROW_OK : fail_memory(err);
 }
@@ -222,7 +222,7 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
   uint64_t item = 0;
   const char *like = r->values->like;
   furrow_status status = furrow_recommender_find_item(r->job.recommender, like, strlen(like), &item, err);
-  if (status == FURROW_OK) status = ensure_capacity(r, 1, err);
+  if (status == FURROW_OK) status = reserve_results(r, 1, err);
   if (status == FURROW_OK)
     status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
   if (status != FURROW_OK) return status;
@@ -250,7 +250,7 @@ static furrow_status recommend_new(recommending *r, furrow_error *err) {
   if (status == FURROW_OK && count == 0)
     status = fail_in(err, FURROW_E_ARGUMENT, r->values->events, "no user has an event with an item of the model");
   if (status == FURROW_OK) note_new_users(r, users);
-  if (status == FURROW_OK) status = ensure_capacity(r, count, err);
+  if (status == FURROW_OK) status = reserve_results(r, count, err);
   if (status == FURROW_OK)
     status = furrow_recommender_recommend_new(r->job.recommender, users, &r->job.params, r->results, err);
   if (status == FURROW_OK) put_header(r);
@@ -265,7 +265,7 @@ static furrow_status recommend_users(recommending *r, furrow_error *err) {
   const size_t k = r->job.params.k, most = k < RESULTS_AT_ONCE ? RESULTS_AT_ONCE / k : 1;
   furrow_status status = find_users(r, err);
   if (status == FURROW_OK) status = recommend_job_prepare(&r->job, r->count, err);
-  if (status == FURROW_OK) status = ensure_capacity(r, r->count < most ? r->count : most, err);
+  if (status == FURROW_OK) status = reserve_results(r, r->count < most ? r->count : most, err);
   if (status == FURROW_OK) put_header(r);
   for (size_t first = 0; status == FURROW_OK && first < r->count; first += most) {
     const size_t n = r->count - first < most ? r->count - first : most;
@@ -277,7 +277,7 @@ static furrow_status recommend_users(recommending *r, furrow_error *err) {
   return status;
 }
 
-static furrow_status check(const recommend_values *values, furrow_error *err) {
+static furrow_status check_recommend_values(const recommend_values *values, furrow_error *err) {
   if (values->json && values->csv) return fail(err, FURROW_E_ARGUMENT, "--json and --csv cannot be used together");
   if (values->name && !values->finding.items) return fail(err, FURROW_E_ARGUMENT, "--name needs --items");
   if (values->finding.items && !values->name && values->finding.where.count == 0)
@@ -295,7 +295,7 @@ static furrow_status check(const recommend_values *values, furrow_error *err) {
   return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
 }
 
-static furrow_status find(recommending *r, furrow_error *err) {
+static furrow_status find_items(recommending *r, furrow_error *err) {
   if (r->values->like) return recommend_like(r, err);
   return r->values->events ? recommend_new(r, err) : recommend_users(r, err);
 }
@@ -308,7 +308,7 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
   if (status == FURROW_OK && r.job.params.k > items) r.job.params.k = items;
   if (status == FURROW_OK && values->name)
     status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
-  if (status == FURROW_OK) status = find(&r, err);
+  if (status == FURROW_OK) status = find_items(&r, err);
   furrow_item_table_free(r.names);
   recommend_job_close(&r.job);
   free(r.users);
@@ -318,7 +318,7 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
 
 static furrow_status run_recommend(const void *given, output *out, furrow_error *err) {
   const recommend_values *values = given;
-  furrow_status status = check(values, err);
+  furrow_status status = check_recommend_values(values, err);
   if (status != FURROW_OK || !values->out) return status == FURROW_OK ? run_to(values, out, err) : status;
   output to = {0};
   text_file file = {0};

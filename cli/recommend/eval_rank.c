@@ -10,8 +10,8 @@
 #include "core/report.h"
 #include "core/shown_text.h"
 
-#define AT(field) offsetof(rank_values, field)
-const option rank_options[] = {
+#define AT(field) offsetof(ranking_values, field)
+const option ranking_options[] = {
     {.name = "rank",
      .kind = OPTION_FLAG,
      .help = "measure the recommendations for the users of the log",
@@ -19,13 +19,13 @@ const option rank_options[] = {
     {.name = "relevant-from",
      .kind = OPTION_TEXT,
      .argument = "X",
-     .help = "events count whose label is at least X (that of the positive class; of models without two classes: all "
-             "events)",
+     .help = "events are relevant if their label is at least X (the label of the positive class; without two classes: "
+             "all events)",
      .offset = AT(from)},
     {0}};
 #undef AT
 
-bool rank_values_given(const rank_values *values) {
+bool ranking_values_given(const ranking_values *values) {
   const finding_values *f = &values->finding;
   return values->from || f->k || f->exclude || f->items || f->only || f->without || f->where.count > 0 ||
          f->context.count > 0 || f->exact || f->candidates || f->recall != 0;
@@ -73,7 +73,7 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
   report_finish(&r);
 }
 
-static void print_notes(const rank_values *values, const furrow_rank_figures *f, const furrow_events_info *events) {
+static void print_notes(const ranking_values *values, const furrow_rank_figures *f, const furrow_events_info *events) {
   if (!values->finding.exclude)
     say("furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
   if (f->unknown > 0)
@@ -86,8 +86,8 @@ static void print_notes(const rank_values *values, const furrow_rank_figures *f,
   if (events->bad > 0) say("furrow: note: skipped %" PRIu64 " bad rows\n", events->bad);
 }
 
-static furrow_status events_params(const rank_values *values, const rank_source *source, furrow_events_params *params,
-                                   furrow_error *err) {
+static furrow_status events_params(const ranking_values *values, const ranking_source *source,
+                                   furrow_events_params *params, furrow_error *err) {
   furrow_events_params_init(params);
   params->threads = source->threads;
   params->on_bad = source->on_bad;
@@ -96,9 +96,10 @@ static furrow_status events_params(const rank_values *values, const rank_source 
   return FURROW_OK;
 }
 
-/* Events count whose label is that of the positive class; all, where there is none, or the log has no labels. */
-static furrow_status load_truth(furrow_events **truth, const recommend_job *job, const rank_values *values,
-                                const rank_source *source, furrow_events_params *params, furrow_error *err) {
+/* Relevant events have the label of the positive class; if there is no such class or the log has no labels, all events
+ * are relevant. */
+static furrow_status load_truth(furrow_events **truth, const recommend_job *job, const ranking_values *values,
+                                const ranking_source *source, furrow_events_params *params, furrow_error *err) {
   furrow_recommender_info info;
   furrow_recommender_info_init(&info);
   furrow_recommender_get_info(job->recommender, &info);
@@ -110,8 +111,8 @@ static furrow_status load_truth(furrow_events **truth, const recommend_job *job,
   return furrow_events_load(truth, job->recommender, source->data, params, err);
 }
 
-furrow_status eval_rank_run(const rank_values *values, const rank_source *source, bool json, output *out,
-                            furrow_error *err) {
+furrow_status eval_ranking_run(const ranking_values *values, const ranking_source *source, bool json, output *out,
+                               furrow_error *err) {
   recommend_job job = {0};
   furrow_events *truth = NULL;
   furrow_events_params params;

@@ -5,25 +5,25 @@
 #include "core/output.h"
 #include "recommend/recommend_job.h"
 
-typedef struct rank_values {
+typedef struct ranking_values {
   bool on;
   const char *from; /* NULL: not given */
   finding_values finding;
-} rank_values;
+} ranking_values;
 
-extern const option rank_options[];
+extern const option ranking_options[];
 
-/* What eval's own options say. */
-typedef struct rank_source {
+/* The values of eval's own options. */
+typedef struct ranking_source {
   const char *model, *data;
   uint32_t threads;
   furrow_on_bad on_bad;
   bool quiet;
-} rank_source;
+} ranking_source;
 
-/* Whether an option was given that means nothing without --rank. */
-bool rank_values_given(const rank_values *values);
-furrow_status eval_rank_run(const rank_values *values, const rank_source *source, bool json, output *out,
-                            furrow_error *err);
+/* Whether an option was given that has no effect without --rank. */
+bool ranking_values_given(const ranking_values *values);
+furrow_status eval_ranking_run(const ranking_values *values, const ranking_source *source, bool json, output *out,
+                               furrow_error *err);
 
 #endif

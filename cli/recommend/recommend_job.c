@@ -227,7 +227,7 @@ static bool show_progress(void *user, const char *phase, uint64_t done, uint64_t
   return true;
 }
 
-static furrow_status check(const finding_values *values, furrow_error *err) {
+static furrow_status check_finding_values(const finding_values *values, furrow_error *err) {
   if (values->exact && (values->candidates || values->recall != 0))
     return fail(err, FURROW_E_ARGUMENT, "--exact cannot be used with --candidates or --recall");
   if (values->recall != 0 && !(values->recall > 0 && values->recall <= 1))
@@ -246,7 +246,7 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
   job->params.candidates = (size_t)values->candidates;
   job->params.progress = show_progress;
   job->params.progress_user = job;
-  furrow_status status = check(values, err);
+  furrow_status status = check_finding_values(values, err);
   if (status == FURROW_OK) status = furrow_recommender_open(&job->recommender, model, &params, err);
   if (status == FURROW_OK) status = find_allowed(job, err);
   if (status == FURROW_OK) status = read_context(job, err);

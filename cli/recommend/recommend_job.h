@@ -32,7 +32,7 @@ typedef struct recommend_job {
 /* Opens the model, and reads what the options name. Close it, even after a failure. */
 furrow_status recommend_job_open(recommend_job *job, const char *model, const finding_values *values, uint32_t threads,
                                  bool quiet, furrow_error *err);
-/* Chooses how items are found for so many users, and says so in a note. */
+/* Chooses how items are found for that number of users, and prints a note about it. */
 furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_error *err);
 void recommend_job_close(recommend_job *job);
 

@@ -59,8 +59,9 @@ static const option encode_options[] = {
     {.name = "dictionary",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "with --schema: keep the schema and the dictionary here; without it: encode with those of this directory, "
-             "or of a model",
+     .help =
+         "with --schema: keep the schema and the dictionary here; without it: encode with the ones in this directory, "
+         "or of a model",
      .offset = AT(dictionary)},
     {.name = "per-rank",
      .kind = OPTION_FLAG,
@@ -120,7 +121,7 @@ static bool to_stdout(const encode_values *encode) {
   return strcmp(encode->out, "-") == 0;
 }
 
-/* Whether the name of a file says nothing but that it is text. */
+/* Whether the name of a file only says that it is text. */
 static bool is_plain_text(const char *path) {
   const char *dot = strrchr(path, '.');
   return dot && strcmp(dot, ".txt") == 0;
@@ -147,7 +148,7 @@ static bool has_both(const encode_values *encode) {
          (lstat(encode->out, &found) != 0 || S_ISREG(found.st_mode));
 }
 
-/* The number of the dictionary's file, which another one takes the place of when it is replaced; 0: there is none. */
+/* Returns the inode of the dictionary's file, which changes when the file is replaced; 0: there is none. */
 static ino_t dictionary_inode(const encode_values *encode) {
   char path[PATH_MAX];
   struct stat found;
@@ -155,8 +156,9 @@ static ino_t dictionary_inode(const encode_values *encode) {
   return stat(path, &found) == 0 ? found.st_ino : 0;
 }
 
-/* Rows never stand beside the dictionary of others: the old ones go aside, then the dictionary is replaced, then the
- * new rows get their name. If that fails, the old ones come back only to their own dictionary. */
+/* Rows and a dictionary that do not belong together never exist at the same time: the old rows are renamed, then the
+ * dictionary is replaced, then the new rows get their name. If that fails, the old rows get their name back only if
+ * their own dictionary is still there. */
 static furrow_status rename_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
                                  furrow_error *err) {
   char *aside = NULL;
@@ -177,7 +179,7 @@ static furrow_status rename_both(const encode_values *encode, const furrow_encod
   return status == FURROW_OK ? names_sync(encode->out, err) : status;
 }
 
-/* The folder of the rows is locked meanwhile: those of two processes do not mix. */
+/* The folder of the rows is locked meanwhile, so that the files of two processes do not mix. */
 static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
                                   furrow_error *err) {
   char folder[PATH_MAX];
@@ -189,7 +191,7 @@ static furrow_status replace_both(const encode_values *encode, const furrow_enco
   return status;
 }
 
-/* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */
+/* A new dictionary is kept only when all rows have been written, so that a log that cannot be read leaves none. */
 static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
                                   furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -297,7 +299,7 @@ const command rows_encode_command = {
         "Every column of the schema that is a feature becomes a field. The dictionary says which index is which "
         "column and value; it is learned in a first pass over the log, unless all categories are hashed. Rows are "
         "written as libffm unless --to or the name of the file says otherwise. Under mpirun every rank learns from a "
-        "part of the log and encodes it; the rows and the dictionary are those of one process.",
+        "part of the log and encodes it; the rows and the dictionary are the same as with one process.",
     .operands = encode_operands,
     .groups = encode_groups,
     .size = sizeof(encode_values),

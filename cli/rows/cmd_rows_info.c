@@ -317,7 +317,7 @@ const command rows_info_command = {
     .summary = "summarise a data set: counts, ranges, labels, format",
     .example = "furrow rows info train.libsvm\nfurrow rows info --json 'clicks.csv?label_column=0'",
     .about = "Reads all rows once. The report counts skipped text and, with --on-bad skip, skipped rows. Under mpirun "
-             "every rank reads a part, and the report is that of the whole.",
+             "every rank reads a part, and the report is about all rows.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),

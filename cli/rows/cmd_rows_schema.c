@@ -184,9 +184,10 @@ const command rows_schema_command = {
     .summary = "propose what each column of a raw log is, and say why",
     .example = "furrow rows schema ratings.csv --table movies.csv=movieId --out schema.json\n"
                "furrow rows schema clicks.jsonl --label clicked --user visitor",
-    .about = "Looks at all rows, in memory that does not grow with them. Names of columns and their cells decide; "
-             "--label, --user and their like say what the names do not. Edit the schema where you know better: "
-             "docs/formats/schema.md. Under mpirun every rank looks at a part; the proposal is that of one process.",
+    .about =
+        "Looks at all rows, in memory that does not grow with them. Names of columns and their cells decide; "
+        "--label, --user and their like say what the names do not. Edit the schema where you know better: "
+        "docs/formats/schema.md. Under mpirun every rank reads a part; the proposal is the same as with one process.",
     .operands = schema_operands,
     .groups = schema_groups,
     .size = sizeof(propose_values),

@@ -187,7 +187,8 @@ static bool copies_records(const split_values *split) {
   return split->time || split->group || split->user || split->last > 0 || split->log;
 }
 
-/* A table by its name, which nobody asks to be read or written in another way: its cells stay as they are. */
+/* Whether the input is a table by its name, and no option asks to read or write it in another way: then its cells are
+ * copied unchanged. */
 static bool is_log(const split_values *split) {
   static const char *const endings[] = {".csv", ".tsv", ".jsonl", ".ndjson"};
   static const char *const packed[] = {".gz", ".zst", ""};
@@ -303,7 +304,7 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   return names_sync(out, err);
 }
 
-/* A staged file has the name of a temporary one: what is left of a killed process is removed by the next. */
+/* A staged file has a temporary name, so that the next process removes what a killed process has left. */
 static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *out = job->values->out;
   size_t n = strlen(out);
@@ -450,7 +451,7 @@ static void split_report(const split_job *job, output *out) {
 
 /* ---- Records of a raw log ------------------------------------------------------------------------------- */
 
-/* The ending of the log's name, without that of a compression. */
+/* Takes the ending of the log's name, without the ending of a compression. */
 static void choose_ending(split_job *job) {
   const char *uri = job->values->uri;
   size_t n = strcspn(uri, ";?#");
@@ -623,7 +624,7 @@ const command rows_split_command = {
              "JSON lines, Vowpal Wabbit's text) are copied as they are, with "
              "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
              "least stays in the first, and rows of the same time keep their order. Under mpirun every rank reads a "
-             "part; the files are those of one process.",
+             "part; the files are the same as with one process.",
     .one_of = "--fractions F,F... | --time COL",
     .operands = split_operands,
     .groups = split_groups,

@@ -216,7 +216,7 @@ void source_close(source *s) {
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
-/* It is one block: that of the first rank. */
+/* A row cache file is one block, which belongs to rank 0. */
 static furrow_status next_of_container(source *s, const furrow_rowblock **block) {
   if (s->container_given || s->container_block.size == 0) return FURROW_END;
   if (s->values->divided && s->values->part.part > 0) return FURROW_END;
@@ -275,7 +275,7 @@ const char *source_format_reason(const source *s) {
   return s->container ? "content: a row cache" : "not reported by the block iterator";
 }
 
-/* Adds what was read of the rows that follow. */
+/* Adds the statistics of the rows that follow. */
 static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next) {
   if (into->bad_rows == 0) into->first_bad = next->first_bad;
   if (into->ignored == 0) into->first_ignored = next->first_ignored;

@@ -24,7 +24,7 @@ typedef struct source_values {
   source_api api;
   bool quiet;
   bool no_progress;  /* set by a command that prints rows to the terminal */
-  bool divided;      /* set by source_divide: the part is that of a rank */
+  bool divided;      /* set by source_divide: the part belongs to this rank */
   bool whole_chunks; /* set by a command whose parts must have the blocks of the whole */
 } source_values;
 
@@ -35,7 +35,7 @@ void source_values_init(source_values *values);
 typedef struct source {
   const char *uri;
   const source_values *values;
-  furrow_parser *parser; /* beside an iterator: only names the format */
+  furrow_parser *parser; /* with an iterator: only names the format */
   furrow_blockiter *iter;
   furrow_container *container;
   bool container_given; /* its only block was returned */
@@ -45,8 +45,8 @@ typedef struct source {
   progress progress;
 } source;
 
-/* Makes the part of this rank what is read, where there are several. E_ARGUMENT: what cannot be divided, because it is
- * read from standard input or is a part already. */
+/* If there are several ranks, restricts the source to the part of this rank. E_ARGUMENT: the source cannot be divided,
+ * because it is standard input or already a part. */
 furrow_status source_divide(source_values *values, const char *uri, furrow_error *err);
 /* Close it, even after a failure. */
 furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err);
@@ -55,7 +55,7 @@ void source_close(source *s);
 furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error *err);
 furrow_status source_before_first(source *s, furrow_error *err);
 void source_get_stats(const source *s, furrow_parser_stats *stats);
-/* The same of all ranks' parts. All ranks call it. */
+/* The same, of all ranks' parts. All ranks call it. */
 furrow_status source_join_stats(const source *s, furrow_parser_stats *stats, furrow_error *err);
 furrow_status join_stats(furrow_parser_stats *stats, furrow_error *err);
 const char *source_format(const source *s);

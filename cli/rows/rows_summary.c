@@ -195,7 +195,7 @@ static void merge_labels(rows_summary *into, const rows_summary *next) {
     count_label(into, next->labels[i]);
 }
 
-/* A query that reaches into the next part is one. */
+/* A query that continues in the next part counts once. */
 static void merge_queries(rows_summary *into, const rows_summary *next) {
   if (next->qid_rows == 0) return;
   const bool goes_on = into->qid_rows > 0 && next->first_qid == into->last_qid;

@@ -9,8 +9,9 @@ enum { SUMMARY_DISTINCT = 10 };
 /* Statistics of one kind of number. Integers stay integers: a double would round them above 2^53. */
 typedef struct number_summary {
   uint64_t count, nans, infinities, zeros;
-  double min, max;     /* of the finite ones; floats */
-  double sum, rest;    /* of the finite ones: a sum of twice the digits, so that its order does not show in the mean */
+  double min, max;  /* of the finite ones; floats */
+  double sum, rest; /* of the finite ones: a sum of twice the precision, so that the mean does not depend on the order
+                       of rows */
   int64_t least, most; /* min and max of integers */
 } number_summary;
 
@@ -41,9 +42,9 @@ typedef struct rows_summary {
 void summary_init(rows_summary *summary, furrow_value_type value_type);
 void summary_add(rows_summary *summary, const furrow_rowblock *block);
 
-/* Adds the statistics of the rows that follow those of `into`. */
+/* Adds the statistics of the rows that follow the rows of `into`. */
 void summary_merge(rows_summary *into, const rows_summary *next);
-/* Makes the summary of this rank's rows that of the rows of all ranks. All ranks call it. */
+/* Joins the summaries of all ranks' rows, on every rank. All ranks call it. */
 furrow_status summary_join(rows_summary *summary, furrow_error *err);
 
 /* Largest index + 1; 0 without features. */

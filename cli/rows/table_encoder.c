@@ -17,7 +17,7 @@ furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
   for (size_t i = 0; i < logs->count; i++) {
     if (i > 0 && strpbrk(logs->texts[i - 1], "?#")) {
       free(text);
-      return fail_token(err, logs->texts[i - 1], "arguments of a URI stand behind the last log");
+      return fail_token(err, logs->texts[i - 1], "arguments of a URI must follow the last log");
     }
     if (i > 0) strcat(text, ";");
     strcat(text, logs->texts[i]);
@@ -56,7 +56,7 @@ static furrow_status propose(furrow_schema **schema, const char *log, const sche
   return furrow_schema_propose(schema, log, &params, err);
 }
 
-/* A schema that a person wrote says all of it. */
+/* Options about columns are for proposed schemas: a schema file already describes the columns. */
 static furrow_status check_columns(const schema_values *columns, furrow_error *err) {
   const char *const given[] = {columns->label, columns->weight, columns->group,
                                columns->user,  columns->item,   columns->time};
@@ -69,7 +69,7 @@ static furrow_status check_columns(const schema_values *columns, furrow_error *e
   return FURROW_OK;
 }
 
-/* Proposing and learning read the log; what reads it last would find nothing. */
+/* Refuses standard input: proposing and learning each read the log, so the second reader would find nothing. */
 static furrow_status check_repeats(const char *log, furrow_error *err) {
   const size_t length = strcspn(log, "?#");
   if (length != 1 || log[0] != '-') return FURROW_OK;

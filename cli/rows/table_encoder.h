@@ -6,14 +6,14 @@
 #include "core/options.h"
 #include "furrow/table.h"
 
-/* Which columns are what, for a schema that is proposed. */
+/* The roles of columns, for a schema that is proposed. */
 typedef struct schema_values {
   const char *label, *weight, *group, *user, *item, *time;
   text_list tables; /* FILE=KEY */
   uint32_t history;
 } schema_values;
 
-/* Sets what the options say of the columns. */
+/* Sets the parameters from the options about columns. */
 void schema_params_set(furrow_schema_propose_params *params, const schema_values *columns);
 /* How a log is read to make its encoder. */
 typedef struct encoder_reading {
@@ -26,10 +26,10 @@ typedef struct encoder_reading {
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err);
-/* Several logs as one URI; to be freed. */
+/* Joins several logs into one URI, which the caller frees. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
 
-/* Where an encoder lies in memory, for URIs. */
+/* The path of an encoder in memory, for URIs. */
 #define ENCODER_IN_MEMORY "memory://furrow/encoder"
 
 #endif

@@ -8,8 +8,8 @@
 #include "core/fail.h"
 #include "serve/serve_options.h"
 
-/* Starts the program that lies beside this one. */
-static void start_beside(char **argv) {
+/* Starts the program furrow-serve in the folder of this program. */
+static void start_from_own_folder(char **argv) {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path - sizeof "furrow-serve");
   if (length <= 0) return;
@@ -22,8 +22,8 @@ static void start_beside(char **argv) {
 static furrow_status run_serve(const void *values, output *out, furrow_error *err) {
   (void)values;
   (void)out;
-  char **argv = command_words() + 1; /* "serve" and what was given behind it */
-  start_beside(argv);
+  char **argv = command_words() + 1; /* "serve" and the words after it */
+  start_from_own_folder(argv);
   execvp("furrow-serve", argv);
   fail(err, FURROW_E_NOT_FOUND, "the program furrow-serve cannot be started: %s", strerror(errno));
   return add_hint(err, "install the package furrow-serve, or build it: it needs libevent (libevent-dev)");

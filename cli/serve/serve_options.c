@@ -125,7 +125,7 @@ static const option limit_options[] = {
 static const option edit_options[] = {{.name = "checkpoint-after",
                                        .kind = OPTION_U64,
                                        .argument = "N",
-                                       .help = "fold changes into the index file when there are so many (10000)",
+                                       .help = "fold changes into the index file when there are N of them (10000)",
                                        .offset = AT(checkpoint_after)},
                                       {.name = "checkpoint-seconds",
                                        .kind = OPTION_REAL,

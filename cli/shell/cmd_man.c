@@ -179,7 +179,7 @@ static furrow_status write_page(const man_values *man, const command *cmd, const
   return status == FURROW_OK ? written : status;
 }
 
-/* Writes the page of a command and those of the commands below it. */
+/* Writes the pages of a command and of the commands below it. */
 static furrow_status write_pages(const man_values *man, const command *cmd, const char *name, const char *path,
                                  furrow_error *err) {
   furrow_status status = write_page(man, cmd, name, path, err);

@@ -27,45 +27,46 @@ extern "C" {
 /* The most bytes of a rank in `settle`. */
 #define FURROW_SETTLE_BYTES 256
 
-/* A function of the caller that hears of a rank that has not answered in time.
+/* A function of the caller that is called when a rank has not answered in time.
  * Owner:   the library; host is valid during the call.
- * Threads: called once, from a thread of the communicator's own. */
+ * Threads: called once, from a thread that belongs to the communicator. */
 typedef void (*furrow_comm_lost)(void *user, unsigned rank, const char *host);
 
 /* A communicator. Its calls return FURROW_OK, or a status that ends the job; err may be NULL. Sizes are in bytes. */
 typedef struct furrow_comm furrow_comm;
 struct furrow_comm {
   size_t size;          /* set by furrow_comm_init */
-  unsigned rank, ranks; /* the number of this process, from 0; and how many there are */
+  unsigned rank, ranks; /* the number of this process, from 0; the number of processes */
   void *state;          /* the implementation's own */
   /* Sends a part of `send` to every rank, and receives one from every rank. send_size and receive_size have an entry
-   * for each rank; parts lie one behind the other, in the order of ranks. What rank a sends to b must be what b
-   * receives from a. Required. */
+   * for each rank; the parts are stored one after the other, in the order of ranks. What rank a sends to b must be what
+   * b receives from a. Required. */
   furrow_status (*exchange)(const furrow_comm *comm, const void *send, const size_t *send_size, void *receive,
                             const size_t *receive_size, furrow_error *err);
-  /* Gives the `size` bytes of every rank to all ranks: they lie in `all`, one behind the other, in the order of ranks;
+  /* Sends the `size` bytes of every rank to all ranks: `all` receives them one after the other, in the order of ranks;
    * sizes has an entry for each rank. Required. */
   furrow_status (*gather)(const furrow_comm *comm, const void *bytes, size_t size, void *all, const size_t *sizes,
                           furrow_error *err);
-  /* Gives rank `root`'s bytes to all ranks. Required. */
+  /* Sends rank `root`'s bytes to all ranks. Required. */
   furrow_status (*broadcast)(const furrow_comm *comm, void *bytes, size_t size, unsigned root, furrow_error *err);
-  /* Adds whole numbers of all ranks, for all ranks. NULL: the library adds what `exchange` and `gather` bring. */
+  /* Replaces each value by its sum over all ranks, on every rank. NULL: the library adds what `exchange` and `gather`
+   * bring. */
   furrow_status (*sum_i64)(const furrow_comm *comm, int64_t *values, size_t count, furrow_error *err);
   /* Returns when all ranks have called it. Required. */
   furrow_status (*barrier)(const furrow_comm *comm, furrow_error *err);
   /* Ends all ranks of the job at once, with an exit code; does not return. NULL: it cannot. */
   void (*abort)(const furrow_comm *comm, int exit_code);
-  /* Frees the communicator, when all ranks have called it. NULL: nothing is to be freed. */
+  /* Frees the communicator, when all ranks have called it. NULL: there is nothing to free. */
   void (*close)(furrow_comm *comm);
-  /* The end of a rank, whatever calls the others are in: gives the `size` bytes (at most FURROW_SETTLE_BYTES) of every
-   * rank to all ranks, and waits `seconds` for them (negative: for ever). settled[r] says whether those of rank r are
-   * in `all`. Once a rank has come here as `failed`, the calls of others that wait for it return E_STATE ("another
-   * process failed"). Each rank calls it once. NULL: it cannot. */
+  /* Ends this rank's part in the job, whatever calls the other ranks are in: sends the `size` bytes (at most
+   * FURROW_SETTLE_BYTES) of every rank to all ranks, and waits `seconds` for them (negative: without limit). settled[r]
+   * says whether rank r's bytes have arrived in `all`. Once a rank has called it with `failed`, other ranks' calls that
+   * wait for it return E_STATE ("another process failed"). Each rank calls it once. NULL: it cannot. */
   furrow_status (*settle)(const furrow_comm *comm, bool failed, const void *bytes, size_t size, void *all,
                           bool *settled, double seconds, furrow_error *err);
   /* From now on a rank that does not answer for `seconds`, because its process or its machine has stopped, makes the
-   * calls of the rank behind it fail (E_IO), and `lost` (may be NULL) is called there at once. A rank that computes for
-   * long does answer. All ranks call it, once. NULL: it cannot. */
+   * calls of the next rank fail (E_IO), and `lost` (may be NULL) is called there at once. A rank that is busy computing
+   * still answers. All ranks call it, once. NULL: it cannot. */
   furrow_status (*watch)(const furrow_comm *comm, double seconds, furrow_comm_lost lost, void *user, furrow_error *err);
 };
 
@@ -77,13 +78,14 @@ static inline void furrow_comm_init(furrow_comm *comm) {
 
 /* Opens the communicator of all processes that mpirun or srun has started; without a launcher it has one rank. MPI
  * comes from a shared object, libfurrow_mpi.so, which is searched for under the name `library`, or if that is NULL:
- * under the name in the environment variable FURROW_MPI; beside the program and the library; where it was installed;
- * where the system has its libraries. If there are several, that of the launcher's MPI is chosen
- * (libfurrow_mpi_openmpi.so, libfurrow_mpi_mpich.so). Begins MPI unless the program has, with MPI_THREAD_SERIALIZED.
+ * under the name in the environment variable FURROW_MPI; in the folders of the program and of the library; where it was
+ * installed; where the system has its libraries. If there are several, the one for the launcher's MPI is chosen
+ * (libfurrow_mpi_openmpi.so, libfurrow_mpi_mpich.so). Initialises MPI with MPI_THREAD_SERIALIZED, unless the program
+ * has done so.
  * Errors:  E_NOT_FOUND, there is no such shared object, or it cannot be loaded; E_UNSUPPORTED, it is of another version
  *          of Furrow; E_STATE, the launcher has started more processes than this MPI knows of, so it belongs to another
  *          MPI, or MPI has ended; E_IO, MPI failed; E_MEMORY.
- * Owner:   the caller; furrow_comm_close closes it, and ends MPI where this function has begun it.
+ * Owner:   the caller; furrow_comm_close closes it, and finalises MPI if this function has initialised it.
  * Threads: as MPI_Init: one thread, preferably the main thread. */
 FURROW_API furrow_status furrow_comm_open_mpi(furrow_comm **comm, const char *library,
                                               furrow_error *err) FURROW_MUST_USE;
@@ -98,9 +100,9 @@ FURROW_API furrow_status furrow_comm_open_mpi_comm(furrow_comm **comm, const cha
 /* Closes a communicator: all ranks call it. Takes NULL. */
 FURROW_API void furrow_comm_close(furrow_comm *comm);
 
-/* What mpirun or srun says in the environment of this process, before MPI is begun: its number and how many it has
- * started.
- * Returns: false, and 0 of 1, where it was started by neither. */
+/* Gets the number of this process and the number of processes from the environment that mpirun or srun has set, before
+ * MPI is initialised.
+ * Returns: false, and rank 0 of 1, if neither started this process. */
 FURROW_API bool furrow_comm_launched(unsigned *rank, unsigned *ranks);
 
 #ifdef __cplusplus

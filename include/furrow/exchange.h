@@ -5,8 +5,8 @@
  *
  *   furrow_status status = furrow_model_export("deepfm/embedding_embedding", "embedding.npy", NULL, NULL, &err);
  *
- * A vector is a row of the matrix or, for an embedding, a column: the values of all saved rows for one feature id.
- * Files that have no place for the ids get a second file beside them (PATH.ids.npy, 64-bit).
+ * A vector is a row of the matrix or, for an embedding, a column: the values of all saved rows for one feature id. If a
+ * file format cannot hold ids, they are written to a second file, PATH.ids.npy (64-bit).
  *
  * Threads: all functions of this header may be called from any thread, for different targets at once.
  */
@@ -95,9 +95,9 @@ static inline void furrow_model_export_result_init(furrow_model_export_result *r
 
 /* Writes one matrix (a folder, or a model directory with one matrix; safetensors: all matrices of a model directory) to
  * a file, which appears when it is complete and must not lie in the source. "-" is standard output, for formats that
- * are written in one pass (npy, fbin, fvecs, tsv, libsvm). Elements that a dense file has and the matrix has not are 0.
- * params NULL: the defaults; result may be NULL.
- * Errors: those of furrow_model_listing_load, furrow_matrix_source_open and furrow_partition_reader_next; E_ARGUMENT, a
+ * are written in one pass (npy, fbin, fvecs, tsv, libsvm). A dense file has 0 for elements that the matrix does not
+ * store. params NULL: the defaults; result may be NULL.
+ * Errors: as furrow_model_listing_load, furrow_matrix_source_open and furrow_partition_reader_next; E_ARGUMENT, a
  *         parameter is wrong, or the model has several matrices and the format holds one; E_EXISTS, there is such a
  *         file; E_RANGE, an element does not fit, or dense vectors by row of a matrix whose columns reach further than
  *         2^31 (choose columns, or a sparse format); E_CANCELLED. */
@@ -106,15 +106,16 @@ FURROW_API furrow_status furrow_model_export(const char *source, const char *pat
                                              furrow_model_export_result *result, furrow_error *err) FURROW_MUST_USE;
 
 /* What furrow_model_import reads and writes. Fields of the spec that are 0, -1 or NULL by default mean:
- *   name        that of the target folder (safetensors: of the tensor). Several tensors have their own names, and
+ *   name        the target folder's name (safetensors: the tensor's name). Several tensors have their own names, and
  *               the target is a model directory
  *   format      RowIdColIdValueTextRowFormat, or what the tensors' metadata says
  *   rows, cols  as many as the data needs
  *   row_type    the type of the data (text: float), dense or sparse as the data is
- *   first_col   by rows, the column of a vector's first element; by columns without ids, that of the first vector
- *   saved_rows  all rows; where the file lists rows (vectors by rows) and `rows` is 0, those. Otherwise, dense files by
- *               columns: the rows that the elements of a vector belong to; dense files by rows: all that the file has,
- *               and perhaps more. Other files: elements of rows that it does not list are left out */
+ *   first_col   by rows, the column of a vector's first element; by columns without ids, the column of the first vector
+ *   saved_rows  all rows; if the file lists rows (vectors by rows) and `rows` is 0, the rows that it lists. If it is
+ *               set: for dense files by columns, the rows that the elements of a vector belong to; for dense files by
+ *               rows, at least all rows of the file; for other files, elements of rows that it does not list are left
+ *               out */
 typedef struct furrow_model_import_params {
   size_t size;                             /* set by furrow_model_import_params_init */
   const furrow_matrix_spec *spec;          /* NULL: the defaults */
@@ -151,15 +152,15 @@ static inline void furrow_model_import_result_init(furrow_model_import_result *r
 /* Reads a file and writes a matrix folder (a safetensors file: a model directory unless it has one tensor). params
  * NULL: the defaults; result may be NULL.
  * Errors: E_NOT_FOUND; E_FORMAT and E_PARSE, the file is not what its format says; E_ARGUMENT, a parameter is wrong;
- *         E_RANGE, a number does not fit; those of furrow_matrix_plan and furrow_matrix_writer_open; E_IO; E_MEMORY;
- *         E_CANCELLED. */
+ *         E_RANGE, a number does not fit; the errors of furrow_matrix_plan and furrow_matrix_writer_open; E_IO;
+ *         E_MEMORY; E_CANCELLED. */
 FURROW_API furrow_status furrow_model_import(const char *path, const char *target,
                                              const furrow_model_import_params *params,
                                              furrow_model_import_result *result, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- What is in a file of arrays ------------------------------------------------------------------------ */
 
-/* A count that only reading the whole file would tell. */
+/* A count that is unknown unless the whole file is read. */
 #define FURROW_COUNT_UNKNOWN UINT64_MAX
 
 /* An array of a file. Texts and shape are valid during the call. The library allocates it; it may grow at its end. */
@@ -172,8 +173,8 @@ typedef struct furrow_array_info {
 } furrow_array_info;
 
 /* Calls visit for every array of a file whose name ends in .npy, .fvecs, .ivecs, .bvecs, .fbin, .ibin, .u8bin, .i8bin
- * (also with .gz or .zst behind it), .npz or .safetensors. Headers are read and checked against the size of the file;
- * elements are not read.
+ * (optionally followed by .gz or .zst), .npz or .safetensors. Headers are read and checked against the size of the
+ * file; elements are not read.
  * Errors: E_ARGUMENT, the name ends otherwise; E_NOT_FOUND; E_FORMAT; E_IO; E_MEMORY; what visit returned other than
  * OK, which ends the call. */
 FURROW_API furrow_status furrow_arrays_for_each(const char *path,

@@ -1,17 +1,19 @@
-/* furrow/furrow.h: everything that Furrow offers, in one include.
+/* furrow/furrow.h: the whole library in one include. The headers are the manual; status.h has the rules for all calls.
  *
- *   status.h   how calls fail, and where in which file
- *   init.h     parameters as expressions
- *   comm.h     processes that work on one job together
- *   io.h       bytes from and to places other than files
- *   json.h     JSON, read value after value
- *   rows.h     sparse samples: read, keep, cache and write them
- *   model.h    models as Angel stores them: read, look up, write, convert
- *   learn.h    models trained, applied and evaluated
- *   recommend.h  items for users by name, and how good these rankings are
- *   exchange.h matrices to and from files of other programs
- *   vector.h   vector indexes as Faiss stores them: build, search, change, read, look into, check, write
- *   vector_data.h  vectors and ids in files and matrices: read, sampled, searched exactly, written
+ *   status.h       what all calls share: status codes, errors with file and line, progress, memory
+ *   init.h         parameter structs as C11 expressions: defaults and named fields
+ *   version.h      the version of headers and library, the instruction set, how the library was built
+ *   io.h           files in memory, custom file systems, atomic writes, locks, plugins
+ *   comm.h         communicators: processes (MPI ranks) that work on one job together
+ *   json.h         a JSON reader that gives one value after the other, without a tree
+ *   rows.h         sparse samples: parse, cache, keep in memory and write them; custom text formats
+ *   table.h        raw logs with names and strings: schema, split, dictionary, encoding into rows
+ *   model.h        matrices and models as Angel stores them: read, look up, write, convert, compare
+ *   exchange.h     matrices to and from the files of other programs: npy, npz, fvecs, safetensors and others
+ *   learn.h        models: configure, train, save, score, explain, evaluate
+ *   recommend.h    recommendations: the best items for users by name, and metrics of these rankings
+ *   vector.h       vector indexes as Faiss stores them: build, search, change, inspect, verify, save
+ *   vector_data.h  vectors, ids and names of ids: read, sample, search exactly, write
  */
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H

@@ -2,7 +2,7 @@
  *
  * Every function of the library that takes a path to read (rows, models, indexes, vectors, arrays, configurations)
  * takes a file or folder of this machine, file:///path, and name://path of a file system that the program knows:
- * "memory", which is built in, and those that it registers.
+ * "memory", which is built in, and the file systems that it registers.
  *
  *   furrow_memory_file_add("memory://train.libsvm", text, length, NULL, NULL, &err);
  *   furrow_parser_open(&parser, "memory://train.libsvm", NULL, &err);
@@ -32,29 +32,30 @@ extern "C" {
 
 /* ---- Files in memory ------------------------------------------------------------------------------------- */
 
-/* Makes bytes of the caller's a file, without a copy. The path is "memory://" and a name, which may have slashes:
- * memory://model/weight/_meta lies in the folder memory://model/weight, so that a whole model can be in memory.
- * release(user), unless it is NULL, is called once, when the file has been removed and no reader uses it any more;
- * until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file.
- * Errors:  E_ARGUMENT, not such a path; E_EXISTS, something is there already; E_MEMORY. */
+/* Makes the caller's bytes readable as a file, without a copy. The path is "memory://" and a name, which may have
+ * slashes: memory://model/weight/_meta lies in the folder memory://model/weight, so that a whole model can be in
+ * memory. release(user), unless it is NULL, is called once, when the file has been removed and no reader uses it any
+ * more; until then the bytes must not change. It is not called when this function fails. bytes NULL: an empty file.
+ * Errors:  E_ARGUMENT, the path does not have this form; E_EXISTS, a file or folder in memory has that path;
+ *          E_MEMORY. */
 FURROW_API furrow_status furrow_memory_file_add(const char *path, const void *bytes, size_t length,
                                                 void (*release)(void *user), void *user,
                                                 furrow_error *err) FURROW_MUST_USE;
-/* Removes a file from memory. A file that is open just now can be read to its end, and a mapped index keeps its bytes.
- * A parser or block iterator opens its files when it comes to them, also after a rewind: close it first.
+/* Removes a file from memory. A file that is open now can be read to its end, and a mapped index keeps its bytes. A
+ * parser or block iterator opens its files when it comes to them, also after a rewind: close it first.
  * Errors:  E_NOT_FOUND, no file is at that path; E_ARGUMENT, not a path in memory. */
 FURROW_API furrow_status furrow_memory_file_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- File systems ---------------------------------------------------------------------------------------- */
 
-/* What lies at a path. */
+/* What is at a path. */
 typedef enum furrow_file_kind {
   FURROW_FILE_REGULAR, /* bytes of a known number, read at any place */
   FURROW_FILE_FOLDER,  /* has other files and folders in it */
   FURROW_FILE_STREAM   /* bytes of an unknown number: read once, in order. Rows, vectors and arrays may be such files */
 } furrow_file_kind;
 
-/* What a file system says of a path. The library makes it, all zeros; it may grow at its end. */
+/* What a file system reports about a path. The library makes it, all zeros; it may grow at its end. */
 typedef struct furrow_file_info {
   furrow_file_kind kind; /* what it is */
   uint64_t length;       /* bytes of a regular file */
@@ -72,19 +73,19 @@ typedef furrow_status (*furrow_file_name)(void *listing, const char *name, furro
 typedef struct furrow_file_system {
   size_t size; /* set by furrow_file_system_init */
   void *user;  /* first argument of all */
-  /* Fills in what lies at the path; E_NOT_FOUND: nothing. Required. */
+  /* Fills in what is at the path; E_NOT_FOUND: nothing is there. Required. */
   furrow_status (*stat)(void *user, const char *path, furrow_file_info *info, furrow_error *err);
-  /* Calls found(listing, name, err) for every entry of a folder, in any order, and hands on its failures. The path has
-   * no slash at its end and is "" for the folder that has all others. NULL: there are no folders. */
+  /* Calls found(listing, name, err) for every entry of a folder, in any order, and returns its failures. The path has
+   * no slash at its end and is "" for the root folder. NULL: there are no folders. */
   furrow_status (*list)(void *user, const char *path, furrow_file_name found, void *listing, furrow_error *err);
-  /* Opens a file; *file is what the following get. Required. */
+  /* Opens a file; *file is passed to the functions that follow. Required. */
   furrow_status (*open)(void *user, const char *path, void **file, furrow_error *err);
   /* Reads up to `length` bytes at `offset`, at least one unless the file ends there; *got says how many. A stream is
    * asked for its bytes in order. Required. */
   furrow_status (*read_at)(void *user, void *file, void *buffer, size_t length, uint64_t offset, size_t *got,
                            furrow_error *err);
-  /* Gives the whole content of a file as memory that stays until it is closed: then nothing is read and nothing copied.
-   * NULL, or *bytes left NULL: read_at is called. */
+  /* Gives the whole content of a file as memory that stays valid until the file is closed, so that nothing is read or
+   * copied. NULL, or *bytes left NULL: the library calls read_at. */
   furrow_status (*memory)(void *user, void *file, const void **bytes, size_t *length, furrow_error *err);
   /* Closes a file. Required. */
   void (*close)(void *user, void *file);
@@ -104,17 +105,17 @@ static inline void furrow_file_system_init(furrow_file_system *calls) {
  *          E_UNSUPPORTED, the struct is of a newer header; E_MEMORY. */
 FURROW_API furrow_status furrow_file_system_register(const char *name, const furrow_file_system *system,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Forgets a file system. Files that are open just now stay so; a parser opens its files when it comes to them.
+/* Unregisters a file system. Files that are open stay open; a parser opens each file when it reaches it.
  * Errors:  E_NOT_FOUND, no such name was registered. */
 FURROW_API furrow_status furrow_file_system_unregister(const char *name, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Bytes out ------------------------------------------------------------------------------------------- */
 
-/* A place of the caller's that bytes are written to, in order. */
+/* A function of the caller that receives bytes, in order. */
 typedef struct furrow_output {
   size_t size; /* set by furrow_output_init */
-  /* Takes the next `length` bytes, all of them: FURROW_OK, or a status that ends the writing and is what the caller of
-   * the library gets. err is never NULL; its message may be set. Calls come one at a time. Required. */
+  /* Takes all of the next `length` bytes and returns FURROW_OK, or a status that ends the writing; the library's caller
+   * gets that status. err is never NULL; its message may be set. Calls come one at a time. Required. */
   furrow_status (*write)(void *user, const void *bytes, size_t length, furrow_error *err);
   void *user; /* first argument of the callback */
 } furrow_output;
@@ -125,16 +126,16 @@ static inline void furrow_output_init(furrow_output *out) {
   out->size = sizeof *out;
 }
 
-/* Writes a file of this machine that appears complete or not at all: it is written under a temporary name, brought to
- * the disk and renamed. "-" is standard output.
- * Errors:  E_EXISTS, there is one and `overwrite` is false; E_STATE, another process has locked it; E_NOT_FOUND, its
- *          directory; E_ARGUMENT, not a regular file; E_IO; E_MEMORY. */
+/* Writes a file of this machine that appears complete or not at all: it is written under a temporary name, synced and
+ * renamed. "-" is standard output.
+ * Errors:  E_EXISTS, the file exists and `overwrite` is false; E_STATE, another process has locked it; E_NOT_FOUND, its
+ *          directory does not exist; E_ARGUMENT, not a regular file; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_file_save(const char *path, const void *bytes, size_t length, bool overwrite,
                                           furrow_error *err) FURROW_MUST_USE;
 
-/* The path under which a program writes a file before it renames it to `path`: hidden, in the same directory. While the
- * library writes it, it is locked; if the process is killed, the next one that saves there removes it. The same number
- * gives the same path.
+/* Makes the path under which a program writes a file before it renames it to `path`: hidden, in the same directory.
+ * While the library writes it, it is locked; if the process is killed, the next process that saves there removes it.
+ * The same number gives the same path.
  * Errors:  E_MEMORY.
  * Owner:   the caller, who frees it with furrow_free. */
 FURROW_API furrow_status furrow_temporary_path(char **temporary, const char *path, uint64_t number,
@@ -146,11 +147,11 @@ FURROW_API furrow_status furrow_temporary_path(char **temporary, const char *pat
 typedef struct furrow_file_lock furrow_file_lock;
 
 /* Locks a regular file of this machine, or a directory (a model), so that no other program that asks for the lock
- * changes it meanwhile: open the lock, load the file, change it, save it, close the lock. It keeps nobody from reading.
- * What the library saves at the path in this process is locked in its place; another process that saves there without
- * the lock gets E_STATE. It holds for programs on one machine, and on file systems that support it over several; on
- * those that have no locks it does nothing.
- * Errors:  E_STATE, another process has the lock (the message names it), or this one has it already; E_NOT_FOUND;
+ * changes it meanwhile: open the lock, load the file, change it, save it, close the lock. The lock does not prevent
+ * reading. When the library in this process replaces the file, the new file is locked instead; another process that
+ * saves there without the lock gets E_STATE. The lock works between programs on one machine, and between machines where
+ * the file system supports it; on file systems without locks it has no effect.
+ * Errors:  E_STATE, another process holds the lock (the message names it), or this process already does; E_NOT_FOUND;
  *          E_ARGUMENT, neither a regular file nor a directory; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_file_lock_close. */
 FURROW_API furrow_status furrow_file_lock_open(furrow_file_lock **lock, const char *path,
@@ -160,31 +161,32 @@ FURROW_API void furrow_file_lock_close(furrow_file_lock *lock);
 
 /* ---- Signals --------------------------------------------------------------------------------------------- */
 
-/* Tells the library that the process is to end: calls that wait for a pipe or a terminal, and those that make a row
- * cache or load rows, end with E_CANCELLED, now and later.
- * Threads: any; async-signal-safe: for handlers of signals. */
+/* Tells the library that the process will end: calls that wait for a pipe or a terminal, make a row cache or load rows
+ * fail with E_CANCELLED, now and later.
+ * Threads: any; async-signal-safe, so signal handlers may call it. */
 FURROW_API void furrow_process_interrupt(void);
-/* Removes the temporary files and directories of everything that this process has begun to save and not finished. For
- * a handler of signals that ends the process next: what is being saved cannot be completed any more.
+/* Removes the temporary files and directories of all saves that this process has begun and not finished. A signal
+ * handler calls it right before it ends the process: unfinished saves cannot be completed afterwards.
  * Threads: any; async-signal-safe. */
 FURROW_API void furrow_process_clean_up(void);
 
 /* ---- Plugins --------------------------------------------------------------------------------------------- */
 
-/* Marks what a plugin defines and the library looks for: furrow_plugin_init, furrow_plugin_rows_formats (rows.h),
- * furrow_plugin_matrix_formats (model.h). */
+/* Marks the symbols that a plugin defines and the library looks up: furrow_plugin_init, furrow_plugin_rows_formats
+ * (rows.h), furrow_plugin_matrix_formats (model.h). */
 #define FURROW_PLUGIN_API FURROW_API
 
-/* Defined by a plugin, not by the library: called once it is loaded, before its formats are added; it may register
- * anything. err is never NULL.
+/* A plugin defines this function, not the library. The library calls it when the plugin is loaded, before its formats
+ * are added; it may register anything. err is never NULL.
  * Returns: FURROW_OK, or what furrow_plugin_load is to return. */
 FURROW_PLUGIN_API furrow_status furrow_plugin_init(furrow_error *err);
 
 /* Loads a shared object that defines one or more of furrow_plugin_init, furrow_plugin_rows_formats and
  * furrow_plugin_matrix_formats, and adds all its formats, or none. The object stays loaded. A path without a slash is a
- * file of the working directory. The object calls the library of the program that loads it: it must not bring its own.
- * Errors:  E_NOT_FOUND, it cannot be loaded; E_FORMAT, it defines none of these; E_EXISTS, a name is taken; E_ARGUMENT,
- *          a format is not complete; and what its furrow_plugin_init returns. */
+ * file of the working directory. The object calls the library of the program that loads it, so it must not be linked
+ * with its own copy.
+ * Errors:  E_NOT_FOUND, it cannot be loaded; E_FORMAT, it defines none of these symbols; E_EXISTS, a name is taken;
+ *          E_ARGUMENT, a format is not complete; and what its furrow_plugin_init returns. */
 FURROW_API furrow_status furrow_plugin_load(const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #ifdef __cplusplus

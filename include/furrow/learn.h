@@ -38,8 +38,8 @@ extern "C" {
 
 /* ---- Configuration -------------------------------------------------------------------------------------- */
 
-/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for
- * the algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
+/* What is trained and how: the graph of layers, the data, the training. Keys that are not set have Furrow's own default
+ * for the algorithm (furrow_learn_recommended), or Angel's default once a JSON file was read. */
 typedef struct furrow_learn_conf furrow_learn_conf;
 
 /* Makes a configuration with the defaults and without a graph.
@@ -66,34 +66,35 @@ FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const v
  * Errors:  E_NOT_FOUND; E_IO; E_FORMAT as furrow_learn_conf_read. */
 FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path,
                                                 furrow_error *err) FURROW_MUST_USE;
-/* Reads the configuration of a model directory: its graph.json, and furrow.json beside it where there is one, which has
- * the columns and labels of the data that it was trained on.
+/* Reads the configuration of a model directory: its graph.json and, if there is one, its furrow.json, which has the
+ * columns and labels of the training data.
  * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version. */
 FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
                                                       furrow_error *err) FURROW_MUST_USE;
-/* Calls visit for each value of a furrow.json, in the order of the file. member: "training/epochs", at most 255 bytes;
- * an element of a list has that of the list. text: a string, a number as it stands, "true" or "false"; NULL: null.
+/* Calls visit for each value of a furrow.json, in the order of the file. member: the path of the value, as
+ * "training/epochs", at most 255 bytes; elements of a list have the path of the list. text: a string, a number as the
+ * file has it, "true" or "false"; NULL: null.
  * Errors:  E_NOT_FOUND; E_IO; E_MEMORY; E_FORMAT, before the first visit; E_UNSUPPORTED, a later version; what visit
  *          returned other than OK, which ends the call. */
 FURROW_API furrow_status furrow_model_json_for_each(const char *path,
                                                     furrow_status (*visit)(void *user, const char *member,
                                                                            const char *text),
                                                     void *user, furrow_error *err) FURROW_MUST_USE;
-/* Returns: whether a column of this name, in any case, has the labels of a table where nobody names their column:
- * label, target, y, class, click, clicked, rating, outcome, response, survived, converted. */
+/* Returns: whether a column of this name, in any case, has the labels of a table if no label column is named: label,
+ * target, y, class, click, clicked, rating, outcome, response, survived, converted. */
 FURROW_API bool furrow_learn_is_label_name(const char *name);
-/* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
- * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys that mean nothing here, such
- * as angel.ps.number, are accepted: furrow_learn_conf_ignored lists them.
+/* Sets a key, by Angel's name (ml.epoch.num) or by its short name (epochs). What is set here wins over the JSON,
+ * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys without a meaning here, such as
+ * angel.ps.number, are accepted and ignored: furrow_learn_conf_ignored lists them.
  * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take; of
  *          angel.ml.conf as furrow_learn_conf_load. */
 FURROW_API furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value,
                                                furrow_error *err) FURROW_MUST_USE;
-/* Returns: the value of a key: the text that was set, else that of the JSON's data, model and train, else the default;
- *          NULL for an unknown key.
+/* Returns: the value of a key: the text that was set, else the value in the JSON's data, model and train, else the
+ *          default; NULL for an unknown key.
  * Owner:   the configuration; valid until it is changed. */
 FURROW_API const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key);
-/* Returns: the i-th key that was set and means nothing here, each once, in the order of setting; NULL past the end.
+/* Returns: the i-th key that was set and has no meaning here, each once, in the order of setting; NULL past the end.
  *          *changes_model (may be NULL): whether Angel's training depends on it, as on ml.gbdt.max.leaf.weight; the
  *          keys of its cluster have no influence.
  * Owner:   the library; valid for ever. */
@@ -146,8 +147,8 @@ FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *con
 
 /* The score of a row: Angel's columns of a prediction. Layout fixed. */
 typedef struct furrow_score {
-  double pred;  /* the graph's output; softmax: that of the likeliest class */
-  double proba; /* of the positive, or likeliest, class; 0 for regression */
+  double pred;  /* the graph's output; softmax: the output for the likeliest class */
+  double proba; /* probability of the positive, or likeliest, class; 0 for regression */
   double label; /* the label of the predicted class, as the data has it; of a model that does not know its labels
                    (furrow_scorer_class_label): 1 or -1, softmax: the number of the class. 0 for regression */
 } furrow_score;
@@ -166,13 +167,13 @@ typedef struct furrow_learn_metrics {
   double mean_prediction; /* mean probability; regression: mean prediction */
   double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
   double precision; /* of the positive class, where the prediction is the likelier class; of several classes the plain
-                       mean over those that a row has or is predicted to have. As in scikit-learn, a share of nothing is
+                       mean over the classes that are a label or a prediction. As in scikit-learn, a share of nothing is
                        0 */
   double recall;    /* likewise */
   double f1;        /* likewise */
   double r2;        /* 1 - squared error / squared error of the mean label; regression, labels that differ */
-  double constant_logloss;  /* what the same prediction for all these rows would have: the shares of the classes. A
-                               model whose figure is not better has learned nothing that these rows can show */
+  double constant_logloss;  /* logloss of a constant prediction, the shares of the classes. A model whose logloss is not
+                               better has learned nothing that shows on these rows */
   double constant_accuracy; /* likewise: the largest class */
   double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
@@ -188,8 +189,8 @@ static inline void furrow_learn_metrics_init(furrow_learn_metrics *metrics) {
   metrics->size = sizeof *metrics;
 }
 
-/* Fills in mean and deviation (n - 1) of each figure of several sets of rows, as folds are. Rows, weight and binned
- * are sums. A figure that one of the sets does not have is NaN, as is the deviation of a single set. */
+/* Fills in mean and standard deviation (n - 1) of each figure over several sets of rows, such as folds. Rows, weight
+ * and binned are sums. A figure is NaN if one of the sets lacks it, and so is the deviation of a single set. */
 FURROW_API void furrow_learn_metrics_summarize(const furrow_learn_metrics *sets, size_t count,
                                                furrow_learn_metrics *mean, furrow_learn_metrics *deviation);
 
@@ -204,7 +205,7 @@ typedef struct furrow_trainer_params {
   unsigned threads;        /* 0: one for each processor. The model does not depend on it */
   bool hogwild;            /* has no effect: a fit adds a note that says so */
   const char *load;        /* an existing model to train further (incremental training); NULL: a new one */
-  uint64_t max_features;   /* refuse more features than that where the range is open; 0: no limit */
+  uint64_t max_features;   /* fail if the data has more features and no range is set; 0: no limit */
   const furrow_comm *comm; /* processes that train one model together, each with its part of the data; it must outlive
                               the trainer, whose functions are then collective. NULL: this process alone */
 } furrow_trainer_params;
@@ -256,30 +257,32 @@ typedef struct furrow_epoch {
 typedef struct furrow_trainer_fit_params {
   size_t size;                        /* set by furrow_trainer_fit_params_init */
   const furrow_parser_params *parser; /* how rows are read; NULL: the defaults. Format "auto": the configuration's */
-  bool stream;                        /* read the data anew in each epoch; false: keep it in memory */
+  bool stream;                        /* read the data again in each epoch; false: keep it in memory */
   const char *metric;                 /* decides which epoch is best: "loss", "auc", "accuracy", "logloss", "rmse",
                                          "mae", "ndcg"; NULL: "loss", of losses that rank "ndcg" */
-  uint32_t patience;                  /* stop after so many epochs that were not better; 0: never */
+  uint32_t patience;                  /* stop after this many epochs without improvement; 0: never */
   bool keep_best;                     /* end with the parameters of the best epoch */
   const char *checkpoint;             /* folder for a checkpoint, which replaces an earlier one; NULL: none */
   uint32_t checkpoint_every;          /* epochs; 0: each */
-  bool resume; /* go on from the checkpoint if there is one: the result is that of a run without a break */
+  bool resume; /* continue from the checkpoint if there is one: the result is the same as without the interruption */
   /* Called after each epoch, which is valid until the training ends; a status that is not OK ends the training with it
    * (FURROW_END: ends it well). NULL: none. */
   furrow_status (*epoch)(void *user, const furrow_epoch *epoch, furrow_error *err);
   void *epoch_user; /* passed to `epoch` */
-  /* Called now and then within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads its
-   * rows before the first round: "reading". Between passes over the rows before that: "preparing", with 0 of 0. NULL:
-   * none. Both callbacks may call furrow_trainer_epoch_count and furrow_trainer_get_epoch. */
+  /* Called from time to time within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads
+   * its rows before the first round: "reading". Between passes over the rows before that: "preparing", with 0 of 0.
+   * NULL: none. Both callbacks may call furrow_trainer_epoch_count and furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
-  /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in
-   * training, not even in the choice of an epoch; they are scored at the end: furrow_trainer_get_fold_metrics. Folds
-   * are drawn by the seed, with the same share of each class. */
+  /* Cross-validation, for rows in memory: the number of folds (2 … 255; 0: none), of which one is left out. Its rows
+   * are not used in training, not even to choose the best epoch; they are scored at the end:
+   * furrow_trainer_get_fold_metrics. The seed decides which rows are in which fold; each fold has the same share of
+   * each class. */
   uint32_t folds;
   uint32_t fold; /* the fold that is left out: 0 … folds-1 */
-  /* Share of the rows (of those that are not left out) that is trained on, drawn by the seed, the same of each class,
-   * for quick trials with rows in memory; 0 and 1: all. A smaller share is part of a larger one. */
+  /* Share of the rows that are not left out to train on, for quick trials with rows in memory; 0 and 1: all. The seed
+   * decides which rows; the share is the same for each class. The rows of a smaller share are part of every larger
+   * one. */
   double share;
 } furrow_trainer_fit_params;
 
@@ -300,7 +303,7 @@ static inline void furrow_trainer_fit_params_init(furrow_trainer_fit_params *par
  *          status of the epoch callback. */
 FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                             const furrow_trainer_fit_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Returns: the number of epochs so far, with those of a checkpoint that the training went on from. */
+/* Returns: the number of epochs so far, including the epochs of a checkpoint from which the training continued. */
 FURROW_API size_t furrow_trainer_epoch_count(const furrow_trainer *trainer);
 /* Returns: the i-th epoch, counted from 0; NULL past the end.
  * Owner:   the trainer; valid until the next call of furrow_trainer_fit; inside a callback, until it returns. */
@@ -309,8 +312,8 @@ FURROW_API const furrow_epoch *furrow_trainer_get_epoch(const furrow_trainer *tr
 FURROW_API uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer);
 /* Fills in the figures of the rows that the last fit left out as a fold; rows is 0 where there were none. */
 FURROW_API void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics);
-/* Fills in what the last fit left out and skipped in its files; `valid` gets zeros where validation had no file of its
- * own. Either may be NULL. */
+/* Fills in what the last fit left out and skipped in its files; `valid` gets zeros if there was no separate validation
+ * file. Either may be NULL. */
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
                                          furrow_parser_stats *valid);
 
@@ -318,8 +321,8 @@ FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_p
  * model.
  */
 FURROW_API bool furrow_trainer_is_exact(const furrow_trainer *trainer);
-/* Returns: how much the last fit has to say beside its figures: what it found and changed (labels, a learning rate that
- *          was halved, a net that fell back to a linear model), and what is wrong with the model. */
+/* Returns: the number of notes of the last fit: what it found and changed (labels, a learning rate that was halved, a
+ *          net that fell back to a linear model), and what is wrong with the model. */
 FURROW_API size_t furrow_trainer_note_count(const furrow_trainer *trainer);
 /* Returns: the i-th note, a sentence; NULL past the end. *warning (may be NULL): the model may be useless.
  * Owner:   the trainer; valid until the next call of furrow_trainer_fit. */
@@ -336,24 +339,24 @@ typedef struct furrow_checkpoint_info {
   const furrow_epoch *last; /* the last epoch; NULL: none is done. Lives as long as the info */
 } furrow_checkpoint_info;
 
-/* Reads and checks a checkpoint: a file, or that of a folder. Whether it fits a configuration shows when a training
- * goes on from it.
+/* Reads and checks a checkpoint: a file, or the checkpoint in a folder. Whether it fits a configuration is checked when
+ * a training continues from it.
  * Errors:  E_NOT_FOUND, no such file; E_IO; E_FORMAT, not a checkpoint (err->offset is 0) or a damaged one.
  * Owner:   the caller, who frees it with furrow_checkpoint_info_free. */
 FURROW_API furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const char *path,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Frees it. Takes NULL. */
+/* Frees an info. Takes NULL. */
 FURROW_API void furrow_checkpoint_info_free(furrow_checkpoint_info *info);
 
 /* How a model is saved. */
 typedef struct furrow_trainer_save_params {
   size_t size;                         /* set by furrow_trainer_save_params_init */
-  bool overwrite;                      /* replace a model that is there; false: E_EXISTS */
+  bool overwrite;                      /* replace an existing model; false: E_EXISTS */
   const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
-  int32_t servers;                     /* files of so many of Angel's servers; 0: one for each rank */
+  int32_t servers;                     /* number of Angel's servers whose files are written; 0: one for each rank */
   int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
-  /* How matrices are written; NULL: the defaults. Its separator counts where formats is NULL; the
-   * library does not read whether it overwrites. */
+  /* How matrices are written; NULL: the defaults. Its separator counts if formats is NULL; its overwrite has no
+   * effect. */
   const furrow_matrix_write_params *write;
   /* Figures of a cross-validation, which furrow.json keeps with their mean and deviation; NULL: none. */
   const furrow_learn_metrics *folds;
@@ -368,10 +371,9 @@ static inline void furrow_trainer_save_params_init(furrow_trainer_save_params *p
 
 /* Writes the model directory that Angel would write: the matrices of each layer, graph.json. It appears in one step.
  * params NULL: the defaults. Where the trainer has a communicator all ranks call it, with a folder that all of them
- * see; each writes its own partitions.
- * A dense row type without a range becomes sparse where there are more than 1,000,000 columns and fewer than half of
- * them have a feature.
- * Errors:  E_EXISTS, the folder is there; E_IO; E_ARGUMENT, params that a format does not take, or a format without
+ * see; each writes its own partitions. A dense row type without a range becomes sparse if there are more than 1,000,000
+ * columns and fewer than half of them have a feature.
+ * Errors:  E_EXISTS, the folder exists; E_IO; E_ARGUMENT, params that a format does not take, or a format without
  *          columns (ValueText, ValueBinary) for sparse rows; E_STATE, a forest without trees. */
 FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                              const furrow_trainer_save_params *params,
@@ -414,7 +416,7 @@ FURROW_API furrow_status furrow_train(furrow_trainer **trainer, const char *algo
 
 /* ---- Rows to score -------------------------------------------------------------------------------------- */
 
-/* Reads rows as training does: in the format of the configuration, features counted from where it says. */
+/* Reads rows as training does: in the format of the configuration, with the first feature index that it names. */
 typedef struct furrow_sample_reader furrow_sample_reader;
 
 /* Opens the rows of a URI. params NULL: the defaults; a format that is not "auto" wins over the configuration's.
@@ -434,10 +436,10 @@ FURROW_API void furrow_sample_reader_get_stats(const furrow_sample_reader *reade
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_sample_reader_close(furrow_sample_reader *reader);
 
-/* Reads rows of text that are in memory, any number of times, in memory of its own. */
+/* Reads rows of text that are in memory, any number of times, and owns the rows that it makes. */
 typedef struct furrow_line_reader furrow_line_reader;
 
-/* Makes a reader of one thread, for lines as the files of the configuration have them.
+/* Makes a reader for one thread, of lines in the format of the configuration's files.
  * Errors:  E_UNSUPPORTED, a format whose lines mean nothing by themselves (csv, raw logs); E_ARGUMENT, a configuration
  *          that does not fit, or that does not know which index is the first.
  * Owner:   the caller, who frees it with furrow_line_reader_free. */
@@ -445,8 +447,8 @@ FURROW_API furrow_status furrow_line_reader_create(furrow_line_reader **reader, 
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_line_reader_free(furrow_line_reader *reader);
-/* Reads lines as a file that has no others would be read. Text that means nothing is an error, unlike in files; blank
- * lines and comments have no row.
+/* Reads lines as if they were a whole file. Unlike in files, text without a meaning is an error; blank lines and
+ * comments give no row.
  * Errors:  E_PARSE, a malformed line; E_RANGE, an index or number that does not fit; E_FORMAT, text that would be
  *          misread. err->line counts the lines from 1.
  * Owner:   the reader; *block is valid until its next use. */
@@ -457,13 +459,13 @@ FURROW_API furrow_status furrow_line_reader_read(furrow_line_reader *reader, con
 
 /* A loaded model. It never changes: any number of threads may use it, each with its own scratch. */
 typedef struct furrow_scorer furrow_scorer;
-/* The memory of one thread that scores. */
+/* Scratch memory for one scoring thread. */
 typedef struct furrow_scorer_scratch furrow_scorer_scratch;
 
-/* How the weights of fc layers lie. */
+/* The layout of the weights of fc layers. */
 typedef enum furrow_fc_order {
   FURROW_FC_IN_OUT, /* in x out, as Angel's trainer writes them */
-  FURROW_FC_OUT_IN  /* out x in, as models of its serving (mlcore) are */
+  FURROW_FC_OUT_IN  /* out x in, as models of Angel's serving (mlcore) have them */
 } furrow_fc_order;
 
 /* How a model is loaded. */
@@ -533,8 +535,8 @@ FURROW_API const char *furrow_scorer_feature_name(const furrow_scorer *scorer, u
  *          events; NULL: the model is one of rows.
  * Owner:   the scorer; valid as long as it is. */
 FURROW_API const furrow_encoder *furrow_scorer_encoder(const furrow_scorer *scorer);
-/* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; of other models that of
- * the positive class.
+/* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; for other models the
+ * probability of the positive class.
  * Errors:  E_RANGE, a row that does not fit the model.
  * Threads: as furrow_scorer_score_row. */
 FURROW_API furrow_status furrow_scorer_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
@@ -552,7 +554,7 @@ typedef struct furrow_contributions {
   const uint64_t *features; /* columns of the model, ascending */
   const double *values;     /* of feature i to class c: values[i * classes + c] */
   const double *bias;       /* of each class: what a row has without contributions */
-  const double *outputs;    /* the graph's output for each class: furrow_score.pred, of softmax that of the likeliest */
+  const double *outputs;    /* the graph's output for each class; furrow_score.pred is the likeliest class's */
 } furrow_contributions;
 
 /* Prepares contributions for furrow_scorer_contributions. */
@@ -561,12 +563,12 @@ static inline void furrow_contributions_init(furrow_contributions *contributions
   contributions->size = sizeof *contributions;
 }
 
-/* Scores a row and says which feature contributes how much.
+/* Scores a row and computes the contribution of each feature.
  *   lr, svm, linear, robust, softmax: w x of each feature; the bias is the model's.
- *   fm: w_i x_i and half of the products of feature i's vector with those of the row's other features.
- *   gbdt: Shapley values of the trees, where a feature that is not known follows both ways of a split by the covers of
- *   its children (path-dependent TreeSHAP, as xgboost's pred_contribs). A feature contributes by being absent, too. The
- *   bias is the expected score.
+ *   fm: w_i x_i and half of the products of feature i's vector with the vectors of the row's other features.
+ *   gbdt: Shapley values of the trees, where an unknown feature follows both branches of a split, weighted by the
+ *   covers of its children (path-dependent TreeSHAP, as xgboost's pred_contribs). An absent feature may contribute,
+ *   too. The bias is the expected score.
  * Features that contribute 0 to every class are not listed. The first call with a scratch prepares it.
  * Errors:  E_UNSUPPORTED, another graph, or trees without covers (node-stats no); E_FORMAT, a cover below 0; E_RANGE, a
  *          row that does not fit the model.
@@ -634,7 +636,7 @@ static inline void furrow_tree_node_init(furrow_tree_node *node) {
 FURROW_API furrow_status furrow_scorer_get_tree_node(const furrow_scorer *scorer, size_t tree, size_t node,
                                                      furrow_tree_node *about, furrow_error *err) FURROW_MUST_USE;
 
-/* The part of a feature in all trees: sums over its splits. Layout fixed. */
+/* The importance of a feature in all trees: sums over its splits. Layout fixed. */
 typedef struct furrow_feature_importance {
   int32_t feature; /* column of the model */
   uint64_t count;  /* splits */
@@ -689,9 +691,9 @@ FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uin
 /* Gathers scores into metrics, figures of each class, a calibration table and ROC and PR curves, by label (as the data
  * has it, after the configuration's transform) and weight of each row. For models of two classes it keeps 12 bytes of
  * each row, which it sorts in as much memory again: AUC, curves and calibration are exact, whatever the order of rows
- * and merges. Beyond 33,554,432 rows (384 MiB), or where memory is short, it counts rows in bins instead and says so
- * in `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do those
- * below 2^-64 or from 2^64 on, of either sign. */
+ * and merges. Beyond 33,554,432 rows (384 MiB), or where memory is short, it counts rows in bins instead and says so in
+ * `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do scores
+ * whose absolute value is below 2^-64, or 2^64 and above. */
 typedef struct furrow_evaluation furrow_evaluation;
 
 /* Makes an evaluation without rows. The scorer must outlive it.
@@ -703,13 +705,13 @@ FURROW_API furrow_status furrow_evaluation_create(furrow_evaluation **evaluation
 FURROW_API void furrow_evaluation_free(furrow_evaluation *evaluation);
 /* Scores and counts a block. Several threads use one evaluation each and merge them.
  * Errors:  E_RANGE, a row that does not fit the model, a score that is not a number, a weight that is negative or not a
- *          number, a label that the loss does not take, or rows without a qid where the model ranks those of a group:
- *          the message has the row; E_ARGUMENT, rows without labels. */
+ *          number, a label that the loss does not take, or rows without a qid for a model that ranks the rows of a
+ *          group: the message has the row; E_ARGUMENT, rows without labels. */
 FURROW_API furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                                      const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 /* Adds the rows that another evaluation of the same scorer has counted. Sums of losses and weights may differ in their
- * last digits from those of one evaluation of all rows. Models that rank the rows of groups keep qid, label and score
- * of each row: if there is not the memory for them here, ndcg is NaN. */
+ * last digits from the sums of a single evaluation of all rows. Models that rank the rows of groups keep qid, label and
+ * score of each row: if this runs out of memory, ndcg is NaN. */
 FURROW_API void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from);
 /* Fills in the metrics of the rows so far. */
 FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics);
@@ -719,8 +721,8 @@ typedef struct furrow_class_figures {
   size_t size;                  /* set by furrow_class_figures_init */
   double label;                 /* as furrow_scorer_class_label */
   double rows;                  /* sum of the weights of rows with this label */
-  double predicted;             /* of rows for which the class is predicted */
-  double right;                 /* of rows of which both is true */
+  double predicted;             /* sum of the weights of rows for which the class is predicted */
+  double right;                 /* sum of the weights of rows for which both hold */
   double precision, recall, f1; /* right / predicted, right / rows, their harmonic mean; a share of nothing is 0 */
 } furrow_class_figures;
 

@@ -17,7 +17,8 @@
  *   streams     furrow_matrix_source with furrow_partition_reader or furrow_matrix_for_each_panel, and
  *               furrow_matrix_writer: panels of elements, one partition after the other, in little memory
  *   in memory   furrow_matrix: look-ups by row, column, range of columns and element
- * Whole jobs stand on top of them: convert, verify, compare, statistics (below), export and import (furrow/exchange.h).
+ * Whole jobs are built on top of them: convert, verify, compare, statistics (below), export and import
+ * (furrow/exchange.h).
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
  * it. Different handles are independent.
@@ -57,7 +58,7 @@ FURROW_API size_t furrow_element_size(furrow_element_type type);
  * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_element_type_name(furrow_element_type type);
 
-/* A borrowed array of elements; the type beside it says which member is valid. Layout fixed. */
+/* A borrowed array of elements; the element type that comes with it says which member is valid. Layout fixed. */
 typedef union furrow_elements {
   const void *any;    /* whatever the type is */
   const double *f64;  /* FURROW_ELEMENT_F64 */
@@ -76,10 +77,10 @@ FURROW_INLINE double furrow_elements_get(furrow_elements a, furrow_element_type 
   }
 }
 
-/* Bytes that furrow_element_to_text writes at most. */
+/* The most bytes that furrow_element_to_text writes. */
 #define FURROW_ELEMENT_TEXT 32
-/* Writes element i as text to `out`, which holds FURROW_ELEMENT_TEXT bytes, without a 0 behind it: integers in decimal,
- * floats as %.9g, doubles as %.17g (they read back to the same bits), NaN, Infinity, -Infinity.
+/* Writes element i as text to `out`, which holds FURROW_ELEMENT_TEXT bytes, without a terminating 0: integers in
+ * decimal, floats as %.9g, doubles as %.17g (they read back to the same bits), NaN, Infinity, -Infinity.
  * Returns: the length of the text. */
 FURROW_API size_t furrow_element_to_text(furrow_elements a, furrow_element_type type, size_t i, char *out);
 
@@ -93,7 +94,7 @@ FURROW_API size_t furrow_element_to_text(furrow_elements a, furrow_element_type 
   X(4, "_SPARSE_COMPONENT", 32, false)       \
   X(5, "_SPARSE_LONGKEY", 64, false)         \
   X(6, "_SPARSE_LONGKEY_COMPONENT", 64, false)
-/* How many row types Angel has; their numbers are 0 … FURROW_MATRIX_ROW_TYPES - 1. */
+/* The number of Angel's row types; their numbers are 0 … FURROW_MATRIX_ROW_TYPES - 1. */
 #define FURROW_MATRIX_ROW_TYPES 33
 
 /* What a row type means. The library allocates it; it may grow at its end. */
@@ -119,10 +120,10 @@ FURROW_API furrow_status furrow_matrix_row_type_find(const char *name, const fur
 
 /* What the metadata says about a row of a partition. An element of an array: layout fixed. Fields of metadata are named
  * after Angel's keys. `extra` keeps the text of members that Angel does not know ("\"k\":v,…", as the file has them),
- * which are written again behind the others. */
+ * which are written again after the others. */
 typedef struct furrow_matrix_row_meta {
   int32_t row_id;      /* id of the row */
-  int64_t offset;      /* nobody uses it: the partition's offset, or -1 in column formats */
+  int64_t offset;      /* not used: the partition's offset, or -1 in column formats */
   int32_t element_num; /* elements of this row in this partition; -1: the metadata does not say (Angel 1.x) */
   int32_t save_type;   /* 0; in SnapshotFormat 0 dense, 1 sparse */
   const char *extra;   /* unknown members; NULL: none */
@@ -140,7 +141,7 @@ typedef struct furrow_partition_meta {
   const char *file_name;        /* within the matrix folder */
   int64_t offset, length;       /* bytes in that file */
   size_t row_count;             /* of rows */
-  furrow_matrix_row_meta *rows; /* in the order of the file (JSON: that of a Java HashMap) */
+  furrow_matrix_row_meta *rows; /* in the order of the file (JSON: the order of a Java HashMap) */
   const char *extra;            /* unknown members; NULL: none */
 } furrow_partition_meta;
 
@@ -157,8 +158,8 @@ typedef enum furrow_matrix_meta_origin {
 } furrow_matrix_meta_origin;
 
 /* The metadata of a matrix. Only the library allocates it (load, read, copy, plan), and it may grow at its end; callers
- * may change its fields. Texts and arrays that the library put in belong to it; a caller may let fields point at memory
- * of its own, which must stay valid as long as the metadata is used. */
+ * may change its fields. Texts and arrays that the library put in belong to it; a caller may set fields to its own
+ * memory, which must stay valid as long as the metadata is used. */
 typedef struct furrow_matrix_meta {
   int32_t matrix_id;                /* Angel's number of the matrix */
   const char *matrix_name;          /* NULL: not known (psmeta) */
@@ -212,7 +213,7 @@ FURROW_API const furrow_partition_meta *furrow_matrix_meta_partition(const furro
 
 /* ---- Planning a matrix: partitions and files as Angel lays them out ------------------------------------- */
 
-/* What a matrix shall be; furrow_matrix_plan makes metadata of it, furrow_model_import a whole matrix. Texts and arrays
+/* Describes a new matrix; furrow_matrix_plan makes its metadata, furrow_model_import the whole matrix. Texts and arrays
  * are read during the call only. */
 typedef struct furrow_matrix_spec {
   size_t size;        /* set by furrow_matrix_spec_init */
@@ -221,7 +222,7 @@ typedef struct furrow_matrix_spec {
   const char *name;   /* must be set; import: NULL is the name of the target */
   const char *format; /* name or class name; NULL, the default: RowIdColIdValueTextRowFormat */
   int32_t rows;       /* rows of the matrix, saved or not; must be set (import: 0, as needed) */
-  int32_t hash_parts; /* 0: range partitions; > 0: so many hash partitions; -1: servers * 5 of them */
+  int32_t hash_parts; /* 0: range partitions; > 0: the number of hash partitions; -1: servers * 5 hash partitions */
   int64_t cols;       /* columns; -1: no limit, which range partitions refuse; must be set (import: 0) */
   int64_t first_col;  /* 0: the index range begins here and ends at first_col + cols */
   const furrow_matrix_option *options; /* attributes; the two entries of the index range are added */
@@ -253,13 +254,13 @@ static inline void furrow_matrix_spec_init(furrow_matrix_spec *spec) {
  * Owner:  the caller frees *meta with furrow_matrix_meta_free. */
 FURROW_API furrow_status furrow_matrix_plan(furrow_matrix_meta **meta, const furrow_matrix_spec *spec,
                                             furrow_error *err) FURROW_MUST_USE;
-/* Assigns the partitions of a plan to files anew: partition i belongs to server i % servers, which puts at most
+/* Reassigns the partitions of a plan to files: partition i belongs to server i % servers, which puts at most
  * parts_per_file of its partitions in one file.
  * Errors: E_ARGUMENT, a number is not positive; E_MEMORY. */
 FURROW_API furrow_status furrow_matrix_plan_files(furrow_matrix_meta *meta, int32_t servers, int32_t parts_per_file,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Returns: the hash partition, 0 … parts - 1, that a column belongs to: |col| mod parts as long as |col| < 65536;
- * beyond that more bits are mixed in, as Angel does. */
+/* Returns: the hash partition, 0 … parts - 1, of a column: |col| mod parts as long as |col| < 65536; beyond that more
+ * bits are mixed in, as Angel does. */
 FURROW_API int32_t furrow_matrix_hash_partition(int64_t col, int32_t parts);
 
 /* ---- Panels: the unit of every stream ------------------------------------------------------------------- */
@@ -289,9 +290,9 @@ FURROW_INLINE double furrow_panel_get(const furrow_panel *panel, size_t r, size_
 
 /* ---- Formats -------------------------------------------------------------------------------------------- */
 
-/* A format says how the elements of a partition are bytes. The library does the rest (partitions, rows, files,
- * metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). To it a partition is a
- * sequence of records:
+/* A format says how the elements of a partition are stored as bytes. The library does the rest (partitions, rows,
+ * files, metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). For the library
+ * a partition is a sequence of records:
  *   a row format has a record for each element, row after row;
  *   a column format (FURROW_MATRIX_FORMAT_BY_COLUMN) has a record for each column, with one value for each saved row.
  */
@@ -315,7 +316,7 @@ typedef struct furrow_matrix_format_context {
   int32_t row_id;           /* row formats without row ids: the row that the records belong to */
   int32_t save_type;        /* its save_type */
   int64_t first_col;        /* first column of the partition */
-  int64_t end_col;          /* behind its last one; both 0: a hash partition */
+  int64_t end_col;          /* one past its last column; both 0: a hash partition */
   uint64_t position;        /* records of this row (column formats: of the partition) that came before */
   uint64_t *state;          /* four words of the format's own, 0 at the start of a partition */
 } furrow_matrix_format_context;
@@ -341,10 +342,11 @@ typedef struct furrow_matrix_format {
   /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. */
   void (*record_size)(const furrow_matrix_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and sets *used to the bytes they took. A
-   * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before
-   * and behind may be read, whatever they are. No progress (bytes taken, if only those of a header: *used > 0) with
-   * `last` or with size >= most is an error, as is anything that does not make sense: message, err->offset from the
-   * start of `bytes`, token if text. On failure *used and records->count are as they were, but the arrays may not be.
+   * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before and
+   * after `bytes` may be read; their content is undefined. With `last`, or with size >= most, the function must consume
+   * bytes (*used > 0, if only of a header) or fail; malformed records are errors: set the message, err->offset from the
+   * start of `bytes`, and for text the token. On failure *used and records->count are as they were, but the arrays may
+   * not be.
    */
   furrow_status (*decode)(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
                           size_t *used, furrow_matrix_records *records, furrow_error *err);
@@ -374,7 +376,7 @@ FURROW_PLUGIN_API extern const furrow_matrix_format *const furrow_plugin_matrix_
  * Threads: may be called from any thread. */
 FURROW_API furrow_status furrow_matrix_format_find(const char *name, const furrow_matrix_format **format,
                                                    furrow_error *err) FURROW_MUST_USE;
-/* Returns: format i of those that are known, built-in ones first; NULL if there are not so many.
+/* Returns: the i-th known format, built-in formats first; NULL past the last one.
  * Owner:   the library; valid for ever.
  * Threads: may be called from any thread. */
 FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
@@ -397,8 +399,8 @@ typedef struct furrow_matrix_source_params {
   const char *format;                /* NULL: what the metadata says; must be set for psmeta */
   int32_t row_type;                  /* -1, the default: what the metadata says; must be set for psmeta */
   furrow_matrix_row_order row_order; /* AUTO; for formats without row ids */
-  /* LIST: the rows in the order that Angel was told to save them in, each once; a partition skips those that it does
-   * not have. Read by furrow_matrix_source_open alone. */
+  /* LIST: the rows in the order in which Angel saved them, each once; a partition skips the rows that it does not have.
+   * Only furrow_matrix_source_open reads the array. */
   const int32_t *rows;
   size_t row_count; /* of rows */
 } furrow_matrix_source_params;
@@ -439,7 +441,7 @@ FURROW_API const furrow_matrix_format *furrow_matrix_source_format(const furrow_
 FURROW_API const furrow_matrix_row_type *furrow_matrix_source_row_type(const furrow_matrix_source *source);
 
 /* Reads one partition, panel after panel, in the order of the file. Every record is checked: it belongs to the
- * partition, its row has as many as the metadata says, nothing is left over. */
+ * partition, its row has as many elements as the metadata says, and no bytes are left over. */
 typedef struct furrow_partition_reader furrow_partition_reader;
 
 /* Opens partition `part` of the source: an index into the parts of its metadata.
@@ -494,14 +496,14 @@ static inline void furrow_matrix_scan_params_init(furrow_matrix_scan_params *par
 typedef furrow_status (*furrow_panel_callback)(void *user, size_t part, const furrow_panel *panel, furrow_error *err);
 /* Calls visit for every panel of the selected partitions, cut to the selection. Panels of one partition come in order
  * from one thread; panels of different partitions come at once from several threads. params NULL: the defaults.
- * Errors: those of furrow_partition_reader_open and furrow_partition_reader_next; what visit returned. */
+ * Errors: as furrow_partition_reader_open and furrow_partition_reader_next; what visit returned. */
 FURROW_API furrow_status furrow_matrix_for_each_panel(const furrow_matrix_source *source,
                                                       const furrow_matrix_scan_params *params,
                                                       furrow_panel_callback visit, void *user,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Calls visit, from the caller's thread, with panels of one row, sorted by row, then by column, across partitions;
  * their `part` is SIZE_MAX. params NULL: the defaults.
- * Errors: those of furrow_matrix_for_each_panel; E_MEMORY, one row needs more than params->memory. */
+ * Errors: as furrow_matrix_for_each_panel; E_MEMORY, one row needs more than params->memory. */
 FURROW_API furrow_status furrow_matrix_for_each_panel_sorted(const furrow_matrix_source *source,
                                                              const furrow_matrix_scan_params *params,
                                                              furrow_panel_callback visit, void *user,
@@ -524,19 +526,19 @@ static inline void furrow_matrix_load_params_init(furrow_matrix_load_params *par
   params->size = sizeof *params;
 }
 
-/* A matrix in memory: panels, each with rows that no other has, columns ascending. What row formats stored has a panel
- * for each saved row (also for one without elements); what column formats stored has one for each block of rows. Where
- * an element is stored twice, the later one counts. */
+/* A matrix in memory: panels, each with rows that no other panel has, columns ascending. A matrix from a row format has
+ * a panel for each saved row (also for a row without elements), one from a column format a panel for each block of
+ * rows. If an element is stored twice, the later one counts. */
 typedef struct furrow_matrix furrow_matrix;
 
 /* Loads a matrix folder. params NULL: all of it.
- * Errors: those of furrow_matrix_source_open and furrow_partition_reader_next; E_MEMORY, before anything is read, where
- *         the matrix needs more than params->memory.
+ * Errors: as furrow_matrix_source_open and furrow_partition_reader_next; E_MEMORY, before anything is read, where the
+ *         matrix needs more than params->memory.
  * Owner:  the caller frees *matrix with furrow_matrix_free. */
 FURROW_API furrow_status furrow_matrix_load(furrow_matrix **matrix, const char *folder,
                                             const furrow_matrix_load_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Loads a matrix from an open source.
- * Errors: those of furrow_matrix_load.
+ * Errors: as furrow_matrix_load.
  * Owner:  the caller frees *matrix with furrow_matrix_free. */
 FURROW_API furrow_status furrow_matrix_load_source(furrow_matrix **matrix, const furrow_matrix_source *source,
                                                    const furrow_matrix_load_params *params,
@@ -563,7 +565,7 @@ FURROW_API void furrow_matrix_free(furrow_matrix *matrix);
 
 /* Returns: the type of all elements. */
 FURROW_API furrow_element_type furrow_matrix_type(const furrow_matrix *matrix);
-/* Returns: how many panels; how many saved rows. */
+/* Returns: the number of panels; the number of saved rows. */
 FURROW_API size_t furrow_matrix_panel_count(const furrow_matrix *matrix);
 FURROW_API size_t furrow_matrix_row_count(const furrow_matrix *matrix);
 /* Returns: panel i; panels ascend by their first row.
@@ -572,7 +574,7 @@ FURROW_API const furrow_panel *furrow_matrix_panel(const furrow_matrix *matrix, 
 /* Returns: the ids of all saved rows, ascending.
  * Owner:   the matrix. */
 FURROW_API const int32_t *furrow_matrix_row_ids(const furrow_matrix *matrix);
-/* Returns: how many elements. */
+/* Returns: the number of elements. */
 FURROW_API uint64_t furrow_matrix_count(const furrow_matrix *matrix);
 
 /* The elements of a row, columns ascending: element i is values[i * stride] in column col_ids[i]. Borrowed from the
@@ -608,7 +610,7 @@ FURROW_API bool furrow_matrix_element(const furrow_matrix *matrix, int32_t row, 
 FURROW_API double furrow_matrix_get(const furrow_matrix *matrix, int32_t row, int64_t col);
 /* Copies the elements of a column, by ascending row, in the matrix's type, and their rows to row_ids unless that is
  * NULL. Both arrays hold furrow_matrix_row_count entries.
- * Returns: how many elements the column has. */
+ * Returns: the number of elements of the column. */
 FURROW_API size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col, int32_t *row_ids, void *elements);
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
@@ -635,8 +637,8 @@ static inline void furrow_matrix_write_params_init(furrow_matrix_write_params *p
   params->size = sizeof *params;
 }
 
-/* A model directory that is being written under a temporary name beside its own, until commit renames it, complete and
- * synced, in one step. After a crash there is the old directory or the new one. */
+/* A model directory that is being written under a temporary name in the same directory, until commit renames it,
+ * complete and synced, in one step. After a crash there is the old directory or the new one. */
 typedef struct furrow_model_writer furrow_model_writer;
 
 /* Begins a model directory. params NULL: the defaults.
@@ -662,14 +664,14 @@ typedef struct furrow_matrix_writer furrow_matrix_writer;
 
 /* Begins a matrix folder, which appears when the writer commits. `plan` (copied) says partitions, rows, files and
  * format. params NULL: the defaults.
- * Errors: those of furrow_model_writer_open; E_ARGUMENT, the plan is wrong; E_NOT_FOUND, no such format.
+ * Errors: as furrow_model_writer_open; E_ARGUMENT, the plan is wrong; E_NOT_FOUND, no such format.
  * Owner:  the caller closes *writer with furrow_matrix_writer_close. */
 FURROW_API furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,
                                                    const furrow_matrix_meta *plan,
                                                    const furrow_matrix_write_params *params,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Begins the folder plan->matrix_name of a model, which appears when the model commits.
- * Errors: those of furrow_matrix_writer_open; E_EXISTS, the model has such an entry.
+ * Errors: as furrow_matrix_writer_open; E_EXISTS, the model has such an entry.
  * Owner:  the caller closes *writer with furrow_matrix_writer_close, before the model. */
 FURROW_API furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **writer, furrow_model_writer *model,
                                                       const furrow_matrix_meta *plan,
@@ -699,7 +701,7 @@ FURROW_API void furrow_matrix_writer_close(furrow_matrix_writer *writer);
 FURROW_API furrow_status furrow_matrix_writer_write_matrix(furrow_matrix_writer *writer, const furrow_matrix *matrix,
                                                            furrow_error *err) FURROW_MUST_USE;
 /* Writes a matrix folder in one call: furrow_matrix_writer_open, furrow_matrix_writer_write_matrix, commit.
- * Errors: those of the three. */
+ * Errors: as these three functions. */
 FURROW_API furrow_status furrow_matrix_save(const furrow_matrix *matrix, const char *folder,
                                             const furrow_matrix_meta *plan, const furrow_matrix_write_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
@@ -723,9 +725,9 @@ typedef struct furrow_model_listing {
   void *memory;                         /* the library's own */
 } furrow_model_listing;
 
-/* Lists a model directory. An entry that cannot be examined (a link that leads nowhere, a folder without permission)
- * does not hide the others: it may be a matrix, so it is listed as one, and opening it reports what is wrong. The same
- * holds for a folder whose metadata file cannot be examined.
+/* Lists a model directory. An entry that cannot be examined (a dangling link, a folder without permission) does not
+ * make the listing fail: it may be a matrix, so it is listed as one, and opening it reports the error. The same holds
+ * for a folder whose metadata file cannot be examined.
  * Errors: E_NOT_FOUND, there is no such directory; E_FORMAT, there is no matrix in it; E_IO; E_MEMORY.
  * Owner:  the caller frees *listing with furrow_model_listing_free. */
 FURROW_API furrow_status furrow_model_listing_load(furrow_model_listing **listing, const char *path,
@@ -751,7 +753,7 @@ typedef struct furrow_model_convert_params {
   int32_t row_type;         /* -1, the default: the source's */
   int32_t part_rows;        /* rows of a partition; 0: the source's partitions */
   int64_t part_cols;        /* columns of a partition; 0: the source's partitions */
-  int32_t hash_parts;       /* 0: the source's partitions; > 0: so many hash partitions */
+  int32_t hash_parts;       /* 0: the source's partitions; > 0: the number of hash partitions */
   int32_t servers;          /* 0: the source's files */
   int32_t parts_per_file;   /* 0: the source's files */
   size_t memory;            /* bytes of elements and text in memory; 0: 1 GiB */
@@ -784,7 +786,7 @@ static inline void furrow_model_convert_result_init(furrow_model_convert_result 
 
 /* Converts a model directory or a matrix folder. What params do not change stays as it is: without any change the copy
  * is the same, byte for byte. Elements are streamed. params NULL: a copy; result may be NULL.
- * Errors: those of furrow_model_listing_load, furrow_matrix_source_open, furrow_partition_reader_next and
+ * Errors: as furrow_model_listing_load, furrow_matrix_source_open, furrow_partition_reader_next and
  *         furrow_matrix_writer_open; E_ARGUMENT, a parameter is wrong, or the target lies in the source; E_RANGE, an
  *         element does not fit; E_MEMORY, one partition of the result needs more than params->memory (err says how
  *         much); E_CANCELLED. */
@@ -809,7 +811,7 @@ static inline void furrow_matrix_stats_params_init(furrow_matrix_stats_params *p
 /* Statistics of all elements of a matrix. */
 typedef struct furrow_matrix_stats {
   size_t size;                                /* set by furrow_matrix_stats_init */
-  uint64_t elements, zeros, nans, infinities; /* how many */
+  uint64_t elements, zeros, nans, infinities; /* the number of each */
   double min, max, mean, deviation;           /* of the finite ones; NaN if there are none */
   int64_t min_col, max_col;                   /* valid if elements > 0 */
   uint64_t rows;                              /* saved rows */
@@ -823,7 +825,7 @@ static inline void furrow_matrix_stats_init(furrow_matrix_stats *stats) {
 }
 
 /* Computes statistics of a matrix. params NULL: the defaults.
- * Errors: those of furrow_matrix_for_each_panel; E_CANCELLED. */
+ * Errors: as furrow_matrix_for_each_panel; E_CANCELLED. */
 FURROW_API furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source,
                                                      const furrow_matrix_stats_params *params,
                                                      furrow_matrix_stats *stats, furrow_error *err) FURROW_MUST_USE;
@@ -839,13 +841,13 @@ typedef struct furrow_matrix_finding {
   const char *hint;     /* what to do about it, one line; "" = none */
 } furrow_matrix_finding;
 
-/* How furrow_matrix_verify reads, and who receives what it finds. */
+/* How furrow_matrix_verify reads, and the function that receives its findings. */
 typedef struct furrow_matrix_verify_params {
   size_t size;                               /* set by furrow_matrix_verify_params_init */
   const furrow_matrix_source_params *source; /* NULL: the defaults */
   unsigned threads;                          /* 0: one for each processor */
-  /* Receives each finding, in the order of partitions, at the end, from the caller's thread; NULL: nobody does. The
-   * finding is valid during the call. */
+  /* Receives each finding, in the order of partitions, at the end, from the caller's thread; NULL: findings are not
+   * wanted. The finding is valid during the call. */
   void (*found)(void *user, const furrow_matrix_finding *finding);
   void *user;               /* of found */
   furrow_progress progress; /* "reading", in bytes of data files; NULL: none */
@@ -895,11 +897,11 @@ static inline void furrow_matrix_compare_params_init(furrow_matrix_compare_param
 typedef struct furrow_matrix_diff {
   size_t size;                     /* set by furrow_matrix_diff_init */
   uint64_t elements_a, elements_b; /* elements of each */
-  uint64_t only_a, only_b;         /* elements that one has and the other has not; they are compared with 0 */
-  uint64_t different;              /* in value, among those that both have (bit patterns of NaN aside) */
+  uint64_t only_a, only_b;         /* elements that only one matrix has; they are compared with 0 */
+  uint64_t different;              /* elements of both whose values differ (all NaN are equal) */
   double largest;                  /* |a - b|; NaN against a number counts as infinity */
   double rms;                      /* root mean square over all elements of either */
-  size_t top_count;                /* how many params->top got */
+  size_t top_count;                /* number of differences in params->top */
 } furrow_matrix_diff;
 
 /* Sets the size and clears the rest. */
@@ -909,7 +911,7 @@ static inline void furrow_matrix_diff_init(furrow_matrix_diff *diff) {
 }
 
 /* Compares two matrices. Both are read in the same ranges of columns, as memory allows. params NULL: the defaults.
- * Errors: those of furrow_matrix_load_source; E_CANCELLED. */
+ * Errors: as furrow_matrix_load_source; E_CANCELLED. */
 FURROW_API furrow_status furrow_matrix_compare(const furrow_matrix_source *a, const furrow_matrix_source *b,
                                                const furrow_matrix_compare_params *params, furrow_matrix_diff *diff,
                                                furrow_error *err) FURROW_MUST_USE;

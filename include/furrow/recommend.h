@@ -10,8 +10,8 @@
  *     puts(furrow_recommender_item_name(r, best[i].item));
  *   furrow_recommender_free(r);
  *
- * Users and items are those of the model's dictionary (furrow/table.h), counted from 0 in its order: by how often the
- * training data has them, most frequent first. How items are found, and how rankings are measured: docs/recommend.md.
+ * Users and items are the entries of the model's dictionary (furrow/table.h), numbered from 0 by falling frequency in
+ * the training data. docs/recommend.md explains how items are found and how rankings are measured.
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of it.
  */
@@ -32,7 +32,7 @@ extern "C" {
 /* A model, its dictionary, and the rows and vectors of its items. */
 typedef struct furrow_recommender furrow_recommender;
 
-/* Not an item: behind the last result of a user who has fewer than k. */
+/* Not an item: fills up the results of a user who has fewer than k. */
 #define FURROW_NO_ITEM UINT64_MAX
 
 /* How a recommender is opened. */
@@ -51,7 +51,7 @@ static inline void furrow_recommender_params_init(furrow_recommender_params *par
  * defaults.
  * Errors:  E_UNSUPPORTED, the model was made from rows and has no dictionary, its schema has no user or item, one of
  *          them is hashed and so has no names, or the model has several classes; E_RANGE, a number of the model that is
- *          not finite; otherwise those of furrow_scorer_load and furrow_encoder_load.
+ *          not finite; otherwise the errors of furrow_scorer_load and furrow_encoder_load.
  * Owner:   the caller, who frees it with furrow_recommender_free. */
 FURROW_API furrow_status furrow_recommender_open(furrow_recommender **recommender, const char *model,
                                                  const furrow_recommender_params *params,
@@ -59,7 +59,7 @@ FURROW_API furrow_status furrow_recommender_open(furrow_recommender **recommende
 /* Frees a recommender. Takes NULL. */
 FURROW_API void furrow_recommender_free(furrow_recommender *recommender);
 
-/* Returns: how many users or items the model knows. */
+/* Returns: the number of users or items that the model knows. */
 FURROW_API uint64_t furrow_recommender_user_count(const furrow_recommender *recommender);
 FURROW_API uint64_t furrow_recommender_item_count(const furrow_recommender *recommender);
 /* Returns: the name of a user or item, ended by a 0; NULL: there is none with that number.
@@ -67,7 +67,7 @@ FURROW_API uint64_t furrow_recommender_item_count(const furrow_recommender *reco
 FURROW_API const char *furrow_recommender_user_name(const furrow_recommender *recommender, uint64_t user);
 FURROW_API const char *furrow_recommender_item_name(const furrow_recommender *recommender, uint64_t item);
 /* Finds a user or item by name.
- * Errors:  E_NOT_FOUND, the model does not know it; the hint names one that is written almost so. */
+ * Errors:  E_NOT_FOUND, the model does not know it; the hint has a similar name. */
 FURROW_API furrow_status furrow_recommender_find_user(const furrow_recommender *recommender, const char *name,
                                                       size_t length, uint64_t *user, furrow_error *err) FURROW_MUST_USE;
 FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *recommender, const char *name,
@@ -77,7 +77,7 @@ FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *
 FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
 FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
 
-/* Returns: the model behind it, for scores of rows and events.
+/* Returns: the recommender's model, which scores rows and events.
  * Owner:   the recommender; valid as long as it is. */
 FURROW_API const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender);
 
@@ -89,7 +89,7 @@ typedef struct furrow_events furrow_events;
 /* How a log is read. */
 typedef struct furrow_events_params {
   size_t size;              /* set by furrow_events_params_init */
-  double from;              /* -infinity: all events; else those whose label is at least so much */
+  double from;              /* -infinity: all events; else events with at least this label */
   unsigned threads;         /* 0: one for each processor */
   furrow_on_bad on_bad;     /* error */
   furrow_progress progress; /* "reading", in bytes; NULL: none */
@@ -121,7 +121,7 @@ static inline void furrow_events_info_init(furrow_events_info *info) {
 }
 
 /* Reads a log: a table with the columns of the model's schema. params NULL: the defaults.
- * Errors:  those of furrow_parser_open and furrow_parser_next; E_ARGUMENT, `from` is a NaN; E_CANCELLED by the progress
+ * Errors:  as furrow_parser_open and furrow_parser_next; E_ARGUMENT, `from` is a NaN; E_CANCELLED by the progress
  *          callback; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_events_free. */
 FURROW_API furrow_status furrow_events_load(furrow_events **events, const furrow_recommender *recommender,
@@ -147,11 +147,11 @@ FURROW_API furrow_status furrow_item_table_load(furrow_item_table **table, const
                                                 furrow_error *err) FURROW_MUST_USE;
 /* Frees a table. Takes NULL. */
 FURROW_API void furrow_item_table_free(furrow_item_table *table);
-/* Returns: the cell of an item in column i of those that were asked for, ended by a 0; "" where it is empty or the
- *          table does not have the item.
+/* Returns: the cell of an item in the i-th column of the `columns` that were loaded, ended by a 0; "" where it is empty
+ *          or the table does not have the item.
  * Owner:   the table; valid as long as it is. */
 FURROW_API const char *furrow_item_table_get(const furrow_item_table *table, uint64_t item, size_t i);
-/* Returns: how many items of the model have a row. */
+/* Returns: the number of the model's items that have a row. */
 FURROW_API uint64_t furrow_item_table_count(const furrow_item_table *table);
 
 /* ---- Recommending --------------------------------------------------------------------------------------- */
@@ -191,9 +191,9 @@ static inline void furrow_prepare_params_init(furrow_prepare_params *params) {
   params->keep = true;
 }
 
-/* Chooses how items are found for that many users, and makes the index if one is used: it is loaded from the file
- * items.index of the model directory, or built and saved there. The choice depends on the model and on params alone.
- * params NULL: the defaults.
+/* Chooses how items are found for params->users users. If an index is used, it is loaded from the file items.index of
+ * the model directory, or built and saved there. The choice depends on the model and on params alone. params NULL: the
+ * defaults.
  * Errors:  E_ARGUMENT, a field is wrong; E_UNSUPPORTED, the method needs vectors, which the model does not have;
  *          E_MEMORY. A file that cannot be read or written is not an error: the index is built in memory. */
 FURROW_API furrow_status furrow_recommender_prepare(furrow_recommender *recommender,
@@ -204,16 +204,16 @@ FURROW_API furrow_status furrow_recommender_prepare(furrow_recommender *recommen
 typedef struct furrow_recommender_info {
   size_t size;                    /* set by furrow_recommender_info_init */
   furrow_recommend_method method; /* never AUTO */
-  bool rescored;                  /* vectors are not all of the model: candidates are scored by the model */
+  bool rescored;                  /* the vectors do not hold the whole model, so the model scores candidates */
   size_t vector_size;             /* 0: the model has no vectors */
-  size_t context_fields;          /* fields that are neither the user's nor the item's: rows are without them */
+  size_t context_fields;          /* fields that are neither the user's nor the item's: rows do not have them */
   /* INDEX; 0 otherwise */
   uint64_t nlist, m, nprobe; /* its lists, sub-quantizers, and the lists that a search probes */
   size_t fetch;              /* results of the index for each result, which are ranked again by their vectors */
   double recall;             /* measured on `sample` users */
   size_t sample;             /* users */
-  bool built;                /* it was made now, and not found in the model directory */
-  bool kept;                 /* it lies in the model directory */
+  bool built;                /* it was built now, not loaded from the model directory */
+  bool kept;                 /* it is stored in the model directory */
   double positive;           /* the label of the positive class; NaN: the model is not one of two classes */
 } furrow_recommender_info;
 
@@ -228,13 +228,14 @@ FURROW_API void furrow_recommender_get_info(const furrow_recommender *recommende
 
 /* What to recommend. */
 typedef struct furrow_recommend_params {
-  size_t size;                /* set by furrow_recommend_params_init */
-  size_t k;                   /* 10: results for each user */
-  size_t candidates;          /* 0: 500, and at least 10 k; how many the model scores where vectors are not all of it */
+  size_t size;       /* set by furrow_recommend_params_init */
+  size_t k;          /* 10: results for each user */
+  size_t candidates; /* 0: 500, and at least 10 k; candidates that the model scores if the vectors do not hold the whole
+                        model */
   const uint8_t *allowed;     /* NULL: all items; else a byte for each item, 0: it is not recommended */
   const furrow_events *seen;  /* NULL: none; else the items of a user there are not recommended to them */
-  const furrow_pair *context; /* cells of the event for which items are wanted: columns that are neither the user's
-                                 nor the item's. Those that are not given are left out of the rows */
+  const furrow_pair *context; /* cells of the event for which items are wanted: columns that are neither the user's nor
+                                 the item's. Columns that are not given are left out of the rows */
   size_t context_count;       /* how many there are */
   unsigned threads;           /* 0: one for each processor; the results are the same for any number */
   furrow_progress progress;   /* NULL. The phase is "recommending", which counts users */
@@ -256,9 +257,9 @@ FURROW_API furrow_status furrow_recommender_recommend(const furrow_recommender *
                                                       size_t count, const furrow_recommend_params *params,
                                                       furrow_recommendation *results,
                                                       furrow_error *err) FURROW_MUST_USE;
-/* Finds the k items whose vectors are most similar to that of an item: by cosine, without the item's own part. Of
- * params, k and allowed count. params NULL: the defaults.
- * Errors:  E_RANGE, there is no such item; E_UNSUPPORTED, the model has no vectors, or this item has none but zeros;
+/* Finds the k items whose vectors are most similar to the vector of an item: by cosine, without the item's own part. Of
+ * params, only k and allowed have an effect. params NULL: the defaults.
+ * Errors:  E_RANGE, there is no such item; E_UNSUPPORTED, the model has no vectors, or this item's vector is all zeros;
  *          E_ARGUMENT, k is 0; E_MEMORY. */
 FURROW_API furrow_status furrow_recommender_similar(const furrow_recommender *recommender, uint64_t item,
                                                     const furrow_recommend_params *params,
@@ -266,29 +267,30 @@ FURROW_API furrow_status furrow_recommender_similar(const furrow_recommender *re
 
 /* ---- New users ------------------------------------------------------------------------------------------ */
 
-/* Users of a log and what their events say of them, whether the model knows them or not. */
+/* Users of a log, known to the model or not, and the vectors that their events give them. */
 typedef struct furrow_new_users furrow_new_users;
 
 /* Reads a log and finds the vector of each of its users that is most likely after the labels of their events, given the
  * vectors of the users that the model knows (docs/recommend.md). Of several events with one item the last counts.
  * params NULL: the defaults.
  * Errors:  E_UNSUPPORTED, the model is not a factorization machine (fm); E_RANGE, events that do not lead to finite
- *          numbers; otherwise those of furrow_events_load.
+ *          numbers; otherwise the errors of furrow_events_load.
  * Owner:   the caller, who frees it with furrow_new_users_free. */
 FURROW_API furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recommender *recommender,
                                                const char *uri, const furrow_events_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
 /* Frees users. Takes NULL. */
 FURROW_API void furrow_new_users_free(furrow_new_users *users);
-/* Returns: how many users have an event with an item that the model knows. */
+/* Returns: the number of users who have an event with an item that the model knows. */
 FURROW_API size_t furrow_new_users_count(const furrow_new_users *users);
-/* Returns: the name of user i, in the order of their first events, ended by a 0; NULL: there are not so many.
+/* Returns: the name of user i, in the order of their first events, ended by a 0; NULL: there are fewer users.
  * Owner:   the users; valid as long as they are. */
 FURROW_API const char *furrow_new_users_name(const furrow_new_users *users, size_t i);
 /* Fills *info, which furrow_events_info_init has initialised; unknown_users are events without a user. */
 FURROW_API void furrow_new_users_get_info(const furrow_new_users *users, furrow_events_info *info);
 /* Finds the k items with the highest scores for each of these users, without the items of their events: count * k
- * results, as furrow_recommender_recommend. Of params, k, allowed and threads count. params NULL: the defaults.
+ * results, as furrow_recommender_recommend. Of params, only k, allowed and threads have an effect. params NULL: the
+ * defaults.
  * Errors:  E_ARGUMENT, k is 0; E_UNSUPPORTED, params have a context; E_MEMORY. */
 FURROW_API furrow_status furrow_recommender_recommend_new(const furrow_recommender *recommender,
                                                           const furrow_new_users *users,
@@ -308,13 +310,13 @@ typedef struct furrow_rank_figure {
 typedef struct furrow_rank_figures {
   size_t size;               /* set by furrow_rank_figures_init */
   size_t k;                  /* results of each user */
-  uint64_t users;            /* that have relevant items */
-  uint64_t relevant;         /* relevant items of all of them */
-  uint64_t unknown;          /* of these, items that the model does not know, so that it cannot find them */
-  furrow_rank_figure ndcg;   /* sum of 1 / log2(rank + 1) over hits, divided by that of a perfect ranking */
-  furrow_rank_figure recall; /* hits / min(k, relevant items): 1 if all results that could be are hits */
+  uint64_t users;            /* users who have relevant items */
+  uint64_t relevant;         /* relevant items of all users */
+  uint64_t unknown;          /* relevant items that the model does not know, so that it cannot find them */
+  furrow_rank_figure ndcg;   /* sum of 1 / log2(position + 1) over hits, divided by the sum of a perfect ranking */
+  furrow_rank_figure recall; /* hits / min(k, relevant items): 1 if as many results as possible are hits */
   furrow_rank_figure map;    /* sum of the precision at each hit / min(k, relevant items) */
-  furrow_rank_figure mrr;    /* 1 / rank of the first hit, 0 without one */
+  furrow_rank_figure mrr;    /* 1 / position of the first hit, 0 without one */
   furrow_rank_figure hit;    /* 1 if there is a hit */
   double coverage;           /* share of the allowed items that at least one user gets */
 } furrow_rank_figures;
@@ -327,7 +329,7 @@ static inline void furrow_rank_figures_init(furrow_rank_figures *figures) {
 
 /* Recommends to all users who have events in `truth` and counts how many of these items they get. An item that
  * params->seen has for a user is neither recommended nor relevant. params NULL: the defaults.
- * Errors:  those of furrow_recommender_recommend; E_ARGUMENT, no user has a relevant item. */
+ * Errors:  as furrow_recommender_recommend; E_ARGUMENT, no user has a relevant item. */
 FURROW_API furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender, const furrow_events *truth,
                                                      const furrow_recommend_params *params,
                                                      furrow_rank_figures *figures, furrow_error *err) FURROW_MUST_USE;

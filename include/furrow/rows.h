@@ -14,8 +14,8 @@
  *   }
  *   furrow_parser_close(parser);   (status is FURROW_END when all went well)
  *
- * The names are those of dmlc-core's data layer: Row, RowBlock, RowBlockContainer, Parser, RowBlockIter.
- * What each text format allows is in docs/formats/rows.md.
+ * The names follow dmlc-core's data layer: Row, RowBlock, RowBlockContainer, Parser, RowBlockIter. docs/formats/rows.md
+ * says what each text format allows.
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of it.
  * Different handles are independent. Functions without a handle may be called from any thread. Views (furrow_row,
@@ -76,14 +76,14 @@ FURROW_API furrow_status furrow_key_type_find(const char *name, furrow_key_type 
 FURROW_API furrow_status furrow_value_type_find(const char *name, furrow_value_type *type,
                                                 furrow_error *err) FURROW_MUST_USE;
 
-/* A borrowed array of indices or fields; the key_type beside it says which member holds. Layout fixed. */
+/* A borrowed array of indices or fields; the key_type of the same struct says which member is valid. Layout fixed. */
 typedef union furrow_keys {
   const void *any;     /* NULL: the array is absent */
   const uint32_t *u32; /* FURROW_KEY_U32 */
   const uint64_t *u64; /* FURROW_KEY_U64 */
 } furrow_keys;
 
-/* A borrowed array of values or labels; the value_type beside it says which member holds. Layout fixed. */
+/* A borrowed array of values or labels; the value_type of the same struct says which member is valid. Layout fixed. */
 typedef union furrow_values {
   const void *any;    /* NULL: the array is absent */
   const float *f32;   /* FURROW_VALUE_F32 */
@@ -106,11 +106,12 @@ typedef struct furrow_row {
   furrow_value_type value_type; /* of label and value */
 } furrow_row;
 
-/* Returns: element i of an array that is there. */
+/* Returns: element i of an array, which must not be absent. */
 FURROW_INLINE uint64_t furrow_keys_get(furrow_keys a, furrow_key_type type, size_t i) {
   return type == FURROW_KEY_U32 ? a.u32[i] : a.u64[i];
 }
-/* Returns: element i of an array that is there, as a double: integers beyond 2^53 are rounded, so read a.i64 itself. */
+/* Returns: element i of an array, which must not be absent, as a double: integers beyond 2^53 are rounded, so read
+ *          a.i64 itself. */
 FURROW_INLINE double furrow_values_get(furrow_values a, furrow_value_type type, size_t i) {
   if (type == FURROW_VALUE_F32) return a.f32[i];
   if (type == FURROW_VALUE_I32) return a.i32[i];
@@ -154,8 +155,8 @@ FURROW_API furrow_status furrow_row_dot_f64(const furrow_row *row, const double 
 
 /* A batch of rows in columns, borrowed. Features of row i are at offset[i] … offset[i+1]-1 of field, index and value;
  * offset[0] need not be 0 (a slice keeps the arrays of the whole). Absent arrays mean what they mean in furrow_row.
- * Whether an array is absent is a matter of the block, not of the data set: a block in which no row has a weight has
- * none, though the next may. Layout fixed. */
+ * Whether an array is absent may differ from block to block: a block in which no row has a weight has no weights,
+ * though the next block may have them. Layout fixed. */
 typedef struct furrow_rowblock {
   size_t size;                  /* number of rows */
   const uint64_t *offset;       /* size + 1 elements */
@@ -190,11 +191,11 @@ FURROW_API furrow_status furrow_container_create(furrow_container **container, f
                                                  furrow_value_type value_type, furrow_error *err) FURROW_MUST_USE;
 /* Frees a container. Takes NULL. */
 FURROW_API void furrow_container_free(furrow_container *container);
-/* Forgets the rows, keeps the memory for the next ones. */
+/* Removes the rows and keeps the memory for the next ones. */
 FURROW_API void furrow_container_clear(furrow_container *container);
 
-/* Appends copies. Types may differ where every element fits. Arrays that only some rows bring are filled for the
- * others: weight 1, qid 0, field 0, value 1. On failure the container is as before.
+/* Appends a copy of a row or a block. Types may differ if every element fits. Arrays that only some rows have are
+ * filled up for the others: weight 1, qid 0, field 0, value 1. On failure the container is unchanged.
  * Errors:  E_RANGE, an element does not fit the type (the message names it); E_STATE, only some rows have a label;
  *          E_MEMORY. */
 FURROW_API furrow_status furrow_container_push_row(furrow_container *container, const furrow_row *row,
@@ -215,13 +216,13 @@ FURROW_API uint64_t furrow_container_max_index(const furrow_container *container
 /* Returns: bytes of memory that the arrays take. */
 FURROW_API size_t furrow_container_memory_cost(const furrow_container *container);
 
-/* Writes the container as a row cache file (docs/formats/row_cache.md: a header of ours, then dmlc-core's bytes), which
- * appears complete or not at all.
+/* Writes the container as a row cache file (docs/formats/row_cache.md: a header of Furrow's, then dmlc-core's bytes),
+ * which appears complete or not at all.
  * Errors:  E_EXISTS, there is a file and `overwrite` is false; E_NOT_FOUND, there is no such directory; E_IO; E_MEMORY.
  */
 FURROW_API furrow_status furrow_container_save(const furrow_container *container, const char *path, bool overwrite,
                                                furrow_error *err) FURROW_MUST_USE;
-/* Replaces the rows of the container by those of a row cache file. On failure the container is as before.
+/* Replaces the rows of the container by the rows of a row cache file. On failure the container is unchanged.
  * Errors:  E_FORMAT, the file is not a row cache, is damaged or cut short; E_ARGUMENT, it holds other types;
  *          E_NOT_FOUND; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_container_load(furrow_container *container, const char *path,
@@ -234,7 +235,7 @@ typedef struct furrow_parser furrow_parser;
 
 /* What to do with a row that cannot be read. */
 typedef enum furrow_on_bad {
-  FURROW_ON_BAD_ERROR, /* the reading ends with its place and token */
+  FURROW_ON_BAD_ERROR, /* reading ends with an error that has its place and token */
   FURROW_ON_BAD_SKIP   /* the row is left out and counted (furrow_parser_stats) */
 } furrow_on_bad;
 
@@ -245,13 +246,12 @@ typedef struct furrow_parser_params {
   uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
   furrow_key_type key_type;     /* u32 */
   furrow_value_type value_type; /* f32 */
-  uint32_t threads;      /* that parse, the caller's among them; 0: one for each processor. 1: the caller's alone */
+  uint32_t threads; /* threads that parse, including the caller's; 0: one for each processor. 1: the caller's alone */
   furrow_on_bad on_bad;  /* error */
-  size_t chunk_bytes;    /* text per block; 0: the default, 512 KiB. Decides where blocks end, nothing else does */
-  size_t max_line_bytes; /* how far a line or record may reach beyond its piece; 0: the default, 128 MiB */
-  bool whole_chunks; /* parts end where a chunk of the whole data ends, so that the blocks of all parts are those of the
-                        whole; a part may then have no rows though others have many. false: parts are as equal as can be
-                        */
+  size_t chunk_bytes;    /* bytes of text per block; 0: the default, 512 KiB. It alone decides where blocks end */
+  size_t max_line_bytes; /* how far a line or record may reach past its chunk; 0: the default, 128 MiB */
+  bool whole_chunks; /* parts end at the chunk boundaries of the whole data, so that all parts together give the same
+                        blocks as the whole; a part may then have no rows. false: parts are as equal as possible */
 } furrow_parser_params;
 
 /* Sets the size and the defaults. */
@@ -266,21 +266,21 @@ static inline void furrow_parser_params_init(furrow_parser_params *params) {
  * glob, - (stdin), file://…, memory://… (furrow_memory_file_add, furrow_memory_rows_add) or name://… of a file system
  * (furrow_file_system_register); gzip and zstd are recognised by content. Keys are the format's arguments
  * (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter; a parser ignores it. params NULL: the
- * defaults. Nothing has been parsed yet when it returns, but what "auto" chose is known.
+ * defaults. When it returns, nothing has been parsed yet, but the format that "auto" chose is known.
  * Errors:  E_ARGUMENT, the URI, a parameter or an argument of the format is wrong; E_NOT_FOUND, a path has no file;
  *          E_FORMAT, the data is not text, would be misread without an error (the hint says how it is read), or lacks a
- *          column that is named; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a
- *          file system that is not known; E_IO; E_MEMORY; and what a format or file system of the program's says.
+ *          column that is named; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a file system
+ *          that is not known; E_IO; E_MEMORY; and the errors of the program's own formats and file systems.
  * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
-/* Opens a part with everything else at its default, as furrow_parser_open does.
+/* Opens a part as furrow_parser_open does, with the defaults for everything else.
  * Errors:  as furrow_parser_open.
  * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open_part(furrow_parser **parser, const char *uri, uint32_t part,
                                                  uint32_t nparts, const char *format,
                                                  furrow_error *err) FURROW_MUST_USE;
-/* Stops the threads and frees. Takes NULL. */
+/* Stops the threads and frees the parser. Takes NULL. */
 FURROW_API void furrow_parser_close(furrow_parser *parser);
 
 /* Reads the next block that has rows. An error stays until furrow_parser_rewind.
@@ -302,14 +302,14 @@ FURROW_API const furrow_rowblock *furrow_parser_value(const furrow_parser *parse
  * Errors:  E_STATE, standard input, a pipe, a stream, or a reader that cannot go back. */
 FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
 
-/* What has been read since open or rewind. Counts are those of the blocks handed out so far. */
+/* What has been read since open or rewind. Counts are of the blocks handed out so far. */
 typedef struct furrow_parser_stats {
   size_t size;                /* set by furrow_parser_stats_init */
   uint64_t rows;              /* rows handed out */
   uint64_t features;          /* and their features */
   uint64_t bytes;             /* bytes of text, uncompressed; 0 for rows that are not parsed */
   uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
-  uint64_t ignored;           /* pieces of text that mean nothing and were skipped (a word without a number …) */
+  uint64_t ignored;           /* pieces of text without a meaning that were skipped (a word without a number …) */
   furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
   furrow_error first_ignored; /* place of the first one, if ignored > 0 */
 } furrow_parser_stats;
@@ -322,22 +322,22 @@ static inline void furrow_parser_stats_init(furrow_parser_stats *stats) {
 
 /* Fills in the stats, which must be initialised. */
 FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
-/* Compares the names and sizes of the files of a URI over the ranks of a job, which are to read parts of them. All
- * ranks call it, and get the same answer. Files that a rank cannot look at are left to what opens them.
- * Errors:  E_STALE, ranks see different files (the message names one); what the communicator says; E_MEMORY. */
+/* Compares the names and sizes of the files of a URI between the ranks of a job, before each rank reads its part. All
+ * ranks call it and get the same answer. Files that a rank cannot examine are ignored: opening them reports the error.
+ * Errors:  E_STALE, ranks see different files (the message names one); the errors of the communicator; E_MEMORY. */
 FURROW_API furrow_status furrow_rows_compare_files(const char *uri, const furrow_comm *comm,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Returns: bytes of text parsed into the blocks handed out so far. */
 FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
-/* Returns: bytes of the part's files as they lie on disk, or furrow_parser_bytes_read where that is more (compressed
- * files, a last line that ends behind the part); 0 when unknown (stdin, rows that are not parsed). For progress. */
+/* Returns: bytes of the part's files on disk, or furrow_parser_bytes_read if that is more (compressed files, a last
+ *          line that ends after the part); 0 when unknown (stdin, rows that are not parsed). For progress. */
 FURROW_API uint64_t furrow_parser_bytes_total(const furrow_parser *parser);
 /* Returns: the format that is read, or how it was chosen ("given", "argument format=csv", "content: …").
  * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_format(const furrow_parser *parser);
 FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
-/* Returns: what indexing_mode came to: 1 when 1 is subtracted from every index, else 0. With indexing_mode=-1 it is
- *          known after the first next. */
+/* Returns: the result of indexing_mode: 1 if 1 is subtracted from every index, else 0. With indexing_mode=-1 it is
+ *          known after the first call of furrow_parser_next. */
 FURROW_API uint32_t furrow_parser_index_base(const furrow_parser *parser);
 /* Returns: the number of feature columns of a csv with a header; column i is feature index i, whatever its place in the
  *          file (argument `columns`). 0: the file has no header. */
@@ -358,7 +358,7 @@ FURROW_API int64_t furrow_parser_weight_column(const furrow_parser *parser);
 
 /* The data set in memory as one block, or, when the URI names a #cachefile, block by block from a binary cache that the
  * first pass makes (atomically; with nparts > 1 the name gets .split<N>.part<k>). Rows in memory are borrowed, not
- * copied, where their types are those of the parameters. */
+ * copied, if they have the types of the parameters. */
 typedef struct furrow_blockiter furrow_blockiter;
 
 /* Reads the data set, or finds or makes its cache. A cache is never overwritten. params NULL: the defaults.
@@ -367,7 +367,7 @@ typedef struct furrow_blockiter furrow_blockiter;
  * Owner:   the caller, furrow_blockiter_close. */
 FURROW_API furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri,
                                                const furrow_parser_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Frees. Takes NULL. */
+/* Frees an iterator. Takes NULL. */
 FURROW_API void furrow_blockiter_close(furrow_blockiter *iter);
 /* Gives the next block. An error stays until furrow_blockiter_rewind.
  * Errors:  END after the last block; E_FORMAT, the cache is damaged; E_IO; E_MEMORY.
@@ -390,13 +390,13 @@ FURROW_API void furrow_blockiter_get_stats(const furrow_blockiter *iter, furrow_
 
 /* ---- Rows in memory ------------------------------------------------------------------------------------- */
 
-/* Gives rows of the caller's a name, without a copy: from then on every function that takes a URI of rows reads them by
- * it (furrow_parser_open, furrow_blockiter_open, training, scoring). Their format is "memory", whatever format is asked
- * for. Parts are equal numbers of rows; blocks are slices that borrow the arrays, if the parser's types are those of
- * the block, and are converted otherwise. A URI may list several: "memory://a;memory://b". The path is that of a file
- * in memory (furrow_memory_file_add). The struct is copied; its arrays must stay and not change until release(user),
- * unless it is NULL, is called: once, when the rows have been removed and no reader uses them any more. It is not
- * called when this function fails.
+/* Gives the caller's rows a name, without a copy: from then on every function that takes a URI of rows
+ * (furrow_parser_open, furrow_blockiter_open, training, scoring) can read them. Their format is "memory", whatever
+ * format is asked for. Parts have equal numbers of rows; blocks are slices that borrow the arrays if the parser has the
+ * types of the block, and are converted otherwise. A URI may list several: "memory://a;memory://b". The path has the
+ * form of a file in memory (furrow_memory_file_add). The struct is copied; its arrays must stay and not change until
+ * release(user), unless it is NULL, is called: once, when the rows have been removed and no reader uses them any more.
+ * It is not called when this function fails.
  * Errors:  E_ARGUMENT, not such a path, or arrays that contradict each other; E_EXISTS, the path is taken; E_MEMORY. */
 FURROW_API furrow_status furrow_memory_rows_add(const char *path, const furrow_rowblock *block,
                                                 void (*release)(void *user), void *user,
@@ -414,8 +414,8 @@ typedef struct furrow_dense_rows {
   size_t rows, columns;   /* of the table */
   const void *values;     /* row after row */
   furrow_dense_type type; /* of the values; f32 */
-  size_t row_stride;      /* elements from the start of a row to that of the next; 0: columns */
-  const float *label;     /* of each row; NULL: they have none */
+  size_t row_stride;      /* elements from the start of a row to the start of the next; 0: columns */
+  const float *label;     /* of each row; NULL: rows have no labels */
   const float *weight;    /* of each row; NULL: 1 */
   const uint64_t *qid;    /* of each row; NULL: 0 */
   bool drop_zeros;        /* leave out values that are 0 */
@@ -427,21 +427,21 @@ static inline void furrow_dense_rows_init(furrow_dense_rows *dense) {
   dense->size = sizeof *dense;
 }
 
-/* The same for a table. Blocks borrow the values where rows follow each other without a gap, are floats, and neither a
- * NaN nor a dropped zero is among them; otherwise they are copied, block by block.
+/* Gives a dense table of the caller a name, like furrow_memory_rows_add. Blocks borrow the values if rows are
+ * contiguous floats without a NaN or a dropped zero; otherwise the values are copied, block by block.
  * Errors:  as furrow_memory_rows_add. While reading, E_RANGE: a double is too large for a float. */
 FURROW_API furrow_status furrow_memory_rows_add_dense(const char *path, const furrow_dense_rows *dense,
                                                       void (*release)(void *user), void *user,
                                                       furrow_error *err) FURROW_MUST_USE;
-/* Takes the name away. Readers that are open go on.
+/* Removes the name. Readers that are open continue.
  * Errors:  E_NOT_FOUND, no rows have that name; E_ARGUMENT, not a path in memory. */
 FURROW_API furrow_status furrow_memory_rows_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Writer --------------------------------------------------------------------------------------------- */
 
 /* Writes blocks as "libsvm", "libfm" (= "libffm"), "csv" or "cache" (the binary row cache). The file appears when
- * commit succeeds, complete and in one step; close without commit leaves nothing behind. Path "-" writes text to stdout
- * as it comes. Numbers are written so that they read back to the same bits. */
+ * commit succeeds, complete and in one step; close without commit leaves no file. Path "-" writes text to stdout at
+ * once. Numbers are written so that they read back to the same bits. */
 typedef struct furrow_rows_writer furrow_rows_writer;
 
 /* What to write. */
@@ -456,12 +456,12 @@ typedef struct furrow_rows_writer_params {
   const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
   bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false); true */
   bool with_weight;         /* csv: write a weight column after the label */
-  bool overwrite;           /* replace a file that is there; else commit fails with E_EXISTS */
+  bool overwrite;           /* replace an existing file; else commit fails with E_EXISTS */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
-  /* Ranks that write one file together, in a directory that all of them see: the rows of a rank lie behind those of the
-   * ranks before it, and the bytes are those that one process would write. Commit is then collective: where a rank
-   * fails, all fail, and a rank that fails before it must end the job. NULL: this process is alone. */
+  /* Ranks that write one file together, in a directory that all of them see: each rank's rows follow the rows of the
+   * ranks before it, and the file has the bytes that one process would write. Commit is then collective: if a rank
+   * fails, all fail. A rank that fails before it must end the job. NULL: this process is alone. */
   const furrow_comm *comm;
 } furrow_rows_writer_params;
 
@@ -481,14 +481,16 @@ static inline void furrow_rows_writer_params_init(furrow_rows_writer_params *par
 FURROW_API furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
                                                  const furrow_rows_writer_params *params,
                                                  furrow_error *err) FURROW_MUST_USE;
-/* Writes to the caller instead of a file: text in pieces, in order, the last of them from commit. `output` is copied.
+/* Writes to the caller's function instead of a file: text in pieces, in order; commit writes the last piece. `output`
+ * is copied.
  * Errors:  E_ARGUMENT, as above, or an output without a function; E_UNSUPPORTED, a row cache, whose header is known at
  *          the end; E_MEMORY.
  * Owner:   the caller, furrow_rows_writer_close. */
 FURROW_API furrow_status furrow_rows_writer_open_output(furrow_rows_writer **writer, const furrow_output *output,
                                                         const furrow_rows_writer_params *params,
                                                         furrow_error *err) FURROW_MUST_USE;
-/* Appends. What the format cannot hold is refused, never dropped. Rows without fields are written with field 0 (libfm).
+/* Appends a block or a row. Data that the format cannot hold is an error; it is never dropped. Rows without fields are
+ * written with field 0 (libfm).
  * Errors:  E_UNSUPPORTED, a qid in libfm and csv, fields in libsvm (but see drop_fields) and csv, a row without a label
  *          in libsvm and libfm; E_RANGE, an index that is too large; E_STATE, the file was committed; E_IO. */
 FURROW_API furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writer, const furrow_rowblock *block,
@@ -497,9 +499,9 @@ FURROW_API furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Completes the file.
  * Errors:  E_EXISTS, there is a file and overwrite is false; E_STATE, it was committed, or another rank failed; E_IO;
- *          what an output says. */
+ *          the errors of an output. */
 FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) FURROW_MUST_USE;
-/* Frees; nothing stays behind if the file was not committed. Takes NULL. */
+/* Frees the writer; without a commit no file is left. Takes NULL. */
 FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);
 
 /* ---- Custom formats -------------------------------------------------------------------------------------- */
@@ -528,10 +530,9 @@ FURROW_API const char *furrow_args_text(const furrow_args *args, const char *nam
 /* Returns: the value of a FURROW_ARG_INT, which must be declared (asserted). */
 FURROW_API int64_t furrow_args_int(const furrow_args *args, const char *name);
 
-/* Takes the row of one line. */
+/* Receives the row of one line. */
 typedef struct furrow_rowbuilder furrow_rowbuilder;
-/* Sets a part of the row, or adds a feature behind those before it. Calls may come in any order; nothing is kept if
- * parse_line fails.
+/* Sets a part of the row, or appends a feature. Calls may come in any order; if parse_line fails, the row is dropped.
  * Errors:  E_RANGE, the number does not fit the parser's types; E_MEMORY. */
 FURROW_API furrow_status furrow_rowbuilder_label(furrow_rowbuilder *row, double label,
                                                  furrow_error *err) FURROW_MUST_USE;
@@ -553,13 +554,13 @@ typedef struct furrow_rows_chunk {
   void *internal;    /* the library's */
 } furrow_rows_chunk;
 
-/* Says that the record at bytes[at] cannot be read. Where bad rows are left out (FURROW_ON_BAD_SKIP) it is counted and
- * the chunk goes on behind it; else the reading ends here, after the rows that came before.
- * Errors:  E_PARSE, unless bad rows are left out: to be returned by parse_chunk. */
+/* Reports that the record at bytes[at] cannot be read. If bad rows are skipped (FURROW_ON_BAD_SKIP), it is counted and
+ * parse_chunk goes on after it; otherwise reading ends here, after the rows before it.
+ * Errors:  E_PARSE, which parse_chunk must return, unless bad rows are skipped. */
 FURROW_API furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, const char *message,
                                                   furrow_error *err) FURROW_MUST_USE;
 
-/* What a reader of rows is asked for. The library makes it, valid while open_rows runs; it may grow at its end. */
+/* What open_rows is asked to read. The library makes it, valid while open_rows runs; it may grow at its end. */
 typedef struct furrow_rows_request {
   const char *const *paths;     /* of the URI, as they were written */
   size_t npaths;                /* how many there are */
@@ -567,7 +568,7 @@ typedef struct furrow_rows_request {
   uint32_t part, nparts;        /* give part `part` of `nparts` */
   furrow_key_type key_type;     /* blocks of these types are handed on as they are; others are converted, and copied */
   furrow_value_type value_type; /* the same */
-  uint32_t threads;             /* that may be used */
+  uint32_t threads;             /* threads that the reader may use */
   furrow_on_bad on_bad;         /* what to do with a row that cannot be read */
   size_t chunk_bytes;           /* about how large a block should be */
 } furrow_rows_request;
@@ -577,7 +578,7 @@ typedef struct furrow_rows_request {
  *   parse_line   text, one line, at most one row
  *   parse_chunk  anything else that comes in files: any number of rows from some whole lines or records. record_size,
  *                find_record or record_length say what a record is; without them it is a line
- *   open_rows    a reader of its own, which gets the paths and gives blocks
+ *   open_rows    a custom reader, which gets the paths and gives blocks
  *
  * In the first two ways the library reads the files (also compressed, in parts, in any number of threads). */
 typedef struct furrow_rows_format {
@@ -586,7 +587,7 @@ typedef struct furrow_rows_format {
   const char *description; /* one line */
   const furrow_arg *args;  /* that it takes */
   size_t nargs;            /* how many there are */
-  /* Called once per parser; *state is given to the others. NULL: state is NULL. */
+  /* Called once per parser; the other functions get *state. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);
   /* Reads line[0 … length-1] (no line end, never empty). Return OK without any call on `row` for a line that is not a
    * row (a comment). On failure set the message, and err->column and err->token if known; file and line are filled in.
@@ -601,20 +602,20 @@ typedef struct furrow_rows_format {
   furrow_status (*parse_chunk)(const void *state, furrow_rows_chunk *chunk, furrow_container *rows, furrow_error *err);
   /* Returns the bytes that every record has; a file that ends within one is E_FORMAT. */
   size_t (*record_size)(const void *state);
-  /* Returns the place of the first record that begins at bytes[from] or behind it, or `length` if none that can be told
-   * does: more bytes are given then. bytes[0] may be anywhere in a file. A record must be told by its first 4096
+  /* Returns the offset of the first record that begins at bytes[from] or later, or `length` if none is recognised: then
+   * the library passes more bytes. bytes[0] may be anywhere in a file. A record must be recognisable by its first 4096
    * bytes. */
   size_t (*find_record)(const void *state, const char *bytes, size_t length, size_t from);
-  /* Returns the bytes of the record that begins at bytes[0], or 0 if more than `length` are needed to tell. A file of
-   * such records cannot be cut in the middle: it is read in order and belongs whole to one part, the threads share the
+  /* Returns the bytes of the record that begins at bytes[0], or 0 if that takes more than `length` bytes to decide. A
+   * file of such records cannot be split: it is read in order and belongs to one part as a whole; the threads share the
    * parsing. */
   size_t (*record_length)(const void *state, const char *bytes, size_t length);
-  size_t head_bytes; /* at the start of each file, before the first record; left out */
+  size_t head_bytes; /* bytes at the start of each file that are skipped, before the first record */
 
-  /* Opens a reader of its own. The others get *reader, from one thread at a time. */
+  /* Opens a custom reader. The functions below get *reader, from one thread at a time. */
   furrow_status (*open_rows)(const void *state, const furrow_rows_request *request, void **reader, furrow_error *err);
-  /* Gives the next block, valid until the next call: FURROW_OK, FURROW_END or an error, whose file and place are its
-   * own. Required with open_rows. */
+  /* Gives the next block, valid until the next call: FURROW_OK, FURROW_END or an error, in which the reader itself sets
+   * file and place. Required with open_rows. */
   furrow_status (*next_rows)(void *reader, const furrow_rowblock **block, furrow_error *err);
   /* Goes back to the first block. NULL: the rows can be read once. */
   furrow_status (*rewind_rows)(void *reader, furrow_error *err);
@@ -632,17 +633,17 @@ static inline void furrow_rows_format_init(furrow_rows_format *format) {
  */
 FURROW_API furrow_status furrow_rows_format_register(const furrow_rows_format *format,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Adds a format where nobody can be told of a failure: before main. What is wrong is kept and is what
- * furrow_rows_format_find and furrow_parser_open say when they are asked for that name: a name that two formats claim
- * is refused, rather than meaning one of them. */
+/* Adds a format before main, where a failure cannot be returned. The library keeps the failure, and
+ * furrow_rows_format_find and furrow_parser_open return it when they are asked for that name. If two formats have the
+ * same name, neither is used. */
 FURROW_API void furrow_rows_format_register_early(const furrow_rows_format *format);
-/* Returns: the i-th format: those that are built in, then the others in the order of their registration; NULL past the
+/* Returns: the i-th format: first the built-in formats, then the others in the order of registration; NULL past the
  *          end.
  * Owner:   the library; valid for ever. */
 FURROW_API const furrow_rows_format *furrow_rows_format_at(size_t i);
 /* Finds a format by its name.
- * Errors:  E_ARGUMENT, there is none (the message lists those that there are); or the failure of an early
- *          registration of that name.
+ * Errors:  E_ARGUMENT, there is none (the message lists all names); or the failure of an early registration of that
+ *          name.
  * Owner:   the library; valid for ever. */
 FURROW_API furrow_status furrow_rows_format_find(const char *name, const furrow_rows_format **format,
                                                  furrow_error *err) FURROW_MUST_USE;

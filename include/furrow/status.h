@@ -1,4 +1,4 @@
-/* furrow/status.h: what all functions share: status, error, progress, memory, structs that can grow.
+/* furrow/status.h: what all functions share: status codes, errors, progress, memory, structs that can grow.
  *
  * Every function that can fail returns a furrow_status. Its last argument is an optional furrow_error that the caller
  * owns; the function writes it only on failure. Results come through out-parameters, which stay untouched on failure.
@@ -7,9 +7,9 @@
  * statuses count as E_IO.
  *
  * Structs that a caller allocates and later versions may extend (parameters, infos, tables of functions) begin with
- * `size_t size`, which their inline _init sets. The library reads and writes no field beyond that size, so a program
- * that was compiled with an older header runs with a newer library: fields that it does not know have their defaults.
- * A struct of parameters whose size is 0 was not initialised: E_ARGUMENT; an info whose size is 0 is not written. One
+ * `size_t size`, which their inline _init sets. The library does not read or write fields past that size, so a program
+ * that was compiled with an older header runs with a newer library: fields that it does not know have their defaults. A
+ * struct of parameters whose size is 0 was not initialised: E_ARGUMENT; an info whose size is 0 is not written. One
  * that is larger than the library knows comes from a newer header: E_UNSUPPORTED. Structs without `size` (furrow_error,
  * rows, blocks, panels, scores, points of curves) keep their layout as long as the soname; structs that the library
  * allocates and passes by pointer may grow at their end.
@@ -43,8 +43,8 @@ extern "C" {
 /* Marks functions that are inline in C and C++ and exported as well, for languages that bind to the shared library. */
 #define FURROW_INLINE FURROW_API inline
 
-/* X(name, number, exit code of the command, text): the one list behind the enum, the texts, the exit codes and the
- * exceptions of bindings. Numbers never change. END is not a failure: a reader has nothing more to give. */
+/* X(name, number, exit code of the command, text): the enum, the texts, the exit codes and the exceptions of bindings
+ * all come from this list. Numbers never change. END is not a failure: the reader has reached the end of its data. */
 #define FURROW_STATUS_LIST(X)                       \
   X(OK, 0, 0, "ok")                                 \
   X(END, 1, 0, "end of data")                       \
@@ -96,8 +96,9 @@ FURROW_API int furrow_status_exit_code(furrow_status status);
  * Returns: the length of the whole text, as snprintf does. */
 FURROW_API size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size);
 
-/* A function of the caller that long jobs call now and then: with the name of the phase ("reading", "coarse" …), how
- * much of it is done and how much there is in all (0: unknown), in units of the phase. `user` is the caller's.
+/* A function of the caller that long jobs call from time to time. It gets the name of the phase ("reading", "coarse"
+ * …), how much of the phase is done, and its total (0: unknown), both in units of the phase. `user` is the caller's
+ * pointer.
  * Returns: true to go on; false ends the job with E_CANCELLED, as if it had failed.
  * Owner:   the library; phase is valid during the call.
  * Threads: one call at a time, but not always from the same thread. */

@@ -42,7 +42,7 @@ FURROW_API furrow_status furrow_schema_parse(furrow_schema **schema, const char 
                                              furrow_error *err) FURROW_MUST_USE;
 /* Frees a schema. Takes NULL. */
 FURROW_API void furrow_schema_free(furrow_schema *schema);
-/* Gives the schema as JSON text with a 0 behind it; comments: with what a proposal says of each column.
+/* Gives the schema as JSON text, terminated by a 0; with `comments`, it includes a proposal's reasons for each column.
  * Errors:  E_MEMORY.
  * Owner:   the caller, who frees *text with furrow_free. */
 FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool comments, char **text, size_t *size,
@@ -50,8 +50,9 @@ FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool co
 
 /* How to propose a schema. */
 typedef struct furrow_schema_propose_params {
-  size_t size;        /* set by furrow_schema_propose_params_init */
-  const char *label;  /* the column of the label; NULL, as for the following: found by name and content. "": none is */
+  size_t size; /* set by furrow_schema_propose_params_init */
+  const char
+      *label; /* the column of the label. NULL, here and in the next five: found by name and content; "": no column */
   const char *weight; /* of the rows' weights */
   const char *group;  /* of queries or sessions */
   const char *user;   /* of the users */
@@ -60,16 +61,16 @@ typedef struct furrow_schema_propose_params {
   /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
   const char *const *tables;
   size_t table_count;         /* how many there are */
-  uint32_t history;           /* the last so many items of a user become features; 0: none */
+  uint32_t history;           /* number of a user's last items that become features; 0: none */
   uint32_t threads;           /* 0: one for each processor */
   furrow_on_bad on_bad;       /* error */
   furrow_progress progress;   /* "reading", in bytes; NULL: none */
   void *progress_user;        /* given to progress */
-  furrow_parser_stats *stats; /* gets the rows that were read and left out of the log; NULL: nobody asks */
-  /* Nobody looks at the proposal before it is used: in a log with a user and an item refuse to guess which of two
-   * classes is the positive one, and that there is no label where a column looks like one. */
+  furrow_parser_stats *stats; /* gets the rows of the log that were read and left out; NULL: not wanted */
+  /* True if the proposal is used without a person's review: for a log with a user and an item the call then fails
+   * rather than guess which of two classes is positive, or that there is no label although a column looks like one. */
   bool strict;
-  /* Ranks that look at the log together, each at a part of it: all of them call furrow_schema_propose, and all get the
+  /* Ranks that examine the log together, each a part of it: all of them call furrow_schema_propose, and all get the
    * schema that one process would propose. Every rank reads the tables. NULL: this process is alone. */
   const furrow_comm *comm;
   size_t max_line_bytes; /* bytes of a record; 0: the default, 128 MiB */
@@ -81,8 +82,8 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
   params->size = sizeof *params;
 }
 
-/* Looks at all of a log, in memory that does not grow with it, and proposes what each column is and why. params NULL:
- * the defaults.
+/* Reads the whole log, in memory that does not grow with it, and proposes what each column is and why. params NULL: the
+ * defaults.
  * Errors:  E_ARGUMENT, a column that is named does not exist, several may be the label, or a doubt where the params
  *          are strict; E_FORMAT, not a table; E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_schema_free. */
@@ -118,13 +119,13 @@ typedef struct furrow_table_split_params {
   double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
                       * one row of a user goes to the first file */
   const char *group; /* the column whose values stay together: each goes to a file by chance */
-  const double *shares;       /* without time: of the files, as many as these; they add up to 1 */
-  uint64_t seed;              /* without time: of the chance */
+  const double *shares;       /* without time: the share of each file; they add up to 1 */
+  uint64_t seed;              /* without time: the seed of the random choice */
   bool overwrite;             /* files that exist; false: E_EXISTS */
   furrow_on_bad on_bad;       /* error; skip: bad rows go to no file */
   furrow_progress progress;   /* "reading", in bytes; NULL: none */
   void *progress_user;        /* given to progress */
-  furrow_parser_stats *stats; /* gets the rows that were read and left out; NULL: nobody asks */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out; NULL: not wanted */
   /* Ranks that split the log together, each reading a part of it, in a directory that all of them see: all call
    * furrow_table_split, and the files have the bytes that one process would write. NULL: this process is alone. */
   const furrow_comm *comm;
@@ -136,10 +137,10 @@ static inline void furrow_table_split_params_init(furrow_table_split_params *par
   params->size = sizeof *params;
 }
 
-/* Copies the records of a log, byte for byte and with its header, to files: those of a user by time, or whole groups by
- * chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear when all
- * are complete. By time, it takes two passes and some 60 bytes of memory for a row. rows (may be NULL) gets the number
- * of rows of each file.
+/* Copies the records of a log, byte for byte and with its header, to files: by time, whole groups by chance, or single
+ * rows by chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear
+ * when all are complete. By time, it takes two passes and some 60 bytes of memory for a row. rows (may be NULL) gets
+ * the number of rows of each file.
  * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
  *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
  *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */
@@ -160,7 +161,7 @@ typedef struct furrow_encoder_params {
   furrow_on_bad on_bad;     /* error */
   furrow_progress progress; /* "reading", in bytes; NULL: none */
   void *progress_user;      /* given to progress */
-  /* Gets the rows that were read and left out of the tables; NULL: nobody asks. Those of the log are counted when it is
+  /* Gets the rows of the tables that were read and left out; NULL: not wanted. Rows of the log are counted when it is
    * encoded. */
   furrow_parser_stats *stats;
   /* Ranks that learn together, each from a part of the log: all of them call furrow_encoder_build, and all get the
@@ -176,13 +177,14 @@ static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
 }
 
 /* Learns from a log: counts the values of categories, measures numbers, reads the tables. params NULL: the defaults.
- * Errors:  E_FORMAT, the log does not have the columns of the schema (the message names those that are absent), or is
- *          not a table; E_PARSE, a record or cell cannot be read: file, line, column; E_ARGUMENT, the schema does not
- *          hold together; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_FORMAT, the log does not have the columns of the schema (the message names the columns that are missing),
+ *          or is not a table; E_PARSE, a record or cell cannot be read: file, line, column; E_ARGUMENT, the schema
+ *          contradicts itself; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read.
+/* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read into
+ * memory, not mapped.
  * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory,
@@ -216,7 +218,7 @@ typedef struct furrow_encoder_field {
   furrow_side side;          /* whose it is */
   uint64_t first, count;     /* its features are first … first + count - 1 */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
-  uint64_t unknown, missing; /* cells of the training data that had a value that is too rare, or none */
+  uint64_t unknown, missing; /* cells of the training data with a value that is too rare, or without a value */
 } furrow_encoder_field;
 
 /* Returns: the number of fields. */
@@ -234,7 +236,7 @@ typedef struct furrow_encoder_feature {
   size_t field;     /* its field */
   const char *name; /* its value: not ended by a 0. "" for a number */
   size_t length;    /* bytes of the name */
-  uint64_t count;   /* how often the training data has it; 0 where that is not counted */
+  uint64_t count;   /* how often it occurs in the training data; 0 if that is not counted */
 } furrow_encoder_feature;
 
 /* Finds what an index stands for.
@@ -243,7 +245,7 @@ typedef struct furrow_encoder_feature {
 FURROW_API furrow_status furrow_encoder_get_feature(const furrow_encoder *encoder, uint64_t index,
                                                     furrow_encoder_feature *feature, furrow_error *err) FURROW_MUST_USE;
 /* Finds the index of a value of a field.
- * Errors:  E_NOT_FOUND, the dictionary does not have it; E_ARGUMENT, there is no such field, or it is one of numbers.
+ * Errors:  E_NOT_FOUND, the dictionary does not have it; E_ARGUMENT, there is no such field, or its values are numbers.
  */
 FURROW_API furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, const char *name,
                                              size_t length, uint64_t *index, furrow_error *err) FURROW_MUST_USE;
@@ -254,26 +256,26 @@ typedef struct furrow_pair {
   const char *value;  /* ended by a 0; NULL: missing */
 } furrow_pair;
 
-/* Appends the row of one event: the same as the line of a log with these cells would give. Columns that are not given
- * are missing; a label that is not given is 0.
+/* Appends the row of one event, as if a line of a log had these cells. Columns that are not given are missing; a label
+ * that is not given is 0.
  * Errors:  E_ARGUMENT, a column that the schema does not have, or twice; E_PARSE, a value that is not what the schema
  *          says (the message names the column); E_MEMORY. */
 FURROW_API furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const furrow_pair *pairs,
                                                    size_t count, furrow_container *rows,
                                                    furrow_error *err) FURROW_MUST_USE;
-/* Reads events that are in memory, any number of times, in memory of its own. */
+/* Reads events in memory, any number of times, and owns the rows that it makes. */
 typedef struct furrow_event_reader furrow_event_reader;
 
-/* Makes a reader of one thread. The encoder must outlive it.
+/* Makes a reader for one thread. The encoder must outlive it.
  * Errors:  E_MEMORY.
  * Owner:   the caller, who frees it with furrow_event_reader_free. */
 FURROW_API furrow_status furrow_event_reader_create(furrow_event_reader **reader, const furrow_encoder *encoder,
                                                     furrow_error *err) FURROW_MUST_USE;
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_event_reader_free(furrow_event_reader *reader);
-/* Makes a row of each line: a JSON object, read as a log of JSON lines is; blank lines have none. Columns that an
- * object lacks are missing; the history of a user is that which the training data ended with. Labels are not read: rows
- * have none.
+/* Makes a row of each line, a JSON object that is read like a line of a log of JSON lines; blank lines give no row.
+ * Columns that an object lacks are missing; a user's history is the one at the end of the training data. Labels are not
+ * read: rows have no labels.
  * Errors:  E_ARGUMENT, a column that the log does not have (err->token); E_PARSE, a line that is not such an object,
  *          has a column twice or a value that is not what the schema says (the message begins with "column NAME: ").
  *          err->line counts the lines from 1.

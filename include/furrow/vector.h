@@ -1,7 +1,7 @@
 /* furrow/vector.h: vector indexes as Faiss stores them.
  *
- * An index file is one index with others inside of it: an IVF index has a coarse quantizer, a transform or an id map
- * has the index behind it. What a file holds, byte by byte: docs/formats/faiss-ivfpq.md.
+ * An index file is one index with others inside of it: an IVF index has a coarse quantizer; a transform or an id map
+ * wraps another index. docs/formats/faiss-ivfpq.md describes the file byte by byte.
  *
  * The shortest uses: the nearest vectors of a query, with their names; and what is in a file.
  *
@@ -25,9 +25,9 @@
  *   }
  *   furrow_index_free(index);
  *
- * Files are not trusted: every number is checked against the others and against the bytes that are there, before
- * memory is taken for it. A file that Faiss would read and then search with wrong strides is refused; the error names
- * the byte and the field.
+ * Files are not trusted: every number is checked against the others and against the bytes of the file before memory is
+ * allocated for it. A file that Faiss would read and then search with wrong strides is refused; the error names the
+ * byte and the field.
  *
  * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of
  * it. Different handles are independent.
@@ -107,13 +107,13 @@ typedef struct furrow_index furrow_index;
 typedef struct furrow_index_load_params {
   size_t size;         /* set by furrow_index_load_params_init */
   bool memory_map;     /* false. true: codes and ids of lists (ilar, ilod) stay in the file, which must not change */
-  bool allow_trailing; /* false. true: bytes behind the index are accepted (Faiss ignores them) */
-  const char *lists;   /* the data file of lists on disk (ilod); NULL: the base name that the index stores, in the
-                          folder of the index. A stored path is never followed anywhere else. Opened for reading only */
+  bool allow_trailing; /* false. true: bytes after the end of the index are accepted (Faiss ignores them) */
+  const char *lists; /* the data file of lists on disk (ilod); NULL: the base name that the index stores, in the folder
+                        of the index. A stored path never leads to another folder. Opened for reading only */
   bool lists_optional; /* false. true: where that data file is missing, lists have sizes but no contents */
-  bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, which then
-                          makes no copy. Such an index can be searched and described; functions that need its codes
-                          (saving, changing, decoding) give E_STATE. Has no effect with memory_map or above 8 bits */
+  bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, so that a
+                          searcher makes no copy. Such an index can be searched and described; functions that need its
+                          codes (save, change, decode) give E_STATE. No effect with memory_map or above 8 bits */
 } furrow_index_load_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -122,14 +122,14 @@ static inline void furrow_index_load_params_init(furrow_index_load_params *param
   params->size = sizeof *params;
 }
 
-/* Reads an index file. params NULL: the defaults. Takes at most about as much memory as the file has bytes, without
- * lists when they are mapped.
+/* Reads an index file. params NULL: the defaults. Takes about as many bytes of memory as the file has, at most; mapped
+ * lists take none.
  *
  * With params->memory_map: if another program shortens the file, the process goes on, and every later call that reads
- * lists of the index gives E_IO (what it wrote to out-parameters means nothing then). For that, the first map of a
- * process installs a handler of SIGBUS, which passes on every fault that is not in a map of Furrow's. A program with a
- * handler of its own installs it before, or calls the one that was there for faults that are not its own. Threads that
- * search must not block SIGBUS.
+ * lists of the index gives E_IO (its out-parameters are then undefined). For that, the first mapped index of a process
+ * installs a handler of SIGBUS, which passes on every fault outside of Furrow's maps. A program with its own handler
+ * installs it before, or calls the previous handler for faults that are not its own. Threads that search must not block
+ * SIGBUS.
  * Errors: E_NOT_FOUND, there is no such file (or no data file of its lists); E_FORMAT, the file is not an index, is
  *         cut short, or contradicts itself: the error has the byte and the field ("quantizer/d is …"); E_UNSUPPORTED,
  *         a kind that Faiss reads but Furrow does not: the token is its fourcc; E_IO; E_MEMORY.
@@ -138,7 +138,7 @@ FURROW_API furrow_status furrow_index_load(furrow_index **index, const char *pat
                                            const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Reads an index from bytes. `name` is for errors and for the folder of a data file (NULL: none, then ilod needs
  * params->lists). With params->memory_map lists borrow the bytes, which must outlive the index.
- * Errors: those of furrow_index_load.
+ * Errors: as furrow_index_load.
  * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t size, const char *name,
                                            const furrow_index_load_params *params, furrow_error *err) FURROW_MUST_USE;
@@ -166,15 +166,15 @@ typedef struct furrow_index_save_params {
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
-  const furrow_id_names *names; /* NULL: none; with overwrite, names of the index that was there before go. Names of all
-                                   ids of the index, written beside it: PATH.names. Whenever the program is killed,
-                                   the old index has its names, or the new one its own, or none */
+  const furrow_id_names *names; /* NULL: none; with overwrite, the names of the old index are removed. Names of all ids
+                                   of the index, written to PATH.names. If the program is killed, an index has its own
+                                   names or none, never the names of another */
   const furrow_comm *comm; /* NULL. Processes that write one file together, on a file system that all of them see: see
                               furrow_index_save. Only rank 0's `names` count */
-  bool shift_ids;  /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
-                      number of vectors (ntotal) of the ranks before it, as dense ids always are */
-  bool unique_ids; /* false: ids may be there more than once, as in Faiss. true: E_EXISTS, and nothing is written; with
-                      comm, each rank compares its own ids alone */
+  bool shift_ids;  /* false: with comm, ids in lists stay as they are. true: each rank's ids are increased by the number
+                      of vectors (ntotal) of the ranks before it, as dense ids always are */
+  bool unique_ids; /* false: an id may occur more than once, as in Faiss. true: duplicate ids are E_EXISTS, and nothing
+                      is written; with comm, each rank compares its own ids alone */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -183,18 +183,18 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
   params->size = sizeof *params;
 }
 
-/* Writes an index file, whole or not at all; "-" is standard output. An index that was loaded and not changed gives
- * the bytes that it was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). With compat
- * nothing is left out to make the index fit; what is read back is the same index, except for the epsilon of a trained
- * PCA. An index without names that replaces one with names removes these: they would not fit. params NULL: the
- * defaults.
+/* Writes an index file, whole or not at all; "-" is standard output. An index that was loaded and not changed gives the
+ * bytes that it was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). With compat
+ * nothing is left out to make the index fit; reading the file gives the same index, except for the epsilon of a trained
+ * PCA. An index without names that replaces an index with names removes the names: they belong to the old index. params
+ * NULL: the defaults.
  *
- * With params->comm the call is collective. Every rank has an index with the same quantizers and vectors of its own;
- * the file is that of one index with the vectors of all ranks, those of rank 0 first, byte for byte. Each rank writes
- * its vectors at their places; rank 0 gives the file its name when all of them are on the disk. If one rank fails, all
- * do, and the old file stays. Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank.
- * A hash table is made of all ids by rank 0, with 16 bytes of memory for each of them.
- * Errors: E_EXISTS, the file (or that of its names) exists and params->overwrite is false, or PATH.names is another
+ * With params->comm the call is collective. Every rank has an index with the same quantizers and its own vectors; the
+ * file has the bytes of one index with the vectors of all ranks, rank 0's first. Each rank writes its vectors at their
+ * offsets; rank 0 renames the file when all vectors are on disk. If one rank fails, all do, and the old file stays.
+ * Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank. Rank 0 builds a hash table
+ * of all ids, which takes 16 bytes of memory for each.
+ * Errors: E_EXISTS, the file (or its file of names) exists and params->overwrite is false, or PATH.names is another
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
  * inline_lists, but the contents of the lists are missing (lists_optional), or the index is search_only, or compat
  * needs a trained index; E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
@@ -203,13 +203,13 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  * differ, or the path is standard output; E_STATE, another rank failed; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Writes the bytes of furrow_index_save to a function of the caller's, in order. After a failure some may have been
- * written. params->overwrite and names have no effect.
- * Errors: what output->write returned; E_ARGUMENT, output has no write; otherwise those of furrow_index_save. */
+/* Passes the bytes of furrow_index_save to a function of the caller, in order. After a failure some may have been
+ * passed. params->overwrite and names have no effect.
+ * Errors: what output->write returned; E_ARGUMENT, output has no write; otherwise the errors of furrow_index_save. */
 FURROW_API furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
                                             const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Counts the bytes that furrow_index_save would write.
- * Errors: those of furrow_index_save, except those of writing. */
+ * Errors: as furrow_index_save, except for errors of writing. */
 FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params,
                                                 uint64_t *size, furrow_error *err) FURROW_MUST_USE;
 
@@ -217,7 +217,7 @@ FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const
 
 /* How an IVF index finds the place of an id in its lists. */
 typedef enum furrow_direct_map {
-  FURROW_DIRECT_MAP_NONE = 0,     /* not at all: all lists are searched */
+  FURROW_DIRECT_MAP_NONE = 0,     /* no map: all lists are searched */
   FURROW_DIRECT_MAP_ARRAY = 1,    /* an array; ids are 0 … ntotal-1 */
   FURROW_DIRECT_MAP_HASHTABLE = 2 /* a hash table */
 } furrow_direct_map;
@@ -230,7 +230,7 @@ typedef enum furrow_lists_kind {
   FURROW_LISTS_BLOCKS   /* ilbl: part of the file, codes in blocks */
 } furrow_lists_kind;
 
-/* Plain data about one index, without those inside of it. */
+/* Plain data about one index, not about the indexes inside of it. */
 typedef struct furrow_index_info {
   size_t size;                   /* set by furrow_index_info_init */
   furrow_index_kind kind;        /* what it is */
@@ -282,7 +282,7 @@ FURROW_API const furrow_index *furrow_index_child(const furrow_index *index, siz
  *          kind has no i-th.
  * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_index_child_name(const furrow_index *index, size_t i);
-/* Returns: the IVF index: this one, or the one behind transforms, id maps and refinements; NULL: there is none.
+/* Returns: the IVF index: this one, or the one inside of transforms, id maps and refinements; NULL: there is none.
  * Owner:   `index`; valid as long as it. */
 FURROW_API const furrow_index *furrow_index_ivf(const furrow_index *index);
 
@@ -364,10 +364,11 @@ typedef struct furrow_index_field {
   const char *meaning; /* what it is for */
 } furrow_index_field;
 
-/* Calls on_field for every field, in the order of the file, without a gap. The fields are those that furrow_index_load
- * reads: of a damaged file the fields before the damage come first, then the call fails. Bytes behind the index are a
- * field of their own, "trailing". The data file of lists on disk is not read. params NULL: the defaults.
- * Errors: what on_field returned, if that is not OK; otherwise those of furrow_index_load. */
+/* Calls on_field for every field, in the order of the file, without a gap. The fields are the ones that
+ * furrow_index_load reads; for a damaged file the call gives the fields before the damage and then fails. Bytes after
+ * the end of the index are a field named "trailing". The data file of lists on disk is not read. params NULL: the
+ * defaults.
+ * Errors: what on_field returned, if that is not OK; otherwise the errors of furrow_index_load. */
 FURROW_API furrow_status furrow_index_for_each_field(const char *path, const furrow_index_load_params *params,
                                                      furrow_status (*on_field)(void *user,
                                                                                const furrow_index_field *field),
@@ -401,15 +402,15 @@ typedef struct furrow_index_spec {
   uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, which stores vectors as they are */
   unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's number */
   bool by_residual;              /* true: codes are of vectors minus their coarse centroid */
-  uint64_t hnsw_m;               /* 0: the coarse quantizer is flat; > 0: an HNSW graph with so many links a vector */
-  bool opq;                      /* false. true: a rotation is trained before everything else */
-  int32_t opq_d;                 /* 0: d; else the dimension that the rotation reduces to */
-  bool normalize;                /* false. true: a transform scales vectors to unit length first */
-  uint64_t refine_m;             /* 0. > 0: IVF_PQR with so many sub-quantizers of refine_nbits; L2 only */
-  unsigned refine_nbits;         /* 8 */
-  bool refine_flat;              /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
-  float k_factor;                /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;                   /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR */
+  uint64_t hnsw_m;       /* 0: the coarse quantizer is flat; > 0: an HNSW graph with hnsw_m links for each vector */
+  bool opq;              /* false. true: a rotation is trained before everything else */
+  int32_t opq_d;         /* 0: d; else the dimension that the rotation reduces to */
+  bool normalize;        /* false. true: a transform scales vectors to unit length first */
+  uint64_t refine_m;     /* 0. > 0: IVF_PQR with refine_m sub-quantizers of refine_nbits; L2 only */
+  unsigned refine_nbits; /* 8 */
+  bool refine_flat;      /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
+  float k_factor;        /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
+  bool id_map;           /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR */
 } furrow_index_spec;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -440,9 +441,9 @@ typedef struct furrow_index_train_params {
   void *user;                /* first argument of progress */
   const furrow_comm *comm;   /* NULL. Processes that train one index together: each has a part of the vectors, and all
                                 end with the same index. The call is collective then */
-  const uint64_t *positions; /* NULL: the vectors of rank 0 come first, then those of rank 1 …; else the positions of
-                                this rank's vectors among all, ascending. With the positions of one process, training
-                                differs from that process by the rounding of sums alone */
+  const uint64_t *positions; /* NULL: rank 0's vectors come first, then rank 1's …; else the positions of this rank's
+                                vectors among all vectors, ascending. If the positions are the order that one process
+                                would have, the result differs from that process's only by the rounding of sums */
 } furrow_index_train_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -465,20 +466,20 @@ FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *ve
 /* Returns: the first of n vectors of d floats that training and adding refuse: it has a NaN or an infinity, or the
  *          square of its length is not a finite float. n: there is none. */
 FURROW_API size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d);
-/* Returns: how many vectors training looks at; more change nothing but the time. A sample of that size, drawn from a
- *          stream with furrow_reservoir_add (furrow/vector_data.h), trains as well. 0: the index has no lists, or
- *          params is not initialised. */
+/* Returns: the number of vectors that training uses; more vectors only take more time. A sample of that size, drawn
+ *          from a stream with furrow_reservoir_add (furrow/vector_data.h), trains as well. 0: the index has no lists,
+ *          or params is not initialised. */
 FURROW_API uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params);
 
 /* How vectors are added. */
 typedef struct furrow_index_add_params {
   size_t size;        /* set by furrow_index_add_params_init */
-  const int64_t *ids; /* NULL: those that follow furrow_index_next_id; else n ids, which are only read */
+  const int64_t *ids; /* NULL: consecutive ids from furrow_index_next_id on; else n ids, which are only read */
   bool skip_nan;      /* false: E_RANGE for a vector that training would refuse. true: such vectors are not stored, but
                          counted (not by PQ, which has no code for them) */
   unsigned threads;   /* 0: one for each processor */
-  bool count_ids;     /* false. true: without ids, they are ntotal, ntotal + 1, … as in Faiss, which are taken already
-                         if vectors were removed */
+  bool count_ids; /* false. true: if ids is NULL, ids are ntotal, ntotal + 1, … as in Faiss, which may exist already if
+                     vectors were removed */
 } furrow_index_add_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -487,8 +488,8 @@ static inline void furrow_index_add_params_init(furrow_index_add_params *params)
   params->size = sizeof *params;
 }
 
-/* Returns: the id that follows those of the index: one more than the largest, and at least ntotal; -1: there is none,
- *          because the largest is 2^63 - 1, or the mapped file of the index was shortened. Looks at all ids. */
+/* Returns: the next free id of the index: one more than the largest, and at least ntotal; -1: there is none, because
+ *          the largest is 2^63 - 1, or the mapped file of the index was shortened. Scans all ids. */
 FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
 
 /* Adds n vectors (n * d floats), which are only read: all of them or, after a failure, none. *skipped (may be NULL) is
@@ -542,9 +543,9 @@ FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t i
  * furrow_searcher_open owns its index and the names of its ids. One from furrow_searcher_create borrows the index,
  * which must not be changed or freed while the searcher is used. Searches take a const searcher and may run at once.
  *
- * Its threads start with the first search that uses more than one, and stay. That search decides how many there are:
- * as many as its params ask for, but beyond the processors no more than it has work for; 0: one for each processor.
- * Later searches use these, even if they ask for more. */
+ * Its threads start with the first search that uses more than one, and stay. That search decides how many there are: as
+ * many as its params ask for (0: one for each processor), but more than the number of processors only if it has work
+ * for them. Later searches use these threads, even if they ask for more. */
 typedef struct furrow_searcher furrow_searcher;
 
 /* How a searcher is prepared. */
@@ -593,7 +594,7 @@ FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const 
                                               furrow_error *err) FURROW_MUST_USE;
 /* Ends the threads of a searcher and frees it, with what it owns. Takes NULL. */
 FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
-/* Returns: bytes that a searcher takes beside the index. */
+/* Returns: the bytes that a searcher takes in addition to the index. */
 FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
 /* Returns: the dimension of the vectors. */
 FURROW_API size_t furrow_searcher_dimension(const furrow_searcher *searcher);
@@ -613,10 +614,10 @@ FURROW_API const char *furrow_searcher_name(const furrow_searcher *searcher, int
 typedef struct furrow_search_params {
   size_t size;                    /* set by furrow_search_params_init */
   uint64_t nprobe;                /* 0: what the index stores; else lists that each query probes */
-  uint64_t max_codes;             /* 0: no limit; else a query scans so many codes at most */
+  uint64_t max_codes;             /* 0: no limit; else the most codes that a query scans */
   float k_factor;                 /* 0: what the index stores; refining kinds */
   int32_t ef_search;              /* 0: what the index stores; HNSW */
-  const furrow_id_filter *filter; /* NULL: all ids. The result is that of filtering first: k results that are kept */
+  const furrow_id_filter *filter; /* NULL: all ids. Filters before ranking, so that k results pass the filter */
   unsigned threads;               /* 0: one for each processor, but a single one for little work */
 } furrow_search_params;
 
@@ -626,14 +627,14 @@ static inline void furrow_search_params_init(furrow_search_params *params) {
   params->size = sizeof *params;
 }
 
-/* Finds the k best of each of n queries (n * d floats): n * k distances and ids, best first; equal distances by
- * ascending id (IP: descending). Where there are fewer than k results, the rest has id -1 and distance FLT_MAX (IP:
- * -FLT_MAX). params NULL: the defaults.
+/* Finds the k best vectors for each of n queries (n * d floats): n * k distances and ids, best first; equal distances
+ * by ascending id (IP: descending). Where there are fewer than k results, the remaining entries have id -1 and distance
+ * FLT_MAX (IP: -FLT_MAX). params NULL: the defaults.
  *
- * Which of equally near vectors are kept: a vector that is only as near as the worst of k results does not enter, so
- * the first scanned stay (nearer lists first, each in the order of its vectors); when a nearer one enters, the one
- * with the highest id (IP: lowest) of the equally worst leaves. Of L2, a vector whose distance is too large for a
- * float is never a result.
+ * Ties: a vector that is only as near as the worst of k results does not replace it, so the vectors that were scanned
+ * first stay (nearer lists first, each in the order of its vectors). When a nearer vector replaces one of several
+ * equally bad results, it replaces the one with the highest id (IP: lowest). With L2, a vector whose distance is too
+ * large for a float is never a result.
  * Errors: E_ARGUMENT, k is 0, or params are wrong; E_RANGE, a query has a NaN (except for NAN_EUCLIDEAN) or an
  *         infinity or, of L2 and IP, is too large: the square of its length must be a finite float (the message has
  *         its row); E_MEMORY. */
@@ -649,7 +650,7 @@ typedef struct furrow_range_result {
   float *distances; /* of all results */
 } furrow_range_result;
 
-/* Finds everything nearer than a radius (L2: distance < radius; IP: > radius). params NULL: the defaults.
+/* Finds all vectors within a radius (L2: distance < radius; IP: > radius). params NULL: the defaults.
  * Errors: E_ARGUMENT, radius is NaN, or params are wrong; E_RANGE, a query as in furrow_searcher_search;
  *         E_UNSUPPORTED, a kind without range search; E_MEMORY.
  * Owner:  the caller frees *result with furrow_range_result_free. */
@@ -673,18 +674,17 @@ FURROW_API void furrow_range_result_free(furrow_range_result *result);
  */
 typedef struct furrow_shards furrow_shards;
 
-/* Writes an index as shards. With params->comm the call is collective, and every rank writes its own index as a shard
- * beside `path`: PATH.shard0-0123456789abcdef, where the last part is a digest of its bytes. Then rank 0 writes the
- * manifest, `path`, with names (params->names) of the ids of all shards beside it. Whatever fails or is killed before,
- * an older manifest and its shards are as they were; shards of the old one that the new one does not name are removed
- * at the end.
+/* Writes an index as shards. With params->comm the call is collective, and every rank writes its own index as a shard:
+ * PATH.shard0-0123456789abcdef, where the last part is a digest of its bytes. Then rank 0 writes the manifest, `path`,
+ * and the names (params->names) of the ids of all shards, PATH.names. If something fails or is killed before that, an
+ * older manifest and its shards are unchanged; shards that only the old manifest names are removed at the end.
  * Errors: E_UNSUPPORTED, ids of the index are dense (see "Changing an index"): it needs an id map; E_ARGUMENT, the
- *         quantizers of two ranks differ; otherwise those of furrow_index_save. */
+ *         quantizers of two ranks differ; otherwise the errors of furrow_index_save. */
 FURROW_API furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,
                                                   const furrow_index_save_params *params,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Returns: whether a file is a manifest of shards rather than an index, by how it begins; false also where it cannot be
- * read. */
+/* Returns: whether a file is a manifest of shards rather than an index, by its first bytes; also false if it cannot be
+ *          read. */
 FURROW_API bool furrow_is_shards(const char *path);
 
 /* How shards are opened. */
@@ -703,11 +703,11 @@ static inline void furrow_shards_params_init(furrow_shards_params *params) {
   params->size = sizeof *params;
 }
 
-/* Opens a manifest and loads the shards, or those of this rank; collective with params->comm: rank 0 reads the
- * manifest, and each rank its shards in the folder of the same path. params NULL: the defaults.
- * Errors: E_NOT_FOUND, the manifest or a shard is missing; E_FORMAT, the manifest is not one, or a shard is not what it
- *         says: another size, number of vectors, dimension or quantizer; E_UNSUPPORTED, a later version, or a kind that
- *         cannot be searched in shards; E_STATE, another rank failed; otherwise those of furrow_index_load.
+/* Opens a manifest and loads its shards. With params->comm the call is collective: rank 0 reads the manifest, and each
+ * rank loads its own shards, from the folder of the same path. params NULL: the defaults.
+ * Errors: E_NOT_FOUND, the manifest or a shard is missing; E_FORMAT, the file is not a manifest, or a shard differs
+ *         from what it says: size, number of vectors, dimension or quantizer; E_UNSUPPORTED, a later version, or a kind
+ *         that cannot be searched in shards; E_STATE, another rank failed; otherwise the errors of furrow_index_load.
  * Owner:  the caller frees *shards with furrow_shards_free. */
 FURROW_API furrow_status furrow_shards_open(furrow_shards **shards, const char *path,
                                             const furrow_shards_params *params, furrow_error *err) FURROW_MUST_USE;
@@ -733,14 +733,14 @@ FURROW_API const furrow_index *furrow_shards_index(const furrow_shards *shards, 
 /* Finds the k best of each of n queries in all shards: the results of furrow_searcher_search in the index that
  * furrow_index_merge_files makes of them, in the order of the manifest, also where distances are equal. Collective with
  * a communicator: all ranks have the same arguments and get the same results.
- * Errors: E_UNSUPPORTED, params->max_codes; E_STATE, manifest_only, or another rank failed; otherwise those of
+ * Errors: E_UNSUPPORTED, params->max_codes; E_STATE, manifest_only, or another rank failed; otherwise the errors of
  *         furrow_searcher_search. */
 FURROW_API furrow_status furrow_shards_search(const furrow_shards *shards, const float *queries, size_t n, size_t k,
                                               const furrow_search_params *params, float *distances, int64_t *ids,
                                               furrow_error *err) FURROW_MUST_USE;
 /* Finds everything nearer than a radius in all shards, as furrow_searcher_search_range does in one index. Collective
  * with a communicator.
- * Errors: E_STATE, manifest_only, or another rank failed; otherwise those of furrow_searcher_search_range.
+ * Errors: E_STATE, manifest_only, or another rank failed; otherwise the errors of furrow_searcher_search_range.
  * Owner:  the caller frees *result with furrow_range_result_free. */
 FURROW_API furrow_status furrow_shards_search_range(const furrow_shards *shards, const float *queries, size_t n,
                                                     float radius, const furrow_search_params *params,
@@ -748,11 +748,12 @@ FURROW_API furrow_status furrow_shards_search_range(const furrow_shards *shards,
 
 /* ---- Changing an index ---------------------------------------------------------------------------------- */
 
-/* All functions of this section change an index whole or not at all: after a failure it is as it was. Lists on disk
- * that change become part of the index; their data file is not written to. A searcher of the index must be made anew.
+/* All functions of this section change an index completely or not at all: after a failure it is unchanged. Lists on
+ * disk that change become part of the index; their data file is not written. A searcher of the index must be freed and
+ * created again.
  *
  * Kinds with dense ids keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, REFINE,
- * IVF_PQR, and whatever is behind an ID_MAP. */
+ * IVF_PQR, and the index inside of an ID_MAP. */
 
 /* Decodes the vector that is stored for an id: d floats. Uses the direct map if there is one, else searches all lists.
  * Transforms are reversed; what they lost (length, dimensions) stays lost.
@@ -762,15 +763,14 @@ FURROW_API furrow_status furrow_shards_search_range(const furrow_shards *shards,
 FURROW_API furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, float *vector,
                                                   furrow_error *err) FURROW_MUST_USE;
 /* Removes the ids that the filter keeps; *removed (may be NULL) is how many. The order is as Faiss leaves it: the last
- * vector of a list takes the place of a removed one. Of dense ids, the vectors behind move up and get new ids, as in
- * Faiss's flat index; ids of an ID_MAP stay with their vectors.
+ * vector of a list takes the place of a removed one. With dense ids, the vectors after a removed one move up and get
+ * new ids, as in Faiss's flat index; ids of an ID_MAP stay with their vectors.
  * Errors: E_ARGUMENT, filter is NULL or wrong; E_UNSUPPORTED, HNSW, IVF_PQR without an id map, and a direct map that
  *         is an array; E_STATE, the index is search_only, or its contents are missing; E_MEMORY. */
 FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *filter, uint64_t *removed,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Gives n ids that are stored new vectors (n * d floats). In a list, the last vector takes the place of the old one,
- * and the new one goes to the end of its own list. A direct map that is an array is trusted: furrow_index_verify
- * checks it.
+/* Gives n ids that are stored new vectors (n * d floats). In a list, the last vector replaces the old one, and the new
+ * one is appended to its own list. A direct map that is an array is trusted: furrow_index_verify checks it.
  * Errors: E_NOT_FOUND, names the first id that is not stored; E_ARGUMENT, an id comes twice; E_RANGE, a vector that
  *         training would refuse; E_UNSUPPORTED, a kind that cannot be changed; E_STATE, as for furrow_index_remove;
  *         E_MEMORY. */
@@ -784,22 +784,22 @@ FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t 
 FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
- * has one for each input, also for the first. load (NULL: the defaults) says how inputs are read, except for
+ * has an entry for each input, including the first. load (NULL: the defaults) says how inputs are read, except for
  * memory_map; its `lists` is the data file of each input that has lists on disk. The result has no direct map, and its
- * lists are part of it, whatever save (NULL: the defaults) says; save->names are those of the result. IVF_PQR,
+ * lists are part of it, whatever save (NULL: the defaults) says; save->names are the names for the result. IVF_PQR,
  * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the inputs.
- * Errors: those of furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
+ * Errors: as furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const furrow_index_load_params *load, const char *target,
                                                   const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Makes the direct map anew, or removes it.
+/* Rebuilds the direct map as `type`, or removes it.
  * Errors: E_STATE, an array is asked for, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT,
  *         the index has no lists; E_MEMORY. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Sets the number of lists that a search probes by default, which files store. A searcher of the index stays usable,
- * and its next searches probe so many.
+/* Sets the number of lists that a search probes by default, which is stored in the file. A searcher of the index stays
+ * usable, and its next searches use the new number.
  * Errors: E_ARGUMENT, nprobe is 0, or the index has no lists. */
 FURROW_API furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe,
                                                  furrow_error *err) FURROW_MUST_USE;

@@ -1,5 +1,4 @@
-/* furrow/vector_data.h: the vectors that an index is built of and searched with: read, sampled, searched exactly,
- * written.
+/* furrow/vector_data.h: vectors to build an index from and to search it with: read, sample, search exactly, write them.
  *
  *   furrow_vectors_reader *base = NULL;
  *   furrow_error err;
@@ -66,7 +65,7 @@ FURROW_API furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vect
  * (row ids). Elements that the matrix does not store are 0; a column without any element is not a vector. params NULL:
  * the defaults.
  * Errors: E_MEMORY, a part that cannot be made smaller needs more than params->memory; E_RANGE, vectors are too long;
- *         otherwise those of furrow_matrix_source_open.
+ *         otherwise the errors of furrow_matrix_source_open.
  * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
 FURROW_API furrow_status furrow_vectors_reader_open_matrix(furrow_vectors_reader **vectors, const char *folder,
                                                            const furrow_vectors_reader_params *params,
@@ -109,7 +108,7 @@ FURROW_API const char *furrow_vectors_reader_path(const furrow_vectors_reader *v
 FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors);
 /* Returns: the number of vectors; FURROW_COUNT_UNKNOWN for a stream, or a matrix that is read in parts. */
 FURROW_API uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors);
-/* Returns: whether the vectors have ids of their own; otherwise ids count from 0. */
+/* Returns: whether the source stores ids; otherwise ids count from 0. */
 FURROW_API bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors);
 
 /* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
@@ -122,9 +121,9 @@ FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vecto
 FURROW_API furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Restricts a reader to `count` of its vectors, from number `first` on, and goes to that one. From now on the reader
- * has no others: they are its count, and rewinding goes back to `first`; ids stay as they are. For a process that reads
- * its part of a file. Vectors before the part are read and forgotten where a file cannot seek.
- * Errors: E_ARGUMENT, there are fewer vectors; E_STATE, a stream that has been read from; otherwise those of
+ * gives only these: `count` is its number of vectors, and rewinding goes back to `first`; ids do not change. A process
+ * uses it to read its part of a file. If a file cannot seek, the vectors before the part are read and dropped.
+ * Errors: E_ARGUMENT, there are fewer vectors; E_STATE, a stream that has been read from; otherwise the errors of
  *         furrow_vectors_reader_next. */
 FURROW_API furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uint64_t first, uint64_t count,
                                                         furrow_error *err) FURROW_MUST_USE;
@@ -133,12 +132,12 @@ FURROW_API furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *v
 
 /* Rows of ids. Layout fixed. */
 typedef struct furrow_ids {
-  int64_t *ids; /* all of them; of furrow_free */
-  size_t count; /* how many there are in all */
-  size_t dim;   /* how many are in a row */
+  int64_t *ids; /* all ids; furrow_ids_clear frees them */
+  size_t count; /* number of ids in all rows */
+  size_t dim;   /* ids in a row */
 } furrow_ids;
 
-/* Makes it empty. */
+/* Makes the struct empty. */
 static inline void furrow_ids_init(furrow_ids *ids) {
   memset(ids, 0, sizeof *ids);
 }
@@ -162,9 +161,9 @@ FURROW_API void furrow_ids_clear(furrow_ids *ids);
 
 /* ---- Names of ids ------------------------------------------------------------------------------------------ */
 
-/* An index stores ids that are numbers, as Faiss does. Their names are in a file beside it, PATH.names, which is
- * mapped, checked and found both ways (docs/formats/index_names.md). A name is UTF-8 without control characters and not
- * empty; no two ids have the same.
+/* An index stores ids that are numbers, as Faiss does. Their names are stored next to the index, in PATH.names, a
+ * mapped file that finds the name of an id and the id of a name (docs/formats/index_names.md). A name is UTF-8 without
+ * control characters and not empty; no two ids have the same.
  *
  *   furrow_id_names *names = NULL;
  *   size_t size;
@@ -177,12 +176,12 @@ FURROW_API void furrow_ids_clear(furrow_ids *ids);
 
 /* Texts, one for each line of a file. Layout fixed. */
 typedef struct furrow_name_list {
-  const char **names; /* each ends with a 0; of furrow_free */
-  size_t count;       /* how many */
-  char *bytes;        /* what they point into; of furrow_free */
+  const char **names; /* each ends with a 0; furrow_name_list_clear frees the array */
+  size_t count;       /* number of names */
+  char *bytes;        /* the memory that they point into; furrow_name_list_clear frees it */
 } furrow_name_list;
 
-/* Makes it empty. */
+/* Makes the struct empty. */
 static inline void furrow_name_list_init(furrow_name_list *list) {
   memset(list, 0, sizeof *list);
 }
@@ -197,14 +196,14 @@ FURROW_API furrow_status furrow_name_list_load(furrow_name_list *list, const cha
 /* Reads a file of ids or of names, whichever it is: names are text whose first line (that is not blank) does not
  * consist of integers; everything else is ids, as furrow_ids_load reads them. One of the two stays empty: ids->ids or
  * list->names is NULL.
- * Errors: those of furrow_ids_load and of furrow_name_list_load.
+ * Errors: as furrow_ids_load and of furrow_name_list_load.
  * Owner:  the caller clears *ids with furrow_ids_clear and *list with furrow_name_list_clear. */
 FURROW_API furrow_status furrow_ids_or_names_load(furrow_ids *ids, furrow_name_list *list, const char *path,
                                                   furrow_error *err) FURROW_MUST_USE;
 /* Frees the names; the struct is empty afterwards. */
 FURROW_API void furrow_name_list_clear(furrow_name_list *list);
 
-/* Makes a set without names.
+/* Makes an empty set of names.
  * Errors: E_MEMORY.
  * Owner:  the caller frees *names with furrow_id_names_free. */
 FURROW_API furrow_status furrow_id_names_create(furrow_id_names **names, furrow_error *err) FURROW_MUST_USE;
@@ -219,24 +218,26 @@ FURROW_API void furrow_id_names_free(furrow_id_names *names);
 
 /* Returns: the number of names. */
 FURROW_API size_t furrow_id_names_count(const furrow_id_names *names);
-/* Returns: the name of an id, *size bytes without a 0 behind them; NULL: it has none.
+/* Returns: the name of an id, *size bytes without a terminating 0; NULL: it has none.
  * Owner:   the names; valid until they are changed or freed. */
 FURROW_API const char *furrow_id_names_text(const furrow_id_names *names, int64_t id, size_t *size);
-/* Returns: the i-th name by ascending id, with its id; NULL: there are not as many.
+/* Returns: the i-th name by ascending id, with its id; NULL past the last one.
  * Owner:   the names; valid until they are changed or freed. */
 FURROW_API const char *furrow_id_names_at(const furrow_id_names *names, size_t i, int64_t *id, size_t *size);
 /* Returns: whether there is a name; then *id is its id. */
 FURROW_API bool furrow_id_names_find(const furrow_id_names *names, const char *text, size_t size, int64_t *id);
 
-/* The following change names: all of it or, after a failure, nothing. Each takes time for all names that there are. */
+/* The next four functions change names completely or, after a failure, not at all. Each takes time in proportion to the
+ * number of all names. */
 
-/* Gives n ids their names, texts that end with a 0. ids NULL: those that follow the highest that has a name, from 0.
- * Errors: E_EXISTS, an id or a name is there already (the token is the name); E_ARGUMENT, a text that is not a name;
- *         E_RANGE, more names than 2^32 - 2, or no id follows; E_MEMORY. */
+/* Gives n ids their names, texts that end with a 0. ids NULL: consecutive ids after the highest id that has a name, or
+ * from 0.
+ * Errors: E_EXISTS, an id already has a name, or a name already has an id (the token is the name); E_ARGUMENT, a text
+ *         that is not a name; E_RANGE, more names than 2^32 - 2, or no id follows; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, const char *const *texts,
                                              size_t n, furrow_error *err) FURROW_MUST_USE;
-/* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids behind
- * removed ones move up, as dense ids do there.
+/* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids after a
+ * removed one move up, as dense ids do there.
  * Errors: E_ARGUMENT, the filter is wrong; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_remove(furrow_id_names *names, const furrow_id_filter *filter, bool renumber,
                                                 furrow_error *err) FURROW_MUST_USE;
@@ -246,19 +247,19 @@ FURROW_API furrow_status furrow_id_names_remove(furrow_id_names *names, const fu
  *         becomes too large; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_merge(furrow_id_names *names, const furrow_id_names *other, int64_t id_shift,
                                                furrow_error *err) FURROW_MUST_USE;
-/* Gives the ids of an index names, texts that end with a 0, by ascending id. Names that were there are forgotten.
+/* Gives the ids of an index names, texts that end with a 0, by ascending id. Existing names are dropped.
  * Errors: E_ARGUMENT, n is not the number of ids, an id is stored twice, or a text is not a name; E_EXISTS, a name
  *         comes twice; E_STATE, the contents of the lists are missing; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_set(furrow_id_names *names, const furrow_index *index,
                                              const char *const *texts, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 /* Checks that every id of an index has a name, and that each name is found. Lists whose contents are missing are not
- * looked at. *unused (may be NULL) is how many names have no vector.
+ * checked. *unused (may be NULL) is the number of names without a vector.
  * Errors: E_FORMAT, names the first id that has none; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_check(const furrow_id_names *names, const furrow_index *index,
                                                uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
-/* Writes the names of an index file that is there already, for example one that Faiss wrote: PATH.names, which is
- * replaced if it exists.
+/* Writes the names of an existing index file, for example one that Faiss wrote: PATH.names, which is replaced if it
+ * exists.
  * Errors: E_NOT_FOUND, there is no such index file; E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path,
                                               furrow_error *err) FURROW_MUST_USE;
@@ -268,8 +269,8 @@ FURROW_API furrow_status furrow_id_names_discard(const char *index_path, furrow_
 
 /* ---- A sample of a stream ------------------------------------------------------------------------------- */
 
-/* At most `size` of the vectors that were added, each with the same probability. Which ones depends on the seed and on
- * the number of vectors alone, not on the sizes of the blocks, nor on the machine. */
+/* A random sample of at most `size` of the vectors that were added, each with the same probability. The sample depends
+ * only on the seed and on the number of vectors, not on the sizes of the blocks or on the machine. */
 typedef struct furrow_reservoir furrow_reservoir;
 
 /* Makes an empty sample of at most `size` vectors of d floats.
@@ -277,9 +278,9 @@ typedef struct furrow_reservoir furrow_reservoir;
  * Owner:  the caller frees *sample with furrow_reservoir_free. */
 FURROW_API furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
                                                  furrow_error *err) FURROW_MUST_USE;
-/* Makes the sample of a stream of `total` vectors of which this process sees `count`, from number `first` on: it keeps
- * those of them that furrow_reservoir_create would have kept of the whole stream. So processes that have a part each
- * draw the sample of one that has all of them.
+/* Makes the sample of a process that sees `count` vectors, from number `first` on, of a stream of `total` vectors. It
+ * keeps the vectors of this part that furrow_reservoir_create would keep from the whole stream. So processes that have
+ * a part each draw the same sample as one process that has all vectors.
  * Errors: E_ARGUMENT, d or size is 0, or the part is not within the stream; E_MEMORY.
  * Owner:  the caller frees *sample with furrow_reservoir_free. */
 FURROW_API furrow_status furrow_reservoir_create_part(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
@@ -287,19 +288,19 @@ FURROW_API furrow_status furrow_reservoir_create_part(furrow_reservoir **sample,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Frees a sample. Takes NULL. */
 FURROW_API void furrow_reservoir_free(furrow_reservoir *sample);
-/* Adds n vectors of the stream (n * d floats), of which some are kept.
+/* Adds n vectors of the stream (n * d floats); the sample keeps some of them.
  * Errors: E_ARGUMENT, more vectors than the part of the stream has; E_MEMORY. */
 FURROW_API furrow_status furrow_reservoir_add(furrow_reservoir *sample, const float *vectors, size_t n,
                                               furrow_error *err) FURROW_MUST_USE;
-/* Returns: how many vectors were added. */
+/* Returns: the number of vectors that were added. */
 FURROW_API uint64_t furrow_reservoir_seen(const furrow_reservoir *sample);
-/* Returns: how many vectors are kept. */
+/* Returns: the number of vectors that are kept. */
 FURROW_API size_t furrow_reservoir_count(const furrow_reservoir *sample);
 /* Returns: the kept vectors, in the order of the stream as long as all are kept.
  * Owner:   the sample; valid until the next furrow_reservoir_add. */
 FURROW_API const float *furrow_reservoir_vectors(const furrow_reservoir *sample);
-/* Returns: of each kept vector of a part, its position in the sample of all parts, ascending: what
- * furrow_index_train_params.positions takes; NULL: the sample is not of a part.
+/* Returns: the position of each kept vector in the sample of all parts, ascending, for
+ *          furrow_index_train_params.positions; NULL: the sample is not of a part.
  * Owner:   the sample; valid as long as it. */
 FURROW_API const uint64_t *furrow_reservoir_positions(const furrow_reservoir *sample);
 
@@ -321,11 +322,11 @@ static inline void furrow_exact_search_params_init(furrow_exact_search_params *p
   params->metric = FURROW_METRIC_L2;
 }
 
-/* Finds the k nearest of all vectors of `base`, from its position to its end, by comparing each with each: n * k
- * distances and ids in the order of furrow_searcher_search. A base vector with a NaN is never a result. params NULL:
- * the defaults.
+/* Finds the k nearest of all vectors of `base`, from its position to its end, by comparing every query with every
+ * vector: n * k distances and ids in the order of furrow_searcher_search. A base vector with a NaN is never a result.
+ * params NULL: the defaults.
  * Errors: E_ARGUMENT, k is 0; E_RANGE, a query has a NaN or an infinity, or is too large (its square); E_UNSUPPORTED,
- *         another metric; E_CANCELLED; E_MEMORY; otherwise those of furrow_vectors_reader_next. */
+ *         another metric; E_CANCELLED; E_MEMORY; otherwise the errors of furrow_vectors_reader_next. */
 FURROW_API furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *queries, size_t n, size_t k,
                                              const furrow_exact_search_params *params, float *distances, int64_t *ids,
                                              furrow_error *err) FURROW_MUST_USE;
@@ -366,13 +367,13 @@ FURROW_API furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out,
  * Errors: E_EXISTS, there is a file of that name and params->overwrite is false; E_IO. */
 FURROW_API furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) FURROW_MUST_USE;
 /* Completes two files that belong together, such as vectors and their ids. Where bytes cannot be written, both stay as
- * they were. A new file never stands beside an old one: if a file cannot be renamed, or the program is killed between
- * the two, `beside` may be missing.
- * Errors: those of furrow_vectors_writer_commit. */
+ * they were. A new file is never next to an old one: if a file cannot be renamed, or the program is killed between the
+ * two renames, the file of `beside` may be missing.
+ * Errors: as furrow_vectors_writer_commit. */
 FURROW_API furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furrow_vectors_writer *beside,
                                                            furrow_error *err) FURROW_MUST_USE;
-/* The same for vectors and a text, such as their names, one on each line: the file `path` has these bytes.
- * Errors: those of furrow_vectors_writer_commit; E_NOT_FOUND, the directory of `path`; E_MEMORY. */
+/* Completes a file of vectors and a text file, such as their names, one on each line: the file `path` gets these bytes.
+ * Errors: as furrow_vectors_writer_commit; E_NOT_FOUND, the directory of `path`; E_MEMORY. */
 FURROW_API furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, const char *path,
                                                            const char *text, size_t length,
                                                            furrow_error *err) FURROW_MUST_USE;

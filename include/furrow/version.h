@@ -34,7 +34,8 @@ FURROW_API const char *furrow_isa(void);
  *          NULL past the last one (then nothing is written).
  * Owner:   the library; the name is valid for ever. */
 FURROW_API const char *furrow_build_fact(size_t i, char *text, size_t size);
-/* Writes the version of library i of those that Furrow uses, as it is loaded; else like furrow_build_fact.
+/* Writes the version of the i-th library that Furrow uses, as it is loaded, terminated and cut to size as snprintf
+ * does.
  * Returns: the name of the library: "zlib", "zstd", "xxhash"; NULL past the last one.
  * Owner:   the library; the name is valid for ever. */
 FURROW_API const char *furrow_library_version(size_t i, char *text, size_t size);

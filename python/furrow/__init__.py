@@ -14,7 +14,7 @@ Read data:
 Search vectors:
 
     Index                            IVFPQ indexes in Faiss's file format: build, search, filter, save, load
-    exact_search                     the nearest of all vectors, by comparing each with each
+    exact_search the nearest of all vectors, by comparing every query with every vector
 
 >>> import numpy as np, furrow
 >>> rng = np.random.default_rng(1)

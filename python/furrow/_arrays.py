@@ -1,4 +1,4 @@
-"""Arrays as the library takes them: converted where that loses nothing that matters, refused otherwise."""
+"""Arrays in the form that the library takes: converted if nothing that matters is lost, refused otherwise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def as_numbers(x: Any, name: str) -> npt.NDArray[Any]:
 
 
 def as_floats(x: Any, name: str) -> npt.NDArray[Any]:
-    """Numbers as float32 in C order; float32 that is so already is not copied."""
+    """Numbers as float32 in C order; an array that already has this form is not copied."""
     array = as_numbers(x, name)
     if array.dtype == np.float32 and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return array

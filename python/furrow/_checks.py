@@ -61,7 +61,7 @@ def feature_names(X: Any) -> npt.NDArray[Any] | None:
 def check_names(
     estimator: Any, X: Any, fitted: npt.NDArray[Any] | None, *, what: str = "X", ordered: bool = True
 ) -> None:
-    """Refuses columns that are not those of fit, in their order unless `ordered` is False."""
+    """Refuses columns that differ from the columns of fit, or their order unless `ordered` is False."""
     names, who = feature_names(X), type(estimator).__name__
     if fitted is None and names is None:
         return
@@ -192,7 +192,7 @@ def tidy(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT, or pandas' NA, which does not even say whether it is itself."""
+    """None, NaN, NaT, or pandas' NA, which cannot be compared even with itself."""
     if value is None or isinstance(value, str):
         return value is None
     try:
@@ -252,7 +252,7 @@ def collapses(values: npt.NDArray[Any]) -> bool:
 
 
 def warn_of_collapse(X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> None:
-    """Warns of columns whose values float32, in which the library has features, does not tell apart."""
+    """Warns about columns whose values float32, the library's type of features, cannot distinguish."""
     if X.dtype.kind not in "fiu" or X.dtype.itemsize < 4 or X.dtype == np.float32:
         return
     some = _sample(X).astype(np.float64)
@@ -296,7 +296,7 @@ def groups(qid: Any, rows: int) -> npt.NDArray[np.uint64]:
 
 
 def groups_of_sizes(group: Any, qid: Any) -> npt.NDArray[np.int64]:
-    """The group of each row, of the numbers of rows of the groups."""
+    """The group of each row, from the number of rows of each group."""
     sizes = numeric_column(group, None, "group")
     if qid is not None:
         raise ValueError("group: qid has the groups already; leave one of them out")
@@ -306,13 +306,13 @@ def groups_of_sizes(group: Any, qid: Any) -> npt.NDArray[np.int64]:
 
 
 def class_name(label: Any) -> str | bool | int | float:
-    """A label as JSON has it: what is neither a text nor a number becomes its text."""
+    """A label as JSON: a value that is neither a text nor a number becomes a text."""
     value = label.item() if isinstance(label, np.generic) else label
     return value if isinstance(value, (str, bool, int, float)) else str(value)
 
 
 def are_exact(classes: npt.NDArray[Any]) -> bool:
-    """Whether classes are numbers that float32, in which the library has labels, holds as they are."""
+    """Whether classes are numbers that float32, the library's type of labels, holds exactly."""
     if classes.dtype.kind not in "fiu":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -343,7 +343,7 @@ def _check_objects(y: npt.NDArray[Any]) -> None:
 
 
 def codes_of(y: npt.NDArray[Any], classes: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
-    """The class of each row, of classes that are known."""
+    """The class of each row, from the known classes."""
     at = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
     unknown = classes[at] != y
     if unknown.any():

@@ -1,14 +1,14 @@
-"""Data of Python under a URI, by which the library reads it: arrays and CSR without a copy, frames as tables of text.
+"""Python data under a URI by which the library reads it: arrays and CSR without a copy, frames as tables of text.
 
 Rows of numbers (`open_rows`): NumPy arrays and whatever has the buffer protocol or DLPack, matrices of scipy.sparse,
 pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other
-numbers are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity,
-also one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries
-of one place are added up, and are sorted for that in a copy if need be.
+numbers are converted, float64 block by block while it reads. A NaN is a missing value; an infinity is refused, also one
+that results from a number too large for float32. Sparse matrices mean what they mean in SciPy: duplicate entries are
+added up, in a sorted copy if necessary.
 
 Tables (`open_table`): frames, Arrow tables and dicts of columns with strings, categories and times. They become csv
-text in memory once. Missing values (None, NaN, NaT, NA) are empty cells, and so are empty strings: to the library both
-are missing. Times are ISO 8601 in UTC, booleans True and False, lists their elements with | between them.
+text in memory once. Missing values (None, NaN, NaT, NA) are empty cells, and so are empty strings: the library treats
+both as missing. Times are ISO 8601 in UTC, booleans True and False, lists their elements with | between them.
 
 >>> import numpy as np
 >>> with open_rows(np.eye(3, dtype=np.float32), labels=[0, 1, 0]) as source:
@@ -130,14 +130,14 @@ def is_arrow(data: Any) -> bool:
 
 
 def is_event(data: Mapping[str, Any]) -> bool:
-    """Whether a dict has single values, those of one event, in place of columns."""
+    """Whether a dict has the single values of one event instead of columns."""
     return any(isinstance(value, (str, bytes)) or not hasattr(value, "__len__") for value in data.values())
 
 
 def is_table(data: Any) -> bool:
     """Whether data has columns of strings, categories or times, and so needs a schema: `open_table` takes it.
 
-    Of paths it is not known.
+    For paths this is unknown.
     """
     if is_frame(data):
         return any(_is_text_dtype(dtype) for dtype in data.dtypes)
@@ -166,7 +166,7 @@ def open_rows(
     missing: bool = True,
     drop_zeros: bool = False,
 ) -> Source:
-    """Rows of features: an array, a sparse matrix, a frame or Arrow table of numbers, `Rows`; a path is handed on.
+    """Rows of features: an array, a sparse matrix, a frame or Arrow table of numbers, `Rows`; a path is passed on.
 
     labels, weights, qids: one number for each row; not for paths. missing: whether a NaN is a value that a row does
     not have; else it is a ValueError. drop_zeros: leave zeros of tables out.
@@ -295,10 +295,10 @@ def _add_rows(indptr: Array, indices: Array, values: Any, fields: Any, columns: 
 
 
 def _open_read_rows(data: Rows, columns: dict[str, Any], missing: bool) -> Source:
-    """By their own URI, if that says all that there is to say; else loaded.
+    """Opens rows by their own URI, if that describes them completely; else loads them.
 
-    Text with indices is loaded: the library may count the indices of files from 1, but those of `Rows` are as they are
-    shown.
+    Text with indices is loaded: the library may count the indices of files from 1, but the indices of `Rows` count from
+    0.
     """
     uri = data.plain_uri()
     if uri is not None and data.format in ("csv", "dense") and all(column is None for column in columns.values()):
@@ -334,7 +334,7 @@ def _open_array(data: Any, columns: dict[str, Any], missing: bool, drop_zeros: b
 
 
 def _as_table(array: Array) -> Array:
-    """float32 or float64, each row contiguous and behind the one before: a copy only of what is not so."""
+    """A table of float32 or float64 whose rows are contiguous and in order; copied only if it is not one already."""
     if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
         with np.errstate(over="ignore"):
             array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
@@ -435,7 +435,7 @@ def arrow_shape(data: Any) -> tuple[int, int]:
 
 
 def open_table(data: Any, **more: Any) -> Source:
-    """A table with names and strings as csv text in memory; a path is handed on as it is.
+    """A table with names and strings as csv text in memory; a path is passed on unchanged.
 
     data: a pandas frame, an Arrow table, or a dict of columns. more: further columns by their names, one value for
     each row. The index of a frame is not part of the table.
@@ -473,9 +473,9 @@ _TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
 def spelling_of(names: list[str]) -> dict[str, str] | None:
-    """What the values of a column that was learned from truth values mean: each other spelling by that of names.
+    """The spelling of truth values that a column was learned with: maps each other spelling to the one in `names`.
 
-    None: names are something else.
+    None: the names are not truth values.
 
     >>> spelling_of(["False", "True"])["1"], spelling_of(["0", "1"])["true"], spelling_of(["no", "yes"])
     ('True', '1', None)
@@ -549,7 +549,7 @@ def _text_column(name: str, values: Any) -> TextColumn:
         codes = np.ascontiguousarray(values.cat.codes if hasattr(values, "cat") else values.codes)
         categories = values.cat.categories if hasattr(values, "cat") else values.categories
         return ("codes", codes, _cells(name, categories), None)
-    if dtype is not None and getattr(dtype, "tz", None) is not None:  # numpy's datetimes are those of UTC
+    if dtype is not None and getattr(dtype, "tz", None) is not None:  # numpy's datetimes are in UTC
         array = np.asarray(values, dtype="datetime64[ns]")
     elif dtype is not None and _is_nullable_number(dtype) and hasattr(values, "isna"):
         mask = np.ascontiguousarray(values.isna()).view(np.uint8)
@@ -574,7 +574,7 @@ def _as_column(values: Any) -> Array:
     """An array; lists of mixed things stay objects: NumPy would make strings of numbers and tables of lists."""
     if isinstance(values, (list, tuple)):
         plain = np.empty(len(values), object)
-        for i, value in enumerate(values):  # an assignment of the whole would take lists apart
+        for i, value in enumerate(values):  # assigning all elements at once would unpack lists
             plain[i] = value
         kinds = {type(value) for value in values}
         return np.array(values) if kinds and kinds <= {int, float} and kinds != {int} else _plain_ints(plain, kinds)
@@ -623,7 +623,7 @@ def _cells(name: str, values: Any) -> _core.Cells:
 
 
 def cell_text(value: Any) -> str | None:
-    """The text of a single value, as a column of a table has it: for events that come one by one. None: missing.
+    """The text of a single value, as a column of a table has it: for single events. None: missing.
 
     >>> [cell_text(value) for value in ("ann", 3, 3.0, 4.1, True, None, float("nan"), ["a", "b"])]
     ['ann', '3', '3', '4.1', 'True', None, None, 'a|b']
@@ -634,7 +634,7 @@ def cell_text(value: Any) -> str | None:
 
 
 def _object_text(value: Any) -> str:
-    """The cell of what is neither a str nor a plain number: "" for missing values, or an exception."""
+    """The cell of a value that is neither a str nor a plain number: "" for missing values, or an exception."""
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         return _set_text(value)
     if isinstance(value, (float, np.floating)):

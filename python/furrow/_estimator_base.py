@@ -1,4 +1,4 @@
-"""What estimators have of scikit-learn's base classes, where it is not installed."""
+"""Replacements for scikit-learn's base classes, for when it is not installed."""
 
 from __future__ import annotations
 

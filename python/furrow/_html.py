@@ -21,7 +21,7 @@ History = Sequence[dict[str, Any]]
 
 
 class Card:
-    """Shows an object as a card: what _facts() says, and what _parts() draws beside it."""
+    """Shows an object as a card: the facts of _facts(), and the charts and tables of _parts() next to them."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class Card:
 
 
 def card(title: str, facts: Facts, *parts: str) -> str:
-    """A heading, a table of facts, and charts or tables beside it. Facts that are None are left out."""
+    """A heading, a table of facts, and charts or tables next to it. Facts that are None are left out."""
     rows = "".join(
         f'<tr style="background:none"><th scope="row" style="{_CELL};font-weight:normal;opacity:.7">{escape(name)}</th>'
         f'<td style="{_CELL}">{escape(text_of(value))}</td></tr>'
@@ -63,7 +63,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def size_of(count: int) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes in readable units."""
     size, units = float(count), ["bytes", "kB", "MB", "GB", "TB"]
     while size >= 1000 and len(units) > 1:
         size /= 1000
@@ -72,7 +72,7 @@ def size_of(count: int) -> str:
 
 
 def training_facts(history: History) -> Facts:
-    """The number of epochs, and the figures of the best one: an epoch that is best so far says so."""
+    """The number of epochs, and the figures of the best one; history marks each epoch that was the best so far."""
     if not history:
         return []
     best = max((number for number, epoch in enumerate(history, 1) if epoch.get("best")), default=len(history))
@@ -93,7 +93,7 @@ def epoch_facts(epoch: dict[str, Any]) -> Facts:
 
 
 def text_of(value: Any) -> str:
-    """A fact as people read it: 1,234,567 and 0.1235."""
+    """A fact in readable form: 1,234,567 and 0.1235."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

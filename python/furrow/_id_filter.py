@@ -20,7 +20,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def find_names(core: _core.Index, names: Iterable[str]) -> Ids:
-    """The ids of names; LookupError for one that is not there."""
+    """The ids of names; LookupError for an unknown name."""
     texts = tuple(names)
     ids = np.empty(len(texts), dtype=np.int64)
     found = core.find_names(texts, ids)
@@ -49,7 +49,8 @@ def _from_mask(core: _core.Index, mask: npt.NDArray[np.bool_]) -> CoreFilter:
 
 
 def _from_callable(core: _core.Index, keep: Callable[[int], Any]) -> CoreFilter:
-    """Asked once for each id, before the search and in the calling thread: it may raise, and may use the index."""
+    """Calls the function once for each id, before the search and in the calling thread: it may raise, and may use the
+    index."""
     ids = np.unique(np.asarray(core.ids()))
     kept = np.fromiter((bool(keep(id)) for id in ids.tolist()), dtype=np.bool_, count=ids.size)
     return ("sorted", False, ids[kept])
@@ -58,7 +59,7 @@ def _from_callable(core: _core.Index, keep: Callable[[int], Any]) -> CoreFilter:
 def _texts(items: Any) -> list[str] | None:
     """The names of a collection; None: it has no str."""
     if isinstance(items, (Sequence, Set)):
-        listed = list(items)  # an array would make texts of numbers beside texts
+        listed = list(items)  # an array of mixed values would turn numbers into texts
     else:
         array = as_array(items)
         listed = array.ravel().tolist() if array.dtype.kind in "UO" else []
@@ -82,7 +83,7 @@ def _from_items(core: _core.Index, items: Any) -> CoreFilter:
 
 
 def _refuse_mask_of_numbers(core: _core.Index, ids: Ids) -> None:
-    """A mask of 0 and 1 would be the ids 0 and 1, many times."""
+    """Refuses a mask of the numbers 0 and 1, which would mean the ids 0 and 1."""
     if ids.size <= 2 or ids.min() < 0 or ids.max() > 1:
         return
     if ids.size in (core.next_id(), int(core.info()[0]["ntotal"])):

@@ -1,4 +1,4 @@
-"""What an index is to be: from a factory string as in Faiss, or from the number of vectors."""
+"""The specification of an index: from a factory string as in Faiss, or from the number of vectors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def default_nlist(n: int) -> int:
 
 
 def default_nprobe(nlist: int) -> int:
-    """A quarter of the lists, but 8 to 128 of them: more find hardly anything in codes of the default size."""
+    """A quarter of the lists, but 8 to 128 of them: with codes of the default size, more lists find hardly more."""
     return min(max(nlist // 4, 8), 128, nlist)
 
 
@@ -100,7 +100,7 @@ def _parse_code(spec: Spec, text: str, part: str) -> bool:
 
 
 def _parse_last(spec: Spec, text: str, part: str) -> bool:
-    """A part behind the codes."""
+    """A part after the codes."""
     if part in ("RFlat", "Refine(Flat)"):
         _set(spec, text, part, refine_flat=True)
     elif part == "IDMap":
@@ -129,5 +129,5 @@ def parse_factory(text: str) -> Spec:
         raise ValueError(f"{text!r}: {missing} are missing")
     opq_m = spec.pop("opq_m", None)
     if opq_m is not None and opq_m != spec["m"]:
-        raise _unsupported(text, f"OPQ{opq_m}", f"its number must be that of PQ{spec['m']}")
+        raise _unsupported(text, f"OPQ{opq_m}", f"its number must be the same as in PQ{spec['m']}")
     return spec

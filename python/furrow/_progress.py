@@ -1,4 +1,4 @@
-"""Progress of long calls: a function of the caller's, or a bar."""
+"""Progress of long calls: a function of the caller, or a bar."""
 
 from __future__ import annotations
 

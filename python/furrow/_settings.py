@@ -1,4 +1,4 @@
-"""Settings of a training: names of scikit-learn's and of Python's kind to keys of the library."""
+"""Settings of a training: maps names in the style of scikit-learn and Python to keys of the library."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ ALIASES = {
     "colsample_bytree": "feature-ratio",
     "early_stopping_rounds": "patience",
     "eta": "lr",
+    "factors": "rank",
     "gamma": "min-gain",
     "hidden_layer_sizes": "fc",
     "lambda_l1": "reg-alpha",
@@ -41,7 +42,7 @@ ALIASES = {
     "validation_fraction": "valid-ratio",
 }
 
-#: Names of other packages that would be something else here, and what to do instead.
+#: Names of other packages that do not exist here, and what to use instead.
 _HINTS = {
     "C": "l2 is the strength of the regularisation: a larger l2 is a smaller C",
     "alpha": "l1 and l2 (of trees reg_alpha and reg_lambda) are the strengths of the regularisation",
@@ -117,13 +118,13 @@ def _seed(value: Any) -> Any:
 
 
 def typed_names(params: Mapping[str, Any], message: str) -> list[tuple[str, str]]:
-    """Pairs of a name that the caller typed and its key, where the message has the key alone."""
+    """Pairs of a name that the caller typed and its key, if the message has only the key."""
     typed = [(name, ALIASES[name]) for name, value in params.items() if name in ALIASES and value is not None]
     return [(name, key) for name, key in typed if re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", message)]
 
 
 def collect(params: Mapping[str, Any]) -> Settings:
-    """Sorts parameters by where they belong; those that are None are not set."""
+    """Sorts parameters by where they belong; parameters that are None are not set."""
     settings = Settings({}, {}, {})
     for name, value in params.items():
         if value is None:
@@ -150,7 +151,7 @@ def collect(params: Mapping[str, Any]) -> Settings:
             _check_known(name, key)
             settings.keys[key] = as_text(value, name)
     if settings.keys.get("patience", "0") != "0":
-        settings.keys.setdefault("keep", "best")  # who stops early wants the epoch before the others got worse
+        settings.keys.setdefault("keep", "best")  # early stopping should return the epoch before the others got worse
     return settings
 
 

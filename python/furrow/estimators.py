@@ -14,9 +14,9 @@ True
 They are scikit-learn's where it is installed: Pipeline, GridSearchCV, cross_val_score and clone take them. Without it
 they work all the same.
 
-The first argument names the algorithm; what is not set has Furrow's own default for it. Every key of `furrow train` is
-a keyword with underscores for dashes (`min_child_weight=2`), and some have a second name that users of other packages
-know: `furrow.estimators.ALIASES` lists them. `settings()` lists all keys.
+The first argument names the algorithm; settings that are not given have Furrow's own default for it. Every key of
+`furrow train` is a keyword with underscores for dashes (`min_child_weight=2`), and some have a second name that users
+of other packages know: `furrow.estimators.ALIASES` lists them. `settings()` lists all keys.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _LOOKED_AT, _MANY_VALUES = 10_000, 32
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
-_FELL_BACK = "interactions did not help"  # how the note begins of a net that the linear model replaced
+_FELL_BACK = "interactions did not help"  # beginning of the note about a net that the linear model replaced
 _MANY_CLASSES = {"lr": "softmax", "softmax": "softmax", "gbdt": "gbdt"}
 
 
@@ -85,11 +85,12 @@ def settings(model: str | None = None) -> list[dict[str, Any]]:
     return listed
 
 
-# ---- What a fit leaves behind ------------------------------------------------------------------------------------
+# ---- The results of a fit ----------------------------------------------------------------------------------------
 
 
 class _Saver:
-    """Writes the model of a trainer, unless that has been trained further. Keeps what the model reads again."""
+    """Writes the model of a trainer, unless the trainer has been trained further. Keeps the files that the model reads
+    again."""
 
     def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None) -> None:
         self.trainer: _core.Trainer | None = trainer  # None: trained further
@@ -97,7 +98,7 @@ class _Saver:
 
     def __call__(self, path: str, overwrite: bool) -> None:
         if self.trainer is None:
-            raise _core.StateError("partial_fit has trained this model further: take the estimator's model_ anew")
+            raise _core.StateError("partial_fit has trained this model further: use the estimator's current model_")
         self.trainer.save(path, overwrite)
 
 
@@ -127,7 +128,7 @@ class _Fitted:
         return self._made
 
     def step(self, uri: str, batch: int) -> None:
-        """One pass of updates; the model is another one from now on."""
+        """Makes one pass of updates; afterwards `model` is a new object."""
         assert self.trainer is not None
         self._saver.trainer = None
         self._saver = _Saver(self.trainer, None)
@@ -151,7 +152,7 @@ def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Samples:
-    """What is trained on, by URI, and what the model must know of it."""
+    """The training data, by URI, and what the model must know about it."""
 
     def __init__(self) -> None:
         self.source = Source("")
@@ -179,13 +180,13 @@ class _Target(NamedTuple):
 
 
 def _has_labels(X: Any) -> bool:
-    """Whether samples have their labels with them: those of files."""
+    """Whether samples include their labels, as files do."""
     return is_path(X) or isinstance(X, Rows)
 
 
 def _as_trained(rows: Rows) -> Rows | str:
-    """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
-    reads other files of the kind. Rows that say it are trained on as they are."""
+    """Text may count features from 0 or from 1: the library finds out from the files, and the model keeps the result,
+    so that it reads other files in the same way. Rows that know their index base are used as they are."""
     text = rows.format in ("libsvm", "libfm", "libffm") and not rows.index_base_given
     uri = rows.file_uri() if text else None
     return rows.load() if uri is None else uri
@@ -243,7 +244,7 @@ def _says_id(name: str) -> bool:
 
 
 class _only_for:
-    """A method that an estimator has for some models alone, so that hasattr tells."""
+    """A method that an estimator has only for some models, so that hasattr works."""
 
     def __init__(self, check: Callable[[Any], bool], why: str) -> None:
         self._check = check
@@ -275,7 +276,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     # ---- Parameters
 
     def _keep_settings(self, parameters: dict[str, Any]) -> None:
-        """Sets the parameters of __init__ as attributes, those of **settings too."""
+        """Sets the parameters of __init__, including **settings, as attributes."""
         more = parameters.pop("settings")
         parameters.pop("self")
         parameters.pop("__class__", None)
@@ -294,7 +295,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return [p.name for p in kinds if p.kind is not p.VAR_KEYWORD and p.name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters and settings by name. deep: as in scikit-learn; without influence here."""
+        """All parameters and settings by name. deep: as in scikit-learn; has no effect here."""
         named = self._named()
         more = [name for name in vars(self) if name[0] != "_" and name[-1] != "_" and name not in named]
         return {name: getattr(self, name) for name in sorted(named) + sorted(more)}
@@ -306,7 +307,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return self
 
     def _settings(self) -> Settings:
-        """What is set, for the library."""
+        """The settings in the form that the library takes."""
         params = self.get_params()
         for name in ("model", "schema", "class_weight"):
             params.pop(name, None)
@@ -328,7 +329,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return self.schema is not None or is_table(X)
 
     def _check_X(self, X: Any) -> tuple[Any, int | None]:
-        """X as it is opened, and its number of rows; None: it is in files."""
+        """X in the form that is opened, and its number of rows; None: X is in files."""
         if isinstance(X, Rows):
             X = _as_trained(X)
         if _has_labels(X):
@@ -399,7 +400,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         threads = settings.trainer.get("threads", 0)
         options: dict[str, Any] = {"threads": threads, "progress": progress}
         samples.weighted = target.weight is not None
-        beside: frozenset[str] = frozenset()  # columns that X does not have
+        separate: frozenset[str] = frozenset()  # columns that X does not have
         if is_path(X):
             samples.source = open_table(X)
             schema, roles = ("auto", target.roles) if self._takes_auto() else (self.schema, {})
@@ -407,10 +408,10 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             columns, roles = self._table_columns(X, target)
             samples.source = open_columns(columns)
             schema = self._find_schema(samples.source, columns, roles, target, options)
-            beside = frozenset(roles.values())
+            separate = frozenset(roles.values())
             roles = target.roles | roles if isinstance(schema, str) else {}
         encoder = Encoder.build(samples.source, schema, strict=False, **options, **roles)
-        samples.schema = encoder.schema._without(beside)
+        samples.schema = encoder.schema._without(separate)
         samples.folder = encoder.open_folder()
         settings.keys.update(encoder=samples.folder.path, format="table")
 
@@ -418,15 +419,15 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return self.schema is None or (isinstance(self.schema, str) and self.schema == "auto")
 
     def _has_own_label(self) -> bool:
-        """Whether there is a schema that says what the label is."""
+        """Whether there is a schema that names the label."""
         return not self._takes_auto() and "label" in as_schema(self.schema).roles
 
     def _table_columns(self, X: Any, target: _Target) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The columns of the table and of what came beside it, and the names of the latter."""
+        """The columns of the table and of the separate labels, weights and groups, and the names of the latter."""
         known = {} if self._takes_auto() else as_schema(self.schema).roles
-        beside: dict[str, Any] = {"label": target.y, "weight": target.weight, "group": target.qid}
-        roles = {role: known.get(role) or _free_name(X, role) for role in beside if beside[role] is not None}
-        return table_columns(X, **{roles[role]: beside[role] for role in roles}), roles
+        separate: dict[str, Any] = {"label": target.y, "weight": target.weight, "group": target.qid}
+        roles = {role: known.get(role) or _free_name(X, role) for role in separate if separate[role] is not None}
+        return table_columns(X, **{roles[role]: separate[role] for role in roles}), roles
 
     def _find_schema(
         self, source: Source, columns: dict[str, Any], roles: dict[str, Any], target: _Target, options: dict[str, Any]
@@ -495,7 +496,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return _Fitted(trainer, samples.folder)
 
     def _add_notes(self, error: _core.Error, samples: _Samples) -> None:
-        """What the library does not know: the names that the caller typed, and how a log is read here."""
+        """Adds notes that the library cannot make: with the names that the caller typed, and about how a log is read
+        here."""
         for name, key in typed_names(self.get_params(), error.message):
             error.add_note(f"{key} is {name} of {type(self).__name__}")
         in_file = samples.features is None and samples.folder is None
@@ -504,13 +506,13 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             error.add_note(f"a file with strings, such as a log, is read through a schema: {who}")
 
     def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
-        """Sets the attributes of a fit that went well, in place of those of an earlier one."""
+        """Sets the attributes of a successful fit, in place of the attributes of an earlier one."""
         assert fitted.trainer is not None
         history = [_flat(epoch) for epoch in fitted.trainer.history()]
         notes = fitted.trainer.notes()
         best = int(fitted.trainer.result()["best_epoch"])
         for name in [name for name in vars(self) if name[-1] == "_" and name[0] != "_"]:
-            delattr(self, name)  # what begins with "_" may be scikit-learn's
+            delattr(self, name)  # names that begin with "_" may be scikit-learn's
         self._fitted = fitted
         self.algorithm_ = algorithm
         self.history_ = history
@@ -523,9 +525,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
 
     @classmethod
     def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
-        """A fitted estimator from a model directory, which save or the command wrote: it predicts, scores and goes on
-        with partial_fit. Its parameters are those of cls(algorithm): the directory does not keep what was set;
-        history_ is empty.
+        """A fitted estimator from a model directory, which save or the command wrote: it predicts, scores and continues
+        with partial_fit. Its parameters are the same as of cls(algorithm), because the directory does not keep the
+        settings; history_ is empty.
 
         A model of sparse rows does not know its number of features: n_features_in_ is then absent.
         """
@@ -575,7 +577,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
                 warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=4)
 
     def _warn_of_ids(self, notes: list[tuple[str, bool]], samples: _Samples) -> None:
-        """A frame of numbers may have ids, whose size means nothing: no model can learn much from it."""
+        """Warns about columns of ids in a frame of numbers: the size of an id has no meaning, so no model can learn
+        much from it."""
         if samples.table is None or samples.names is None:
             return
         worse = any(text.startswith("the model is worse than a constant") for text, _ in notes)
@@ -620,7 +623,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return settings
 
     def _trainer_of_model(self) -> _core.Trainer:
-        """A trainer that goes on from a model without the state of an optimizer: that of an exact fit, or of a pickle.
+        """A trainer that continues from a model without the state of an optimizer: one of an exact fit, or from a
+        pickle.
 
         FTRL, the default of linear models, would begin with steps of its rate, however small the gradients are.
         """
@@ -634,7 +638,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return _core.Trainer.create(self.algorithm_, tuple(settings.keys.items()), settings.trainer | {"load": path})
 
     def _adapt_steps(self, settings: Settings) -> None:
-        """Adds the keys of the kind of estimator."""
+        """Adds the keys for this kind of estimator."""
 
     def _step(self, X: Any, target: _Target) -> None:
         linear = self.algorithm_ in _LINEAR and not self._fitted.stepping
@@ -663,7 +667,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return self.model_.scores(self._to_score(X))
 
     def _to_score(self, X: Any) -> Any:
-        """X as the model takes it, of the columns of fit."""
+        """X in the form that the model takes, with the columns of fit."""
         self.model_
         if _has_labels(X) or self._encoded:
             return X
@@ -733,7 +737,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return facts + [("note", "; ".join(self.notes_) or None)]
 
     def _fell_back(self) -> bool:
-        """Whether the model is not that of history_."""
+        """Whether the model is not the one that history_ describes."""
         return any(text.startswith(_FELL_BACK) for text in self.notes_)
 
     def _parts(self) -> list[str]:
@@ -741,7 +745,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return [training_chart(self.history_)] if shown else []
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """In place of scikit-learn's diagram, which does not know what a fit found."""
+        """Replaces scikit-learn's diagram, which does not show the results of a fit."""
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     # ---- scikit-learn's tags
@@ -784,16 +788,18 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     becomes softmax; gbdt has as many as there are; the others separate two.
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
     strings needs not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
-    columns as features, whatever their names are, and warns of those that it ignores; a time is a number of days, too.
-    epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
-    lr, softmax, linear and robust are solved exactly, in 10 * epochs iterations at most; a learning_rate makes them take
-    steps instead.
-    patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
+    columns as features, whatever their names are, and warns about columns that it ignores; a time is a number of days,
+    too.
+    epochs … threads: None is Furrow's own default for the model; factors= is another name of rank=.
+    class_weight: "balanced", or a dict of classes.
+    lr, softmax, linear and robust are solved exactly, in 10 * epochs iterations at most; a learning_rate makes them
+    take steps instead.
+    patience: stop after this many epochs or trees without improvement on the validation rows, and keep the best (unless
     keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
 
-    After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each
-    epoch), best_epoch_, notes_ (what the training has to say), model_ (the furrow.Model), schema_ (what the columns of a
+    After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for
+    each epoch), best_epoch_, notes_ (notes of the training), model_ (the furrow.Model), schema_ (what the columns of a
     frame with strings were taken for); coef_ and intercept_ of linear models, feature_importances_ of trees.
 
     >>> X = [[0, 1], [1, 0], [0, 2], [2, 0]] * 5
@@ -850,8 +856,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         weights themselves. y: the class of each row: numbers, strings, bools. label: the column of labels in a csv file,
         a log or a frame, where y is not given.
         eval_set: validation data, a pair (X, y) or a path. progress: True shows a bar; or a function of (phase, done,
-        total). callback: a function of a dict with the figures of each epoch; False ends the training well.
-        Ctrl-C ends it, and leaves the estimator as it was.
+        total). callback: a function of a dict with the figures of each epoch; False ends the training early, which is
+        not an error. Ctrl-C ends it, and leaves the estimator unchanged.
         """
         algorithm, settings = self._check_model(), self._settings()
         if self.schema in (None, "auto"):
@@ -884,7 +890,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         self.classes_, self._label_values = self._find_classes(model, None)
 
     def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
-        """The algorithm for so many classes, and its keys."""
+        """The algorithm for the number of classes, and its keys."""
         count = len(classes)
         if count < 2:
             raise ValueError(f"{type(self).__name__} needs rows of two classes; y has one class alone: {classes[0]!r}")
@@ -903,8 +909,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         return _MANY_CLASSES[algorithm]
 
     def _number_classes(self, classes: Array, settings: Settings, log: bool) -> Array:
-        """The label of the model for each class: a number that it can keep is the label itself; others have 0, 1 …,
-        and the model keeps what they are called. A log always has 0, 1 …: it may take numbers for names."""
+        """The label of the model for each class: a number that the model can keep is the label itself; other classes
+        get 0, 1 …, and the model keeps their names. A log always has 0, 1 …, because it may read numbers as names."""
         values: Array = np.arange(len(classes))
         if not log and "label" not in settings.keys and _checks.are_exact(classes):
             values = classes.astype(np.float64)
@@ -946,10 +952,11 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
-        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+        """Updates the model once from each batch of rows; it begins with a model of zeros, or continues from the model
+        of fit.
 
-        classes: all classes, for the first call. A linear model of fit goes on with SGD unless `optimizer` is set. fit
-        scales features, partial_fit does not: bring them to similar sizes. Not for gbdt.
+        classes: all classes, for the first call. A linear model of fit continues with SGD unless `optimizer` is set.
+        fit scales features, partial_fit does not: scale them to similar sizes first. Not for gbdt.
         """
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
@@ -1019,12 +1026,12 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     @property
     def intercept_(self) -> Array:
-        """Of linear models: the bias; of softmax that of each class."""
+        """Of linear models: the bias; of softmax the bias of each class."""
         return self._by_class(self._linear_part()[1])
 
     def _by_class(self, outputs: Array) -> Array:
-        """Outputs of the model, a row for each class, in the order of classes_; of two classes it has one, which is
-        that of the second class."""
+        """Outputs of the model, a row for each class, in the order of classes_; with two classes there is one row, for
+        the second class."""
         if len(outputs) == 1:
             return outputs if self._label_values[0] < self._label_values[1] else -outputs
         ordered: Array = outputs[np.argsort(self._codes(self.model_._labels))]
@@ -1045,8 +1052,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     """Predicts numbers.
 
-    model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt.
-    The other parameters and the attributes after fit are those of Classifier, without classes.
+    model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. The other
+    parameters and the attributes after fit are the same as of Classifier, without classes.
 
     >>> import numpy as np
     >>> X = np.arange(20.0).reshape(-1, 1)
@@ -1093,7 +1100,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         self._adapt(self.algorithm_, settings)
 
     def _adapt(self, algorithm: str, settings: Settings) -> None:
-        """The loss of numbers, unless the caller names one."""
+        """Sets the loss for numbers, unless the caller names one."""
         if algorithm == "gbdt":
             settings.keys.setdefault("objective", "reg:squarederror")
         elif algorithm not in ("linear", "robust"):
@@ -1110,7 +1117,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         progress: Progress = None,
         callback: Callback | None = None,
     ) -> Regressor:
-        """Trains a model; the arguments are those of Classifier.fit, and y are numbers."""
+        """Trains a model; the arguments are the same as of Classifier.fit, and y are numbers."""
         algorithm, settings = self._check_model(), self._settings()
         if self.schema in (None, "auto"):
             X, y = _split_label(X, y, label)
@@ -1131,10 +1138,12 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
 
     @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
-        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+        """Updates the model once from each batch of rows; it begins with a model of zeros, or continues from the model
+        of fit.
 
-        A linear model of fit goes on with SGD unless `optimizer` is set. fit scales features and labels, partial_fit does
-        not: bring them to similar sizes. Not for gbdt.
+        A linear model of fit continues with SGD unless `optimizer` is set. fit scales features and labels, partial_fit
+        does
+        not: scale them to similar sizes first. Not for gbdt.
         """
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
@@ -1203,9 +1212,9 @@ def _ndcg_of_group(y: Array, scores: Array, k: int | None) -> float:
 class Ranker(_Estimator):
     """Predicts scores that order the rows of a group: items for a user, documents for a query.
 
-    model: gbdt, for rows with a group (qid) and a relevance (y); fm, for logs with a user and an item, of which all
-    rows are what the user took (loss="sampled-softmax", "bpr" or "warp"), or rows from label positive_from on.
-    The other parameters and the attributes after fit are those of Classifier, without classes.
+    model: gbdt, for rows with a group (qid) and a relevance (y); fm, for logs with a user and an item, in which all
+    rows are items that the user took (loss="sampled-softmax", "bpr" or "warp"), or rows from label positive_from on.
+    The other parameters and the attributes after fit are the same as of Classifier, without classes.
     """
 
     _models = ["fm", "gbdt"]
@@ -1267,10 +1276,10 @@ class Ranker(_Estimator):
         """Trains a model.
 
         gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves. group, in
-        place of qid: the number of rows of each group, one behind the other.
+        place of qid: the number of rows of each group, in the order of the rows.
         fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
-        do not tell; history: the last so many items of a user are features.
-        eval_set: a triple (X, y, qid), or a path. The other arguments are those of Classifier.fit.
+        do not tell; history: the number of a user's last items that become features.
+        eval_set: a triple (X, y, qid), or a path. The other arguments are the same as of Classifier.fit.
         """
         algorithm, settings = self._check_model(), self._settings()
         roles = {"user": user, "item": item, "time": time, "label": label, "history": history}

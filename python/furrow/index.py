@@ -39,7 +39,7 @@ _MOST_THREADS = 1024
 # looked up once: a search for one query takes a few microseconds
 _ndarray, _empty, _FLOAT32, _INT64 = np.ndarray, np.empty, np.dtype(np.float32), np.dtype(np.int64)
 _PLAIN = 0x0101  # of flags.num: C-contiguous and aligned
-#: queries of a range search between two looks for Ctrl-C
+#: queries of a range search between two checks for Ctrl-C
 _RANGE_PIECE = 256
 
 
@@ -119,8 +119,8 @@ class Index(Card):
     Faiss's index_factory does. Arrays of float32 in C order are used as they are; other numbers, strides and lists are
     converted. A single vector of shape (d,) counts as one row.
 
-    Threads may search one index at once; whatever changes it waits for them, and they for it. The first search after a
-    change prepares the index anew, so that many small changes between searches are slow for a large index.
+    Threads may search one index at once; a change waits for searches, and searches wait for a change. The first search
+    after a change prepares the index again, so that many small changes between searches are slow for a large index.
 
     >>> import numpy as np
     >>> index = Index(4, "IVF2,Flat")
@@ -206,14 +206,15 @@ class Index(Card):
         metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in
         any case.
         factory: all of this as a string, instead: "IVF1024,PQ16".
-        ids, names: one for each vector; by default ids count from 0. Names are str, and saved beside the index.
+        ids, names: one for each vector; by default ids count from 0. Names are str, and saved next to the index, in
+        PATH.names.
         train: other vectors to train on.
         hnsw_m: links of an HNSW graph that finds lists; worthwhile for many lists.
         opq, opq_d: a trained rotation first, which may reduce the dimension to opq_d.
         normalize: vectors are scaled to unit length first.
-        by_residual: False: codes are of the vectors, not of their distance to the centroid of the list.
+        by_residual: False: codes are of the vectors, not of their residuals to the centroid of the list.
         refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
-        vectors themselves do. id_map: ids beside such an index; by default if there are ids or names.
+        vectors themselves do. id_map: stores ids for such an index; by default if there are ids or names.
         nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss;
         else a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
         seed: the same seed gives the same bytes, whatever the number of threads.
@@ -272,8 +273,8 @@ class Index(Card):
     ) -> None:
         """Trains an empty index on vectors, which are not added.
 
-        coarse_rounds, pq_rounds: rounds of k-means (10, 25). sample_per_list: vectors that k-means looks at for each
-        centroid (256). Ctrl-C and a progress function that returns False leave the index as it was.
+        coarse_rounds, pq_rounds: rounds of k-means (10, 25). sample_per_list: vectors that k-means uses for each
+        centroid (256). Ctrl-C and a progress function that returns False leave the index unchanged.
         """
         options = _given(coarse_rounds=coarse_rounds, pq_rounds=pq_rounds, sample_per_list=sample_per_list)
         options |= {"seed": seed, "threads": _count(threads, "threads", 0, _MOST_THREADS)}
@@ -282,8 +283,8 @@ class Index(Card):
     def add(
         self, x: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
     ) -> Ids:
-        """Adds vectors and returns their ids, which follow the highest id of the index (Faiss: the number of vectors,
-        which after a removal may be an id that is taken).
+        """Adds vectors and returns their ids, which follow the highest id of the index (Faiss uses the number of
+        vectors, which after a removal may be an existing id).
 
         All vectors are added or, after a mistake, none. If Ctrl-C or the progress function stops a long call, some may
         have been added; the exception has a note that says how many.
@@ -295,7 +296,7 @@ class Index(Card):
     def add_with_ids(
         self, x: Any, ids: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
     ) -> None:
-        """Adds vectors with ids of your own. As in Faiss, an id may be stored more than once, unless ids have names;
+        """Adds vectors with your own ids. As in Faiss, an id may be stored more than once, unless ids have names;
         `update` replaces the vector of an id instead."""
         vectors = _vectors(x, self._d, "x")
         self._add(vectors, _new_ids(ids, len(vectors)), names, threads, progress)
@@ -331,8 +332,8 @@ class Index(Card):
     ) -> tuple[Floats, Ids]:
         """The k nearest of each row of x: (D, I), arrays of n x k distances and ids, best first.
 
-        Where there are fewer than k results, the rest has the id -1 and the distance 3.4e38 (inner product: -3.4e38).
-        L2 distances are squared, as in Faiss.
+        Where there are fewer than k results, the remaining entries have the id -1 and the distance 3.4e38 (inner
+        product: -3.4e38). L2 distances are squared, as in Faiss.
 
         nprobe: lists that each query probes, by default index.nprobe.
         filter, exclude: ids that are kept or left out: a range, a slice, ids, names, a mask (mask[id] keeps the id), or
@@ -380,8 +381,8 @@ class Index(Card):
         k_factor: float | None = None,
         ef_search: int | None = None,
     ) -> tuple[Ids, Floats, Ids]:
-        """Everything nearer than a radius (L2: squared distance < radius; inner product: > radius), as in Faiss:
-        (lims, D, I), where results of query i are D[lims[i]:lims[i + 1]] and I[lims[i]:lims[i + 1]], by ascending id.
+        """All vectors within a radius (L2: squared distance < radius; inner product: > radius), as in Faiss: (lims, D,
+        I), where results of query i are D[lims[i]:lims[i + 1]] and I[lims[i]:lims[i + 1]], by ascending id.
 
         More than 256 queries are searched in pieces; another thread may change the index between two of them.
         """
@@ -456,15 +457,15 @@ class Index(Card):
 
     def remove_ids(self, ids: IdFilter) -> int:
         """Removes vectors by their ids or names, or what else a filter of `search` may be. Returns how many were
-        removed. Ids that are not there are ignored; a name that is not there is a LookupError.
+        removed. Unknown ids are ignored; an unknown name is a LookupError.
 
-        As in Faiss, an index that does not store ids (refined without an id map) gives the vectors behind a removed one
+        As in Faiss, an index that does not store ids (refined without an id map) gives the vectors after a removed one
         new ids.
         """
         return self._index.remove(as_core_filter(self._index, ids))
 
     def update(self, ids: Any, x: Any) -> None:
-        """Gives ids that are stored new vectors: all of them or, after a failure, none."""
+        """Gives stored ids new vectors: all of them or, after a failure, none."""
         vectors = _vectors(x, self._d, "x")
         self._index.update(as_ids(ids, len(vectors)), vectors)
 
@@ -472,7 +473,7 @@ class Index(Card):
         """Adds the vectors of another index of the same training, which is not changed; id_shift is added to their ids.
 
         By default ids stay as they are, and one that both indexes have is a ValueError (ids that an index does not
-        store follow its own). An id_shift is taken as it is, even if ids are then stored twice.
+        store follow its own). A given id_shift is used as it is, even if ids are then stored twice.
         """
         if not isinstance(other, Index):
             raise TypeError(f"an index is needed, not {type(other).__name__}")
@@ -501,7 +502,7 @@ class Index(Card):
 
     @property
     def next_id(self) -> int:
-        """The id that `add` gives the next vector: behind all ids of the index."""
+        """The id that `add` gives the next vector: larger than all ids of the index."""
         return self._index.next_id()
 
     # ---- Names
@@ -513,7 +514,7 @@ class Index(Card):
         return None if items is None else dict(items)
 
     def set_names(self, names: Iterable[str] | None) -> None:
-        """Names all vectors of the index, by ascending id. None: forgets all names."""
+        """Names all vectors of the index, by ascending id. None: removes all names."""
         self._index.set_names(None if names is None else _names(names, len(self)), None)
 
     def names_of(self, ids: Any) -> npt.NDArray[np.object_]:
@@ -527,7 +528,7 @@ class Index(Card):
         return names.reshape(array.shape)
 
     def ids_of(self, names: Sequence[str]) -> Ids:
-        """The ids of names; LookupError for a name that is not there."""
+        """The ids of names; LookupError for an unknown name."""
         return find_names(self._index, (names,) if isinstance(names, str) else names)
 
     # ---- Files
@@ -548,7 +549,7 @@ class Index(Card):
 
         mmap: lists stay in the file, which must not be changed meanwhile. search_only: takes less memory, but the index
         can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
-        allow_trailing: bytes behind the index are ignored.
+        allow_trailing: bytes after the end of the index are ignored.
         """
         options: dict[str, Any] = {"memory_map": mmap, "search_only": search_only, "allow_trailing": allow_trailing}
         options |= {"lists": None if lists is None else os.fspath(lists), "lists_optional": lists_optional}
@@ -559,8 +560,8 @@ class Index(Card):
     ) -> None:
         """Writes an index file that Faiss reads, whole or not at all, and the names of its ids to PATH.names.
 
-        overwrite: replaces a file that is there; otherwise that is a FileExistsError. compat: a release of Faiss that
-        is to read the file ("1.6.3"). inline_lists: lists on disk become part of the file.
+        overwrite: replaces an existing file; otherwise it is a FileExistsError. compat: a release of Faiss that is to
+        read the file ("1.6.3"). inline_lists: lists on disk become part of the file.
         """
         target = _path(path)
         if not overwrite and os.path.lexists(target + ".names"):
@@ -618,7 +619,7 @@ class Index(Card):
         """Checks an index file (or its bytes, or an index) more closely than loading does, and its names: that no id
         is stored twice, that numbers are finite, that graphs reach all vectors.
 
-        Returns remarks about what is odd. An error is raised, with all findings in its attribute `findings`.
+        Returns remarks about unusual things. An error is raised, with all findings in its attribute `findings`.
         """
         found: list[tuple[Any, ...]] = []
         options = {"lists": None if lists is None else os.fspath(lists)}
@@ -689,17 +690,17 @@ class Index(Card):
 
     @property
     def kind(self) -> str:
-        """What the index is, in words; of an index around others, what is outermost."""
+        """What the index is, in words; for nested indexes the outermost one."""
         return str(self._index.info()[0]["kind_name"])
 
     @property
     def direct_map(self) -> str:
-        """How places of ids are found: "none" (all lists are searched), "array" or "hash"."""
+        """How the positions of ids are found: "none" (all lists are searched), "array" or "hash"."""
         return list(_DIRECT_MAPS)[int(self._lists("direct_map"))]
 
     def set_direct_map(self, kind: str) -> None:
-        """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (for ids 0 … n - 1), "hash",
-        or "none"."""
+        """Makes a table of the positions of ids, which `reconstruct` and `update` use: "array" (for ids 0 … n - 1),
+        "hash", or "none"."""
         if kind not in _DIRECT_MAPS:
             raise ValueError(f"kind is {kind!r}, but must be one of {', '.join(_DIRECT_MAPS)}")
         self._index.set_direct_map(_DIRECT_MAPS[kind])
@@ -781,9 +782,10 @@ def exact_search(
     threads: int = 0,
     progress: Progress = None,
 ) -> tuple[Floats, Ids]:
-    """The k nearest of base for each query, by comparing each with each: (D, I) as Index.search gives them.
+    """The k nearest of base for each query, by comparing every query with every vector: (D, I) as Index.search gives
+    them.
 
-    ids: those of base, by default 0, 1, …
+    ids: the ids of base, by default 0, 1, …
 
     >>> import numpy as np
     >>> exact_search(np.eye(3), [0, 0.9, 0.1], 2)[1]

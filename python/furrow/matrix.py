@@ -158,7 +158,7 @@ def load_matrix(
 ) -> Matrix:
     """Loads a matrix folder.
 
-    format, row_type, separator, meta_name: where the files do not say it, or say it wrongly.
+    format, row_type, separator, meta_name: for files that do not say it, or say it wrongly.
     memory: the most bytes that the matrix may take; 0: no limit.
     """
     options = {
@@ -189,7 +189,7 @@ def save_matrix(
 ) -> None:
     """Saves an array, a sparse matrix of SciPy or a Matrix as a matrix folder, which appears in one step.
 
-    format: one of Angel's (ValueBinaryRowFormat, TextColumnFormat …). name: that of the folder, unless it is given.
+    format: one of Angel's (ValueBinaryRowFormat, TextColumnFormat …). name: by default the name of the folder.
     rows, columns: ids of the rows and columns of an array, ascending; 0, 1 … by default.
     row_type: as T_FLOAT_DENSE; by default as the elements are.
     options: rows and columns of a partition (block_rows, block_cols), part_size, max_parts, hash_parts, servers,
@@ -207,7 +207,7 @@ def save_matrix(
 
 
 def _row_type(matrix: Any, element: str, columns: int, chosen: bool) -> str:
-    """The row type of elements as they are; chosen: the caller gave the columns, of which there may be few."""
+    """The row type that fits the elements; chosen: the caller gave the columns, which may be few."""
     if isinstance(matrix, Matrix) and matrix.meta["row_type"]:
         return str(matrix.meta["row_type"])
     sparse = chosen or hasattr(matrix, "tocsr")

@@ -44,7 +44,7 @@ Saver = Callable[[str, bool], None]
 
 _FEW = 1 << 16  # elements of a table that is scored at once, without threads
 _FEW_EVENTS = 256
-_ENOUGH, _SAMPLED = 10, 4096  # rows from which on unknown values are told, and so many are looked at
+_ENOUGH, _SAMPLED = 10, 4096  # rows from which on unknown values are reported; rows that are examined for them
 _CHUNK = 1 << 20  # rows of a file that are scored at once
 _MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
@@ -72,7 +72,7 @@ class Model(Card):
     _outputs: int
     _labels: Doubles
     _own_names: list[Any] | None  # what y had for the classes, in the order of _codes
-    _codes: npt.NDArray[np.int64]  # of each label: its place among the classes of y
+    _codes: npt.NDArray[np.int64]  # of each label: its position among the classes of y
     _encoded: bool
     _names: list[str]
     _fast_columns: int  # of tables that are known to fit
@@ -113,7 +113,7 @@ class Model(Card):
 
     @property
     def algorithm(self) -> str | None:
-        """The name of the algorithm: "lr", "fm", "gbdt" …; None: a graph of its own, as Angel's models have."""
+        """The name of the algorithm: "lr", "fm", "gbdt" …; None: a custom graph, as Angel's models have."""
         own: str | None = self.info.get("algorithm") if self._folder is not None else None
         return own or json.loads(self.describe("json"))["algorithm"]
 
@@ -136,7 +136,7 @@ class Model(Card):
         return known if known and len(known) == len(names) else None
 
     def _ranks(self) -> bool:
-        """Whether the numbers that it predicts are for the order of rows alone."""
+        """Whether the numbers that it predicts only order rows."""
         return self._scorer.setting("objective") == "rank:ndcg" or self._scorer.setting("loss") in _RANKING
 
     @property
@@ -151,7 +151,7 @@ class Model(Card):
 
     @property
     def n_features(self) -> int | None:
-        """Number of columns that the model was trained on; None: unknown, as of sparse rows."""
+        """Number of columns that the model was trained on; None: unknown, for example for sparse rows."""
         if self._names:
             return len(self._names)
         known = int(self._scorer.setting("range") or -1)
@@ -243,7 +243,7 @@ class Model(Card):
             return self._read(source, self._outputs, True, threads, None)
 
     def _score_few(self, X: Any, by_class: bool) -> Doubles | None:
-        """The scores of a small table of a known kind, of few events or sparse rows; None: take the long way."""
+        """The scores of a small table of a known kind, of few events or sparse rows; None: use the general path."""
         if type(X) is np.ndarray:
             if X.ndim != 2 or X.shape[1] != self._fast_columns or X.size > _FEW or X.dtype.char not in "fd":
                 return None
@@ -311,8 +311,8 @@ class Model(Card):
         return source
 
     def _open_read_rows(self, rows: Rows, y: Any, weight: Any) -> Source:
-        """Rows count their features from 0. A model of files knows what the indices of text count from, and reads rows
-        so that did not find the same: few rows may lack the index 0."""
+        """Rows count their features from 0. A model of files knows its index base, and uses it for rows whose own guess
+        differs: few rows may lack the index 0."""
         known = None if self._encoded else self._scorer.setting("index-base")
         if rows.format in ("libsvm", "libfm", "libffm") and not rows.index_base_given and known in ("0", "1"):
             uri = rows.plain_uri() if y is None and weight is None else None
@@ -327,7 +327,7 @@ class Model(Card):
         return source
 
     def _open_path(self, path: str, labelled: bool) -> Source:
-        """A file. Of a log, labels are left alone unless they are asked for: they may be absent, or anything.
+        """Opens a file. The labels of a log are not read unless they are asked for: they may be absent or malformed.
 
         A model of arrays does not read text itself, which counts features from 0 or 1, unless the path says it.
         """
@@ -413,7 +413,7 @@ class Model(Card):
             read = uri if encoder is None else _core.encoder_uri(uri, encoder)
             block = next(iter(Rows(read, options | {"key_type": "u64", "value_type": "f32"})), None)
         except _core.Error:
-            return  # who reads the rows will tell
+            return  # reading the rows will report it
         if block is not None and len(block) >= _ENOUGH:
             ends = block.indptr[: _SAMPLED + 1]
             self._warn_of_values(ends, block.indices[: int(ends[-1])])
@@ -432,7 +432,7 @@ class Model(Card):
         return [feature.name for feature in self._encoder().features(max(field.first, end - 3), end)]
 
     def _numbers_of(self, y: Any) -> Any:
-        """Labels as numbers: those of the names of classes."""
+        """Labels as numbers: the numbers of the named classes."""
         if self._own_names is not None:
             return self._numbers_of_own(y)
         array = _checks.tidy(as_array(y), "y")
@@ -446,7 +446,7 @@ class Model(Card):
         return np.array([numbers[str(name)] for name in array])
 
     def _numbers_of_own(self, y: Any) -> Array:
-        """Labels as numbers, where y had other ones in training: codes for a log, which were its labels."""
+        """Labels as numbers, if training replaced the labels of y by codes."""
         assert self._own_names is not None
         found, places = np.unique(_checks.column(y, None), return_inverse=True)
         names = [_checks.class_name(label) for label in found]
@@ -473,7 +473,8 @@ class Model(Card):
         self._fast_columns = columns
 
     def _warn_of_unknown(self, columns: int) -> None:
-        """A model of sparse rows does not say how many columns there were. Trees split by few of them."""
+        """Warns if X has columns after the last one that the model knows. A model of sparse rows does not store its
+        number of columns. Not for trees, which split by few columns."""
         has = np.asarray(self._scorer.features(0, columns))
         if columns and not self._scorer.forest()["trees"] and (not len(has) or has[-1] + 1 < columns):
             end = int(has[-1]) + 1 if len(has) else 0
@@ -510,7 +511,7 @@ class Model(Card):
         return self._tidy(figures)
 
     def _tidy(self, figures: dict[str, Any]) -> dict[str, Any]:
-        """Arrays in their shapes; what is not defined or was not asked for is left out."""
+        """Gives arrays their shapes, and drops figures that are not defined or were not asked for."""
         side = len(figures["classes"])
         confusion = np.asarray(figures.pop("confusion"))
         figures["confusion"] = confusion.reshape(side, side) if confusion.size == side * side else None
@@ -535,7 +536,7 @@ class Model(Card):
         return Contributions(self, *(np.asarray(part) for part in parts))
 
     def feature_name(self, feature: int) -> str:
-        """What a feature is called: its column; of a log "column=value"; of sparse rows its number."""
+        """The name of a feature: its column; for a log "column=value"; for sparse rows its number."""
         if self._encoded:
             field, value = self._scorer.describe_feature(feature)
             return f"{field}={value}" if value else field
@@ -563,7 +564,8 @@ class Model(Card):
         return shares / total if total > 0 else shares
 
     def importances(self, top: int | None = None) -> list[Importance]:
-        """Of trees: the features that have a split, the one with the highest gain first; top: at most so many."""
+        """Of trees: the features that have a split, the one with the highest gain first; top: the most features to
+        return."""
         ranked = self._scorer.importance()[:top]
         return [Importance(f, self.feature_name(f), splits, gain, cover) for f, splits, gain, cover in ranked]
 
@@ -573,7 +575,7 @@ class Model(Card):
         if end is None:
             end = count if format != "svg" else first + 1
         if first < 0 or end < first or (count and end > count):
-            raise IndexError(f"there are {count} trees, not those of {first} to {end}")
+            raise IndexError(f"there are {count} trees, so {first} to {end} is not a range of them")
         return self._scorer.trees(_choose(format, "text", "json", "dot", "svg"), first, end)
 
     # ---- vectors
@@ -697,7 +699,7 @@ class Weights(NamedTuple):
 
 
 class Importance(NamedTuple):
-    """The part of a feature in all trees: sums over its splits."""
+    """The importance of a feature in all trees: sums over its splits."""
 
     feature: int  #: column of the model
     name: str
@@ -709,8 +711,8 @@ class Importance(NamedTuple):
 class Contributions:
     """What the features of rows contribute to their outputs: bias + the sum of a row's values is its output.
 
-    Row i has features[indptr[i]:indptr[i + 1]], ascending, and values beside them; features that contribute nothing
-    are left out. Of more than two classes, values, bias and outputs have a column for each class.
+    Row i has features[indptr[i]:indptr[i + 1]], ascending, and values[indptr[i]:indptr[i + 1]]; features that
+    contribute nothing are left out. Of more than two classes, values, bias and outputs have a column for each class.
     """
 
     def __init__(self, model: Model, indptr: Array, features: Array, values: Array, bias: Array, outputs: Array):
@@ -740,7 +742,8 @@ class Contributions:
         return dense
 
     def to_dicts(self, top: int | None = None) -> list[dict[str, Any]]:
-        """For each row its contributions by the names of the features, the largest first; top: at most so many."""
+        """For each row its contributions by the names of the features, the largest first; top: the most contributions
+        of a row."""
         rows = []
         for i in range(len(self)):
             at = slice(int(self.indptr[i]), int(self.indptr[i + 1]))
@@ -834,10 +837,10 @@ def _files_of(folder: str) -> dict[str, bytes]:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """What to_bytes packed; ValueError: the bytes are not of it, or were cut."""
+    """Unpacks the bytes of to_bytes; ValueError: they are from something else, or were cut."""
     end = data.find(b"\n", len(_MAGIC))
     if not data.startswith(_MAGIC) or end < 0:
-        raise ValueError("the bytes are not those of Model.to_bytes")
+        raise ValueError("the bytes are not from Model.to_bytes")
     try:
         head = json.loads(data[len(_MAGIC) : end])
         sizes, options = [(str(name), int(size)) for name, size in head["files"]], dict(head["options"])
@@ -903,7 +906,7 @@ def _columns_by_name(table: Any, names: list[str]) -> Array:
 
 
 def _csr_arrays(X: Any) -> tuple[Array, Array, Array]:
-    """The arrays of a CSR matrix as the library takes them, those of integers without a sign."""
+    """The arrays of a CSR matrix in the types that the library takes: integers are unsigned."""
     keys = np.ascontiguousarray(X.indices, dtype=np.int64 if X.indices.dtype.itemsize == 8 else np.int32)
     ends = np.ascontiguousarray(X.indptr, dtype=np.int64).view(np.uint64)
     return ends, keys.view(f"u{keys.itemsize}"), as_floats(X.data, "X")

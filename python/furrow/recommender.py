@@ -165,7 +165,7 @@ class Events:
 
 
 class _Opened:
-    """A model that is open. A later fit opens another one, so that calls that run meanwhile are not mixed up."""
+    """An open model. A later fit opens another one, so that running calls keep using theirs."""
 
     def __init__(self, folder: ModelFolder, threads: int, dtypes: Mapping[bool, str]) -> None:
         self.folder = folder
@@ -273,7 +273,8 @@ class _Opened:
         return events._core
 
     def context(self, context: Mapping[str, Any] | None) -> tuple[tuple[bytes, bytes | None], ...]:
-        """The cells of a context. Warns of what it lacks: once, where there is none; of values that are unknown."""
+        """The cells of a context. Warns about columns that it lacks (once, if there is no context) and about unknown
+        values."""
         given = context or {}
         pairs = as_pairs(given)
         if self.core.info()["context_fields"] == 0 or (not given and self.told_context):
@@ -335,8 +336,9 @@ class Recommender(Card):
 
     model: fm, deepfm, lr … as `furrow train --model` has them. user, item, label, time, weight: columns of the log,
     where their names do not tell what they are. tables: tables that are joined, {column of the log: path or frame}.
-    schema: what the columns are, in place of all these. user_history: the last so many items of a user are features.
-    Further settings are those of `furrow train`, with underscores for dashes: rank=16, epochs=10, loss="bpr".
+    schema: what the columns are, in place of all these. user_history: the number of a user's last items that become
+    features. Further settings are the same as for `furrow train`, with underscores for dashes: factors=16, epochs=10,
+    loss="bpr".
 
     Names of a file are texts: its user 17 is "17", though 17 is accepted wherever a user is named. If the log is a frame
     whose column of users or of items has integers, so do results, until the model is saved and loaded.
@@ -584,7 +586,7 @@ class Recommender(Card):
         the item's. unknown: "skip" leaves out names that the model does not know, else they are a NotFoundError.
 
         Returns a frame with the columns user, rank, item, score; with as_frame=False, or where pandas is not there,
-        arrays of items and scores, users x k, where None and -inf stand behind the last item of a user who has fewer.
+        arrays of items and scores, users x k, where None and -inf fill up the row of a user who has fewer.
         """
         opened = self._fitted()
         numbers = opened.find(users, False, unknown)
@@ -614,7 +616,7 @@ class Recommender(Card):
     ) -> Any:
         """The k best items of the users of a log, by their events in it: users who came after the training (fm).
 
-        events: a log with the model's columns. Items of the events are left out. The answer is that of
+        events: a log with the model's columns. Items of the events are left out. The result has the form of
         :meth:`recommend`; without a frame, the names of the users come first.
         """
         opened = self._fitted()
@@ -671,9 +673,9 @@ class Recommender(Card):
     ) -> dict[str, Any]:
         """How many of the items that users chose in a later log are among the k that they get.
 
-        truth: a log. relevant_from: events count whose label is at least so much; None: of models of two classes those
-        of the positive one, else all. exclude: the log of what users had seen before, which is neither recommended nor
-        relevant; False: nothing is excluded.
+        truth: a log. relevant_from: events with at least this label are relevant; None: events of the positive class
+        for models of two classes, else all. exclude: the log of what users had seen before, which is neither
+        recommended nor relevant; False: nothing is excluded.
 
         Returns ndcg, recall, map, mrr, hit (means over users) and the halves of their 95 % confidence intervals
         (ndcg_interval …), coverage, and what was counted.
@@ -700,7 +702,7 @@ class Recommender(Card):
     ) -> Events:
         """Reads the events of a log once, for `exclude` of several calls.
 
-        relevant_from: only events whose label is at least so much.
+        relevant_from: only events with at least this label.
         """
         return self._fitted().events(log, relevant_from, on_bad, progress)
 
@@ -709,9 +711,9 @@ class Recommender(Card):
     ) -> dict[str, Any]:
         """Chooses how items are found for that many users (0: all of the model): by all vectors, or by an index.
 
-        method: "auto" takes what costs least; "exact" lets the model score every item, "vectors" compares all vectors,
-        "index" makes an index that finds the share `recall` of the best items. Without this call items are found by
-        all vectors, or, for models without them, exactly. Returns what was chosen.
+        method: "auto" takes the cheapest one; "exact" lets the model score every item, "vectors" compares all vectors,
+        "index" makes an index that finds the share `recall` of the best items. Without this call items are found by all
+        vectors, or, for models without them, exactly. Returns what was chosen.
         """
         opened = self._fitted()
         if method not in _METHODS:
@@ -733,7 +735,7 @@ class Recommender(Card):
         """The model's output for pairs of user and item: a frame or dict of these columns, a dict of single values, or
         a sequence of pairs.
 
-        Further columns of the log count where the table has them; those that it lacks are missing values. unknown:
+        Further columns of the log count where the table has them; columns that it lacks are missing values. unknown:
         "skip" gives NaN to pairs with a name that the model does not know. A file: `model_.scores(path)`.
         """
         opened = self._fitted()
@@ -760,12 +762,12 @@ class Recommender(Card):
         return scores
 
     def item_vectors(self) -> npt.NDArray[np.float32]:
-        """The vectors of all items, in the order of `items`: the inner product with a user's vector, plus what the user
-        has of itself, is the score (fm). Their last component is the item's own part."""
+        """The vectors of all items, in the order of `items`: the inner product with a user's vector, plus the user's
+        own part, is the score (fm). Their last component is the item's own part."""
         return self._fitted().vectors(True)[0]
 
     def to_index(self, **options: Any) -> Index:
-        """An index of the items' vectors for inner products, with their names; options are those of Index.build.
+        """An index of the items' vectors for inner products, with their names; options are the same as for Index.build.
 
         Without options the vectors themselves are stored and all lists are probed, so that it ranks as the model does:
         index.search_names(user_vectors()[0], k).
@@ -780,7 +782,7 @@ class Recommender(Card):
         return index
 
     def user_vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-        """The vectors of all users, in the order of `users`, and what each has of itself."""
+        """The vectors of all users, in the order of `users`, and each user's own part of the score."""
         return self._fitted().vectors(False)
 
 
@@ -824,7 +826,7 @@ def _integer_dtypes(log: Any, schema: Schema) -> dict[bool, str]:
 
 
 def _is_changed(name: str, value: Any) -> bool:
-    """Whether a parameter is worth a word."""
+    """Whether a parameter differs from its default."""
     return name != "model" and value is not None and (name, value) not in (("schema", "auto"), ("user_history", 0))
 
 
@@ -855,7 +857,7 @@ _NOT_FEATURES = ("ignore", "label", "weight", "group")
 
 
 def _check_roles(schema: Schema, label: str | None) -> None:
-    """Without a user and an item the model could not recommend: that is known before the training."""
+    """Refuses a schema without a user and an item before the training: its model could not recommend."""
     ignored = [column.name for column in schema.columns if column.as_ == "ignore"]
     if label is None and "label" not in schema.roles and ignored:
         warnings.warn(
@@ -885,7 +887,7 @@ def _warn_of_truth(figures: Mapping[str, Any], info: Mapping[str, int]) -> None:
 
 
 def _columns_of(data: Any, user: str, item: str) -> dict[str, Any]:
-    """The columns of a frame, or those of pairs."""
+    """The columns of a frame, or of a sequence of pairs."""
     if is_path(data):
         raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
     if is_frame(data) or isinstance(data, Mapping):

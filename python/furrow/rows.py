@@ -46,7 +46,7 @@ class RowStats:
     features: int  #: and their features
     bytes: int  #: of text, uncompressed; 0 for rows that are not parsed
     bad_rows: int  #: rows that on_bad="skip" left out
-    ignored: int  #: pieces of text that mean nothing and were skipped
+    ignored: int  #: pieces of text without a meaning that were skipped
     first_bad: str | None  #: the place of the first bad row, and what is wrong with it
     first_ignored: str | None  #: the place of the first ignored piece of text
 
@@ -148,8 +148,8 @@ class Rows(Card):
     """Samples of files: read lazily, block by block, or all at once. `read_rows` makes it.
 
     Iterating gives a `RowBlock` after the other, each time from the start of the data, in memory that does not grow
-    with it; after `load` it gives the one block that is in memory. Whatever needs all rows (`shape`, `labels`,
-    `to_numpy` …) loads them. Standard input and pipes can be read once: load them first.
+    with it; after `load` it gives the one block that is in memory. Attributes and methods that need all rows (`shape`,
+    `labels`, `to_numpy` …) load them. Standard input and pipes can be read once: load them first.
 
     Indices count from 0, whatever the file does: see `index_base`.
     """
@@ -211,8 +211,8 @@ class Rows(Card):
     # ---- what indices count from
 
     def _base_of_blocks(self) -> int:
-        """What is to be subtracted from the indices of each block. Of a pipe, which cannot be looked at before it is
-        read, it is 1, as in training: an index 0 is an error then."""
+        """What is to be subtracted from the indices of each block. For a pipe, which cannot be examined before it is
+        read, it is 1, as in training: an index 0 is then an error."""
         if not self._auto:
             return 0
         with self._lock:
@@ -261,8 +261,8 @@ class Rows(Card):
         None: the format does not have indices.
 
         By default it is found: 1 if there are features and no index (nor field) is 0, over all parts of the data.
-        Without `load` this reads the data once, up to the first 0. A file that counts from 0 but does not have the index
-        0 cannot be told from one that counts from 1: `read_rows(…, index_base=0)` says it.
+        Without `load` this reads the data once, up to the first 0. A file that counts from 0 but lacks the index 0
+        cannot be distinguished from one that counts from 1: use `read_rows(…, index_base=0)`.
         """
         if self.format not in _INDEXED and self.format != "dummy":
             return None
@@ -277,7 +277,7 @@ class Rows(Card):
         return _indexing_mode(self._uri) is not None
 
     def with_index_base(self, index_base: int) -> Rows:
-        """The same rows, read anew as indices that count from 0 or 1."""
+        """The same rows, read again with indices that count from 0 or 1."""
         if self._stream:
             raise _core.StateError(f"{self._uri} can be read once: index_base={index_base} is needed when it is opened")
         return Rows(_with_mode(self._uri, index_base), self._options, self._progress)
@@ -291,7 +291,7 @@ class Rows(Card):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles read the data anew."""
+        """Copies and pickles read the data again."""
         if self._stream:
             raise TypeError(f"{self._uri} can be read once, and so cannot be pickled")
         return Rows, (self._uri, self._options)
@@ -497,7 +497,7 @@ class Rows(Card):
         return self._block.to_numpy(width, missing=missing)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """All rows as an Arrow table, without a copy: label, weight, qid (those that there are), and for the features
+        """All rows as an Arrow table, without a copy: label, weight, qid (if the rows have them), and for the features
         of each row the lists indices, values and fields."""
         block = self.load()._block
         assert block is not None

@@ -52,7 +52,7 @@ _WHY_SHOWN = 60
 
 
 def to_bytes(text: str) -> bytes:
-    """The bytes of a name or text of a log; those that are not UTF-8 come back as they were."""
+    """The bytes of a name or text of a log; bytes that are not UTF-8 are restored."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -70,7 +70,7 @@ def skips_bad(on_bad: OnBad) -> int:
 
 
 def warn_of_bad_rows(stats: Mapping[str, Any], what: str) -> None:
-    """Says that rows were left out: on_bad="skip" must not hide that there were many."""
+    """Warns that rows were left out: on_bad="skip" must not hide that there were many."""
     if stats["bad_rows"]:
         rows = stats["rows"] + stats["bad_rows"]
         warnings.warn(
@@ -185,11 +185,11 @@ class Schema:
         threads: int = 0,
         progress: Progress = None,
     ) -> Schema:
-        """Looks at all of a log and proposes what each column is and why.
+        """Reads the whole log and proposes what each column is and why.
 
-        data: a path or URI, a frame, an Arrow table. label … time: the columns, where the names do not tell; label=""
-        says that there is none. history: the last so many items of a user become features. strict: refuse to guess
-        which of two classes is the positive one, and that there is no label.
+        data: a path or URI, a frame, an Arrow table. label … time: the columns, if their names do not say it; label=""
+        says that there is none. history: the number of a user's last items that become features. strict: refuse to
+        guess which of two classes is the positive one, and that there is no label.
         """
         frames = _FrameTables()
         opened = _open_tables(tables, frames)
@@ -304,7 +304,7 @@ class Schema:
         return Schema.parse(definition) if names else self
 
     def _bind(self, tables: Tables | None) -> Schema:
-        """The schema with these tables in place of those that it has for the same keys."""
+        """The schema with these tables in place of its own tables for the same keys."""
         if not tables:
             return self
         frames = _FrameTables()
@@ -313,8 +313,8 @@ class Schema:
         bound: dict[str, Any] = {}
         for uri, key in definition.get("tables", {}).items():
             table = given.pop(key["key"] if isinstance(key, dict) else key, None)
-            beside = os.path.join(self._folder, uri) if self._folder else uri
-            bound[table.uri if table else uri if os.path.exists(uri) else beside] = key
+            in_folder = os.path.join(self._folder, uri) if self._folder else uri
+            bound[table.uri if table else uri if os.path.exists(uri) else in_folder] = key
         if given:
             raise ValueError(f"tables: the schema does not join a table by {', '.join(map(repr, given))}")
         definition["tables"] = bound
@@ -346,16 +346,16 @@ def _with_whole_categories(core: _core.Schema, declared: frozenset[str]) -> _cor
 
 
 def propose_features(
-    source: Source, columns: Mapping[str, TextColumn], beside: Mapping[str, Any], **options: Any
+    source: Source, columns: Mapping[str, TextColumn], separate: Mapping[str, Any], **options: Any
 ) -> Schema:
-    """What the columns of a frame are whose labels came beside it: all of them features, whatever their names are.
+    """Proposes a schema for a frame with separate labels: all its columns are features, whatever their names are.
 
-    source: the table of these columns; `beside` names those of the label, the weight and the group. A time is also a
-    number, without which a model could not tell the years from each other. Warns of columns that are left out.
+    source: the table of these columns; `separate` names the columns of the label, the weight and the group. A time is
+    also a number, without which a model could not distinguish years. Warns about columns that are left out.
     """
-    schema = Schema.propose(source, **{**options, **beside})
+    schema = Schema.propose(source, **{**options, **separate})
     definition = schema.to_dict(comments=True)
-    added = set(beside.values())
+    added = set(separate.values())
     named = [column.name for column in schema.columns if column.name not in added and _is_named(column)]
     if named:
         definition["columns"].update(_propose_unnamed({name: columns[name] for name in named}, options))
@@ -494,7 +494,7 @@ class Encoder:
     ) -> Encoder:
         """Learns from a log: counts the values of categories, measures numbers, joins the tables.
 
-        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … strict are those of
+        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … strict are passed to
         :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys.
         """
         columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
@@ -586,7 +586,7 @@ class Encoder:
         return field
 
     def spellings(self) -> dict[str, dict[str, str]]:
-        """Of the columns that have truth values alone: what other spellings of them mean."""
+        """For columns that have only truth values: what other spellings of them mean."""
         found = {}
         for field in self.fields:
             if 1 <= field.entries <= 2:
@@ -691,7 +691,7 @@ def _check_repeats(uri: str) -> None:
 
 
 class EncodedRows(Rows):
-    """Rows of a log: those of `furrow.read_rows`, and the encoder that made them."""
+    """Rows of a log, as `furrow.read_rows` gives them, and the encoder that made them."""
 
     def __init__(self, source: Source, encoder: Encoder, options: dict[str, Any], progress: Progress) -> None:
         self.encoder = encoder
@@ -723,7 +723,7 @@ def encode(
     progress: Progress = None,
     **columns: Any,
 ) -> EncodedRows:
-    """The rows of a log: features, labels, weights, as :func:`furrow.read_rows` gives those of other files.
+    """The rows of a log: features, labels, weights, in the form that :func:`furrow.read_rows` gives for other files.
 
     schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments. A
     log without the column of the label gives rows without labels.
@@ -774,7 +774,7 @@ def split(
     their number. Without it, `shares` says how large the parts are, rows with the same `group` stay together, and
     `seed` decides.
 
-    The parts of a frame are frames. Those of a file are files: `out` names them, and records are copied as they are.
+    The parts of a frame are frames; the parts of a file are files: `out` names them, and records are copied unchanged.
 
     >>> import pandas
     >>> log = pandas.DataFrame({"user": ["a", "b", "a", "b"], "day": [1, 2, 3, 4]})

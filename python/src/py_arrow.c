@@ -1,8 +1,7 @@
 /* python/src/py_arrow.c: tables that come in by Arrow's C data interface.
  *
- * A table is taken over from its capsule (the capsule is left released) and is
- * released once, when the ArrowTable is freed. Lengths of buffers are the producer's contract; everything else that it
- * says is checked before memory is read by it. */
+ * A table is taken over from its capsule (the capsule is left released) and is released once, when the ArrowTable is
+ * freed. The producer guarantees the lengths of buffers; everything else is checked before memory is read. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 /* ---- Types ------------------------------------------------------------------------------------------------ */
 
-/* X(name, format): types of one number; those of times and texts follow, whose formats have more to them. */
+/* X(name, format): types of one number. Types of times and texts follow; their formats have further parts. */
 #define NUMBER_TYPES(X) \
   X(BOOL, "b")          \
   X(INT8, "c")          \
@@ -143,7 +142,7 @@ static void arrow_dealloc(PyObject *object) {
   fwpy_delete(object);
 }
 
-static bool refuse(const char *format, const char *name) {
+static bool raise_value_error(const char *format, const char *name) {
   PyErr_Format(PyExc_ValueError, format, name ? name : "");
   return false;
 }
@@ -164,14 +163,14 @@ static bool check_schema(const struct ArrowSchema *schema) {
     return false;
   }
   if (schema->n_children < 0 || schema->n_children > INT32_MAX || (schema->n_children > 0 && !schema->children))
-    return refuse("the Arrow schema has a wrong number of columns%s", NULL);
+    return raise_value_error("the Arrow schema has a wrong number of columns%s", NULL);
   for (int64_t i = 0; i < schema->n_children; i++)
     if (!schema->children[i] || !schema->children[i]->format)
-      return refuse("the Arrow schema has a column without a type%s", NULL);
+      return raise_value_error("the Arrow schema has a column without a type%s", NULL);
   return true;
 }
 
-/* The name of the type, or its format if it is one that is not read. */
+/* Returns the name of the type, or its format if the type is not supported. */
 static PyObject *kind_text(const struct ArrowSchema *column) {
   const arrow_kind kind = kind_of(column);
   return fwpy_text(kind == ARROW_OTHER ? column->format : kind_names[kind]);
@@ -213,7 +212,7 @@ static bool check_offsets(const struct ArrowArray *array, arrow_kind kind) {
 }
 
 /* A view is 16 bytes: the length; up to 12 bytes of the text itself, or its first 4 bytes, the number of the buffer and
- * the place in it. The last buffer has the lengths of those before it. */
+ * the offset in it. The last buffer has the lengths of the buffers before it. */
 typedef struct text_view {
   int32_t length;
   int32_t prefix, buffer, offset;
@@ -236,31 +235,32 @@ static bool check_views(const struct ArrowArray *array, const void *valid) {
 
 static bool check_array(const struct ArrowArray *array, arrow_kind kind, const char *name) {
   if (array->length < 0 || array->offset < 0 || array->length > INT64_MAX - 1 - array->offset)
-    return refuse("Arrow column '%.100s' has a negative length or offset", name);
+    return raise_value_error("Arrow column '%.100s' has a negative length or offset", name);
   if (kind == ARROW_NULL) return true;
   const int64_t buffers = kind == ARROW_UTF8 || kind == ARROW_LARGE_UTF8 || kind == ARROW_UTF8_VIEW ? 3 : 2;
   if (array->n_buffers < buffers || (kind != ARROW_UTF8_VIEW && array->n_buffers != buffers) || !array->buffers)
-    return refuse("Arrow column '%.100s' does not have the buffers of its type", name);
+    return raise_value_error("Arrow column '%.100s' does not have the buffers of its type", name);
   if (array->null_count > 0 && !array->buffers[0])
-    return refuse("Arrow column '%.100s' has nulls and no validity buffer", name);
+    return raise_value_error("Arrow column '%.100s' has nulls and no validity buffer", name);
   if (array->length == 0) return true;
-  if (!array->buffers[1]) return refuse("Arrow column '%.100s' has no values", name);
+  if (!array->buffers[1]) return raise_value_error("Arrow column '%.100s' has no values", name);
   if ((kind == ARROW_UTF8 || kind == ARROW_LARGE_UTF8) && !check_offsets(array, kind))
-    return refuse("the texts of Arrow column '%.100s' have offsets that do not ascend, or no bytes", name);
+    return raise_value_error("the texts of Arrow column '%.100s' have offsets that do not ascend, or no bytes", name);
   if (kind == ARROW_UTF8_VIEW && !check_views(array, validity(array)))
-    return refuse("a text of Arrow column '%.100s' is outside of its buffers", name);
+    return raise_value_error("a text of Arrow column '%.100s' is outside of its buffers", name);
   return true;
 }
 
 static bool check_column(const struct ArrowSchema *schema, const struct ArrowArray *column, int64_t rows) {
   const char *name = schema->name;
   const arrow_kind kind = kind_of(schema);
-  if (!column || !column->release) return refuse("Arrow column '%.100s' is missing in a batch, or was moved", name);
-  if (kind == ARROW_OTHER) return true; /* nobody reads it: who asks for it gets a TypeError */
+  if (!column || !column->release)
+    return raise_value_error("Arrow column '%.100s' is missing in a batch, or was moved", name);
+  if (kind == ARROW_OTHER) return true; /* never read: a call that asks for the column raises a TypeError */
   if (!check_array(column, kind, name)) return false;
-  if (column->length < rows) return refuse("Arrow column '%.100s' is shorter than its batch", name);
+  if (column->length < rows) return raise_value_error("Arrow column '%.100s' is shorter than its batch", name);
   if (kind != ARROW_DICTIONARY) return true;
-  if (!column->dictionary) return refuse("Arrow column '%.100s' lacks its dictionary", name);
+  if (!column->dictionary) return raise_value_error("Arrow column '%.100s' lacks its dictionary", name);
   return check_array(column->dictionary, kind_of(schema->dictionary), name);
 }
 
@@ -273,11 +273,12 @@ static bool has_null_rows(const struct ArrowArray *batch) {
 
 static bool check_batch(const arrow_object *self, const struct ArrowArray *batch) {
   if (batch->length < 0 || batch->offset < 0 || batch->length > INT64_MAX / 32 - batch->offset)
-    return refuse("an Arrow batch has a negative length or offset%s", NULL);
+    return raise_value_error("an Arrow batch has a negative length or offset%s", NULL);
   if (batch->n_children != self->schema.n_children || (batch->n_children > 0 && !batch->children))
-    return refuse("an Arrow batch does not have the columns of its schema%s", NULL);
-  if (batch->n_buffers > 0 && batch->buffers == NULL) return refuse("an Arrow batch lacks its buffers%s", NULL);
-  if (has_null_rows(batch)) return refuse("an Arrow batch has rows that are null as a whole%s", NULL);
+    return raise_value_error("an Arrow batch does not have the columns of its schema%s", NULL);
+  if (batch->n_buffers > 0 && batch->buffers == NULL)
+    return raise_value_error("an Arrow batch lacks its buffers%s", NULL);
+  if (has_null_rows(batch)) return raise_value_error("an Arrow batch has rows that are null as a whole%s", NULL);
   for (int64_t i = 0; i < batch->n_children; i++)
     if (!check_column(self->schema.children[i], batch->children[i], batch->offset + batch->length)) return false;
   return true;
@@ -302,7 +303,7 @@ static bool take_batch(arrow_object *self, struct ArrowArray *batch) {
   batch->release = NULL;
   if (!check_batch(self, &self->batches[self->nbatches - 1])) return false;
   if (self->batches[self->nbatches - 1].length > INT64_MAX / 32 - self->rows)
-    return refuse("the Arrow table is too long%s", NULL);
+    return raise_value_error("the Arrow table is too long%s", NULL);
   self->rows += self->batches[self->nbatches - 1].length;
   return true;
 }
@@ -321,7 +322,7 @@ static bool read_stream(arrow_object *self, struct ArrowArrayStream *stream) {
     self->schema.release = NULL;
     return raise_stream(stream, code);
   }
-  if (!self->schema.release) return refuse("the Arrow stream has a released schema%s", NULL);
+  if (!self->schema.release) return raise_value_error("the Arrow stream has a released schema%s", NULL);
   if (!check_schema(&self->schema)) return false;
   for (;;) {
     struct ArrowArray batch = {0};
@@ -420,7 +421,7 @@ typedef struct fill_call {
 
 #define ROWS_AT_ONCE 256 /* so that the rows stay in the cache from column to column */
 
-/* Rows begin … end - 1 of a batch, column k, to row `at` of the table and those behind it. */
+/* Writes rows begin … end - 1 of column k of a batch to the table, from row `at` on. */
 static void fill_column(const fill_call *call, const struct ArrowArray *batch, int64_t k, int64_t begin, int64_t end,
                         size_t at) {
   const struct ArrowArray *column = batch->children[k];
@@ -521,8 +522,8 @@ static PyObject *text_cells(const arrow_object *self, int64_t k, arrow_kind kind
   return cells;
 }
 
-/* Codes of all batches into one array; a batch brings its own dictionary, which follows those of the batches before,
- * unless it is the same memory as the last one. Null is -1. */
+/* Codes of all batches into one array; a batch has its own dictionary, which is appended to the dictionaries of the
+ * batches before, unless it is the same memory as the last one. Null is -1. */
 typedef struct code_column {
   PyObject *cells;
   int64_t *codes;
@@ -554,7 +555,7 @@ static bool add_codes(code_column *out, const struct ArrowSchema *schema, const 
     const bool null = valid && !has_bit(valid, i);
     const double code = null ? -1 : number_at(column, kind, i);
     if (!null && !(code >= 0 && code < (double)dictionary->length))
-      return refuse("Arrow column '%.100s' has a code that is not in its dictionary", schema->name);
+      return raise_value_error("Arrow column '%.100s' has a code that is not in its dictionary", schema->name);
     out->codes[out->at++] = null ? -1 : out->base + (int64_t)code;
   }
   return true;
@@ -572,7 +573,7 @@ static PyObject *dictionary_codes(const arrow_object *self, int64_t k) {
   return NULL;
 }
 
-/* Booleans are codes of two texts; nulls alone codes of none. */
+/* Booleans become codes of two texts; a column of nulls alone has no texts. */
 static PyObject *flag_codes(const arrow_object *self, int64_t k, arrow_kind kind) {
   PyObject *cells = fwpy_cells_new();
   int32_t *codes = malloc(((size_t)self->rows + 1) * sizeof *codes);

@@ -1,7 +1,7 @@
 /* python/src/py_arrow_out.c: arrays that go out by Arrow's C stream interface, without a copy.
  *
  * A consumer may move any of the structs and release them in any order, from any thread: each has a reference to the
- * arrays, and the last one to be released gives them back. */
+ * arrays, and the last release frees them. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 
 /* ---- What is shared --------------------------------------------------------------------------------------- */
 
-/* A column of numbers, or of lists of them: `width` of each, or those between two offsets. */
+/* A column of numbers, or of lists of numbers: `width` numbers each, or the numbers between two offsets. */
 typedef struct out_column {
   char *name;
   const char *values_format; /* of Arrow */
-  char format[32];           /* "+L", "+w:10", or that of the values */
+  char format[32];           /* "+L", "+w:10", or the format of the values */
   Py_buffer values, offsets; /* obj of the offsets NULL: there are none */
   int64_t count;             /* of the values */
 } out_column;
@@ -120,7 +120,7 @@ static void release_array(struct ArrowArray *array) {
   array->release = NULL;
 }
 
-/* `data`: the second buffer, behind that of the validity, which no array has. */
+/* `data`: the second buffer; the first is the validity bitmap, which no array has. */
 static bool init_array(struct ArrowArray *array, out_table *table, int64_t length, int64_t buffers, const void *data,
                        size_t children) {
   memset(array, 0, sizeof *array);
@@ -157,7 +157,7 @@ static bool add_column(struct ArrowArray *batch, out_table *table, const out_col
   return list && add_array(list, table, column->count, 2, column->values.buf, 0);
 }
 
-/* One batch, then none. A stream whose get_next is `get_none` has given it. */
+/* A stream gives one batch, then none: its get_next becomes `get_none`. */
 static int get_none(struct ArrowArrayStream *stream, struct ArrowArray *out) {
   (void)stream;
   memset(out, 0, sizeof *out);

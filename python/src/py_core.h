@@ -19,24 +19,24 @@
 
 /* furrow.Error and a class for each failure of FURROW_STATUS_LIST: E_NOT_FOUND is furrow.NotFoundError. */
 int fwpy_add_errors(PyObject *module);
-/* Sets the exception of an error, unless one is set already: that of a signal. Always returns NULL. */
+/* Sets the exception of an error, unless a signal has set one already. Always returns NULL. */
 void *fwpy_raise(const furrow_error *err);
 
 /* ---- Types (py_module.c) ---------------------------------------------------------------------------------- */
 
 /* Makes a type of the module from its spec, and keeps a reference in *type. */
 int fwpy_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
-/* A new object of a type, all zeros behind its head. */
+/* Makes an object of a type, with all zeros after its head. */
 void *fwpy_new(PyTypeObject *type);
 /* Frees an object whose own memory has been released: the end of every dealloc. */
 void fwpy_delete(PyObject *self);
-/* The type of a status text, decoded: names and messages of the library may hold bytes that are not UTF-8. */
+/* Decodes a text: names and messages of the library may contain bytes that are not UTF-8. */
 PyObject *fwpy_text(const char *text);
 PyObject *fwpy_text_n(const char *text, size_t length);
 
 /* ---- Arrays (py_arrays.c) --------------------------------------------------------------------------------- */
 
-/* X(name, C type, formats of the buffer protocol that mean it): the first is the one that views have. */
+/* X(name, C type, formats of the buffer protocol for it): views use the first. */
 #define FWPY_DTYPES(X)   \
   X(F32, float, "f")     \
   X(F64, double, "d")    \
@@ -61,7 +61,7 @@ bool fwpy_get_output(PyObject *object, const char *name, fwpy_dtype dtype, int n
 /* Memory of the library as a read-only array with the buffer protocol, which keeps `owner` alive. */
 PyObject *fwpy_view(PyObject *owner, const void *data, fwpy_dtype dtype, size_t count);
 PyObject *fwpy_view_2d(PyObject *owner, const void *data, fwpy_dtype dtype, size_t rows, size_t columns);
-/* Likewise, of memory that nothing but the views uses: the arrays may be written to. */
+/* Likewise, of memory that only the views use: the arrays may be written to. */
 PyObject *fwpy_view_writable(PyObject *owner, void *data, fwpy_dtype dtype, size_t count);
 /* Likewise, of memory that furrow_free takes: it is freed with the view, or at once on failure. */
 PyObject *fwpy_view_take(void *data, fwpy_dtype dtype, size_t count);
@@ -109,13 +109,13 @@ PyObject *fwpy_get_fields(const void *info, const fwpy_field *fields);
 
 /* ---- Long calls (py_job.c) -------------------------------------------------------------------------------- */
 
-/* A call that may take long runs in a thread of its own. The calling thread waits without the interpreter's lock, looks
- * for signals twenty times a second, and calls the caller's progress function: Ctrl-C and a progress function that
- * raises or returns False end the job through the library's own progress callback. */
+/* A call that may take long runs in its own thread. The calling thread waits without the interpreter's lock, looks for
+ * signals twenty times a second, and calls the caller's progress function: Ctrl-C and a progress function that raises
+ * or returns False end the job through the library's own progress callback. */
 typedef struct fwpy_job fwpy_job;
 
 /* Runs run(user, job, err) to its end. progress: a callable of (phase, done, total), None or NULL. Returns whether it
- * went well; else an exception is set: that of the signal or of the callable, or that of the status. */
+ * succeeded; otherwise an exception is set: by the signal, by the callable, or for the status. */
 bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err), void *user, PyObject *progress);
 /* The furrow_progress for calls inside of a job, whose first argument is the job. */
 bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t total);
@@ -123,8 +123,9 @@ bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t tot
  * exception that it sets ends the job. Returns whether it was done; not once the job is cancelled. */
 bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user);
 int fwpy_add_job(PyObject *module);
-/* For code that waits without the interpreter's lock, in a job or in the calling thread: until when (of
- * CLOCK_MONOTONIC), and then whether it should give up: the job is cancelled, or a signal has set an exception. */
+/* For code that waits without the interpreter's lock, in a job or in the calling thread: fwpy_next_tick is the time
+ * until which to wait (CLOCK_MONOTONIC). After that the second function says whether to give up, because the job is
+ * cancelled or a signal has set an exception. */
 struct timespec fwpy_next_tick(void);
 bool fwpy_interrupted(void);
 
@@ -136,7 +137,7 @@ PyObject *fwpy_scorer_new(furrow_scorer *scorer);
 
 /* What was read and left out: {"rows", "bad_rows", "first_bad"}. */
 PyObject *fwpy_get_stats(const furrow_parser_stats *stats);
-/* A name of a log as a str, and back to its bytes: bytes that are not UTF-8 survive the way there and back. */
+/* A name of a log as a str, and back to its bytes: bytes that are not UTF-8 survive the round trip. */
 PyObject *fwpy_name(const char *text, size_t length);
 PyObject *fwpy_name_bytes(PyObject *name, const char *what);
 /* The pairs of an event from a tuple of (bytes, bytes or None), which must outlive them; freed with PyMem_Free. */

@@ -5,7 +5,8 @@
 
 #include "py_core.h"
 
-/* The bases of each class: what built-in failure it is a kind of. A status that is missing here does not compile. */
+/* The bases of each class: the built-in exceptions that it derives from. A status that is missing here does not
+ * compile. */
 #define BASES_E_ARGUMENT PyTuple_Pack(2, error_class, PyExc_ValueError)
 #define BASES_E_NOT_FOUND PyTuple_Pack(3, error_class, PyExc_FileNotFoundError, PyExc_LookupError)
 #define BASES_E_IO PyTuple_Pack(2, error_class, PyExc_OSError)
@@ -91,8 +92,9 @@ static PyObject *number_or_none(uint64_t number, uint64_t none) {
   return PyLong_FromUnsignedLongLong(number);
 }
 
-/* A table in memory is a frame to its owner: its rows are told, not lines and bytes of a text that nobody wrote. Line 1
- * has the names. Texts whose cells have line ends have other names, as their lines are not rows. */
+/* A table in memory is a frame of the caller: the message names its row, not a line or byte of the text that the
+ * package made from it. Line 1 has the names of columns. Texts whose cells contain line ends have other file names,
+ * because their lines are not rows. */
 static size_t write_error(const furrow_error *err, char *text, size_t size) {
   static const char scheme[] = "memory://frame-", ending[] = ".csv";
   const size_t length = strlen(err->file);

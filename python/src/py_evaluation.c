@@ -10,7 +10,7 @@
 
 typedef struct evaluating {
   fwpy_pieces pieces;
-  furrow_evaluation *shards[SHARDS]; /* the first, and those that rows came to: each takes some megabytes */
+  furrow_evaluation *shards[SHARDS]; /* the first one, and those that have got rows: each takes some megabytes */
 } evaluating;
 
 static furrow_status count_piece(fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
@@ -71,7 +71,7 @@ static bool set_item(PyObject *dict, const char *name, PyObject *value) {
   return ok;
 }
 
-static bool append(PyObject *list, PyObject *value) {
+static bool append_item(PyObject *list, PyObject *value) {
   const bool ok = value && PyList_Append(list, value) == 0;
   Py_XDECREF(value);
   return ok;
@@ -83,7 +83,7 @@ static PyObject *list_classes(const furrow_evaluation *evaluation) {
     furrow_class_figures figures;
     furrow_class_figures_init(&figures);
     furrow_evaluation_get_class(evaluation, i, &figures);
-    if (!append(list, fwpy_get_fields(&figures, class_fields))) Py_CLEAR(list);
+    if (!append_item(list, fwpy_get_fields(&figures, class_fields))) Py_CLEAR(list);
   }
   return list;
 }
@@ -94,7 +94,7 @@ static PyObject *list_bins(const furrow_evaluation *evaluation, size_t bins) {
     furrow_calibration_bin bin;
     furrow_calibration_bin_init(&bin);
     furrow_evaluation_get_calibration_bin(evaluation, bins, i, &bin);
-    if (!append(list, fwpy_get_fields(&bin, bin_fields))) Py_CLEAR(list);
+    if (!append_item(list, fwpy_get_fields(&bin, bin_fields))) Py_CLEAR(list);
   }
   return list;
 }

@@ -25,7 +25,7 @@ static bool add_words(word_list *list, const void *words, size_t count) {
   return true;
 }
 
-/* What some rows have: CSR of features and values, and two numbers of each class. */
+/* Contributions of some rows: CSR of features and values, and two numbers for each class. */
 enum { OFFSETS, FEATURES, VALUES, BIAS, OUTPUTS, PARTS };
 typedef struct explained {
   word_list lists[PARTS];

@@ -1,4 +1,5 @@
-/* python/src/py_index.c: furrow._core.Index: an index, what it is, and the searcher of it that searches share. */
+/* python/src/py_index.c: furrow._core.Index: an index, its description, and the searcher that all its searches
+ * share. */
 #include "py_index.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void unlink_object(index_object *self) {
     objects = self->next;
 }
 
-/* Searches that follow each other without a gap must not keep a change waiting for ever. */
+/* Prefers writers: searches that follow each other without a gap must not block a change forever. */
 static void init_lock(pthread_rwlock_t *lock) {
   pthread_rwlockattr_t attributes;
   pthread_rwlockattr_init(&attributes);
@@ -91,7 +92,7 @@ static furrow_status refuse_broken(index_object *self, furrow_error *err) {
   return FURROW_E_STATE;
 }
 
-/* Waits for the lock in pieces, so that Ctrl-C is answered. */
+/* Waits for the lock in short intervals, so that Ctrl-C works. */
 static furrow_status take_lock(index_object *self,
                                int (*take)(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until),
                                furrow_error *err) {
@@ -190,7 +191,7 @@ static bool normalizes(const furrow_index *index) {
   return false;
 }
 
-/* The index behind transforms. */
+/* Returns the index inside of transforms. */
 static const furrow_index *skip_transforms(const furrow_index *index, furrow_index_info *info) {
   furrow_index_info_init(info);
   for (furrow_index_get_info(index, info); info->kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, info))
@@ -519,7 +520,7 @@ typedef struct decode_call {
 
 enum { FEW_IDS = 16 };
 
-/* job NULL: a few ids, which need no thread of their own. */
+/* job NULL: a few ids, decoded in the calling thread. */
 static furrow_status decode_ids(void *user, fwpy_job *job, furrow_error *err) {
   decode_call *c = user;
   const int64_t *ids = c->ids.buf;

@@ -8,13 +8,13 @@
 #include "py_core.h"
 
 /* Names of ids, which never change: a change makes new ones. So they can be read without the lock of the index, which
- * may not be held while objects of Python are made (that may run any code of the caller's). */
+ * may not be held while objects of Python are made (that may run any of the caller's code). */
 typedef struct index_names {
   atomic_size_t uses;
   furrow_id_names *names;
 } index_names;
 
-/* Searches may run at once from any number of threads; whatever changes the index waits for them, and they for it. */
+/* Searches may run at once from any number of threads; a change waits for them, and they wait for it. */
 typedef struct index_object {
   PyObject_HEAD furrow_index *index;
   furrow_searcher *searcher; /* NULL: not made since the last change */
@@ -30,7 +30,7 @@ typedef struct index_object {
 /* Takes the lock for reading. On failure it is free. */
 furrow_status fwpy_index_begin_read(index_object *self, furrow_error *err);
 void fwpy_index_end_read(index_object *self);
-/* Takes the lock for writing and frees the searcher, which the change makes useless. On failure it is free. */
+/* Takes the lock for writing and frees the searcher, which the change would invalidate. On failure it is free. */
 furrow_status fwpy_index_begin_change(index_object *self, furrow_error *err);
 void fwpy_index_end_change(index_object *self);
 

@@ -89,7 +89,7 @@ PyObject *fwpy_index_train(PyObject *self, PyObject *args) {
 
 /* ---- Ids -------------------------------------------------------------------------------------------------- */
 
-/* The id of the next vector that comes without one: behind all ids, so that it is never taken. With the lock held for
+/* Finds the id of the next vector without one: larger than all ids, so that it is free. With the lock held for
  * writing. */
 static void find_next_id(index_object *self) {
   if (self->next_id >= 0) return;
@@ -123,13 +123,13 @@ PyObject *fwpy_index_next_id(PyObject *self, PyObject *unused) {
 
 /* ---- Adding ----------------------------------------------------------------------------------------------- */
 
-enum { ADD_PIECE = 8192 }; /* vectors, between two looks whether the call goes on */
+enum { ADD_PIECE = 8192 }; /* vectors between two checks for cancellation */
 
 typedef struct add_call {
   index_object *self;
   Py_buffer x, id_array, result;
-  const int64_t *ids; /* NULL: ids follow those that are there */
-  int64_t *made_ids;  /* of free: ids that were made */
+  const int64_t *ids; /* NULL: ids follow the existing ones */
+  int64_t *made_ids;  /* owned: ids that were made */
   int64_t first_id;   /* of ids that follow */
   const char **texts; /* NULL: none */
   size_t n, named, done;
@@ -165,8 +165,7 @@ static furrow_status make_ids(add_call *c, furrow_error *err) {
   if (c->ids) return FURROW_OK;
   find_next_id(c->self);
   c->first_id = c->self->next_id;
-  if (c->first_id > INT64_MAX - (int64_t)c->n)
-    return fail(err, FURROW_E_RANGE, "there are no ids behind those of the index", "give ids=");
+  if (c->first_id > INT64_MAX - (int64_t)c->n) return fail(err, FURROW_E_RANGE, "no larger id is left", "give ids=");
   if (c->first_id == count_vectors(c->self->index) && !c->texts) return FURROW_OK;
   c->made_ids = malloc((c->n + 1) * sizeof *c->made_ids);
   if (!c->made_ids) return fail(err, FURROW_E_MEMORY, "out of memory", "");
@@ -175,7 +174,7 @@ static furrow_status make_ids(add_call *c, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Names with those of the first `count` new vectors. */
+/* Makes the names with the names of the first `count` new vectors added. */
 static furrow_status name_added(const add_call *c, size_t count, index_names **names, furrow_error *err) {
   const furrow_status status = fwpy_names_copy(names, c->self->names, err);
   return status == FURROW_OK ? furrow_id_names_add((*names)->names, c->ids, c->texts, count, err) : status;
@@ -226,7 +225,7 @@ static furrow_status add_named(add_call *c, fwpy_job *job, furrow_error *err) {
   furrow_status status = name_added(c, c->n, &names, err);
   if (status == FURROW_OK) status = add_pieces(c, job, err);
   if (c->done > 0 && c->done < c->n && name_added(c, c->done, &some, &ignored) == FURROW_OK) {
-    fwpy_names_release(names); /* without memory for this, names that belong to no vector stay, which is allowed */
+    fwpy_names_release(names); /* if this runs out of memory, names without a vector stay, which is allowed */
     names = some;
     some = NULL;
   }
@@ -240,7 +239,7 @@ static furrow_status add_named(add_call *c, fwpy_job *job, furrow_error *err) {
   return status;
 }
 
-/* job NULL: few vectors, which need no thread of their own. */
+/* job NULL: few vectors, added in the calling thread. */
 static furrow_status add_job(void *user, fwpy_job *job, furrow_error *err) {
   add_call *c = user;
   furrow_status status = fwpy_index_begin_change(c->self, err);
@@ -270,8 +269,8 @@ static bool run_add(add_call *c, PyObject *progress) {
   return status == FURROW_OK;
 }
 
-/* add(x, ids|None, names|None, threads, progress, result int64[2]): result is how many vectors were added, also if the
- * call fails, and the first id of those that came without */
+/* add(x, ids|None, names|None, threads, progress, result int64[2]): result has the number of vectors that were added,
+ * also if the call fails, and the first id of the vectors that came without ids */
 PyObject *fwpy_index_add(PyObject *self, PyObject *args) {
   PyObject *x, *ids, *names, *progress, *result;
   add_call c = {.self = (index_object *)self};
@@ -394,7 +393,7 @@ static furrow_status merge_names(const index_object *self, const index_object *o
   const bool filled = count_vectors(self->index) > 0, more = count_vectors(other->index) > 0;
   if (!self->names && !other->names) return FURROW_OK;
   if ((!self->names && filled) || (!other->names && more))
-    return fail(err, FURROW_E_ARGUMENT, "the ids of one index have names, those of the other have none",
+    return fail(err, FURROW_E_ARGUMENT, "the ids of one index have names, the ids of the other do not",
                 "set_names names the vectors of an index");
   const furrow_status status = fwpy_names_copy(names, self->names, err);
   if (status != FURROW_OK || !other->names) return status;
@@ -446,7 +445,7 @@ PyObject *fwpy_index_merge(PyObject *self, PyObject *args) {
 
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
-/* A searcher may stay, which would take time to make anew. */
+/* Keeps the searcher, which would take time to rebuild. */
 static furrow_status set_nprobe(index_object *self, uint64_t nprobe, furrow_error *err) {
   furrow_status status = fwpy_index_begin_read(self, err); /* refuses an index that a fork broke */
   if (status != FURROW_OK) return status;

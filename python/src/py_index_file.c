@@ -139,7 +139,8 @@ static furrow_status write_bytes(index_object *self, const furrow_index_save_par
   return status;
 }
 
-/* to_bytes(options): memory for the bytes is the interpreter's, so it is taken between two looks at the index. */
+/* to_bytes(options): the interpreter allocates the bytes, so the index is unlocked between counting and writing
+ * them. */
 PyObject *fwpy_index_to_bytes(PyObject *self, PyObject *args) {
   PyObject *options, *bytes = NULL;
   furrow_index_save_params params;
@@ -230,7 +231,7 @@ static void collect_finding(void *user, const furrow_index_finding *finding) {
   PyGILState_Release(state);
 }
 
-/* The names beside an index file, if there are any. */
+/* Verifies the names of an index file, if there are any. */
 static furrow_status verify_names(const char *path, const furrow_index_load_params *params, furrow_error *err) {
   furrow_id_names *names = NULL;
   furrow_index *index = NULL;

@@ -75,7 +75,7 @@ bool fwpy_index_texts(PyObject *tuple, const char ***texts, size_t *count) {
   return true;
 }
 
-/* texts NULL: names are forgotten. ids NULL: those of the index, ascending. */
+/* texts NULL: removes the names. ids NULL: the ids of the index, ascending. */
 static furrow_status set_names(index_object *self, const char **texts, size_t count, const int64_t *ids,
                                furrow_error *err) {
   index_names *names = NULL;
@@ -107,7 +107,7 @@ static PyObject *run_set_names(index_object *self, const char **texts, size_t co
   Py_RETURN_NONE;
 }
 
-/* set_names(tuple of str | None, ids | None): None for names forgets them; None for ids: by ascending id */
+/* set_names(tuple of str | None, ids | None): None for names removes them; None for ids: by ascending id */
 PyObject *fwpy_index_set_names(PyObject *self, PyObject *args) {
   PyObject *tuple, *array, *result;
   const char **texts = NULL;
@@ -150,8 +150,8 @@ PyObject *fwpy_index_get_names(PyObject *self, PyObject *args) {
   return list;
 }
 
-/* How many names are found before the first that the index does not have. */
-static size_t find_all(const index_names *names, const char **texts, size_t count, int64_t *ids) {
+/* Returns the number of names before the first that the index does not have. */
+static size_t find_known(const index_names *names, const char **texts, size_t count, int64_t *ids) {
   size_t i = 0;
   while (i < count && names && furrow_id_names_find(names->names, texts[i], strlen(texts[i]), &ids[i])) i++;
   return i;
@@ -169,7 +169,7 @@ PyObject *fwpy_index_find_names(PyObject *self, PyObject *args) {
     if ((size_t)ids.shape[0] != count) {
       PyErr_SetString(PyExc_ValueError, "ids must have an element for each name");
     } else if (use_names((index_object *)self, &names)) {
-      found = PyLong_FromSize_t(find_all(names, texts, count, ids.buf));
+      found = PyLong_FromSize_t(find_known(names, texts, count, ids.buf));
       fwpy_names_release(names);
     }
     PyBuffer_Release(&ids);

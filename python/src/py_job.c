@@ -1,7 +1,7 @@
-/* python/src/py_job.c: long calls in a thread of their own, so that the calling thread answers signals.
+/* python/src/py_job.c: long calls in their own thread, so that the calling thread can react to signals.
  *
- * At its exit the interpreter ends daemon threads wherever they are, also a caller that waits for its job, whose stack
- * the job uses: before that, all jobs are cancelled and waited for. */
+ * At its exit the interpreter ends daemon threads wherever they are, even one that waits for a job which uses its
+ * stack. So before that all jobs are cancelled and joined. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 #include "py_core.h"
 
-#define TICK_NS 50000000 /* between two looks for signals */
+#define TICK_NS 50000000 /* between two checks for signals */
 
 /* Jobs that run. */
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ bool fwpy_job_progress(void *user, const char *phase, uint64_t done, uint64_t to
   return true;
 }
 
-/* Where the calling thread is gone, or about to leave, nothing is done. */
+/* Does nothing if the calling thread has gone or is about to leave. */
 bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user) {
   if (atomic_load(&job->cancel)) return false;
   pthread_mutex_lock(&job->mutex);
@@ -94,7 +94,7 @@ struct timespec fwpy_next_tick(void) {
   return until;
 }
 
-/* Waits for the end of the job or a question of it, a tick at most. */
+/* Waits for the end of the job or for a request of it, at most a tick. */
 static bool wait_a_tick(fwpy_job *job) {
   const struct timespec until = fwpy_next_tick();
   pthread_mutex_lock(&job->mutex);
@@ -110,18 +110,19 @@ typedef struct progress_state {
   uint64_t done, total;
 } progress_state;
 
-/* Calls the caller's function if there is news. Returns whether the job goes on; if not, an exception is set, unless
- * the function returned False. */
-static bool tell(fwpy_job *job, PyObject *progress, progress_state *told) {
+/* Calls the caller's function if the progress has changed. Returns whether the job goes on; if not, an exception is
+ * set, unless the function returned False. */
+static bool report_progress(fwpy_job *job, PyObject *progress, progress_state *reported) {
   progress_state now;
   pthread_mutex_lock(&job->mutex);
   memcpy(now.phase, job->phase, sizeof now.phase);
   now.done = job->done;
   now.total = job->total;
   pthread_mutex_unlock(&job->mutex);
-  if (!now.phase[0] || (strcmp(now.phase, told->phase) == 0 && now.done == told->done && now.total == told->total))
+  if (!now.phase[0] ||
+      (strcmp(now.phase, reported->phase) == 0 && now.done == reported->done && now.total == reported->total))
     return true;
-  *told = now;
+  *reported = now;
   PyObject *answer =
       PyObject_CallFunction(progress, "sKK", now.phase, (unsigned long long)now.done, (unsigned long long)now.total);
   const bool go_on = answer && answer != Py_False;
@@ -136,8 +137,8 @@ static void cancel(fwpy_job *job) {
   pthread_mutex_unlock(&job->mutex);
 }
 
-/* Does what the job asked for. */
-static void answer(fwpy_job *job) {
+/* Runs the function that the job asked for. */
+static void run_asked(fwpy_job *job) {
   pthread_mutex_lock(&job->mutex);
   void (*const function)(void *user) = job->asked;
   pthread_mutex_unlock(&job->mutex);
@@ -149,20 +150,21 @@ static void answer(fwpy_job *job) {
   pthread_mutex_unlock(&job->mutex);
 }
 
-/* Signals, progress and questions until the job has ended. */
-static void attend(fwpy_job *job, PyObject *progress) {
-  progress_state told = {0};
+/* Handles signals, progress and requests until the job has ended. */
+static void attend_job(fwpy_job *job, PyObject *progress) {
+  progress_state reported = {0};
   for (bool ended = false; !ended;) {
     Py_BEGIN_ALLOW_THREADS;
     ended = wait_a_tick(job);
     Py_END_ALLOW_THREADS;
     if (atomic_load(&job->cancel)) continue;
-    answer(job);
-    if (PyErr_Occurred() || PyErr_CheckSignals() < 0 || (progress && !tell(job, progress, &told))) cancel(job);
+    run_asked(job);
+    if (PyErr_Occurred() || PyErr_CheckSignals() < 0 || (progress && !report_progress(job, progress, &reported)))
+      cancel(job);
   }
 }
 
-/* pthread_cond_t with the clock that nobody sets. */
+/* Makes a condition that uses CLOCK_MONOTONIC, which is never set. */
 static void init_condition(pthread_cond_t *condition) {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -231,7 +233,7 @@ bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *
   if (progress == Py_None) progress = NULL;
   if (enlist(&job)) {
     if (pthread_create(&thread, NULL, work, &job) == 0) {
-      attend(&job, progress);
+      attend_job(&job, progress);
       pthread_join(thread, NULL);
     } else {
       PyErr_SetString(PyExc_RuntimeError, "a thread could not be started");

@@ -32,7 +32,7 @@ static PyObject *make_matrix(furrow_matrix *matrix, furrow_matrix_meta *meta) {
   return NULL;
 }
 
-static bool append(PyObject *list, PyObject *value) {
+static bool append_item(PyObject *list, PyObject *value) {
   const bool ok = value && PyList_Append(list, value) == 0;
   Py_XDECREF(value);
   return ok;
@@ -63,8 +63,8 @@ static furrow_status find_row_type(const char *name, int32_t *number, furrow_err
 }
 
 /* Loads a folder and the metadata that it was read by. */
-static furrow_status load(const char *folder, const load_options *options, furrow_matrix **matrix,
-                          furrow_matrix_meta **meta, furrow_error *err) {
+static furrow_status load_folder(const char *folder, const load_options *options, furrow_matrix **matrix,
+                                 furrow_matrix_meta **meta, furrow_error *err) {
   furrow_matrix_source_params reading;
   furrow_matrix_load_params params;
   furrow_matrix_source *source = NULL;
@@ -100,7 +100,7 @@ static PyObject *matrix_load(PyObject *type, PyObject *args) {
   }
   const char *folder = PyBytes_AsString(path);
   Py_BEGIN_ALLOW_THREADS;
-  status = load(folder, &options, &matrix, &meta, &err);
+  status = load_folder(folder, &options, &matrix, &meta, &err);
   Py_END_ALLOW_THREADS;
   Py_DECREF(path);
   return status == FURROW_OK ? make_matrix(matrix, meta) : fwpy_raise(&err);
@@ -136,7 +136,7 @@ static PyObject *matrix_panels(PyObject *object, PyObject *unused) {
   PyObject *list = PyList_New(0);
   (void)unused;
   for (size_t i = 0; list && i < furrow_matrix_panel_count(matrix); i++)
-    if (!append(list, panel_tuple(object, furrow_matrix_panel(matrix, i)))) Py_CLEAR(list);
+    if (!append_item(list, panel_tuple(object, furrow_matrix_panel(matrix, i)))) Py_CLEAR(list);
   return list;
 }
 
@@ -209,7 +209,7 @@ static const fwpy_field save_fields[] = {SPEC(name, FWPY_TEXT),
 #undef SPEC
 #undef WRITE
 
-/* Panels that borrow arrays of Python's. */
+/* Panels that borrow Python's arrays. */
 typedef struct panel_list {
   furrow_panel *panels;
   Py_buffer *views; /* three for each panel */
@@ -271,7 +271,7 @@ static bool hold_panels(panel_list *list, PyObject *panels, const char *type_nam
   return true;
 }
 
-static furrow_status save(const char *folder, const panel_list *list, save_options *options, furrow_error *err) {
+static furrow_status save_folder(const char *folder, const panel_list *list, save_options *options, furrow_error *err) {
   furrow_matrix *matrix = NULL;
   furrow_matrix_meta *plan = NULL;
   furrow_status status = find_row_type(options->row_type, &options->spec.row_type, err);
@@ -304,7 +304,7 @@ static PyObject *save_matrix(PyObject *module, PyObject *args) {
   if (fwpy_set_fields(&options, dict, save_fields) && hold_panels(&list, panels, type)) {
     const char *folder = PyBytes_AsString(path);
     Py_BEGIN_ALLOW_THREADS;
-    status = save(folder, &list, &options, &err);
+    status = save_folder(folder, &list, &options, &err);
     Py_END_ALLOW_THREADS;
     if (status != FURROW_OK) fwpy_raise(&err);
   }
@@ -319,7 +319,8 @@ static PyObject *save_matrix(PyObject *module, PyObject *args) {
 static PyObject *list_entries(const furrow_model_entry *entries, size_t count) {
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < count; i++)
-    if (!append(list, Py_BuildValue("(NN)", fwpy_text(entries[i].name), fwpy_text(entries[i].folder)))) Py_CLEAR(list);
+    if (!append_item(list, Py_BuildValue("(NN)", fwpy_text(entries[i].name), fwpy_text(entries[i].folder))))
+      Py_CLEAR(list);
   return list;
 }
 

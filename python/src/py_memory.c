@@ -126,7 +126,7 @@ static bool hold_table(held_buffers *held, PyObject *object, furrow_dense_rows *
     return false;
   }
   if (!has_rows_in_order(view)) {
-    PyErr_SetString(PyExc_ValueError, "the rows of the table are not contiguous, one behind the other, or not aligned");
+    PyErr_SetString(PyExc_ValueError, "the rows of the table are not contiguous, not in order, or not aligned");
     return false;
   }
   dense->rows = (size_t)view->shape[0];

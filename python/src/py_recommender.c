@@ -6,7 +6,7 @@
 
 #include "py_core.h"
 
-enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* so few that Ctrl-C can wait for them */
+enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* few enough that Ctrl-C may wait for them */
 
 typedef struct recommender_object {
   PyObject_HEAD furrow_recommender *recommender;
@@ -14,7 +14,7 @@ typedef struct recommender_object {
   pthread_rwlock_t lock; /* held without the interpreter's lock only */
 } recommender_object;
 
-/* Events of a log. They mean users and items by the numbers of one recommender. */
+/* Events of a log, with the numbers that one recommender has for users and items. */
 typedef struct events_object {
   PyObject_HEAD furrow_events *events;
   PyObject *recommender;
@@ -147,7 +147,8 @@ static PyObject *recommender_names(PyObject *object, PyObject *args) {
 /* Writes the number of a name; UINT64_MAX: unknown, where that is not an error. */
 static bool find_one(const furrow_recommender *r, bool items, PyObject *name, bool skip, uint64_t *number) {
   furrow_error err;
-  furrow_error *wanted = skip ? NULL : &err; /* without one no similar name is looked for, which takes time */
+  furrow_error *wanted =
+      skip ? NULL : &err; /* without an error the library does not search for a similar name, which takes time */
   if (!PyBytes_Check(name)) {
     PyErr_Format(PyExc_TypeError, "names are bytes, not %R", name);
     return false;
@@ -400,7 +401,7 @@ static furrow_status run_recommend(void *user, fwpy_job *job, furrow_error *err)
   return status;
 }
 
-/* A user takes microseconds, and a thread for the job as many again: few users need neither it nor others. */
+/* A user takes microseconds, and starting a thread takes as long: few users are handled in the calling thread. */
 static bool recommend_few(recommend_job *job) {
   furrow_error err;
   furrow_status status = FURROW_OK;
@@ -537,7 +538,7 @@ typedef struct vectors_job {
   Py_buffer rest; /* of users: rows doubles, z(query) */
 } vectors_job;
 
-/* Every user or item is a row of the encoder's, whose features are the last `entries` of its field. */
+/* Every user or item is a row of the encoder; users and items are the last `entries` features of their field. */
 static furrow_status write_vectors(const vectors_job *v, const furrow_scorer *scorer, fwpy_job *job,
                                    furrow_container *rows, furrow_error *err) {
   const furrow_encoder *encoder = furrow_scorer_encoder(scorer);

@@ -1,7 +1,7 @@
 /* python/src/py_rows.c: furrow._core.RowReader and RowBlock: samples of files as arrays; and samples written to files.
  *
- * A block is copied once, from the parser's memory into a container of its own, so that its arrays stay valid when the
- * next block is read. Arrays of a block keep it alive. */
+ * A block is copied once, from the parser's memory into its own container, so that its arrays stay valid when the next
+ * block is read. Arrays of a block keep it alive. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -386,7 +386,7 @@ static uint64_t index_at(const fill_call *call, uint64_t i) {
 }
 
 /* Values of an index that a row has twice add up: all columns that the row has are set to -0 first, to which any value
- * can be added without a change of its bits. With `missing`, the others are NaN. Every index is compared where it is
+ * can be added without a change of its bits. With `missing`, the others are NaN. Every index is checked where it is
  * used: another thread may change the arrays meanwhile. */
 static bool fill_row(const fill_call *call, float *out, size_t columns, uint64_t begin, uint64_t end) {
   const float *values = call->values.buf;
@@ -434,7 +434,7 @@ static PyObject *module_fill_table(PyObject *module, PyObject *args) {
     Py_END_ALLOW_THREADS;
     if (!ok) PyErr_SetString(PyExc_ValueError, "indptr, indices and values do not fit together, or the table");
   }
-  PyBuffer_Release(&call.indptr); /* nothing happens to those that were not taken */
+  PyBuffer_Release(&call.indptr); /* views that were not taken are ignored */
   PyBuffer_Release(&call.indices);
   PyBuffer_Release(&call.values);
   PyBuffer_Release(&call.table);

@@ -1,6 +1,6 @@
 /* python/src/py_scorer.c: furrow._core.Scorer: a loaded model.
  *
- * A scorer never changes, so that any number of threads may use one object; each call takes a scratch of its own. */
+ * A scorer never changes, so that any number of threads may use one object; each call takes its own scratch. */
 #include "py_scorer.h"
 
 #include <math.h>
@@ -77,9 +77,9 @@ static void scorer_dealloc(PyObject *object) {
   fwpy_delete(object);
 }
 
-/* What a caller says of a model beside its folder. */
+/* What a caller may say about a model in addition to its folder. */
 typedef struct load_options {
-  const char *conf, *algorithm; /* NULL: the model says itself what it is */
+  const char *conf, *algorithm; /* NULL: the model describes itself */
   uint32_t fc_order, threads;
   bool absent_is_zero;
 } load_options;
@@ -476,7 +476,7 @@ static bool hold_csr(csr_views *csr, PyObject *const *arrays, furrow_rowblock *b
 }
 
 /* score_rows(indptr u64, indices u32|u64, data f32, columns, out, by class): likewise, of rows in the layout of CSR.
- * Returns False, with nothing done, for rows that need another look. */
+ * Returns False, with nothing done, for rows that need the slower path. */
 static PyObject *scorer_score_rows(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   fwpy_scorer *self = (fwpy_scorer *)object;
   csr_views csr = {.count = 0};

@@ -6,7 +6,7 @@
 
 #include "py_core.h"
 
-/* A loaded model and the scratches that no thread uses just now. */
+/* A loaded model and the scratches that no thread uses at the moment. */
 typedef struct fwpy_scorer {
   PyObject_HEAD furrow_scorer *scorer;
   pthread_mutex_t mutex; /* of the following */
@@ -41,7 +41,7 @@ void fwpy_team_stop(fwpy_team *team);
 /* Writes the probabilities of each row: furrow_scorer_class_count numbers. */
 furrow_status fwpy_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                        const furrow_rowblock *block, uint64_t first, double *out, furrow_error *err);
-/* Says in an error of a block which row does not fit the model. */
+/* Adds to an error of a block the row that does not fit the model. */
 void fwpy_locate_error(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                        uint64_t first, furrow_error *err);
 /* The rows of a list of events, each a tuple of pairs (column, value) of bytes; NULL: an exception is set. */
@@ -59,7 +59,7 @@ typedef struct fwpy_score_reader {
   bool ended;
 } fwpy_score_reader;
 
-/* The next rows, at most so many; END at the end. With the reader's mutex. */
+/* Gives the next rows, at most `most`; END at the end. The caller holds the reader's mutex. */
 furrow_status fwpy_reader_next(fwpy_score_reader *self, size_t most, furrow_rowblock *rows, furrow_error *err);
 
 /* A block whose pieces of FWPY_PIECE rows a team works on. */
@@ -69,9 +69,9 @@ typedef struct fwpy_pieces {
   /* Called for each piece, from several threads. */
   furrow_status (*work)(struct fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                         const furrow_rowblock *block, furrow_error *err);
-  /* Called before the pieces of a block, with their number; NULL: nothing is to do. */
+  /* Called before the pieces of a block, with their number; NULL: not needed. */
   furrow_status (*before)(struct fwpy_pieces *pieces, size_t count, furrow_error *err);
-  /* Called when all pieces of a block are done, from one thread; NULL: nothing is to do. */
+  /* Called when all pieces of a block are done, from one thread; NULL: not needed. */
   furrow_status (*after)(struct fwpy_pieces *pieces, furrow_error *err);
   size_t shards; /* pieces i, i + shards … are worked on in order by one thread; 0: any piece by any */
   furrow_rowblock block;
@@ -83,7 +83,7 @@ typedef struct fwpy_pieces {
   furrow_error *err;
 } fwpy_pieces;
 
-/* Works on the next rows, at most so many: what a job runs. */
+/* Works on the next rows, at most `most`. A job runs this function. */
 furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, furrow_error *err);
 
 /* Text of the library as a str; frees it. */

@@ -14,7 +14,7 @@ static bool out_of_range(const char *name) {
   return false;
 }
 
-/* An int that is not a float, a bool among them: what has __index__. A new reference. */
+/* Returns a new reference to an int, from any object with __index__: ints and bools, not floats. */
 static PyObject *get_int(PyObject *value, const char *name) {
   PyObject *number = PyNumber_Index(value);
   if (!number && PyErr_ExceptionMatches(PyExc_TypeError))
@@ -113,8 +113,8 @@ static bool set_item(void *params, PyObject *key, PyObject *value, const fwpy_fi
   return (field->kind == FWPY_TEXT) != texts || set_field((char *)params + field->offset, value, field);
 }
 
-/* Numbers and truths may run code of the caller's (__index__, __bool__), which may change the dict: a list of its items
- * outlasts that. */
+/* Converting numbers and booleans may run the caller's code (__index__, __bool__), which may change the dict: so it
+ * iterates over a list of its items. */
 static bool set_numbers(void *params, PyObject *dict, const fwpy_field *fields) {
   PyObject *items = PyDict_Items(dict);
   const Py_ssize_t count = items ? PyList_Size(items) : 0;

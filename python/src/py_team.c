@@ -8,7 +8,7 @@
 #define TEAM_MAX 256
 
 struct fwpy_team {
-  unsigned count; /* threads beside the caller's */
+  unsigned count; /* threads in addition to the caller's */
   pthread_t threads[TEAM_MAX];
   pthread_mutex_t mutex; /* of everything below but next */
   pthread_cond_t begin, done;
@@ -43,7 +43,7 @@ static void *team_thread(void *argument) {
   return NULL;
 }
 
-/* A thread that cannot be started is done without. */
+/* If a thread cannot be started, the team works with fewer. */
 fwpy_team *fwpy_team_start(unsigned count) {
   fwpy_team *team = calloc(1, sizeof *team);
   if (!team) return NULL;

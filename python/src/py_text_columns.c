@@ -1,8 +1,8 @@
 /* python/src/py_text_columns.c: columns as csv text, which the library's reader of tables reads.
  *
  * Texts become cells, with quotes where they are needed, while the interpreter's lock is held (Cells). The rows are
- * then put together without it. A cell that is missing is empty, and so is an empty text: the reader does not tell them
- * apart. */
+ * then put together without it. A cell that is missing is empty, and so is an empty text: the reader does not
+ * distinguish them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct text_buffer {
   size_t length, capacity;
 } text_buffer;
 
-static bool reserve(text_buffer *text, size_t more) {
+static bool reserve_text(text_buffer *text, size_t more) {
   if (text->capacity - text->length >= more) return true;
   size_t capacity = text->capacity + text->capacity / 2 + 4096;
   if (capacity - text->length < more) capacity = text->length + more;
@@ -28,8 +28,8 @@ static bool reserve(text_buffer *text, size_t more) {
   return true;
 }
 
-static bool append(text_buffer *text, const char *bytes, size_t length) {
-  if (!reserve(text, length)) return false;
+static bool append_text(text_buffer *text, const char *bytes, size_t length) {
+  if (!reserve_text(text, length)) return false;
   if (length > 0) memcpy(text->bytes + text->length, bytes, length);
   text->length += length;
   return true;
@@ -37,7 +37,7 @@ static bool append(text_buffer *text, const char *bytes, size_t length) {
 
 /* ---- Cells of text ---------------------------------------------------------------------------------------- */
 
-/* Cells one after the other, as they stand in a csv: cell i is bytes[ends[i-1]] … bytes[ends[i] - 1]. */
+/* Cells one after the other, as they are written in a csv: cell i is bytes[ends[i-1]] … bytes[ends[i] - 1]. */
 typedef struct cells_object {
   PyObject_HEAD text_buffer text;
   size_t *ends;
@@ -58,13 +58,13 @@ PyObject *fwpy_cells_new(void) {
   return fwpy_new(cells_type);
 }
 
-/* Whether a cell is to be in quotes. The reader takes blanks at the ends away, and a byte order mark at the start. */
+/* Whether a cell is to be in quotes. The reader strips blanks at the ends, and a byte order mark at the start. */
 static bool needs_quotes(const char *text, size_t length, bool *line_end) {
   bool quotes = length > 0 && (text[0] == ' ' || text[0] == '\t' || text[length - 1] == ' ' ||
                                text[length - 1] == '\t' || (unsigned char)text[0] == 0xef);
   for (size_t i = 0; i < length; i++) {
     const char c = text[i];
-    if (c > ',') continue; /* all that is looked for is below it, or is it */
+    if (c > ',') continue; /* all special characters are ',' or below */
     if (c == '\n' || c == '\r') *line_end = true;
     quotes |= c == ',' || c == '"' || c == '\n' || c == '\r';
   }
@@ -72,7 +72,7 @@ static bool needs_quotes(const char *text, size_t length, bool *line_end) {
 }
 
 static bool append_quoted(text_buffer *out, const char *text, size_t length) {
-  if (length > SIZE_MAX / 2 - 2 || !reserve(out, 2 * length + 2)) return false;
+  if (length > SIZE_MAX / 2 - 2 || !reserve_text(out, 2 * length + 2)) return false;
   char *to = out->bytes + out->length;
   *to++ = '"';
   for (size_t i = 0; i < length; i++) {
@@ -99,7 +99,7 @@ static bool end_cell(cells_object *cells) {
 bool fwpy_cells_add(PyObject *object, const char *text, size_t length) {
   cells_object *cells = (cells_object *)object;
   const bool quotes = needs_quotes(text, length, &cells->line_ends);
-  const bool ok = quotes ? append_quoted(&cells->text, text, length) : append(&cells->text, text, length);
+  const bool ok = quotes ? append_quoted(&cells->text, text, length) : append_text(&cells->text, text, length);
   if (ok && end_cell(cells)) return true;
   PyErr_NoMemory();
   return false;
@@ -179,9 +179,9 @@ static size_t write_decimal(bool minus, int64_t number, int digits, char *out) {
   return (size_t)(to - out);
 }
 
-/* Decimals as people write them, with at most 6 digits behind the point, are found first, so that 4.1 is the text that
- * a csv file would have: number / 10^digits is rounded once, as the reader's number of that text is. All others have
- * 17 digits, which read back to the same bits, too. NaN is a missing cell. */
+/* Decimals as people write them, with at most 6 digits after the point, are tried first, so that 4.1 is the text that a
+ * csv file would have: number / 10^digits is rounded once, as the reader's number of that text is. All others have 17
+ * digits, which read back to the same bits, too. NaN is a missing cell. */
 static size_t write_double(double value, char *out) {
   static const double powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
   const double size = fabs(value);
@@ -321,10 +321,10 @@ static size_t write_number(const text_column *column, size_t row, char *out) {
 
 static bool append_cell(text_buffer *out, const cells_object *cells, size_t i) {
   const size_t begin = i > 0 ? cells->ends[i - 1] : 0;
-  return append(out, cells->text.bytes + begin, cells->ends[i] - begin);
+  return append_text(out, cells->text.bytes + begin, cells->ends[i] - begin);
 }
 
-/* What a cell of the table may come to. */
+/* The result of writing a cell. */
 typedef enum cell_result { CELL_OK, CELL_BAD, CELL_MEMORY } cell_result;
 
 static cell_result append_code(text_buffer *out, const text_column *column, size_t row) {
@@ -338,7 +338,7 @@ static cell_result append_value(text_buffer *out, const text_column *column, siz
   if (column->mask.buf && ((const unsigned char *)column->mask.buf)[row]) return CELL_OK;
   if (column->kind == COLUMN_CELLS) return append_cell(out, column->cells, row) ? CELL_OK : CELL_MEMORY;
   if (column->kind == COLUMN_CODES) return append_code(out, column, row);
-  if (!reserve(out, 64)) return CELL_MEMORY;
+  if (!reserve_text(out, 64)) return CELL_MEMORY;
   char *to = out->bytes + out->length;
   int length;
   if (column->kind == COLUMN_NUMBERS) {
@@ -358,21 +358,21 @@ static cell_result append_value(text_buffer *out, const text_column *column, siz
 
 static bool append_names(table_call *call) {
   for (size_t i = 0; i < call->ncolumns; i++)
-    if ((i > 0 && !append(&call->out, ",", 1)) || !append_cell(&call->out, call->names, i)) return false;
-  return append(&call->out, "\n", 1);
+    if ((i > 0 && !append_text(&call->out, ",", 1)) || !append_cell(&call->out, call->names, i)) return false;
+  return append_text(&call->out, "\n", 1);
 }
 
 static cell_result append_row(table_call *call, size_t row) {
   text_buffer *out = &call->out;
   const size_t begin = out->length;
   for (size_t i = 0; i < call->ncolumns; i++) {
-    if (i > 0 && !append(out, ",", 1)) return CELL_MEMORY;
+    if (i > 0 && !append_text(out, ",", 1)) return CELL_MEMORY;
     call->column = i;
     const cell_result result = append_value(out, &call->columns[i], row);
     if (result != CELL_OK) return result;
   }
-  if (out->length == begin && !append(out, "\"\"", 2)) return CELL_MEMORY; /* an empty line would not be a row */
-  return append(out, "\n", 1) ? CELL_OK : CELL_MEMORY;
+  if (out->length == begin && !append_text(out, "\"\"", 2)) return CELL_MEMORY; /* an empty line would not be a row */
+  return append_text(out, "\n", 1) ? CELL_OK : CELL_MEMORY;
 }
 
 static furrow_status fail(furrow_error *err, furrow_status status, const char *message) {

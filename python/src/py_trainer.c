@@ -71,7 +71,7 @@ static const fwpy_field create_fields[] = {FWPY_FIELD(furrow_trainer_params, thr
                                            FWPY_FIELD(furrow_trainer_params, max_features, FWPY_UINT64),
                                            {0}};
 
-/* create(algorithm, settings, options): settings are pairs of texts, options those of furrow_trainer_params */
+/* create(algorithm, settings, options): settings are pairs of texts, options the fields of furrow_trainer_params */
 static PyObject *trainer_create(PyObject *type, PyObject *args) {
   const char *algorithm;
   PyObject *settings, *options;
@@ -248,7 +248,7 @@ static void init_fit(fit_call *call, PyObject *self) {
   call->params.epoch_user = call;
 }
 
-/* What the function of the caller raised wins over the status that it caused. */
+/* An exception of the caller's function wins over the status that it caused. */
 /* fit(train, valid, options, parser, epoch, progress): URIs, fields of furrow_trainer_fit_params and
  * furrow_parser_params, a callable of a dict after each epoch (False ends the training well) */
 static PyObject *trainer_fit(PyObject *object, PyObject *args) {

@@ -62,7 +62,8 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
     return PyErr_Format(PyExc_TypeError, "the schema does not say which column has the %s",
                         side == FURROW_SIDE_ITEM ? "items" : "users");
   furrow_encoder_get_field(encoder, at, &field);
-  const uint64_t first = field.first + field.count - field.entries; /* behind unknown and missing values */
+  const uint64_t first =
+      field.first + field.count - field.entries; /* after the features for unknown and missing values */
   PyObject *names = PyList_New(0);
   for (uint64_t i = 0; names && i < field.entries; i++) {
     furrow_encoder_feature feature;
@@ -165,7 +166,7 @@ PyObject *fwpy_scorer_vector_size(PyObject *object, PyObject *unused) {
   return PyLong_FromSize_t(size);
 }
 
-/* What is made into vectors, row by row. */
+/* Features that are made into vectors, row by row. */
 typedef struct vector_job {
   const furrow_scorer *scorer;
   furrow_side side;

@@ -184,7 +184,7 @@ def column_schema(name: str, kind: str) -> Schema:
 
 
 def column_array(kind: str, values: list[Any], shift: int = 0) -> Array:
-    """An array of `values` (None: null) that begins `shift` values behind the start of its buffers."""
+    """An array of `values` (None: null) that begins `shift` values after the start of its buffers."""
     padded = [None] * shift + list(values)
     valid = None if None not in padded else bits([v is not None for v in padded])
     known: dict[str, Any] = dict(null_count=sum(v is None for v in values), offset=shift)
@@ -207,7 +207,7 @@ def column_array(kind: str, values: list[Any], shift: int = 0) -> Array:
 class Data:
     """Batches: each a dict of name to values, with the types of `kinds`.
 
-    shift: what arrays and batches begin behind the start of their memory.
+    shift: the offset of arrays and batches from the start of their memory.
     """
 
     def __init__(self, kinds: dict[str, str], batches: list[dict[str, list[Any]]], shift: int = 0, fail: bool = False):

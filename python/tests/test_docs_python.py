@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("docs/python.md", "README.md")
-BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # behind python: a package that it needs
+BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # after python: a package that it needs
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

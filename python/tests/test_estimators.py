@@ -167,7 +167,7 @@ def test_trees_have_importances():
 
 
 @pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
-@pytest.mark.parametrize("name, setting", [("lr", ""), ("svm", ""), ("fm", "rank"), ("deepfm", ""), ("gbdt", "depth")])
+@pytest.mark.parametrize("name, setting", [("lr", ""), ("svm", ""), ("fm", "rank"), ("fm", "factors"), ("deepfm", ""), ("gbdt", "depth")])
 def test_the_model_is_that_of_the_command(tmp_path, name, setting):
     X, y = make_sparse()
     write_libsvm(tmp_path / "rows.libsvm", X, y)
@@ -183,6 +183,14 @@ def test_the_model_is_that_of_the_command(tmp_path, name, setting):
     for file in (tmp_path / "model").rglob("*"):
         if file.is_file() and file.name not in ("graph.json", "furrow.json"):
             assert file.read_bytes() == (tmp_path / "saved" / file.relative_to(tmp_path / "model")).read_bytes()
+
+
+def test_factors_is_another_name_of_rank():
+    X, y = make_sparse()
+    scores = [Classifier("fm", seed=2, **{name: 3}).fit(X, y).decision_function(X) for name in ("rank", "factors")]
+    assert np.array_equal(scores[0], scores[1])
+    with pytest.raises(ValueError, match="'rank' is set twice"):
+        Classifier("fm", rank=3, factors=3).fit(X, y)
 
 
 def test_threads_do_not_change_the_model():

@@ -9,7 +9,7 @@ import pytest
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-faiss.md"
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside the package")
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is not next to the package")
 def test_the_blocks_of_the_page_run_in_order():
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 7

@@ -1,4 +1,4 @@
-"""Loaded models: their scores are those of the command, whatever form the rows come in."""
+"""Loaded models: they give the same scores as the command, whatever form the rows come in."""
 
 from __future__ import annotations
 

@@ -500,7 +500,7 @@ def test_core_refuses_wrong_arguments():
 
 
 def test_nothing_leaks(libsvm):
-    """10,000 small calls: neither objects of Python nor memory of the library stay behind."""
+    """10,000 small calls: neither Python objects nor memory of the library are left."""
     matrix = sp.random(20, 10, 0.5, "csr", dtype=np.float32, random_state=0)
     options = {"threads": 1}
 

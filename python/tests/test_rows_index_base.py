@@ -217,7 +217,7 @@ def test_few_rows_without_the_first_column(file, tmp_path):
 
 
 def test_validation_data(file):
-    """The loss of validation data is that of training data, if they are the same."""
+    """The loss of validation data equals the loss of training data, if they are the same."""
     path, X, y, base = file
     losses = []
     for data, valid in ((path, path), (path, read_rows(path)), (read_rows(path), path), (path, read_rows(path).load())):

@@ -10,11 +10,11 @@
 
 /* A feature of a row and its largest contribution to a class. */
 typedef struct part {
-  size_t place; /* among those of the row */
+  size_t place; /* position among the features of the row */
   double size;
 } part;
 
-/* The largest first, of equal ones the lower feature. */
+/* Sorts by falling contribution; ties by ascending feature. */
 static int compare_parts(const void *a, const void *b) {
   const part *x = a, *y = b;
   if (x->size != y->size) return x->size < y->size ? 1 : -1;
@@ -34,7 +34,7 @@ static part *sort_parts(call *c, const furrow_contributions *of) {
   return parts;
 }
 
-/* One number, or those of the classes as an array. */
+/* Writes one number, or an array with the number of each class. */
 static void write_classes(fw_buffer *body, const double *numbers, size_t classes) {
   if (classes > 1) fw_buffer_text(body, "[");
   for (size_t i = 0; i < classes; i++) {

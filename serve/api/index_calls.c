@@ -16,7 +16,7 @@
 
 /* ---- Searching ---- */
 
-/* Parameters behind the type do not matter. */
+/* Ignores parameters after the media type. */
 static bool is_raw(http_text type) {
   static const char raw[] = "application/octet-stream";
   return type.size >= sizeof raw - 1 && strncasecmp(type.at, raw, sizeof raw - 1) == 0;
@@ -44,7 +44,7 @@ static bool wants_raw(const call *c) {
   return is_raw(http_header_value(&c->request->head, "Accept"));
 }
 
-/* Ids, then distances, the lowest byte first. */
+/* Writes ids, then distances, little-endian. */
 static void answer_raw(call *c, const int64_t *ids, const float *distances, size_t count) {
   fw_buffer *body = &c->answer->body;
   c->answer->type = "application/octet-stream";
@@ -92,7 +92,7 @@ static void answer_json(call *c, const index_view *view, const search_request *r
   fw_buffer_append(body, "]}\n", 3);
 }
 
-/* A filter that keeps so little that most lists have to be probed anyway. */
+/* Whether a filter keeps so few ids that most lists have to be probed anyway. */
 static bool keeps_few(const furrow_id_filter *filter, size_t k) {
   const size_t few = 16 * k;
   if (filter->invert) return false;
@@ -115,10 +115,10 @@ static furrow_status widen(const index_view *view, const search_request *request
   return status;
 }
 
-/* What the filter keeps may be in any list. A client that says how many are probed gets that. Each query is widened by
- * itself: its results do not depend on the others of the request. */
-static furrow_status find_all(const index_view *view, const search_request *request, float *distances, int64_t *ids,
-                              furrow_error *err) {
+/* Ids that the filter keeps may be in any list, so more lists are probed unless the client sets the number. Each query
+ * is widened by itself: its results do not depend on the other queries of the request. */
+static furrow_status search_all(const index_view *view, const search_request *request, float *distances, int64_t *ids,
+                                furrow_error *err) {
   const index_base *base = view->base;
   index_query query = request->query;
   const bool is_open = query.filter && query.nprobe == 0 && base->ivf_info.nlist > 0;
@@ -136,7 +136,7 @@ static furrow_status search(call *c, const index_view *view, const search_reques
   if (!space) return fail_memory(err);
   int64_t *ids = (int64_t *)(void *)space;
   float *distances = (float *)(void *)(space + count * sizeof *ids);
-  const furrow_status status = find_all(view, request, distances, ids, err);
+  const furrow_status status = search_all(view, request, distances, ids, err);
   if (status != FURROW_OK) return status;
   if (wants_raw(c))
     answer_raw(c, ids, distances, count);
@@ -165,7 +165,7 @@ void search_handler(call *c) {
 
 /* ---- Changes ---- */
 
-/* What is not writable needs no decoding. */
+/* Refuses a change of an index that is not writable before the body is decoded. */
 static bool can_write(call *c, request_fault *fault) {
   if (served_index_is_writable(c->index)) return true;
   fail(&fault->error, FURROW_E_STATE, "index %s is not writable", served_index_name(c->index));
@@ -257,7 +257,7 @@ static furrow_status add_point(const list_recall *m, uint64_t nprobe, fw_buffer 
   return FURROW_OK;
 }
 
-/* The first point is measured twice: what it waits for the first time is not its own cost. */
+/* The first point is measured twice, because the first run also pays for cold caches. */
 static furrow_status measure_all(list_recall *m, const index_view *view, const curve_request *request, fw_buffer *body,
                                  furrow_error *err) {
   const uint64_t lists = view->base->ivf_info.nlist;
@@ -346,7 +346,7 @@ static void describe_edits(fw_buffer *body, served_index *index) {
   put_count(body, "checkpoints", figures.checkpoints);
 }
 
-/* Searches and changes; times are those of searches. */
+/* Writes the numbers of searches and changes, and the times of searches. */
 static void describe_traffic(fw_buffer *body, const call *c, size_t target) {
   metrics_summary search = {0}, one = {0};
   metrics_summarize(c->service->metrics, ROUTE_SEARCH, target, &search);

@@ -1,4 +1,4 @@
-/* serve/api/index_requests.c: what a request asks of an index. */
+/* serve/api/index_requests.c: decodes and checks the requests for an index. */
 #include "api/index_requests.h"
 
 #include <float.h>
@@ -17,10 +17,10 @@
 
 enum {
   MOST_RESULTS = 1 << 20, /* vectors * k */
-  MANY_FILTER_IDS = 1024, /* sorting more is not for a loop */
+  MANY_FILTER_IDS = 1024, /* sorting more ids is too slow for a loop thread */
   MOST_FILTER_IDS = 1000000,
-  MANY_QUERIES = 16,   /* nor are more queries */
-  LONG_SCAN = 1 << 20, /* nor is scanning more bytes */
+  MANY_QUERIES = 16,   /* more queries are too slow for a loop thread */
+  LONG_SCAN = 1 << 20, /* scanning more bytes is too slow for a loop thread */
   KEEP_BYTES = 1 << 20 /* memory that a thread keeps for the next request */
 };
 
@@ -34,8 +34,8 @@ typedef struct reading {
   size_t most; /* elements of an array of ids or names */
   size_t d;
   size_t n;       /* vectors that were read */
-  size_t missing; /* ids or names to remove that are not there */
-  unsigned given; /* bits of members that were there */
+  size_t missing; /* ids or names to remove that do not exist */
+  unsigned given; /* bit set of the members that were given */
 } reading;
 
 enum { MOST_EF_SEARCH = 1 << 16, MOST_K_FACTOR = 1000 }; /* memory that one query takes */
@@ -52,7 +52,7 @@ enum { REPLACE = 3, FIRST_ID, ADD_MEMBERS };
 
 /* ---- Faults ---- */
 
-/* What an error of the JSON reader is about becomes the pointer. */
+/* Sets the pointer to the value that an error of the JSON reader is about. */
 static furrow_status at_value(reading *r, furrow_status status) {
   char *pointer = r->fault->pointer;
   if (status == FURROW_OK || status == FURROW_END || pointer[0]) return status;
@@ -60,26 +60,26 @@ static furrow_status at_value(reading *r, furrow_status status) {
   return status;
 }
 
-/* The value that was read last is not one that is wanted. */
-static furrow_status refuse(reading *r, const char *what) {
+/* Fails about the value that was read last. */
+static furrow_status refuse_value(reading *r, const char *what) {
   return at_value(r, furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, &r->fault->error, "%s", what));
 }
 
-/* The same of an array or object: what was read last is only a part of it. */
+/* The same for a whole array or object, of which the last value read is only a part. */
 static furrow_status refuse_whole(reading *r, const char *what) {
-  const furrow_status status = refuse(r, what);
+  const furrow_status status = refuse_value(r, what);
   r->fault->error.token[0] = 0;
   return status;
 }
 
-/* A limit of the server: 413. */
+/* Fails with 413: a limit of the server is exceeded. */
 static furrow_status refuse_size(request_fault *fault, const char *pointer, const char *what, size_t most) {
   fault->status = 413;
   snprintf(fault->pointer, sizeof fault->pointer, "%s", pointer);
   return fail(&fault->error, FURROW_E_RANGE, "%s: this server takes at most %zu", what, most);
 }
 
-/* The whole request, or its i-th vector. */
+/* Fails about the whole request, or about its i-th vector. */
 static furrow_status refuse_vector(request_fault *fault, size_t i, const char *what) {
   snprintf(fault->pointer, sizeof fault->pointer, "/vectors/%zu", i);
   return fail(&fault->error, FURROW_E_RANGE, "vectors/%zu %s", i, what);
@@ -89,7 +89,7 @@ static furrow_status refuse_request(request_fault *fault, const char *what) {
   return fail(&fault->error, FURROW_E_ARGUMENT, "%s", what);
 }
 
-/* What the request asks for does not exist in this index: 422. */
+/* Fails with 422: the index has no names. */
 static furrow_status refuse_names(reading *r) {
   fail(&r->fault->error, FURROW_E_UNSUPPORTED, "this index has no names");
   add_hint(&r->fault->error, "use ids, or give it names with furrow index names");
@@ -98,10 +98,10 @@ static furrow_status refuse_names(reading *r) {
 
 /* ---- Members ---- */
 
-/* The member itself is what is wrong, not its value. */
+/* Fails about a member itself, not about its value. */
 static furrow_status refuse_member(reading *r, furrow_json_text key, const char *what) {
   char *token = r->fault->error.token;
-  const furrow_status status = refuse(r, what);
+  const furrow_status status = refuse_value(r, what);
   snprintf(token, sizeof r->fault->error.token, "%.*s", key.size < 60 ? (int)key.size : 60, key.bytes);
   return status;
 }
@@ -112,7 +112,7 @@ static furrow_status unknown_member(reading *r, furrow_json_text key, const char
   return near ? add_hint(&r->fault->error, "did you mean \"%s\"?", near) : status;
 }
 
-/* Finds the next member of the request; each is there at most once. *member: its number. */
+/* Finds the next member of the request and refuses duplicates. *member: its number. */
 static furrow_status next_member(reading *r, const char *const *members, size_t count, size_t *member) {
   furrow_json_text key;
   FW_TRY(at_value(r, furrow_json_member(r->json, &key, &r->fault->error)));
@@ -124,7 +124,7 @@ static furrow_status next_member(reading *r, const char *const *members, size_t 
   return FURROW_OK;
 }
 
-/* Parameters of the address would be ignored. */
+/* Refuses parameters in the URL, which would be ignored. */
 static furrow_status refuse_parameters(request_fault *fault, http_text query) {
   char name[32];
   size_t length = 0;
@@ -136,7 +136,7 @@ static furrow_status refuse_parameters(request_fault *fault, http_text query) {
                   RAW_TYPE);
 }
 
-/* Bytes of numbers seldom begin like JSON does. */
+/* Whether a raw body begins like JSON, which float32 numbers seldom do. */
 static bool looks_like_json(const request_text *text) {
   size_t i = 0;
   while (i < text->size && memchr(" \t\r\n", text->body[i], 4)) i++;
@@ -166,16 +166,16 @@ static furrow_status end_json(reading *r, furrow_status status) {
   return status == FURROW_END ? at_value(r, furrow_json_end(r->json, &r->fault->error)) : status;
 }
 
-/* An integer of first … last. */
+/* Reads an integer from first to last. */
 static furrow_status read_integer(reading *r, int64_t first, int64_t last, int64_t *value) {
   char what[80];
   FW_TRY(at_value(r, furrow_json_i64(r->json, value, &r->fault->error)));
   if (*value >= first && *value <= last) return FURROW_OK;
   snprintf(what, sizeof what, "is not an integer of %lld … %lld", (long long)first, (long long)last);
-  return refuse(r, what);
+  return refuse_value(r, what);
 }
 
-/* What a request leaves open is never above a limit. */
+/* Cuts a default value to a limit. */
 static size_t at_most(size_t value, size_t most) {
   return value < most ? value : most;
 }
@@ -202,7 +202,7 @@ static float *grow_vectors(reading *r) {
   return at;
 }
 
-/* Space for one more vector; a request has so many rows at most. */
+/* Reserves space for one more vector; fails at the limit on the rows of a request. */
 static furrow_status next_vector(reading *r, const char *pointer, float **vector) {
   if (r->n == r->limits->max_rows)
     return refuse_size(r->fault, pointer, "there are too many vectors", r->limits->max_rows);
@@ -216,11 +216,11 @@ static furrow_status fail_dimension(reading *r) {
   return refuse_vector(r->fault, r->n, what);
 }
 
-/* The element is not one of those that furrow_json_f32_elements reads. */
+/* Fails about an element that furrow_json_f32_elements does not read. */
 static furrow_status fail_number(reading *r) {
   double value;
   FW_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
-  return refuse(r, "is too large for a float32");
+  return refuse_value(r, "is too large for a float32");
 }
 
 static furrow_status read_vector(reading *r, float *vector) {
@@ -244,7 +244,7 @@ static furrow_status read_vectors(reading *r) {
   return status == FURROW_END ? FURROW_OK : at_value(r, status);
 }
 
-/* Vectors of 4 bytes a number, the lowest first. */
+/* Reads vectors of little-endian float32. */
 static furrow_status read_raw_vectors(reading *r, const request_text *text) {
   const size_t row = r->d * sizeof(float);
   char what[96];
@@ -264,7 +264,7 @@ static furrow_status read_raw_vectors(reading *r, const request_text *text) {
   return r->memory->numbers.missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
-/* NaN, infinities, and vectors whose length is not a float. */
+/* Refuses NaN, infinities, and vectors whose length does not fit a float. */
 static furrow_status check_vectors(reading *r) {
   const float *vectors = (const float *)(const void *)r->memory->numbers.bytes;
   if (r->n == 0) return refuse_request(r->fault, "the request has no vectors");
@@ -281,10 +281,10 @@ static furrow_status add_id(reading *r, fw_buffer *to, int64_t id) {
 
 static furrow_status read_name(reading *r, furrow_json_text *name) {
   FW_TRY(at_value(r, furrow_json_string(r->json, name, &r->fault->error)));
-  return memchr(name->bytes, 0, name->size) ? refuse(r, "has a character 0") : FURROW_OK;
+  return memchr(name->bytes, 0, name->size) ? refuse_value(r, "has a character 0") : FURROW_OK;
 }
 
-/* The array of the element that was begun last has too many. */
+/* Fails about the array of the current element: it has too many elements. */
 static furrow_status refuse_more(reading *r) {
   char pointer[sizeof r->fault->pointer];
   at_value(r, FURROW_E_RANGE);
@@ -313,7 +313,7 @@ static furrow_status find_name(reading *r, int64_t *id) {
   furrow_json_text name;
   FW_TRY(read_name(r, &name));
   if (index_view_find(r->view, name.bytes, name.size, id)) return FURROW_OK;
-  refuse(r, "is not the name of a vector");
+  refuse_value(r, "is not the name of a vector");
   return r->fault->error.status = FURROW_E_NOT_FOUND;
 }
 
@@ -325,7 +325,7 @@ static furrow_status one_named_id(reading *r, fw_buffer *to) {
 
 /* ---- Searching ---- */
 
-/* The stored vector of an id as a query. */
+/* Adds the stored vector of an id as a query. */
 static furrow_status add_stored(reading *r, int64_t id, const char *pointer) {
   float *vector = NULL;
   FW_TRY(next_vector(r, pointer, &vector));
@@ -393,10 +393,10 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
   double value;
   FW_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
   *k_factor = (float)value;
-  return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse(r, "is not a number of 1 … 1000");
+  return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse_value(r, "is not a number of 1 … 1000");
 }
 
-/* An option that does nothing is refused: its sender expects something of it. */
+/* Returns why an option has no effect for this index, so that it is refused; NULL: it has one. */
 static const char *why_not(const index_base *base, size_t member) {
   if (member == NPROBE && base->ivf_info.nlist == 0) return "does nothing: this index has no lists";
   if (member == K_FACTOR && !base->is_refined) return "does nothing: this index does not refine results";
@@ -431,7 +431,7 @@ static bool is_one_bit(unsigned bits) {
   return bits != 0 && (bits & (bits - 1)) == 0;
 }
 
-/* Decoding stored vectors may go through all lists: such requests are long. */
+/* Decoding stored vectors may scan all lists, so such requests go to a worker. */
 static furrow_status read_search_json(reading *r, const request_text *text, bool on_loop, search_request *request) {
   size_t member;
   furrow_status status = begin_vectors_json(r, text);
@@ -448,14 +448,15 @@ static furrow_status read_search_json(reading *r, const request_text *text, bool
 
 /* ---- Query strings of raw requests ---- */
 
-/* A copy of text; what is too long is cut. */
+/* Copies a text and cuts it if it is too long. */
 static void copy_word(char word[32], const char *text, size_t size) {
   const size_t length = size < 32 ? size : 31;
   memcpy(word, text, length);
   word[length] = 0;
 }
 
-/* Takes "name=value" off the front. A value that is too long for any parameter becomes "", which none takes. */
+/* Removes "name=value" from the front of the query. A value that is too long for any parameter becomes "", which every
+ * parameter refuses. */
 static bool next_parameter(http_text *query, char name[32], char value[32]) {
   if (query->size == 0) return false;
   const char *and = memchr(query->at, '&', query->size);
@@ -472,7 +473,7 @@ static furrow_status fail_parameter(request_fault *fault, const char *name, cons
   return fail(&fault->error, FURROW_E_ARGUMENT, "the parameter %s %s", name, what);
 }
 
-/* The number of a parameter among names; each is there at most once. */
+/* Finds the number of a parameter among names and refuses duplicates. */
 static furrow_status find_parameter(reading *r, const char *name, const char *const *names, size_t count,
                                     unsigned allowed, size_t *which) {
   for (*which = 0; *which < count; ++*which)
@@ -538,7 +539,7 @@ static furrow_status read_search_raw(reading *r, const request_text *text, searc
 
 /* ---- What a search costs ---- */
 
-/* Bytes that one query scans, about. */
+/* Estimates the bytes that one query scans. */
 static double scan_bytes(const index_view *view, const index_query *query) {
   const furrow_index_info *ivf = &view->base->ivf_info, *info = &view->base->info;
   const double vector = 4.0 * info->d;
@@ -562,8 +563,8 @@ static bool is_long_search(const index_view *view, const search_request *request
          (double)request->n * scan_bytes(view, &request->query) > LONG_SCAN;
 }
 
-static reading begin(const index_view *view, const service_limits *limits, thread_memory *memory,
-                     request_fault *fault) {
+static reading begin_reading(const index_view *view, const service_limits *limits, thread_memory *memory,
+                             request_fault *fault) {
   fault->pointer[0] = 0;
   fault->status = 0;
   buffer_recycle(&memory->numbers, KEEP_BYTES);
@@ -580,7 +581,7 @@ static reading begin(const index_view *view, const service_limits *limits, threa
 furrow_status search_request_read(search_request *request, const request_text *text, const index_view *view,
                                   const service_limits *limits, thread_memory *memory, bool on_loop,
                                   request_fault *fault) {
-  reading r = begin(view, limits, memory, fault);
+  reading r = begin_reading(view, limits, memory, fault);
   request->query = (index_query){.k = at_most(10, limits->max_results), .threads = 1};
   request->is_long = false;
   FW_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
@@ -659,7 +660,7 @@ static furrow_status check_count(reading *r, size_t member, size_t count) {
               r->n);
 }
 
-/* Elements lie in the order of the request: of equal ones, the pointer says which comes first. */
+/* Elements are stored in the order of the request, so among equal ones the lower pointer comes first. */
 static int by_place(const void *a, const void *b) {
   return (a > b) - (a < b);
 }
@@ -683,7 +684,7 @@ static bool is_same_text(const void *a, const void *b) {
   return strcmp(a, b) == 0;
 }
 
-/* Sorts pointers to the elements, and returns the first one that is equal to one before it; NULL: there is none. */
+/* Sorts pointers to the elements, and returns the first duplicate; NULL: there is none. */
 static const void *find_second(const void **elements, size_t n, int (*compare)(const void *, const void *),
                                bool (*is_same)(const void *, const void *)) {
   const void *second = NULL;
@@ -713,8 +714,8 @@ static furrow_status check_names_differ(reading *r, const char *const *names, co
   return FURROW_OK;
 }
 
-/* results: the ids (if they were given), space for the new ones, pointers to names; the space of the new ids is scratch
- * before. */
+/* Lays out memory->results: the given ids, if any, then space for the new ids, then pointers to names. Until the new
+ * ids are known their space is scratch. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
   fw_buffer *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
@@ -738,7 +739,7 @@ static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new
 furrow_status add_request_read(index_addition *addition, int64_t **new_ids, const request_text *text,
                                const index_view *view, const service_limits *limits, thread_memory *memory,
                                request_fault *fault) {
-  reading r = begin(view, limits, memory, fault);
+  reading r = begin_reading(view, limits, memory, fault);
   *addition = (index_addition){0};
   FW_TRY(text->raw ? read_add_raw(&r, text, &addition->replace) : read_add_json(&r, text, &addition->replace));
   FW_TRY(check_vectors(&r));
@@ -751,7 +752,7 @@ furrow_status add_request_read(index_addition *addition, int64_t **new_ids, cons
 
 /* ---- Removing, and the rest ---- */
 
-/* The JSON of what is missing grows in `text`. Returns where the next one goes; NULL: there are enough. */
+/* Collects missing ids or names as JSON in `text`. Returns the buffer for the next one; NULL: there are enough. */
 static fw_buffer *next_missing(reading *r) {
   fw_buffer *text = &r->memory->text;
   if (r->missing++ >= MOST_MISSING) return NULL;
@@ -784,7 +785,7 @@ static void find_missing_ids(reading *r, const int64_t *ids, size_t n) {
 furrow_status remove_request_read(remove_request *request, const request_text *text, const index_view *view,
                                   const service_limits *limits, thread_memory *memory, request_fault *fault) {
   static const char *const members[] = {"ids", "names"};
-  reading r = begin(view, limits, memory, fault);
+  reading r = begin_reading(view, limits, memory, fault);
   size_t member;
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
@@ -804,7 +805,7 @@ furrow_status remove_request_read(remove_request *request, const request_text *t
 furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,
                                  thread_memory *memory, request_fault *fault) {
   static const char *const members[] = {"queries", "k"};
-  reading r = begin(NULL, limits, memory, fault);
+  reading r = begin_reading(NULL, limits, memory, fault);
   size_t member;
   *request = (curve_request){.queries = at_most(200, limits->max_rows), .k = at_most(10, limits->max_results)};
   if (text->size == 0) return FURROW_OK;
@@ -818,7 +819,7 @@ furrow_status curve_request_read(curve_request *request, const request_text *tex
 }
 
 furrow_status empty_request_read(const request_text *text, thread_memory *memory, request_fault *fault) {
-  reading r = begin(NULL, NULL, memory, fault);
+  reading r = begin_reading(NULL, NULL, memory, fault);
   size_t member;
   if (text->size == 0) return FURROW_OK;
   furrow_status status = begin_json(&r, text);

@@ -1,8 +1,8 @@
 /* serve/api/instances.c: the rows of a request, read as the model reads its data.
  *
  * Objects for a model of a raw log become lines of JSON, strings lines of the model's format: the library reads both
- * with the code that reads files, so that the service and furrow predict give the same. Arrays and objects of numbers
- * are rows of a table. */
+ * with the code that reads files, so that the service and furrow predict give the same scores. Arrays and objects of
+ * numbers are rows of a table. */
 #include "api/instances.h"
 
 #include <float.h>
@@ -24,7 +24,7 @@ enum {
   UNKNOWN_NS = 20000,         /* of scoring a row where it was not measured yet */
   KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
-  MOST_COMPARED = 1000,       /* names with a mistyped one */
+  MOST_COMPARED = 1000,       /* names that are compared with a mistyped one */
   MOST_WARNINGS = 32,         /* about rows of a request; the others are counted */
   NUMBERS_AT_ONCE = 256,      /* of an array */
   POINTER_SIZE = 160
@@ -100,7 +100,7 @@ static furrow_status add_unit(reading *r, const event_column *column) {
   return add_hint(r->err, "%.60s has %s, such as %s", column->name, column->unit->text, column->unit->example);
 }
 
-/* Times in another unit than the column's are far away from today. */
+/* Refuses times that are far from today: they are likely in another unit than the column's. */
 static furrow_status check_time(reading *r, const event_column *column, const char *text, size_t size) {
   static const double of_1973 = 1e8;
   double seconds = 0;
@@ -136,7 +136,7 @@ static furrow_status check_scalar(reading *r, const event_column *column) {
   }
 }
 
-/* One value, or a list of them. */
+/* Checks one value, or a list of values. */
 static furrow_status check_cell(reading *r, const char *name, size_t size) {
   furrow_json *json = r->readers->cells;
   const event_column *column = event_columns_find(&r->decoder->columns, name, size);
@@ -185,7 +185,7 @@ static void blank_out(char *text, size_t size, char c) {
   for (char *at = text; (at = memchr(at, c, size - (size_t)(at - text))) != NULL;) *at = ' ';
 }
 
-/* The text of an object as a line: JSON has line ends between its values alone. */
+/* Keeps the text of an object as one line: JSON has line ends only between tokens, where a blank does as well. */
 static furrow_status take_event(reading *r) {
   fw_buffer *text = &r->call->memory->text;
   furrow_json_text raw;
@@ -202,7 +202,8 @@ static furrow_status take_event(reading *r) {
   return has_member ? check_event(r, raw) : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
 }
 
-/* A label has no colon: what looks like one with a weight is a feature of a line without a label. */
+/* Refuses a line whose first word has a colon: it looks like label:weight, but is a feature of a line without a
+ * label. */
 static furrow_status check_label(reading *r, furrow_json_text line) {
   const char *at = line.bytes, *end = line.bytes + line.size;
   while (at < end && (*at == ' ' || *at == '\t')) at++;
@@ -239,7 +240,7 @@ static const event_column *column_of(const reading *r, const char *message) {
   return found;
 }
 
-/* What to do about an event that is wrong. Returns the name of its column; NULL: it is not one column. */
+/* Adds a hint about an invalid event. Returns the name of the column at fault; NULL: it is not a single column. */
 static const char *explain_event(reading *r, furrow_status status) {
   const event_column *column = column_of(r, r->err->message);
   if (status == FURROW_E_ARGUMENT && !r->err->hint[0]) {
@@ -252,17 +253,17 @@ static const char *explain_event(reading *r, furrow_status status) {
   return column ? column->name : NULL;
 }
 
-/* Where an event, or a line, is wrong. */
+/* Points to the event or the line that is invalid. */
 static void point_to_line(reading *r, furrow_status status) {
   const size_t row = r->err->line > 0 ? (size_t)r->err->line - 1 : 0;
   if (r->kind == LINES && status != FURROW_E_UNSUPPORTED && status != FURROW_E_MEMORY)
-    (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library speaks of files */
+    (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library's hint is about files */
   if (status == FURROW_E_MEMORY || r->err->line == 0) return;
   const char *name = r->kind == EVENTS ? explain_event(r, status) : NULL;
   point_to(r->pointer, r->read->member, row, name, name ? strlen(name) : 0);
 }
 
-/* Blank rows and comments are lines without a row: finds the first. */
+/* Finds the first line without a row: a blank line or a comment. */
 static furrow_status find_blank(reading *r, const char *text, size_t size) {
   const furrow_rowblock *block = NULL;
   const char *end = text + size;
@@ -287,7 +288,7 @@ static furrow_status read_lines(reading *r, const fw_buffer *text, const furrow_
   return furrow_line_reader_read(*reader, text->bytes, text->size, block, r->err);
 }
 
-/* Features that the model does not have count for nothing. */
+/* Warns about features that the model does not have: they have no effect on the score. */
 static void check_features(reading *r) {
   const furrow_rowblock *rows = &r->read->rows;
   const uint64_t features = r->version->features;
@@ -314,7 +315,7 @@ static furrow_status read_text(reading *r) {
 
 /* ---- Arrays and named features ---- */
 
-/* A number, or null: NaN, which stands for a value that is not there. */
+/* Reads a number; null becomes NaN, which stands for a missing value. */
 static furrow_status take_number(reading *r, float *number) {
   double value = NAN;
   if (furrow_json_peek(r->json) == FURROW_JSON_NULL) {
@@ -328,7 +329,7 @@ static furrow_status take_number(reading *r, float *number) {
   return FURROW_OK;
 }
 
-/* Appends the row of a table: values that are not there are left out. */
+/* Appends the row of a table without its missing values. */
 static furrow_status push_values(reading *r, const float *values, size_t count) {
   fw_buffer *space = &r->call->memory->results;
   buffer_recycle(space, KEPT_BYTES);
@@ -345,7 +346,7 @@ static furrow_status push_values(reading *r, const float *values, size_t count) 
   return furrow_container_push_row(r->table, &row, r->err);
 }
 
-/* An array has a number for each feature of the model. */
+/* Checks that an array has a number for each feature of the model. */
 static furrow_status check_columns(reading *r, size_t count) {
   const unsigned long long features = r->version->features;
   char text[128];
@@ -462,13 +463,13 @@ static furrow_status fail_kind(reading *r, row_kind kind) {
                                       : "an instance is an array of numbers, a line, or an object");
 }
 
-/* A loop has other connections to serve. */
+/* Whether the request takes too long for a loop thread, which has other connections to serve. */
 static bool is_long(const reading *r, size_t rows) {
   const uint64_t measured = r->version->row_ns, row_ns = measured > 0 ? measured : UNKNOWN_NS;
   return rows * (row_ns + READING_NS) > LOOP_NS;
 }
 
-/* The next element of the list. */
+/* Reads the next element of the list. */
 static furrow_status take_instance(reading *r) {
   const row_kind kind = kind_of(r, furrow_json_peek(r->json));
   const size_t most = r->call->service->limits.max_rows;
@@ -518,7 +519,7 @@ static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned opt
 
 enum { MEMBER_DETAILS = 1, MEMBER_TOP = 2, MEMBER_SIGNATURE = 4 };
 
-/* A value that a later one would replace is a mistake. */
+/* Refuses a member that is given twice: the later value would replace the earlier one. */
 static furrow_status take_once(reading *r, furrow_json_text key, unsigned member) {
   const bool is_double = (r->seen & member) != 0;
   r->seen |= member;
@@ -558,8 +559,8 @@ static furrow_status read_body(reading *r, unsigned options) {
   return furrow_container_get_block(r->table, &r->read->rows, r->err);
 }
 
-/* A problem that the JSON reader found has its path. */
-static void refuse(reading *r, furrow_status status) {
+/* Answers with the problem; the path of one that the JSON reader found comes from the reader. */
+static void answer_problem(reading *r, furrow_status status) {
   if (r->answered) return;
   if (status == FURROW_E_FORMAT && !r->pointer[0]) json_pointer_read(r->pointer, POINTER_SIZE, r->json);
   problem_set_error(r->call->answer, status, r->err, r->pointer);
@@ -586,7 +587,7 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
   buffer_recycle(&c->memory->text, KEPT_BYTES);
   furrow_json_start(r.json, c->request->body, c->request->body_size, NULL);
   const furrow_status status = read_body(&r, options);
-  if (status != FURROW_OK) refuse(&r, status);
+  if (status != FURROW_OK) answer_problem(&r, status);
   c->rows = r.count;
   return status == FURROW_OK;
 }
@@ -618,7 +619,8 @@ void instances_refuse(call *c, const instances *read, size_t row, furrow_status 
 
 /* ---- Values that the model does not know ---- */
 
-/* Rows without a known feature of the field; the first two features of a field stand for unknown and missing values. */
+/* Counts the rows without a known feature of the field; the first two features of a field stand for unknown and missing
+ * values. */
 static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowblock *rows) {
   size_t unknown = 0;
   for (size_t i = 0; i < rows->size; i++) {
@@ -632,7 +634,7 @@ static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowb
   return unknown;
 }
 
-/* Users and items, all rows in one warning: recommenders are asked about new ones all the time. */
+/* Writes one warning for the unknown users and items of all rows: recommenders often get requests about new ones. */
 static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, fw_buffer *body) {
   static const furrow_side sides[] = {FURROW_SIDE_USER, FURROW_SIDE_ITEM};
   for (size_t s = 0; version->encoder && s < 2; s++) {
@@ -663,6 +665,6 @@ void instances_write_warnings(const model_version *version, const instances *rea
     fw_buffer_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
   if (body->missing) return;
   const bool any = body->size > start;
-  body->size = any ? body->size - 1 : before; /* the last comma, or all of it */
+  body->size = any ? body->size - 1 : before; /* removes the last comma, or everything */
   if (any) fw_buffer_text(body, "]");
 }

@@ -5,7 +5,7 @@
 #include "api/service.h"
 #include "models/instance_decoder.h"
 
-/* Members that a request may have beside its rows. */
+/* Members that a request may have in addition to its rows. */
 typedef enum instance_options { TAKES_DETAILS = 1, TAKES_TOP = 2 } instance_options;
 
 /* A request that was read. */
@@ -15,15 +15,15 @@ typedef struct instances {
   bool details;
   size_t top;                /* 0: all */
   const fw_buffer *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
-  size_t warning_count;      /* there were so many; a bounded number of them is kept */
+  size_t warning_count;      /* number of warnings; only the first of them are kept */
 } instances;
 
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
  * options: a sum of instance_options. */
 bool instances_read(call *c, model_version *version, unsigned options, instances *read);
-/* The rows are not needed any more: gives memory back that is more than requests usually need. */
+/* Releases the rows: frees memory beyond what requests usually need. */
 void instances_release(call *c, model_version *version);
-/* The problem of row i, with its pointer: of scoring, or of explaining. Fills in the answer. */
+/* Answers with the problem of row i, with its pointer, after scoring or explaining failed. */
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err);
 /* The columns of the model's log; NULL: out of memory. */
 const event_columns *instances_columns(model_version *version);

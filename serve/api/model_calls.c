@@ -8,7 +8,7 @@
 
 /* ---- :reload ---- */
 
-/* The person who runs the server gets the whole path; the client what follows that of the model. */
+/* The operator gets the whole path of a file, the client only the part after the model's path. */
 static void refuse_version(call *c, furrow_status status, const furrow_error *err, uint64_t version) {
   char text[1024];
   served_model_error_text(c->model, err, text, sizeof text);
@@ -82,7 +82,7 @@ static void put_version(fw_buffer *body, const model_version *v) {
   put_abilities(body, v);
 }
 
-/* Requests of all kinds; the times are those of the kind that is asked for most. */
+/* Writes the figures of all calls; the times are of the call that is used most. */
 static void put_figures(fw_buffer *body, const service *s, size_t target) {
   metrics_summary all = {.p50_ms = NAN, .p99_ms = NAN};
   uint64_t most = 0;
@@ -102,7 +102,7 @@ static void put_figures(fw_buffer *body, const service *s, size_t target) {
   put_number(body, "p99_ms", all.p99_ms);
 }
 
-/* What a client of TensorFlow Serving asks for. */
+/* Writes the status document of TensorFlow Serving, for its clients. */
 static void put_status(fw_buffer *body, const model_version *v) {
   fw_buffer_text(body, ",\"model_version_status\":[");
   if (v)

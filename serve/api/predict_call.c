@@ -6,7 +6,7 @@
 #include "core/fail.h"
 #include "http/json_put.h"
 
-/* What the answer is made of. */
+/* What the answer is built from. */
 typedef struct predicting {
   model_version *version;
   const furrow_scorer *scorer;
@@ -39,7 +39,7 @@ static furrow_status score_rows(const predicting *p, furrow_score *scores, size_
   return FURROW_OK;
 }
 
-/* The time of a row tells how many are scored on a loop. */
+/* Measures the time of a row, which decides how many rows are scored on a loop thread. */
 static furrow_status score_and_time(const predicting *p, furrow_score *scores, size_t *row, furrow_error *err) {
   if (p->version->row_ns > 0) return score_rows(p, scores, row, err);
   const uint64_t begin = clock_ns();

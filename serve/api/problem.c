@@ -7,7 +7,7 @@
 
 #include "http/json_put.h"
 
-static void begin(http_answer *answer, int status, const char *detail) {
+static void begin_problem(http_answer *answer, int status, const char *detail) {
   fw_buffer *body = &answer->body;
   answer->status = status;
   answer->type = "application/problem+json";
@@ -25,7 +25,7 @@ void problem_set(http_answer *answer, int status, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(detail, sizeof detail, format, arguments);
   va_end(arguments);
-  begin(answer, status, detail);
+  begin_problem(answer, status, detail);
   fw_buffer_text(&answer->body, "}\n");
 }
 
@@ -50,8 +50,8 @@ static void add_member(fw_buffer *body, const char *name, const char *text) {
   json_put_text(body, text, strlen(text));
 }
 
-/* The text at fault: a string without its quotes; not the punctuation at which JSON ends to make sense, nor bytes that
- * are not text. */
+/* Adds the text at fault: a string without its quotes. Leaves out the punctuation at which invalid JSON was noticed,
+ * and bytes that are not text. */
 static void add_token(fw_buffer *body, furrow_status status, const char *token) {
   char text[sizeof((furrow_error){0}.token)];
   size_t length = strlen(token);
@@ -68,8 +68,8 @@ void problem_set_error(http_answer *answer, furrow_status status, const furrow_e
 
 void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
                        const char *pointer) {
-  begin(answer, http_status ? http_status : status_of(status),
-        err && err->message[0] ? err->message : furrow_status_text(status));
+  begin_problem(answer, http_status ? http_status : status_of(status),
+                err && err->message[0] ? err->message : furrow_status_text(status));
   add_member(&answer->body, "code", furrow_status_name(status));
   add_member(&answer->body, "pointer", pointer);
   if (err) {
@@ -92,7 +92,7 @@ void json_pointer_add(char *pointer, size_t size, const char *step, size_t step_
   pointer[at] = 0;
 }
 
-/* The library escapes the steps of its paths as pointers need it. */
+/* The library already escapes the steps of its paths as JSON pointers require. */
 void json_pointer_read(char *pointer, size_t size, const furrow_json *json) {
   pointer[0] = '/';
   if (furrow_json_path(json, pointer + 1, size - 1) == 0) pointer[0] = 0;

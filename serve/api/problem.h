@@ -13,9 +13,9 @@
 void problem_set(http_answer *answer, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for an error of the library: E_ARGUMENT, E_PARSE, E_FORMAT, E_RANGE 400; E_NOT_FOUND 404; E_EXISTS, E_STATE
  * 409; E_UNSUPPORTED 422; E_MEMORY 503 with Retry-After; others 500. pointer (may be NULL): JSON pointer of the place
- * in the request. Paths of files are not told to clients. */
+ * in the request. Clients do not get paths of files. */
 void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer);
-/* The same with an HTTP status of the caller's choice; 0: that of the error. */
+/* The same with the given HTTP status; 0: the error decides. */
 void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
                        const char *pointer);
 
@@ -23,7 +23,7 @@ void problem_set_fault(http_answer *answer, int http_status, furrow_status statu
 
 /* Appends a step, in which ~ and / become ~0 and ~1. A pointer that would not fit into `size` bytes is cut. */
 void json_pointer_add(char *pointer, size_t size, const char *step, size_t step_size);
-/* Writes that of the value that a reader is at; "": the whole text. */
+/* Writes the pointer to the value that a reader is at; "": the whole text. */
 void json_pointer_read(char *pointer, size_t size, const furrow_json *json);
 
 #endif

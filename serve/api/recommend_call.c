@@ -27,7 +27,7 @@ typedef struct text_list_span {
   bool is_given;
 } text_list_span;
 
-/* What is asked for. The subjects are users, or the items that others are to be like. */
+/* A decoded request. The subjects are users or, for :similar, items. */
 typedef struct recommend_request {
   call *c;
   model_version *version;
@@ -40,7 +40,7 @@ typedef struct recommend_request {
   /* As found, in memory->results */
   uint64_t *numbers;              /* of the subjects; FURROW_NO_ITEM: the model does not know it */
   furrow_recommendation *results; /* of some subjects */
-  uint64_t *known;                /* numbers of some subjects, without those that are not known */
+  uint64_t *known;                /* numbers of the subjects that the model knows */
   uint8_t *allowed;               /* NULL: all items */
   furrow_pair *pairs;             /* of the context */
 } recommend_request;
@@ -68,7 +68,7 @@ static size_t kept_count(const recommend_request *r) {
   return r->c->memory->numbers.size / sizeof(text_span);
 }
 
-/* A name is a string, or a number as it stands. */
+/* Keeps a name: a string, or a number as it is written. */
 static furrow_status keep_name(recommend_request *r, furrow_json *json, furrow_error *err) {
   furrow_json_text text;
   FW_TRY((furrow_json_peek(json) == FURROW_JSON_NUMBER ? furrow_json_skip : furrow_json_string)(json, &text, err));
@@ -98,7 +98,7 @@ static furrow_status read_subjects(void *into, furrow_json *json, furrow_error *
   return keep_names(r, json, &r->subjects, r->c->service->limits.max_rows, "too many of them in one request", err);
 }
 
-/* Names may be there twice, or be unknown, but a list that is longer than this is a mistake. */
+/* Returns the longest list of items: names may be repeated or unknown, but a longer list is a mistake. */
 static uint64_t most_items(const recommend_request *r) {
   return furrow_recommender_item_count(r->version->recommender) + r->c->service->limits.max_rows;
 }
@@ -140,7 +140,7 @@ static furrow_status read_unknown(void *into, furrow_json *json, furrow_error *e
   return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is neither \"error\" nor \"skip\"");
 }
 
-/* A cell: a string, a number or a boolean as it stands; null, which is missing, is kept as a text that is not there. */
+/* Keeps a cell: a string, or a number or boolean as it is written; null means missing and is kept as a NULL text. */
 static furrow_status keep_cell(recommend_request *r, furrow_json *json, furrow_error *err) {
   furrow_json_text text;
   switch (furrow_json_peek(json)) {
@@ -206,7 +206,7 @@ static void answer_not_found(recommend_request *r, furrow_status status, const f
   problem_set_error(r->c->answer, status, err, pointer);
 }
 
-/* Without an error no similar name is looked for, which takes time. */
+/* Passes no error, so that the library does not search for a similar name, which takes time. */
 static bool find_subjects(recommend_request *r) {
   const furrow_recommender *recommender = r->version->recommender;
   for (size_t i = 0; i < r->subjects.count; i++) {
@@ -224,8 +224,8 @@ static bool find_subjects(recommend_request *r) {
   return true;
 }
 
-/* An item that the model does not know is never recommended, so that excluding it means nothing; but a list of the only
- * ones that may be recommended is wrong if it has such an item. */
+/* Excluding an item that the model does not know has no effect, because such an item is never recommended. But a list
+ * of the only allowed items is an error if it has such an item. */
 static bool set_allowed(recommend_request *r, const text_list_span *list, uint8_t allowed) {
   const bool skips = r->skips_unknown || !allowed;
   for (size_t i = 0; i < list->count; i++) {
@@ -343,8 +343,8 @@ static furrow_status find_for_users(recommend_request *r, const furrow_recommend
   return FURROW_OK;
 }
 
-/* The cell of the context that an error is about: the library names its column in the token, or begins its message with
- * it. */
+/* Answers with the context cell that an error is about: the library names its column in the token or at the start of
+ * its message. */
 static void refuse_context(recommend_request *r, furrow_status status, const furrow_error *err) {
   char pointer[256] = "/context";
   const char *found = NULL;
@@ -366,7 +366,7 @@ static void point_to_cell(const char *column, char *pointer, size_t size) {
   json_pointer_add(pointer, size, column, strlen(column));
 }
 
-/* What a person would not mean, in words; NULL: nothing. */
+/* Returns why a cell is implausible; NULL: it is plausible. */
 static const char *cell_problem(const event_column *column, const char *value) {
   const size_t size = strlen(value);
   if (column->check == CHECK_TIME && event_column_is_far(column, value, size))
@@ -374,7 +374,7 @@ static const char *cell_problem(const event_column *column, const char *value) {
   return column->check == CHECK_NUMBER && event_cell_is_bool(value, size) ? "true or false, but not a number" : NULL;
 }
 
-/* A time in another unit than its column's is refused, and true for a number, as in predictions. */
+/* Refuses a time in another unit than its column's, and true for a number, as predictions do. */
 static bool has_plausible_cells(recommend_request *r) {
   const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
   for (size_t i = 0; columns && i < r->context.count; i++) {
@@ -413,7 +413,7 @@ static void put_unknown(void *user, const event_column *column, const char *valu
   json_put_text(w->body, text, strlen(text));
 }
 
-/* Values that the model does not know count as missing: the answer says so. */
+/* Warns about values that the model does not know, which count as missing. */
 static void put_warnings(recommend_request *r, fw_buffer *body) {
   const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
   context_warnings warnings = {.body = body};
@@ -469,7 +469,7 @@ static void work_on(recommend_request *r) {
   if (has_plausible_cells(r) && find_subjects(r) && find_allowed(r)) find_and_answer(r);
 }
 
-static void answer(call *c, bool is_similar) {
+static void answer_recommend(call *c, bool is_similar) {
   model_version *v = served_model_get(c->model);
   if (!v)
     problem_set(c->answer, 503, "no version of the model is ready");
@@ -484,9 +484,9 @@ static void answer(call *c, bool is_similar) {
 }
 
 void recommend_handler(call *c) {
-  answer(c, false);
+  answer_recommend(c, false);
 }
 
 void similar_handler(call *c) {
-  answer(c, true);
+  answer_recommend(c, true);
 }

@@ -1,9 +1,9 @@
 /* serve/api/request_metrics.c: counters and histograms, as Prometheus reads them.
  *
  * Each loop has a cell for each call of each target. Only its own thread writes a cell, so that adding is a load and a
- * store without a lock; readers sum over the loops. The last minute is kept as a ring of finer histograms, one
- * for ten seconds each: a writer that comes into a new period clears the ring's next one. A reader may meet a half
- * cleared histogram, which makes a percentile inexact for a moment and nothing else.
+ * store without a lock; readers sum over the loops. The last minute is kept as a ring of finer histograms, one for ten
+ * seconds each: a writer that reaches a new period clears the ring's next histogram. A reader may see a half cleared
+ * histogram, which only makes a percentile inexact for a moment.
  */
 #include "api/request_metrics.h"
 
@@ -57,7 +57,7 @@ typedef struct cell {
 
 struct request_metrics {
   unsigned threads;
-  size_t targets; /* with the one for what has none */
+  size_t targets; /* including one for requests without a target */
   void *memory;   /* of the cells, and a cache line more */
   cell *cells;    /* of thread t, target i, route r: (t * targets + i) * ROUTE_COUNT + r */
 };
@@ -94,7 +94,7 @@ static uint64_t get(const counter *c) {
 }
 
 /* Only the thread that owns the cell adds. */
-static void add(counter *c, uint64_t value) {
+static void counter_add(counter *c, uint64_t value) {
   atomic_store_explicit(c, get(c) + value, memory_order_relaxed);
 }
 
@@ -110,8 +110,8 @@ static size_t bucket_place(uint64_t ns) {
   return i;
 }
 
-/* 2^e + q/4 2^e … is place 4 (e - FINE_SHIFT) + q. */
-static size_t fine_place(uint64_t ns) {
+/* The bucket that begins at 2^e + q/4 2^e has the index 4 (e - FINE_SHIFT) + q. */
+static size_t fine_bucket(uint64_t ns) {
   if (ns < (uint64_t)1 << FINE_SHIFT) return 0;
   const unsigned power = 63 - (unsigned)__builtin_clzll(ns);
   const size_t place = 4 * (size_t)(power - FINE_SHIFT) + (ns >> (power - 2) & 3);
@@ -129,19 +129,19 @@ static void count_recent(cell *c, uint64_t now_ns, uint64_t ns) {
     for (size_t i = 0; i < FINE; i++) atomic_store_explicit(&r->counts[i], 0, memory_order_relaxed);
     atomic_store_explicit(&r->period, period, memory_order_relaxed);
   }
-  atomic_uint_least32_t *count = &r->counts[fine_place(ns)];
+  atomic_uint_least32_t *count = &r->counts[fine_bucket(ns)];
   atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out) {
   cell *c = find_cell(m, thread, target, route);
-  add(&c->codes[code_place(status)], 1);
-  add(&c->rows, rows);
-  add(&c->bytes_in, bytes_in);
-  add(&c->bytes_out, bytes_out);
-  add(&c->nanoseconds, duration_ns);
-  add(&c->buckets[bucket_place(duration_ns)], 1);
+  counter_add(&c->codes[code_place(status)], 1);
+  counter_add(&c->rows, rows);
+  counter_add(&c->bytes_in, bytes_in);
+  counter_add(&c->bytes_out, bytes_out);
+  counter_add(&c->nanoseconds, duration_ns);
+  counter_add(&c->buckets[bucket_place(duration_ns)], 1);
   count_recent(c, now_ns, duration_ns);
 }
 
@@ -176,15 +176,15 @@ static void add_recent(const request_metrics *m, size_t target, unsigned route, 
     }
 }
 
-/* Within its bucket, durations count as evenly spread. */
+/* Interpolates within a bucket, as if durations were evenly spread. */
 static double percentile_ms(const uint64_t fine[FINE], double part) {
   uint64_t total = 0;
   for (size_t i = 0; i < FINE; i++) total += fine[i];
-  double rank = part * (double)total;
+  double left = part * (double)total;
   for (size_t i = 0; i < FINE; i++) {
     const double start = i > 0 ? fine_start_ms(i) : 0, end = fine_start_ms(i + 1);
-    if (fine[i] > 0 && rank <= (double)fine[i]) return start + (end - start) * rank / (double)fine[i];
-    rank -= (double)fine[i];
+    if (fine[i] > 0 && left <= (double)fine[i]) return start + (end - start) * left / (double)fine[i];
+    left -= (double)fine[i];
   }
   return NAN;
 }
@@ -234,7 +234,7 @@ static void sample(fw_buffer *out, const char *name, const char *label, const ch
   fw_buffer_format(out, " %.17g\n", value);
 }
 
-/* A family that has one sample. */
+/* Writes a metric family with one sample. */
 static void single(fw_buffer *out, const char *name, const char *type, const char *help, double value) {
   family(out, name, type, help);
   sample(out, name, NULL, NULL, value);
@@ -252,7 +252,7 @@ static void line_labels(fw_buffer *out, const char *metric, const line *l) {
   fw_buffer_format(out, ",call=\"%s\"", l->call);
 }
 
-/* All codes that occurred, and 200 always, so that rates have a start. */
+/* Writes all codes that occurred, and always 200, so that rates have a first value. */
 static void write_codes(fw_buffer *out, const line *l) {
   for (size_t i = 0; i < CODES; i++) {
     if (l->sums.codes[i] == 0 && codes[i] != 200) continue;
@@ -368,7 +368,7 @@ static double resident_bytes(void) {
   return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Newer kernels tell the number as the size of the folder. */
+/* Newer kernels report the number of open files as the size of the folder. */
 static double open_files(void) {
   struct stat info;
   if (stat("/proc/self/fd", &info) == 0 && info.st_size > 0) return (double)info.st_size;

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 
-/* What is asked for. */
+/* The kind of a call. */
 typedef enum route_kind {
 #define ROUTE_KINDS(X)        \
   X(PREDICT, "predict")       \
@@ -28,12 +28,12 @@ typedef enum route_kind {
 struct service;
 typedef struct request_metrics request_metrics;
 
-/* threads: of loops. targets: models and indexes together, in the service's order (models first); one more counts what
- * has none. NULL: out of memory. */
+/* threads: of loops. targets: models and indexes together, in the service's order (models first); one more counts
+ * requests without a target. NULL: out of memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
-/* A request is answered: on `thread` (of a loop, and nobody else counts on it). now_ns: clock_ns(), which may be a
- * system call: the caller has it already. rows: instances, users or vectors that it had. */
+/* Counts an answered request on `thread`, a loop thread that only its own loop counts on. now_ns: clock_ns(), passed in
+ * because it may be a system call and the caller already has it. rows: instances, users or vectors that it had. */
 void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out);
 /* Writes everything in Prometheus's text format, the state of models, indexes, server and process included. */

@@ -1,4 +1,4 @@
-/* serve/api/router.c: which handler a request gets, whether it may, and on which thread it runs. */
+/* serve/api/router.c: finds the handler of a request, checks that the client may call it, and chooses the thread. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@ typedef enum target_kind { NO_TARGET, A_MODEL, AN_INDEX } target_kind;
 
 typedef struct route {
   target_kind target;
-  const char *path; /* whole, or what follows the name: ":predict"; "" is the name alone */
+  const char *path; /* the whole path, or the part after the name: ":predict"; "" is the name alone */
   http_method method;
   handler handler;
   place place;
@@ -46,12 +46,12 @@ static const route routes[] = {
 };
 enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16, MOST_NAMES = 32, NAME_SIZE = 64 };
 
-/* What the router knows of a request: request->notes. */
+/* The router's notes about a request, in request->notes. */
 typedef struct routing {
   const route *route; /* NULL: refused before one was found */
   served_model *model;
   served_index *index;
-  size_t target; /* as request_metrics.h counts them */
+  size_t target; /* number of the target, as in request_metrics.h */
   size_t rows;
   uint64_t queued_ns; /* when it began to wait for a worker */
   bool has_target;
@@ -69,30 +69,30 @@ static bool begins(http_text text, const char *prefix) {
   return text.size >= length && memcmp(text.at, prefix, length) == 0;
 }
 
-static http_text behind(http_text text, size_t count) {
+static http_text text_from(http_text text, size_t count) {
   return (http_text){text.at + count, text.size - count};
 }
 
 #define NO_VERSION UINT64_MAX
 
-/* Splits "NAME:verb" and "NAME/versions/3:verb": *rest is ":verb", or what is there if it is something else. */
+/* Splits "NAME:verb" and "NAME/versions/3:verb": *rest is ":verb", or whatever follows the name. */
 static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
   size_t length = 0;
   while (length < text.size && text.at[length] != ':' && text.at[length] != '/') length++;
-  *rest = behind(text, length);
+  *rest = text_from(text, length);
   if (begins(*rest, "/versions/")) {
-    http_text number = behind(*rest, 10);
+    http_text number = text_from(*rest, 10);
     size_t digits = 0;
     uint64_t value = 0;
     for (; digits < number.size && digits < 19 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
       value = value * 10 + (uint64_t)(number.at[digits] - '0');
-    if (digits > 0) *rest = behind(number, digits);
+    if (digits > 0) *rest = text_from(number, digits);
     if (digits > 0) *version = value;
   }
   return (http_text){text.at, length};
 }
 
-/* A version that a client asks for by number is there if it is the one that is served. */
+/* Whether the version that a client asks for by number is the one that is served. */
 static bool serves_version(served_model *model, uint64_t version) {
   model_version *v = version != NO_VERSION ? served_model_get(model) : NULL;
   const bool is_served = version == NO_VERSION || (v && v->number == version);
@@ -113,7 +113,7 @@ static target_path split_path(http_text path) {
                                                           : NO_TARGET,
                    .rest = path,
                    .version = NO_VERSION};
-  if (p.kind != NO_TARGET) p.name = take_name(behind(path, p.kind == A_MODEL ? 11 : 12), &p.rest, &p.version);
+  if (p.kind != NO_TARGET) p.name = take_name(text_from(path, p.kind == A_MODEL ? 11 : 12), &p.rest, &p.version);
   return p;
 }
 
@@ -125,7 +125,7 @@ static size_t target_count(const service *s, target_kind kind) {
   return kind == A_MODEL ? s->model_count : s->index_count;
 }
 
-/* Finds what is asked for. Returns whether it is there, in this version. */
+/* Finds the model or index of a path. Returns whether it exists, in this version. */
 static bool find_target(const service *s, const target_path *path, routing *x) {
   for (size_t i = 0; i < target_count(s, path->kind); i++) {
     if (!http_text_is(path->name, target_name(s, path->kind, i))) continue;
@@ -205,9 +205,9 @@ static void refuse_version(const target_path *path, served_model *model, http_an
   refuse_path(answer, &err);
 }
 
-/* "/predict" behind a name is meant as ":predict", "/" as nothing. */
+/* Whether a client meant this route: "/predict" after a name stands for ":predict", "/" for the name alone. */
 static bool is_meant(const route *r, http_text rest) {
-  return rest.size > 0 && rest.at[0] == '/' && http_text_is(behind(rest, 1), r->path + (r->path[0] == ':'));
+  return rest.size > 0 && rest.at[0] == '/' && http_text_is(text_from(rest, 1), r->path + (r->path[0] == ':'));
 }
 
 static void refuse_rest(const target_path *path, http_answer *answer) {
@@ -250,7 +250,7 @@ static void refuse_route(const service *s, http_request *request, const route *o
 
 /* ---- Who may ask ---- */
 
-/* Takes the same time wherever texts differ. */
+/* Compares in constant time, wherever the texts differ. */
 static bool is_same_secret(http_text given, const char *secret) {
   const size_t length = strlen(secret);
   unsigned difference = given.size != length;
@@ -265,9 +265,9 @@ static const char *token_problem(const service *s, const http_head *head) {
   if (!given.at) return "this needs a token: send the header Authorization: Bearer TOKEN";
   if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
     return "the header Authorization is not of the form Authorization: Bearer TOKEN";
-  return is_same_secret(behind(given, 7), s->token)
+  return is_same_secret(text_from(given, 7), s->token)
              ? NULL
-             : "the token is not that of the server, the first line of its token file";
+             : "the token is not the one in the first line of the server's token file";
 }
 
 /* The name of a host without its port. */
@@ -298,13 +298,14 @@ static bool is_from_elsewhere(const service *s, const http_head *head) {
   if (s->loopback_only && host.at && !is_loopback_name(without_port(host))) return true;
   if (!origin.at) return false;
   if (begins(origin, "http://"))
-    origin = behind(origin, 7);
+    origin = text_from(origin, 7);
   else if (begins(origin, "https://"))
-    origin = behind(origin, 8);
+    origin = text_from(origin, 8);
   return origin.size != host.size || (host.size > 0 && strncasecmp(origin.at, host.at, host.size) != 0);
 }
 
-/* r NULL: there is no such route, which those without a token are not told. */
+/* Whether the client may make this request. r NULL: there is no such route, which clients without a token do not
+ * learn. */
 static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
   const char *problem = s->token && (!r || !r->is_open) ? token_problem(s, head) : NULL;
   if (problem) {
@@ -321,7 +322,8 @@ static bool may_ask(const service *s, const http_head *head, const route *r, htt
 
 /* ---- Parameters ---- */
 
-/* Those of a POST would be ignored if its members are in the body; those of a GET are (probes add some). */
+/* Whether a request has query parameters that would be ignored: a POST has its members in the body. A GET may have
+ * them, because probes add some. */
 static bool has_lost_parameters(const route *r, const http_head *head, http_answer *answer) {
   furrow_error err = {0};
   size_t length = 0;
@@ -355,7 +357,7 @@ static size_t on_head(void *user, http_request *request) {
   return x->route->method == HTTP_POST ? s->limits.max_body : 0;
 }
 
-static void handle(service *s, http_request *request, unsigned thread, bool on_loop, bool *move) {
+static void handle_request(service *s, http_request *request, unsigned thread, bool on_loop, bool *move) {
   routing *x = routing_of(request);
   call c = {.service = s,
             .memory = &s->memory[thread],
@@ -379,7 +381,7 @@ void router_work(void *user, unsigned thread, void *item) {
   if (clock_ns() - routing_of(request)->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
     problem_set(&request->answer, 503, "the request has waited too long");
   else
-    handle(s, request, thread, false, &move);
+    handle_request(s, request, thread, false, &move);
   http_request_finish(request);
 }
 
@@ -387,7 +389,7 @@ static bool on_request(void *user, http_request *request) {
   service *s = user;
   routing *x = routing_of(request);
   bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
-  if (!move) handle(s, request, request->loop, true, &move);
+  if (!move) handle_request(s, request, request->loop, true, &move);
   if (!move) return true;
   x->queued_ns = clock_ns();
   if (work_queue_put(x->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
@@ -404,7 +406,7 @@ static void on_done(void *user, http_request *request, int status, size_t bytes_
   service *s = user;
   routing *x = routing_of(request);
   const uint64_t now = clock_ns();
-  /* a head that could not be read has not come as far as a target */
+  /* a head that could not be parsed has no target */
   const size_t target = x->has_target ? x->target : s->model_count + s->index_count;
   metrics_count(s->metrics, request->loop, x->route ? x->route->kind : ROUTE_OTHER, target, status, now,
                 now - request->received_ns, x->rows, bytes_in, bytes_out);

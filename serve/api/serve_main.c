@@ -1,4 +1,5 @@
-/* serve/api/serve_main.c: the program furrow-serve: opens what is served, answers, looks for newer versions, stops. */
+/* serve/api/serve_main.c: the program furrow-serve: opens models and indexes, answers requests, looks for newer
+ * versions, stops. */
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -110,7 +111,7 @@ static void run_until_stopped(watcher *w) {
   }
 }
 
-/* A second signal while requests are drained ends the program as it does any other. */
+/* A second signal while requests are drained ends the program at once. */
 static void stop_at_next_signal(void) {
   sigset_t set;
   watched_signals(&set);
@@ -158,7 +159,7 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
                           .gzip_from = 1024};
 }
 
-/* A version that takes long to load is not waited for; the changes of writable indexes are. */
+/* Does not wait for a version that is still loading, but saves the changes of writable indexes. */
 static void end_while_loading(service *s) {
   bool is_folded = true;
   for (size_t i = 0; i < s->index_count; i++)
@@ -207,9 +208,9 @@ static const command serve_command = {SERVE_COMMAND, .run = run_serve};
 static const command *const verbs[] = {&serve_command, NULL};
 static const command root = {.name = "furrow", .verbs = verbs};
 
-/* glibc gives threads arenas of their own, eight for each processor, and keeps freed blocks of up to 32 MiB in them: a
- * model that is reloaded on one thread after the other was kept in parts by all of them (45 MiB after 800 reloads of a
- * small model, 12 with this). Large blocks go back to the system at once, and arenas are as many as threads that run.
+/* glibc gives threads arenas of their own, eight for each processor, and keeps freed blocks of up to 32 MiB in them:
+ * after reloads on different threads, all arenas kept parts of old models (45 MiB after 800 reloads of a small model,
+ * 12 MiB with this). Now large blocks go back to the system at once, and there are as many arenas as running threads.
  */
 static void limit_kept_memory(void) {
 #ifdef __GLIBC__

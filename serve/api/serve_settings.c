@@ -1,7 +1,7 @@
-/* serve/api/serve_settings.c: the settings of the program: options, a configuration file, what they leave open.
+/* serve/api/serve_settings.c: the settings of the program: options, a configuration file, defaults.
  *
- * The members of the file become words as the command line has them ("max_body": "1MiB" is --max-body=1MiB), which are
- * read before the words of the command line by the same tables: lists add up, and of others the last word wins.
+ * The members of the file become words as the command line has them ("max_body": "1MiB" is --max-body=1MiB), which the
+ * same tables read before the words of the command line: lists are appended, and for other options the last word wins.
  */
 #include "api/serve_settings.h"
 
@@ -87,12 +87,12 @@ static furrow_status keep_word(settings *to, const char *opt, const char *text, 
   return FURROW_OK;
 }
 
-/* About the value that was read last. */
+/* Fails about the value that was read last. */
 static furrow_status fail_here(config_reader *r, furrow_error *err, const char *what) {
   return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, err, "%s", what);
 }
 
-/* About a member whose value is not read yet. */
+/* Fails about a member whose value has not been read yet. */
 static furrow_status fail_member(config_reader *r, furrow_error *err, const char *what) {
   return furrow_json_fail(r->json, furrow_json_next_offset(r->json), NULL, err, "%s", what);
 }
@@ -126,7 +126,7 @@ static furrow_status keep_path(config_reader *r, const char *opt, const char *na
   return status;
 }
 
-/* What a member of an outer or inner object may be called. */
+/* Fails about an unknown member and lists the known ones. */
 static furrow_status fail_unknown(config_reader *r, furrow_json_text key, const char *const *names, size_t count,
                                   furrow_error *err) {
   char word[64];
@@ -291,7 +291,7 @@ static furrow_status merge(settings *to, const char *path, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
   int argc = 0;
-  char **argv = command_words() + 2; /* behind furrow serve */
+  char **argv = command_words() + 2; /* the words after furrow serve */
   while (argv[argc]) argc++;
   FW_TRY(read_file(path, &text, &size, err));
   furrow_status status = read_members(&reader, text, size, err);
@@ -325,7 +325,7 @@ static furrow_status check_sources(const text_list *list, const char *what, furr
   return FURROW_OK;
 }
 
-/* --writable, --items and --seen are about something that is served. */
+/* Checks that --writable, --items and --seen name something that is served. */
 static furrow_status check_about(const text_list *list, const char *opt, bool has_path, const text_list *served,
                                  const char *what, furrow_error *err) {
   for (size_t i = 0; i < list->count; i++) {
@@ -370,7 +370,7 @@ static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   return check_seconds("checkpoint-seconds", v->checkpoint_seconds, false, err);
 }
 
-/* HOST:PORT, of which the host is looked up later. */
+/* Checks the form HOST:PORT; the host is looked up later. */
 static furrow_status check_listen(const char *listen, furrow_error *err) {
   const char *colon = strrchr(listen, ':'), *port = colon ? colon + 1 : listen;
   const size_t digits = strspn(port, "0123456789");
@@ -393,7 +393,7 @@ static furrow_status check_loopback(const char *listen, furrow_error *err) {
                   strrchr(listen, ':'));
 }
 
-static furrow_status check(serve_values *v, furrow_error *err) {
+static furrow_status check_settings(serve_values *v, furrow_error *err) {
   const size_t usual = (size_t)16 << 20;
   if (v->max_body == SIZE_MAX) v->max_body = v->max_memory < usual ? v->max_memory : usual;
   if (v->models.count + v->indexes.count == 0)
@@ -458,7 +458,7 @@ furrow_status settings_load(serve_values **values, const serve_values *given, ch
     to->values = *given;
   }
   if (!to->values.listen) to->values.listen = "127.0.0.1:8080";
-  if (status == FURROW_OK) status = check(&to->values, err);
+  if (status == FURROW_OK) status = check_settings(&to->values, err);
   if (status == FURROW_OK && to->values.token_file) status = read_token(to->values.token_file, token, err);
   if (status == FURROW_OK) *values = &to->values;
   if (status != FURROW_OK) settings_free(&to->values);

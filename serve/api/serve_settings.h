@@ -1,4 +1,4 @@
-/* serve/api/serve_settings.h: the settings of the program: options, a configuration file, what they leave open. */
+/* serve/api/serve_settings.h: the settings of the program: options, a configuration file, defaults. */
 #ifndef SERVE_API_SERVE_SETTINGS_H
 #define SERVE_API_SERVE_SETTINGS_H
 
@@ -6,9 +6,9 @@
 
 enum { SERVED_NAME = 64 }; /* bytes of a name, with its 0 */
 
-/* Merges what was given as options with the configuration file, if there is one, and checks it: something is served,
- * names are letters, digits, '_', '-' and '.', each once; an address that is not loopback has a token or --insecure.
- * *token: the secret of --token-file, NULL: none.
+/* Merges the options with the configuration file, if there is one, and checks that something is served, that names
+ * consist of letters, digits, '_', '-' and '.' and are unique, and that an address other than loopback has a token or
+ * --insecure. *token: the secret of --token-file, NULL: none.
  * Owner: the caller frees *values with settings_free, *token with free. */
 furrow_status settings_load(serve_values **values, const serve_values *given, char **token, furrow_error *err);
 void settings_free(serve_values *values);

@@ -23,7 +23,7 @@ furrow_container *thread_rows(thread_memory *memory) {
   return memory->rows;
 }
 
-/* The reader and the rows are as large as their largest request. */
+/* Frees the reader and the rows, which are as large as their largest request. */
 static void free_readers(thread_memory *memory) {
   furrow_json_free(memory->json);
   furrow_container_free(memory->rows);
@@ -93,7 +93,7 @@ struct watcher {
 
 /* ---- Watcher: reloading ---- */
 
-/* asked: by a signal, so that what has no newer version is looked at as well. */
+/* asked: a signal asked for it, so models and indexes without a newer version are reloaded, too. */
 static void reload_all(service *s, bool asked) {
   for (size_t i = 0; i < s->model_count; i++) {
     furrow_error err = {0};
@@ -122,7 +122,7 @@ static struct timespec after(uint64_t ms) {
   return t;
 }
 
-/* Waits until it is time to look, or until it is asked to. Returns false: it stops. */
+/* Waits until it is time to look, or until the watcher is asked to. Returns false: it stops. */
 static bool wait_for_reason(watcher *w, bool *is_asked) {
   const struct timespec until = after((uint64_t)w->seconds * 1000);
   int code = 0;
@@ -159,7 +159,7 @@ furrow_status watcher_start(watcher **made, service *s, unsigned seconds, furrow
   return FURROW_OK;
 }
 
-static void set(watcher *w, bool *flag) {
+static void set_flag(watcher *w, bool *flag) {
   pthread_mutex_lock(&w->lock);
   *flag = true;
   pthread_cond_signal(&w->changed);
@@ -167,13 +167,13 @@ static void set(watcher *w, bool *flag) {
 }
 
 void watcher_ask(watcher *w) {
-  set(w, &w->is_asked);
+  set_flag(w, &w->is_asked);
 }
 
 bool watcher_stop(watcher *w, unsigned wait_ms) {
   if (!w) return true;
   const struct timespec until = after(wait_ms);
-  set(w, &w->stops);
+  set_flag(w, &w->stops);
   if (pthread_timedjoin_np(w->thread, NULL, &until) != 0) return false;
   pthread_cond_destroy(&w->changed);
   pthread_mutex_destroy(&w->lock);

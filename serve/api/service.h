@@ -1,9 +1,9 @@
 /* serve/api/service.h: what is served, and the threads and memory that serve it.
  *
- * A request goes: http_server → router (who may, which handler, where it runs) → handler → http_server. Handlers that
- * take little time run on the thread of their loop; others (long bodies, explanations, recommendations) on a worker;
- * those that wait for the disk (adding, removing, reloading) on a waiter, a thread of which there are many. Both queues
- * are bounded.
+ * A request goes: http_server → router (access, handler, thread) → handler → http_server. Handlers that take little
+ * time run on the thread of their loop; others (long bodies, explanations, recommendations) on a worker; those that
+ * wait for the disk (adding, removing, reloading) on a waiter, one of many threads that mostly wait. Both queues are
+ * bounded.
  */
 #ifndef SERVE_API_SERVICE_H
 #define SERVE_API_SERVICE_H
@@ -22,7 +22,7 @@ typedef struct service_limits {
   size_t max_rows;     /* instances, users or vectors of a request */
   size_t max_results;  /* k */
   size_t max_queue;    /* requests that wait for a worker */
-  unsigned request_ms; /* a request that has waited so long is answered 503 instead of being worked on */
+  unsigned request_ms; /* the longest wait in a queue; a request that waited longer is answered 503 */
 } service_limits;
 
 /* The memory of one thread; handlers reuse it from request to request. */
@@ -68,7 +68,7 @@ typedef struct call {
 /* Fills in call->answer. A status of 0 counts as 200. */
 typedef void (*handler)(call *c);
 
-/* Handlers, in NAME_call.c; those of indexes in index_calls.c. */
+/* Handlers, in NAME_call.c; handlers of indexes are in index_calls.c. */
 void predict_handler(call *c);
 void explain_handler(call *c);
 void recommend_handler(call *c);
@@ -88,32 +88,32 @@ void metrics_handler(call *c);
 void openapi_handler(call *c);
 void page_handler(call *c);
 
-/* Starts the threads that handlers run on. `http` says where to listen. Models and indexes are there already.
- * Errors: those of http_server_start; E_MEMORY. */
+/* Starts the threads that handlers run on. `http` says where to listen. Models and indexes must have been created.
+ * Errors: as http_server_start; E_MEMORY. */
 furrow_status service_start(service *s, const http_settings *http, furrow_error *err);
-/* Answers what has begun, at most for drain_ms, and ends the threads. Returns whether all was answered. */
+/* Answers requests that have begun, for at most drain_ms, and ends the threads. Returns whether all were answered. */
 bool service_stop(service *s, unsigned drain_ms);
 /* router.c: what http_server calls. */
 void router_hooks(service *s, http_hooks *hooks);
 /* Calls the handler of a request that was queued. */
 void router_work(void *service, unsigned thread, void *item);
 
-/* Gives back what a long request has made the memory of its thread grow to. */
+/* Frees the memory that a long request has added to its thread. */
 void thread_memory_trim(thread_memory *memory, size_t body_size);
 /* The JSON reader and the row container of the thread; NULL: out of memory. */
 furrow_json *thread_json(thread_memory *memory);
 furrow_container *thread_rows(thread_memory *memory);
 
-/* The watcher: a thread that looks for newer versions, so that a load that takes long does not delay signals. */
+/* The watcher: a thread that looks for newer versions and loads them, so that a long load does not delay signals. */
 
 typedef struct watcher watcher;
 
 /* Starts it. It looks every `seconds`; 0: only when asked.
  * Errors: E_MEMORY; E_IO, the thread cannot be started. */
 furrow_status watcher_start(watcher **w, service *s, unsigned seconds, furrow_error *err);
-/* Looks at everything at once, also at what has no newer version. */
+/* Makes it reload everything at once, also without a newer version. */
 void watcher_ask(watcher *w);
-/* Ends it. Returns false: it still loads something after wait_ms, and goes on: the process must not free anything that
+/* Ends it. Returns false if it is still loading after wait_ms: it goes on, so the process must not free anything that
  * it uses. Takes NULL. */
 bool watcher_stop(watcher *w, unsigned wait_ms);
 

@@ -1,5 +1,5 @@
-/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document,
- * and the page to try it.
+/* serve/api/state_calls.c: calls for operators and their tools: liveness, readiness, metrics, the API's document, and
+ * the page to try it.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ void health_handler(call *c) {
   answer_text(c, "ok\n");
 }
 
-/* The name of something that has no version to answer with; NULL: all have. */
+/* Returns the name of a model or index without a loaded version; NULL: all have one. */
 static const char *find_missing(const service *s) {
   for (size_t i = 0; i < s->model_count; i++) {
     model_version *version = served_model_get(s->models[i]);

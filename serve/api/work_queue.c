@@ -25,7 +25,7 @@ struct work_queue {
 };
 
 /* Waits for an item; NULL: the queue is empty and stops. */
-static void *take(work_queue *q) {
+static void *take_item(work_queue *q) {
   void *item = NULL;
   pthread_mutex_lock(&q->lock);
   while (q->count == 0 && !q->stops) pthread_cond_wait(&q->changed, &q->lock);
@@ -41,7 +41,7 @@ static void *take(work_queue *q) {
 static void *run_worker(void *argument) {
   worker *w = argument;
   void *item;
-  while ((item = take(w->queue)) != NULL) w->queue->work(w->queue->user, w->number, item);
+  while ((item = take_item(w->queue)) != NULL) w->queue->work(w->queue->user, w->number, item);
   return NULL;
 }
 

@@ -17,7 +17,7 @@ furrow_status work_queue_start(work_queue **queue, unsigned threads, unsigned fi
 bool work_queue_put(work_queue *queue, void *item);
 /* Items that wait. */
 size_t work_queue_length(work_queue *queue);
-/* Works off what is queued, ends the threads and frees the queue. Takes NULL. */
+/* Finishes the queued items, ends the threads and frees the queue. Takes NULL. */
 void work_queue_stop(work_queue *queue);
 
 #endif

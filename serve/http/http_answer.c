@@ -40,8 +40,9 @@ const char *http_reason(int status) {
 
 /* ---- Memory ---- */
 
-/* What fits in the memory that is kept anyway does not count, so that short requests do not touch the counter that all
- * loops share; unless the request waits for its end, as those of thousands of connections may. */
+/* Bytes that fit into the memory that is kept between requests do not count, so that short requests do not touch the
+ * counter that all loops share. They do count while a request waits for its remaining bytes, because thousands of
+ * connections may do so. */
 bool exchange_count(exchange *e) {
   http_server *server = e->connection->loop->server;
   const size_t used = e->body.capacity + e->request.answer.body.capacity + e->packed.capacity;

@@ -1,7 +1,7 @@
 /* serve/http/http_connection.c: one connection: reads a request, has it answered, goes on with the next.
  *
- * Events only move bytes; advance() goes from state to state until one has to wait. A connection is freed in settle()
- * and nowhere below it, so that no step holds one that is gone.
+ * Events only move bytes; advance() goes from state to state until one has to wait. Only settle_connection() frees a
+ * connection, so that no step that it calls uses a freed one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void on_writable(evutil_socket_t socket, short what, void *of_connection)
 
 /* ---- Exchanges ---- */
 
-/* The system gets the pages of input back when a burst of requests is over; with malloc it would not. */
+/* Maps the input pages, so that the system gets them back after a burst of requests; malloc would keep them. */
 static exchange *exchange_create(void) {
   exchange *e = calloc(1, sizeof *e);
   if (!e) return NULL;
@@ -57,7 +57,7 @@ static bool take_exchange(connection *c) {
   return true;
 }
 
-/* Makes it ready for the next request; bytes of input that were not used stay. */
+/* Prepares an exchange for the next request; unused bytes of input stay. */
 static void reset_exchange(exchange *e) {
   fw_buffer *answer = &e->request.answer.body;
   buffer_recycle(answer, KEPT_BYTES);
@@ -149,25 +149,25 @@ static bool start_answer(connection *c) {
   return true;
 }
 
-static bool refuse(connection *c, int status, const char *problem) {
+static bool refuse_request(connection *c, int status, const char *problem) {
   c->exchange->is_unread = true;
   answer_refuse(c->exchange, status, problem);
   return start_answer(c);
 }
 
-/* Refuses before there is a head that answers could depend on. */
+/* Refuses a request whose head is not valid, so that the answer does not depend on it. */
 static bool refuse_head(connection *c, int status, const char *problem) {
   memset(&c->exchange->request.head, 0, sizeof c->exchange->request.head);
-  return refuse(c, status, problem);
+  return refuse_request(c, status, problem);
 }
 
-/* Waits for more of a request; one whose end will not come is not answered. */
+/* Waits for more bytes of a request; if the peer has ended, the request is not answered. */
 static bool wait_for_more(connection *c) {
   exchange *e = c->exchange;
   if (e) e->waits = true;
   if (e && !exchange_count(e)) {
     static const char problem[] = "there is not enough memory for the request";
-    return c->state == HEADING ? refuse_head(c, 503, problem) : refuse(c, 503, problem);
+    return c->state == HEADING ? refuse_head(c, 503, problem) : refuse_request(c, 503, problem);
   }
   if (c->has_ended)
     set_state(c, CLOSED);
@@ -176,8 +176,8 @@ static bool wait_for_more(connection *c) {
   return false;
 }
 
-/* Closing a socket with bytes that were not read makes the system reset the connection, and the peer may lose the
- * answer that it was about to read. */
+/* If a socket with unread bytes is closed, the system resets the connection, and the peer may lose the answer. So the
+ * connection lingers. */
 static void close_after_answer(connection *c) {
   exchange *e = c->exchange;
   char byte;
@@ -242,7 +242,7 @@ static bool accept_head(connection *c) {
     e->is_unread = has_body(head);
     return start_answer(c);
   }
-  if (head->content_length > e->body_limit) return refuse(c, 413, "the body of the request is too large");
+  if (head->content_length > e->body_limit) return refuse_request(c, 413, "the body of the request is too large");
   if (!has_body(head)) return complete(c);
   if (!send_continue(c)) {
     set_state(c, CLOSED);
@@ -277,7 +277,7 @@ static bool read_head(connection *c) {
   exchange *e = c->exchange;
   const char *data = e->input + e->begin;
   const size_t size = e->end - e->begin;
-  /* Only a line that ends can change anything: a head of single bytes is not parsed for each of them. */
+  /* Only a complete line can change the result, so a head that arrives byte by byte is not parsed for each byte. */
   if (e->seen > 0 && size < HTTP_HEAD_BYTES && !memchr(data + e->seen, '\n', size - e->seen)) return wait_for_more(c);
   const http_parsed parsed = http_parse_head(&e->request.head, data, size);
   e->seen = size;
@@ -295,7 +295,7 @@ static bool read_head(connection *c) {
 
 static const char no_memory[] = "there is not enough memory for the body of the request";
 
-/* Adds to a body that does not lie in input. */
+/* Appends to a body that is not stored in input. */
 static bool add_body(exchange *e, const char *data, size_t size) {
   fw_buffer_append(&e->body, data, size);
   return !e->body.missing && exchange_count(e);
@@ -311,9 +311,9 @@ static bool read_chunks(connection *c) {
   exchange *e = c->exchange;
   size_t content;
   const http_parsed parsed = http_parse_chunks(&e->chunks, e->input + e->begin, e->end - e->begin, &content);
-  if (parsed.state == HTTP_PARSE_BAD) return refuse(c, parsed.status, parsed.problem);
-  if (content > e->body_limit - e->body.size) return refuse(c, 413, "the body of the request is too large");
-  if (!add_body(e, e->input + e->begin, content)) return refuse(c, 503, no_memory);
+  if (parsed.state == HTTP_PARSE_BAD) return refuse_request(c, parsed.status, parsed.problem);
+  if (content > e->body_limit - e->body.size) return refuse_request(c, 413, "the body of the request is too large");
+  if (!add_body(e, e->input + e->begin, content)) return refuse_request(c, 503, no_memory);
   e->begin += parsed.used;
   e->bytes_in += parsed.used;
   if (e->begin == e->end) e->begin = e->end = e->body_begin;
@@ -326,7 +326,7 @@ static bool read_body(connection *c) {
   if (e->request.head.chunked) return read_chunks(c);
   if (!e->is_in_input) {
     const size_t left = size - e->body.size, taken = left < available ? left : available;
-    if (!add_body(e, e->input + e->begin, taken)) return refuse(c, 503, no_memory);
+    if (!add_body(e, e->input + e->begin, taken)) return refuse_request(c, 503, no_memory);
     e->begin += taken;
     if (e->body.size < size) return wait_for_more(c);
     e->bytes_in += size;
@@ -351,7 +351,7 @@ static void advance(connection *c) {
     }
 }
 
-static void settle(connection *c) {
+static void settle_connection(connection *c) {
   if (c->state == CLOSED)
     connection_end(c);
   else if (c->is_moved)
@@ -397,7 +397,7 @@ static void receive(connection *c) {
   }
   const size_t space = find_space(c, &to);
   if (!to) {
-    refuse(c, 503, no_memory);
+    refuse_request(c, 503, no_memory);
     return;
   }
   if (space == 0) {
@@ -413,7 +413,7 @@ static void receive(connection *c) {
     take_end(c, true);
 }
 
-/* After the last answer. */
+/* Drops what arrives after the last answer. */
 static void forget_received(connection *c) {
   const ssize_t size = recv(c->socket, c->loop->scratch, SCRATCH_BYTES, 0);
   if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
@@ -432,7 +432,7 @@ static void on_readable(evutil_socket_t socket, short what, void *of_connection)
     receive(c);
     if (!is_busy) advance(c);
   }
-  settle(c);
+  settle_connection(c);
 }
 
 static void on_writable(evutil_socket_t socket, short what, void *of_connection) {
@@ -440,7 +440,7 @@ static void on_writable(evutil_socket_t socket, short what, void *of_connection)
   (void)socket, (void)what;
   c->loop->now = clock_ns();
   advance(c);
-  settle(c);
+  settle_connection(c);
 }
 
 /* ---- From outside ---- */
@@ -467,7 +467,7 @@ void connection_open(loop *l, int socket, bool is_refused) {
     refuse_head(c, 503, "there are too many connections");
     advance(c);
   }
-  settle(c);
+  settle_connection(c);
 }
 
 void connection_expire(connection *c) {
@@ -477,22 +477,22 @@ void connection_expire(connection *c) {
   if (c->state == HEADING)
     refuse_head(c, 408, "the head of the request did not come in time");
   else if (c->state == IN_BODY)
-    refuse(c, 408, "the body of the request did not come in time");
+    refuse_request(c, 408, "the body of the request did not come in time");
   else
     set_state(c, CLOSED);
   advance(c);
-  settle(c);
+  settle_connection(c);
 }
 
 void connection_answer(exchange *e) {
   connection *c = e->connection;
   start_answer(c);
   advance(c);
-  settle(c);
+  settle_connection(c);
 }
 
 void connection_stop(connection *c) {
   receive(c);
   advance(c);
-  settle(c);
+  settle_connection(c);
 }

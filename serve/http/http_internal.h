@@ -19,12 +19,12 @@
 #include "http/http_server.h"
 
 enum {
-  /* Behind a head that begins in the first INPUT_EARLY bytes there is always space to read on. */
+  /* After a head that begins in the first INPUT_EARLY bytes there is always space to read more. */
   INPUT_EARLY = 8192,
   INPUT_BYTES = INPUT_EARLY + HTTP_HEAD_BYTES + 8192,
   KEPT_BYTES = 16384,    /* memory that bodies and answers keep between requests; does not count */
   KEPT_EXCHANGES = 64,   /* of a loop, that no connection uses */
-  SCRATCH_BYTES = 65536, /* bytes that are read to be forgotten */
+  SCRATCH_BYTES = 65536, /* buffer for bytes that are read and dropped */
   LISTEN_BACKLOG = 4096,
   MOST_REFUSED = 128,      /* connections beyond max_connections that get an answer at a time */
   LINGER_MS = 3000,        /* how long a connection is read after its last answer, so that the answer arrives … */
@@ -40,7 +40,7 @@ typedef enum connection_state {
   IN_BODY,   /* the rest of a body */
   WORKING,   /* another thread has the request */
   ANSWERING, /* the peer does not read as fast as it is written */
-  LINGERING, /* the peer is to close; what it sends is forgotten */
+  LINGERING, /* the peer should close; what it sends is dropped */
   STATES,
   CLOSED = STATES /* nothing: it is freed before the loop goes on */
 } connection_state;
@@ -58,11 +58,11 @@ typedef struct exchange {
   size_t seen;                 /* bytes of an incomplete head that were parsed */
   size_t body_begin;           /* where chunks are read to, in input */
   size_t body_limit, bytes_in; /* the most bytes of body; bytes of the request so far */
-  bool is_in_input, is_unread; /* the body lies in input; not all of it was read */
+  bool is_in_input, is_unread; /* the body is in input; not all of it was read */
   bool is_open;                /* hooks.done must be called */
   bool waits;                  /* for more of the request */
   http_chunks chunks;
-  fw_buffer body;   /* that does not lie in input */
+  fw_buffer body;   /* body that is not in input */
   fw_buffer packed; /* the compressed answer */
   bool is_packed, is_pack_tried;
   fw_buffer head;            /* of the answer */
@@ -145,9 +145,9 @@ struct http_server {
 
 /* Binds one socket for each loop. */
 furrow_status listen_all(http_server *server, furrow_error *err);
-/* Accepts what waits, some of it at a time. Returns whether there may be more. */
+/* Accepts waiting connections, a limited number at a time. Returns whether there may be more. */
 bool accept_waiting(loop *l);
-/* Opens what other loops have accepted for this one. */
+/* Opens the connections that other loops have accepted for this one. */
 void accept_handed(loop *l);
 /* A listener's event. */
 void on_acceptable(evutil_socket_t socket, short what, void *of_loop);
@@ -156,11 +156,11 @@ void on_acceptable(evutil_socket_t socket, short what, void *of_loop);
 
 /* Starts with a socket that was accepted. is_refused: there are too many. */
 void connection_open(loop *l, int socket, bool is_refused);
-/* The state is too old. */
+/* Ends a state that has reached its time limit. */
 void connection_expire(connection *c);
-/* The answer of another thread is there. */
+/* Sends the answer that another thread has finished. */
 void connection_answer(exchange *e);
-/* The server stops: reads once more, then closes if it is idle. */
+/* Stops a connection: reads once more, then closes it if it is idle. */
 void connection_stop(connection *c);
 /* Closes and frees, whatever the state. */
 void connection_end(connection *c);
@@ -170,9 +170,9 @@ void exchange_free(exchange *e);
 
 /* Makes head and content of request.answer. Returns whether the connection closes after it. */
 bool answer_prepare(exchange *e, bool closes);
-/* Replaces the answer by one of the server's own. */
+/* Replaces the answer by an error of the server itself. */
 void answer_refuse(exchange *e, int status, const char *problem);
-/* Writes what it can. Returns 1: all is written; 0: the peer must read first; -1: the peer is gone. */
+/* Writes as much as the socket takes. Returns 1: all is written; 0: the peer must read first; -1: the peer is gone. */
 int answer_write(exchange *e);
 /* Counts the memory of bodies. Returns false: there is too much of it. */
 bool exchange_count(exchange *e);
@@ -194,7 +194,7 @@ furrow_status loop_start(loop *l, furrow_error *err);
 /* Makes the loop look for finished requests and for the end of the server. From any thread. */
 void loop_wake(loop *l);
 void loop_clear(loop *l);
-/* Puts a connection whose state began just now behind the others of that state. */
+/* Appends a connection whose state has just begun to the list of that state. */
 void loop_list(connection *c);
 void loop_unlist(connection *c);
 

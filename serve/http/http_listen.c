@@ -60,7 +60,7 @@ static furrow_status find_address(const char *text, listen_address *to, furrow_e
   return FURROW_OK;
 }
 
-/* All addresses where there is no IPv6. */
+/* Falls back to all IPv4 addresses if there is no IPv6. */
 static void use_ipv4(listen_address *a) {
   const struct sockaddr_in6 *all = (const struct sockaddr_in6 *)&a->address;
   struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = all->sin6_port};
@@ -102,7 +102,7 @@ static int bind_socket(const listen_address *a, bool is_shared) {
   return -1;
 }
 
-/* A port that is shared between loops would be shared with another process that does so, too: first see whether it is
+/* Loops share the port (SO_REUSEPORT), and another process could share it as well: so first checks that the port is
  * free. */
 static int bind_first(listen_address *a) {
   if (port_of(a) != 0) {
@@ -144,8 +144,8 @@ furrow_status listen_all(http_server *server, furrow_error *err) {
 
 /* ---- Accepting ---- */
 
-/* Counts a connection. Returns false: there are so many that it does not even get an answer. */
-static bool admit(http_server *server, bool *is_refused) {
+/* Counts a connection. Returns false: there are too many even for an error answer. */
+static bool admit_connection(http_server *server, bool *is_refused) {
   const size_t before = atomic_fetch_add(&server->connections, 1);
   *is_refused = before >= server->settings.max_connections;
   atomic_fetch_add_explicit(*is_refused ? &server->refused : &server->accepted, 1, memory_order_relaxed);
@@ -154,7 +154,7 @@ static bool admit(http_server *server, bool *is_refused) {
   return false;
 }
 
-/* Out of files or memory: trying again at once would not help. */
+/* Pauses after running out of files or memory: trying again at once would not help. */
 static void pause_accepting(loop *l) {
   event_del(&l->acceptable);
   l->is_paused = true;
@@ -173,7 +173,7 @@ static loop *find_least(loop *l) {
 }
 
 /* Opens a connection on this loop or hands it to another. */
-static void place(loop *l, int socket, bool is_refused) {
+static void place_connection(loop *l, int socket, bool is_refused) {
   loop *to = l->is_draining ? l : find_least(l);
   handed_socket *handed = to == l ? NULL : malloc(sizeof *handed);
   if (!handed) {
@@ -210,8 +210,8 @@ bool accept_waiting(loop *l) {
       return false;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (admit(l->server, &is_refused))
-      place(l, fd, is_refused);
+    if (admit_connection(l->server, &is_refused))
+      place_connection(l, fd, is_refused);
     else
       close(fd);
   }

@@ -111,8 +111,8 @@ static void close_listener(loop *l) {
   l->listener = -1;
 }
 
-/* Takes what has connected already, then nothing more. A client may be sending a request on a connection that was idle
- * until now: it has a moment for that, and its answer says that the connection closes. */
+/* Accepts the connections that wait already, then no more. A client may just be sending a request on an idle
+ * connection: it gets a moment for that, and the answer says that the connection closes. */
 static void start_draining(loop *l) {
   http_server *server = l->server;
   for (unsigned i = 0; i < LISTEN_BACKLOG && accept_waiting(l); i++) {

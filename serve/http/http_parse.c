@@ -1,5 +1,5 @@
-/* serve/http/http_parse.c: the head and the chunks of a request (RFC 9112), in one pass over bytes, without memory of
- * its own. */
+/* serve/http/http_parse.c: the head and the chunks of a request (RFC 9112), in one pass over the bytes, without
+ * allocations. */
 #include "http/http_parse.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ enum {
   MOST_TRAILER = 4096
 };
 
-/* What a byte may be a part of. */
+/* Character classes: what a byte may be a part of. */
 enum { TOKEN = 1, TARGET = 2, VALUE = 4, HOST = 8 };
 
 #define LETTER (TOKEN | TARGET | VALUE | HOST)
@@ -60,7 +60,7 @@ static bool is_in(char c, unsigned class) {
   return (classes[(unsigned char)c] & class) != 0;
 }
 
-static const char *skip(const char *at, const char *end, unsigned class) {
+static const char *skip_class(const char *at, const char *end, unsigned class) {
   while (at < end && is_in(*at, class)) at++;
   return at;
 }
@@ -73,7 +73,7 @@ static const char *skip_value(const char *at, const char *end) {
     const uint64_t deleted = word ^ ones * 0x7f;
     if ((((word - ones * ' ') & ~word) | ((deleted - ones) & ~deleted)) & ones * 0x80) break;
   }
-  return skip(at, end, VALUE);
+  return skip_class(at, end, VALUE);
 }
 
 bool http_text_is(http_text text, const char *literal) {
@@ -107,7 +107,7 @@ static http_parsed taken(const char *begin, const char *at) {
   return (http_parsed){.state = HTTP_PARSE_DONE, .used = (size_t)(at - begin)};
 }
 
-/* The end of a line at `at`, behind which *next is. */
+/* Parses the end of a line at `at`; *next is the byte after it. */
 static http_parsed line_end(const char *at, const char *end, const char **next, const char *problem) {
   if (at == end) return more();
   if (*at != '\r') return bad(400, problem);
@@ -126,14 +126,14 @@ static http_method method_of(http_text name) {
                                       : HTTP_OTHER;
 }
 
-/* Takes the scheme and host of "http://host/path" off, as a proxy sends it. */
+/* Removes the scheme and host of "http://host/path", the form that a proxy sends. */
 static bool take_origin(http_text *target, http_text *host) {
   const size_t scheme = target->size >= 7 && strncasecmp(target->at, "http://", 7) == 0    ? 7
                         : target->size >= 8 && strncasecmp(target->at, "https://", 8) == 0 ? 8
                                                                                            : 0;
   if (scheme == 0) return false;
   const char *begin = target->at + scheme, *end = target->at + target->size;
-  const char *at = skip(begin, end, HOST);
+  const char *at = skip_class(begin, end, HOST);
   if (at == begin || (at < end && *at != '/' && *at != '?')) return false;
   *host = (http_text){begin, (size_t)(at - begin)};
   *target = (http_text){at, (size_t)(end - at)};
@@ -156,7 +156,7 @@ static http_parsed parse_version(http_head *head, const char *at, const char *en
     if (form[i] == 'd' ? at[i] < '0' || at[i] > '9' : at[i] != form[i])
       return bad(400, "the request line does not end with HTTP/1.1");
   }
-  const http_parsed parsed = line_end(at + 8, end, next, "the request line goes on behind its version");
+  const http_parsed parsed = line_end(at + 8, end, next, "the request line goes on after its version");
   if (parsed.state != HTTP_PARSE_DONE) return parsed;
   if (at[5] != '1' || at[7] > '1') return bad(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
   head->http_1_0 = at[7] == '0';
@@ -166,14 +166,14 @@ static http_parsed parse_version(http_head *head, const char *at, const char *en
 
 static http_parsed parse_request_line(http_head *head, const char *begin, const char *end, const char **next,
                                       http_text *host) {
-  const char *at = skip(begin, end, TOKEN);
+  const char *at = skip_class(begin, end, TOKEN);
   if (at - begin > MOST_METHOD) return bad(400, "the method is too long");
   if (at == end) return more();
   if (at == begin || *at != ' ') return bad(400, "the request line does not begin with a method and a blank");
   head->method_name = (http_text){begin, (size_t)(at - begin)};
   head->method = method_of(head->method_name);
   begin = ++at;
-  at = skip(begin, end, TARGET);
+  at = skip_class(begin, end, TARGET);
   if (at == end) return more();
   if (at == begin || *at != ' ') return bad(400, "the target of the request has a byte that must be percent-encoded");
   const http_text target = {begin, (size_t)(at - begin)};
@@ -184,7 +184,7 @@ static http_parsed parse_request_line(http_head *head, const char *begin, const 
 
 /* ---- Headers ---- */
 
-/* Takes the next member of a list that commas separate; blanks around it do not count. */
+/* Takes the next member of a comma-separated list, without blanks around it. */
 static bool next_member(http_text *list, http_text *member) {
   while (list->size > 0 && (*list->at == ',' || *list->at == ' ' || *list->at == '\t')) list->at++, list->size--;
   if (list->size == 0) return false;
@@ -225,7 +225,7 @@ static bool has_weight(http_text parameters) {
 static http_parsed read_accept_encoding(http_head *head, http_text value) {
   http_text member;
   while (next_member(&value, &member)) {
-    http_text name = {member.at, (size_t)(skip(member.at, member.at + member.size, TOKEN) - member.at)};
+    http_text name = {member.at, (size_t)(skip_class(member.at, member.at + member.size, TOKEN) - member.at)};
     if (is_word(name, "gzip") || is_word(name, "x-gzip"))
       head->accepts_gzip = has_weight((http_text){name.at + name.size, member.size - name.size});
   }
@@ -266,7 +266,7 @@ static http_parsed read_expect(http_head *head, http_text value) {
 
 static http_parsed read_host(http_head *head, http_text value) {
   if (head->has_host) return bad(400, "Host is there twice");
-  if (skip(value.at, value.at + value.size, HOST) != value.at + value.size) return bad(400, "Host is not a host");
+  if (skip_class(value.at, value.at + value.size, HOST) != value.at + value.size) return bad(400, "Host is not a host");
   head->has_host = true;
   return taken(NULL, NULL);
 }
@@ -289,7 +289,7 @@ static http_parsed read_header(http_head *head, const http_header *header) {
 }
 
 static http_parsed parse_header(http_head *head, const char *begin, const char *end, const char **next) {
-  const char *at = skip(begin, end, TOKEN);
+  const char *at = skip_class(begin, end, TOKEN);
   if (at == end) return more();
   if (at == begin) return bad(400, "a line of the head does not begin with a name");
   if (*at != ':') return bad(400, "the name of a header is not followed by a colon");
@@ -308,7 +308,7 @@ static http_parsed parse_header(http_head *head, const char *begin, const char *
   return read_header(head, header);
 }
 
-/* What can be said when all headers are read. `host` is the one of the target, if it had one. */
+/* Checks that need all headers. `host` is the host of the request target, if it had one. */
 static http_parsed check_head(const http_head *head, http_text host) {
   if (!head->has_host && !head->http_1_0) return bad(400, "there is no Host");
   if (head->chunked && head->has_length) return bad(400, "Content-Length and Transfer-Encoding are both there");
@@ -381,13 +381,13 @@ static const char *add_digit(http_chunks *chunks, char c) {
   return NULL;
 }
 
-/* Bytes that are read and forgotten: extensions and trailers. */
-static const char *forget(http_chunks *chunks, char c) {
+/* Skips a byte of an extension or a trailer. */
+static const char *skip_extra(http_chunks *chunks, char c) {
   if (!is_in(c, VALUE)) return "a line between chunks has a byte that it must not have";
   return ++chunks->trailer > MOST_TRAILER ? "there is too much between chunks" : NULL;
 }
 
-/* One byte that is not content. Returns what is wrong. */
+/* Takes one byte that is not content. Returns what is wrong; NULL: nothing. */
 static const char *step(http_chunks *chunks, char c) {
   static const char no_end[] = "a chunk does not end with CR LF";
   switch (chunks->state) {
@@ -400,7 +400,7 @@ static const char *step(http_chunks *chunks, char c) {
     chunks->state = c == ';' ? EXTENSION : SIZE_LF;
     return NULL;
   case EXTENSION:
-    if (c != '\r') return forget(chunks, c);
+    if (c != '\r') return skip_extra(chunks, c);
     chunks->state = SIZE_LF;
     return NULL;
   case SIZE_LF: chunks->state = chunks->left > 0 ? DATA : TRAILER_FIRST; return c == '\n' ? NULL : no_end;
@@ -409,9 +409,9 @@ static const char *step(http_chunks *chunks, char c) {
   case TRAILER_FIRST:
     chunks->state = c == '\r' ? LAST_LF : TRAILER;
     if (c == '\r') return NULL;
-    return is_in(c, TOKEN) ? forget(chunks, c) : "a trailer does not begin with a name";
+    return is_in(c, TOKEN) ? skip_extra(chunks, c) : "a trailer does not begin with a name";
   case TRAILER:
-    if (c != '\r') return forget(chunks, c);
+    if (c != '\r') return skip_extra(chunks, c);
     chunks->state = TRAILER_LF;
     return NULL;
   case TRAILER_LF: chunks->state = TRAILER_FIRST; return c == '\n' ? NULL : no_end;

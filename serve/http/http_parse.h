@@ -1,8 +1,8 @@
 /* serve/http/http_parse.h: the head and body of an HTTP/1.1 request, from bytes that arrive in pieces.
  *
  * Strict where a lenient reading would let two programs disagree about where a request ends (RFC 9112): a line ends
- * with CR LF, a name has no blank before its colon, no header continues on the next line, Content-Length is there at
- * most once and not beside Transfer-Encoding, which is "chunked" or nothing.
+ * with CR LF, a name has no blank before its colon, no header continues on the next line, there is at most one
+ * Content-Length and none together with Transfer-Encoding, whose only value is "chunked".
  */
 #ifndef SERVE_HTTP_HTTP_PARSE_H
 #define SERVE_HTTP_HTTP_PARSE_H
@@ -33,7 +33,7 @@ typedef struct http_head {
   http_method method;
   http_text method_name;
   http_text path;  /* "/v1/models/ctr:predict", percent-encoded as it came; never empty, begins with a slash */
-  http_text query; /* behind the '?'; empty: none */
+  http_text query; /* the part after the '?'; empty: none */
   bool http_1_0;
   bool keep_alive;                       /* by version and Connection */
   bool chunked;                          /* the body comes in chunks */
@@ -64,14 +64,14 @@ http_parsed http_parse_head(http_head *head, const char *data, size_t size);
 http_text http_header_value(const http_head *head, const char *name);
 bool http_text_is(http_text text, const char *literal);
 
-/* Takes chunks apart, in place. Start with {0}. */
+/* The state of decoding chunks in place. Start with {0}. */
 typedef struct http_chunks {
   int state;
   uint64_t left;  /* of the chunk */
   size_t trailer; /* bytes of trailer lines and chunk extensions so far, which are read and forgotten; at most 4096 */
 } http_chunks;
 
-/* Reads what it can of data[0 … size): moves content to data[0 … *content) and says in `used` how many bytes it has
+/* Decodes as much as possible of data[0 … size): moves content to data[0 … *content), and `used` is the number of bytes
  * taken. DONE: the body ends there. */
 http_parsed http_parse_chunks(http_chunks *chunks, char *data, size_t size, size_t *content);
 

@@ -3,8 +3,8 @@
  * A loop accepts, reads, parses, asks the program (hooks), writes. A connection has one request at a time: the next one
  * of a pipeline is read when the answer of the one before is written. A peer that has closed its side of the connection
  * still gets its answers. Everything has a limit: bytes of a head (HTTP_HEAD_BYTES), of a body, connections, bytes of
- * all bodies that are in memory, and times. Times are of the whole head, body or answer, not of the last byte, so that
- * a byte now and then does not keep a connection.
+ * all bodies that are in memory, and times. Time limits apply to the whole head, body or answer, not to the last byte,
+ * so that a peer cannot keep a connection by sending a byte from time to time.
  */
 #ifndef SERVE_HTTP_HTTP_SERVER_H
 #define SERVE_HTTP_HTTP_SERVER_H
@@ -40,31 +40,31 @@ typedef struct http_request {
 /* What the program does. All are called on the thread of a loop (0 … loops - 1). */
 typedef struct http_hooks {
   void *user;
-  /* The head is there, the body is not. Returns the most bytes of body that it may have; to refuse it, fills in
-   * request->answer (with a status above 200) and returns 0: then the server answers at once and closes. May be called
-   * for requests without a body as well: those keep their connection. */
+  /* Called when the head is complete and the body is not. Returns the most bytes of body that it may have; to refuse
+   * it, fills in request->answer (with a status above 200) and returns 0: then the server answers at once and closes.
+   * May be called for requests without a body as well: those keep their connection. */
   size_t (*head)(void *user, http_request *request);
   /* The request is complete. Returns true: request->answer is filled in. False: another thread will call
    * http_request_finish. */
   bool (*request)(void *user, http_request *request);
-  /* A request the server refused itself (bad head, too large, too slow, memory) gets a body from here: fills in
-   * answer->type and body for answer->status. */
+  /* Fills in answer->type and body, for answer->status, when the server itself refuses a request (bad head, too large,
+   * too slow, out of memory). */
   void (*refuse)(void *user, http_answer *answer, const char *problem);
-  /* An answer is written, or its connection is gone (499: before there was an answer): for counting. */
+  /* Called when an answer is written, or its connection is gone (499: before there was an answer); for counting. */
   void (*done)(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out);
 } http_hooks;
 
 typedef struct http_settings {
   const char *listen; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (all addresses); port 0: any that is free */
   unsigned loops;
-  size_t max_connections; /* of all loops; beyond: accepted and answered 503 and closed */
-  size_t max_memory;      /* bytes of bodies and answers that are in memory, of all loops, without those of requests
-                             that need less than 48 KiB; beyond: 503 */
-  unsigned idle_ms;       /* between requests */
-  unsigned head_ms;       /* from the first byte of a head to its end */
-  unsigned body_ms;       /* from the head to the end of the body */
-  unsigned answer_ms;     /* to take an answer */
-  size_t gzip_from;       /* bytes from which bodies are compressed where the client asks; 0: never */
+  size_t max_connections; /* of all loops; further ones are accepted, answered 503 and closed */
+  size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 48 KiB do not
+                         count. Beyond: 503 */
+  unsigned idle_ms;   /* between requests */
+  unsigned head_ms;   /* from the first byte of a head to its end */
+  unsigned body_ms;   /* from the head to the end of the body */
+  unsigned answer_ms; /* to take an answer */
+  size_t gzip_from;   /* bytes from which bodies are compressed where the client asks; 0: never */
 } http_settings;
 
 /* Figures of all loops, as they are now. */
@@ -84,7 +84,7 @@ furrow_status http_server_start(http_server **server, const http_settings *setti
 /* Writes "http://127.0.0.1:8080": the address that it listens on. */
 void http_server_address(const http_server *server, char *text, size_t size);
 void http_server_get_figures(const http_server *server, http_figures *figures);
-/* Hands an answer in, from any thread: request->answer is filled in. */
+/* Completes a request whose request->answer is filled in; from any thread. */
 void http_request_finish(http_request *request);
 /* Stops accepting, answers what was begun with Connection: close, ends connections that stay idle for a moment (a
  * quarter of drain_ms, at most a second), and waits for all of it, at most drain_ms. Returns whether all ended in time.

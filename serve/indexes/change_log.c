@@ -1,4 +1,4 @@
-/* serve/indexes/change_log.c: the files of a log: who has it, what is written when, what becomes of it at a checkpoint.
+/* serve/indexes/change_log.c: the files of a log: locking, appending, syncing, and checkpoints.
  */
 #include "indexes/change_log.h"
 
@@ -30,8 +30,8 @@ struct change_log {
   pthread_mutex_t sync_lock;   /* taken first: files and `writing` */
   pthread_mutex_t append_lock; /* pending, pending_at, next_id, failed; both: which file is the current one */
   log_file first, second;
-  fw_buffer pending, writing; /* records that are not in the file yet, and those that are being written */
-  uint64_t pending_at;        /* where in the file pending will stand */
+  fw_buffer pending, writing; /* records that are not in the file yet; records that are being written */
+  uint64_t pending_at;        /* offset in the file at which pending will be written */
   uint64_t next_id;
   bool failed;
 };
@@ -51,7 +51,7 @@ static void close_file(log_file *file) {
 
 /* ---- Writing ---- */
 
-static furrow_status refuse(const change_log *log, furrow_error *err) {
+static furrow_status fail_broken_log(const change_log *log, furrow_error *err) {
   fail_file(err, FURROW_E_IO, log->first_path, "the log of changes could not be written and takes nothing more", 0);
   return add_hint(err, "look at the space and the health of the disk, then start the server again");
 }
@@ -82,15 +82,16 @@ static bool is_same_file(const char *path, int fd) {
          named.st_dev == opened.st_dev;
 }
 
-/* A later start would not find what is in a file without its name. Until this process ends, the file can be copied. */
+/* Fails about a log file that has lost its name: a later start would not find it. Until this process ends, the file can
+ * still be copied. */
 static furrow_status fail_gone(const char *path, int fd, furrow_error *err) {
   fail_file(err, FURROW_E_IO, path, "the log of changes was removed or replaced while it was in use", 0);
   return add_hint(err, "before you stop the server, copy /proc/%ld/fd/%d to that path: it has what was acknowledged",
                   (long)getpid(), fd);
 }
 
-/* Writes records to the end of a file and waits for the disk. After a failure nobody knows which pages the disk has, so
- * they are cut off as far as that is possible: a later start must not build on them. */
+/* Writes records to the end of a file and waits for the disk. After a failure it is unknown which pages reached the
+ * disk, so the records are cut off if possible: a later start must not rely on them. */
 static furrow_status write_records(change_log *log, log_file *file, fw_buffer *records, furrow_error *err) {
   if (records->size == 0) return FURROW_OK;
   log_seal(records, file->sequence, file->synced);
@@ -122,7 +123,7 @@ static furrow_status sync_pending(change_log *log, furrow_error *err) {
   log->writing = taken;
   log->pending_at += taken.size;
   pthread_mutex_unlock(&log->append_lock);
-  if (failed) return refuse(log, err);
+  if (failed) return fail_broken_log(log, err);
   const furrow_status status = write_records(log, current(log), &log->writing, err);
   if (status != FURROW_OK) set_failed(log);
   return status;
@@ -138,7 +139,7 @@ static void note_ids(change_log *log, const index_change *change) {
 
 furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err) {
   pthread_mutex_lock(&log->append_lock);
-  furrow_status status = log->failed ? refuse(log, err) : FURROW_OK;
+  furrow_status status = log->failed ? fail_broken_log(log, err) : FURROW_OK;
   if (status == FURROW_OK)
     status = log_append_record(&log->pending, change, log->d, current(log)->sequence,
                                log->pending_at + log->pending.size, err);
@@ -172,7 +173,7 @@ uint64_t change_log_size(const change_log *log) {
 
 /* ---- Files ---- */
 
-/* The process that has the log, as far as it can be known. */
+/* Fails with the number of the process that has locked the log, if it is known. */
 static furrow_status fail_locked(const change_log *log, int fd, furrow_error *err) {
   struct flock owner = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_GETLK, &owner) == 0 && owner.l_type != F_UNLCK && owner.l_pid > 0)
@@ -182,7 +183,7 @@ static furrow_status fail_locked(const change_log *log, int fd, furrow_error *er
   return add_hint(err, "stop the other server, or serve this index without --writable");
 }
 
-/* flock keeps others out, also within this process; the record lock tells them the number of this one. */
+/* flock excludes others, also within this process; the record lock tells other processes the number of this one. */
 static furrow_status lock_file(const change_log *log, int fd, furrow_error *err) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK ? fail_locked(log, fd, err)
@@ -192,7 +193,7 @@ static furrow_status lock_file(const change_log *log, int fd, furrow_error *err)
   return FURROW_OK;
 }
 
-/* No more users may read a log than the index; its owner writes it, even where the index is only read. */
+/* Creates a log that no more users may read than the index; its owner may write it, even if the index is read-only. */
 static int create_file(const change_log *log, const char *path) {
   struct stat index;
   const mode_t mode = stat(log->index_path, &index) == 0 ? (index.st_mode & 0666) | 0600 : 0600;
@@ -246,8 +247,8 @@ static furrow_status read_file(const char *path, int fd, fw_buffer *data, furrow
   }
 }
 
-/* Writes the header of a log that has none, and brings the file and its name to the disk. Called with append_lock, or
- * while the log is opened. */
+/* Writes the header of a log that has none, and syncs the file and its name. Called with append_lock, or while the log
+ * is opened. */
 static furrow_status start_file(change_log *log, log_file *file, uint64_t sequence, uint64_t previous,
                                 furrow_error *err) {
   const char *path = path_of(log, file);
@@ -282,8 +283,8 @@ static furrow_status remove_second(change_log *log, furrow_error *err) {
   return sync_folder(log, err);
 }
 
-/* Appends the records of the second log, whose bytes are given, to the first and removes it. Until it is removed, both
- * are replayed: its records twice, which ends in the same state. */
+/* Appends the records of the second log, whose bytes are given, to the first and removes it. Until then both are
+ * replayed, its records twice, which gives the same state. */
 static furrow_status fold_second(change_log *log, const fw_buffer *data, furrow_error *err) {
   record_copy copy = {.log = log};
   log_extent extent;
@@ -299,7 +300,7 @@ static furrow_status fold_second(change_log *log, const fw_buffer *data, furrow_
 }
 
 static furrow_status make_second(change_log *log, log_file *second, furrow_error *err) {
-  /* None is in use: a file of that name is what a failure left. */
+  /* No second log is in use: a file of that name is left over from a failure. */
   unlink(log->second_path);
   second->fd = create_file(log, log->second_path);
   if (second->fd < 0) return fail_open(log->second_path, errno, err);
@@ -364,7 +365,7 @@ furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err) {
 /* Called with both locks. */
 static furrow_status cancel_checkpoint(change_log *log, furrow_error *err) {
   if (log->second.fd < 0) return fail(err, FURROW_E_STATE, "no checkpoint has begun");
-  if (log->failed) return refuse(log, err);
+  if (log->failed) return fail_broken_log(log, err);
   furrow_status status = write_records(log, &log->second, &log->pending, err);
   log->failed = status != FURROW_OK;
   fw_buffer data = {0};
@@ -404,8 +405,8 @@ static furrow_status replay_record(void *user, const index_change *change, furro
   return replay->call(replay->user, change, err);
 }
 
-/* Takes off what is behind the last whole record. What stays may be in memory alone, if the program was killed before
- * it synced: it is brought to the disk before anything is built on it. */
+/* Cuts off the bytes after the last complete record. If the program was killed before a sync, the remaining records may
+ * be in the page cache alone, so they are synced before the log is used. */
 static furrow_status cut_tail(change_log *log, log_file *file, const log_extent *extent, size_t size,
                               furrow_error *err) {
   if (extent->used < size && ftruncate(file->fd, (off_t)extent->used) != 0)
@@ -432,7 +433,7 @@ static furrow_status replay_first(change_log *log, log_replay *replay, furrow_er
   return status;
 }
 
-/* What the second log has to say about the first. */
+/* Checks that the second log continues the first. */
 static furrow_status check_order(const change_log *log, const log_extent *second, furrow_error *err) {
   if (second->sequence == log->first.sequence + 1 && second->previous <= log->first.synced) return FURROW_OK;
   fail_in(err, FURROW_E_FORMAT, log->second_path, "it follows log %llu with %llu bytes, but %s is %s",
@@ -448,7 +449,7 @@ static furrow_status ignore_record(void *user, const index_change *change, furro
   return FURROW_OK;
 }
 
-/* A checkpoint was cut off: replays the second log and makes it a part of the first. */
+/* After an interrupted checkpoint: replays the second log and appends it to the first. */
 static furrow_status replay_second(change_log *log, log_replay *replay, furrow_error *err) {
   fw_buffer data = {0};
   log_extent extent = {0};

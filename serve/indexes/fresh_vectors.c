@@ -1,12 +1,12 @@
 /* serve/indexes/fresh_vectors.c: vectors that are not in the index file yet: an append-only store that all views share.
  *
- * What a thread that searches may read while another one changes the store:
+ * A thread that searches may read the following while another thread changes the store:
  *   - entries below view->stored, and everything in them but gone_at, which is atomic: a change sets it to its own
- *     number, which is larger than that of any view that is older
- *   - slots of the tables: the writer stores an entry after it is complete (release), a reader loads it (acquire). A
+ *   number, which is larger than the number of any older view - slots of the tables: the writer stores an entry after
+ *   it is complete (release), a reader loads it (acquire). A
  *     slot may have an entry that is newer than the view; `before` leads from there to older ones of the same key
  *   - hidden ids, likewise: each has the number of the change that hid it
- * Tables grow by a copy; views keep the one they know, which has all of their entries. */
+ * Tables grow by copying; a view keeps its own table, which has all of its entries. */
 #include "indexes/fresh_vectors.h"
 
 #include <float.h>
@@ -59,7 +59,7 @@ typedef struct hidden_id {
   uint64_t hidden_since; /* number of the change */
 } hidden_id;
 
-/* Ids of the base that are hidden, which they stay: a table as the others. */
+/* Hash table of the base's ids that are hidden; they stay hidden. */
 typedef struct fresh_hidden {
   struct fresh_hidden *smaller;
   uint64_t seed;
@@ -104,7 +104,7 @@ static bool is_seen(const fresh_entry *entry, uint64_t version) {
 
 /* ---- Distances ---- */
 
-/* Sixteen sums, which compilers keep in registers of four or more. */
+/* Sixteen partial sums, which compilers keep in vector registers. */
 static float square_distance(const float *a, const float *b, size_t d) {
   float sums[16] = {0};
   size_t i = 0;
@@ -130,7 +130,7 @@ static float inner_product(const float *a, const float *b, size_t d) {
   return sums[0];
 }
 
-/* As the index does it. */
+/* Scales as the index does. */
 static void scale_to_unit(float *vector, size_t d) {
   const float square = inner_product(vector, vector, d);
   const float factor = square > 0 ? 1.0F / sqrtf(square) : 1.0F;
@@ -160,7 +160,7 @@ static uint64_t hash_name(const fresh_table *table, const char *name, size_t siz
   return hash_word(hash_word(hash, rest), 0x9e3779b97f4a7c15U);
 }
 
-/* Where an id stands in the table, or the empty slot where it would. */
+/* Returns the slot of an id, or the empty slot where it would be stored. */
 static size_t find_id(const fresh_store *store, const fresh_table *table, int64_t id, uint32_t *entry) {
   for (size_t at = hash_id(table->seed, id) & table->mask;; at = (at + 1) & table->mask) {
     const uint32_t held = atomic_load_explicit(&table->slots[at], memory_order_acquire);
@@ -180,12 +180,12 @@ static size_t find_name(const fresh_store *store, const fresh_table *table, cons
   }
 }
 
-static void put(fresh_table *table, size_t at, uint32_t entry) {
+static void store_entry(fresh_table *table, size_t at, uint32_t entry) {
   if (atomic_load_explicit(&table->slots[at], memory_order_relaxed) == 0) table->used++;
   atomic_store_explicit(&table->slots[at], entry + 1, memory_order_release);
 }
 
-/* Nobody outside can choose ids or names that meet in one slot. */
+/* A random seed keeps clients from choosing ids or names that collide in one slot. */
 static uint64_t draw_seed(const void *place) {
   uint64_t seed;
   return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed ? seed : (uint64_t)(uintptr_t)place;
@@ -222,10 +222,10 @@ static furrow_status grow_table(fresh_vectors *fresh, fresh_table **table, bool 
     if (held == 0) continue;
     const fresh_entry *entry = entry_at(store, held - 1);
     uint32_t none;
-    put(grown,
-        by_name ? find_name(store, grown, entry->name, entry->name_size, &none)
-                : find_id(store, grown, entry->id, &none),
-        held - 1);
+    store_entry(grown,
+                by_name ? find_name(store, grown, entry->name, entry->name_size, &none)
+                        : find_id(store, grown, entry->id, &none),
+                held - 1);
   }
   grown->smaller = old;
   *table = grown;
@@ -251,7 +251,7 @@ static void free_hidden(fresh_hidden *hidden) {
   }
 }
 
-/* The slot of an id, or the empty one where it would stand. */
+/* Returns the slot of an id, or the empty slot where it would be stored. */
 static size_t find_hidden(const fresh_hidden *hidden, int64_t id) {
   for (size_t at = hash_id(hidden->seed, id) & hidden->mask;; at = (at + 1) & hidden->mask) {
     const uint64_t held = atomic_load_explicit(&hidden->slots[at].id, memory_order_acquire);
@@ -474,7 +474,7 @@ static furrow_status reserve_chunks(fresh_vectors *fresh, size_t n, furrow_error
   return FURROW_OK;
 }
 
-/* Makes space for the names of a change, one behind the other. */
+/* Makes space for the names of a change, one after the other. */
 static furrow_status reserve_text(fresh_vectors *fresh, const index_change *change, furrow_error *err) {
   size_t size = 0;
   for (size_t i = 0; i < change->n; i++) size += strlen(change->names[i]) + 1;
@@ -500,10 +500,10 @@ static void set_name(fresh_vectors *fresh, uint32_t at, const char *name) {
   fresh->text_at += size + 1;
   fresh->text_left -= size + 1;
   const size_t slot_number = find_name(fresh->store, table, name, size, &entry->before_name);
-  put(table, slot_number, at);
+  store_entry(table, slot_number, at);
 }
 
-/* The newest entry of an id goes, if it is still there. */
+/* Removes the newest entry of an id, if it still exists. */
 static void remove_entry(fresh_vectors *fresh, uint32_t newest) {
   if (newest == NONE) return;
   fresh_entry *entry = entry_at(fresh->store, newest);
@@ -526,7 +526,7 @@ static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, con
   const size_t slot_number = find_id(store, store->by_id, id, &entry->before_id);
   remove_entry(fresh, entry->before_id);
   if (name) set_name(fresh, at, name);
-  put(store->by_id, slot_number, at);
+  store_entry(store->by_id, slot_number, at);
   fresh->count++;
 }
 
@@ -554,7 +554,7 @@ static furrow_status reserve_set(fresh_vectors *fresh, const index_change *chang
   return grow_table(fresh, &fresh->store->by_name, true, change->n, err);
 }
 
-/* All memory is there before anything is changed. */
+/* Reserves all memory before anything is changed. */
 furrow_status fresh_vectors_apply(fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base,
                                   void *user, fresh_view **view, furrow_error *err) {
   if (change->kind == CHANGE_SET) FW_TRY(reserve_set(fresh, change, err));
@@ -570,7 +570,7 @@ furrow_status fresh_vectors_apply(fresh_vectors *fresh, const index_change *chan
 
 /* ---- After a checkpoint ---- */
 
-/* Ids whose last change came after a view, and that are gone now: n of ids. */
+/* Lists the ids whose last change came after a view and removed them. Returns their number. */
 static size_t list_removed(const fresh_vectors *fresh, const fresh_view *now, const fresh_view *since, int64_t *ids) {
   size_t n = 0;
   uint32_t at;
@@ -622,7 +622,7 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
 
 /* ---- Searching ---- */
 
-/* Whether (distance, id) comes before what stands in a row of results; -1 is a place that is empty. */
+/* Whether (distance, id) comes before an entry of a row of results; an entry with id -1 is empty. */
 static bool comes_before(bool is_ip, float distance, int64_t id, float other, int64_t other_id) {
   if (other_id < 0) return true;
   if (distance == other) return is_ip ? id > other_id : id < other_id;
@@ -655,7 +655,7 @@ static void search(const fresh_view *view, const float *queries, size_t n, size_
     for (size_t q = 0; q < n; q++) {
       const float *query = queries + q * d;
       const float distance = is_ip ? inner_product(query, item.vector, d) : square_distance(query, item.vector, d);
-      /* What is too large for a float is not a result, as in furrow_searcher_search. */
+      /* A distance that is too large for a float is not a result, as in furrow_searcher_search. */
       if (distance >= -FLT_MAX && distance <= FLT_MAX)
         insert(is_ip, distance, item.id, k, distances + q * k, ids + q * k);
     }

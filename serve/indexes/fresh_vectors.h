@@ -1,15 +1,16 @@
 /* serve/indexes/fresh_vectors.h: vectors that are not in the index file yet, and ids of the file that are gone.
  *
- * One thread changes, any number search: a change makes a new view, which shares all vectors with the one before.
- * Fresh vectors are compared with every query, by their exact distance. Of an index that scales vectors to unit length
- * (cosine), they are stored with that length, and queries are given it; the zero vector stays, as in the index.
+ * One thread changes the store, any number of threads search: a change makes a new view, which shares all vectors with
+ * the one before. Fresh vectors are compared with every query, by their exact distance. For an index that scales
+ * vectors to unit length (cosine), they are stored scaled, and queries are scaled, too; the zero vector stays zero, as
+ * in the index.
  *
  * Vectors are only ever appended. Each has the number of the change that replaced or removed it, and a view has the
  * number of the last change that it sees: so the cost of a view does not depend on the number of vectors. Memory of
  * replaced vectors is returned with the whole store, after a checkpoint.
  *
  * A checkpoint: keep the current view, write the base and that view into a new file, load that file, and make a store
- * of what came since with fresh_vectors_rebase.
+ * of the changes since then with fresh_vectors_rebase.
  */
 #ifndef SERVE_INDEXES_FRESH_VECTORS_H
 #define SERVE_INDEXES_FRESH_VECTORS_H
@@ -32,7 +33,7 @@ typedef struct fresh_view {
   const struct fresh_hidden *hidden;
   const struct fresh_table *by_id, *by_name;
   uint64_t version;
-  size_t stored; /* vectors with those that were replaced or removed */
+  size_t stored; /* vectors, including replaced and removed ones */
 } fresh_view;
 
 /* Returns whether an id is in the base. */
@@ -46,33 +47,33 @@ furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_dis
                                    furrow_error *err);
 /* Takes NULL. */
 void fresh_vectors_free(fresh_vectors *fresh);
-/* Applies a change and makes *view that has it, one use of it being the caller's; view NULL: none is made.
- * is_in_base says whether an id is in the base, so that it has to be hidden.
+/* Applies a change and makes a view that includes it, which the caller releases; view NULL: none is made. is_in_base
+ * says whether an id is in the base, so that it has to be hidden.
  * Errors: E_MEMORY: nothing was changed. */
 furrow_status fresh_vectors_apply(fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base,
                                   void *user, fresh_view **view, furrow_error *err);
-/* Makes a view of what was applied so far. */
+/* Makes a view of the changes so far. */
 furrow_status fresh_vectors_view(const fresh_vectors *fresh, fresh_view **view, furrow_error *err);
-/* Makes a store of what was changed after `since`, a view of this one, over a base that has everything of `since`.
+/* Makes a store of the changes after `since`, a view of this store, for a base that has everything in `since`.
  * Owner: the caller frees *rebased. */
 furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view *since, fresh_is_in_base is_in_base,
                                    void *user, fresh_vectors **rebased, furrow_error *err);
 /* Bytes that the store takes, without views. */
 uint64_t fresh_vectors_memory(const fresh_vectors *fresh);
 
-/* Puts the fresh vectors that the filter keeps (NULL: all) among the k results of each of n queries, which are sorted
+/* Merges the fresh vectors that the filter keeps (NULL: all) into the k results of each of n queries, which are sorted
  * as furrow_searcher_search leaves them.
  * Errors: E_MEMORY, if queries are scaled. */
 furrow_status fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k,
                                 const furrow_id_filter *filter, float *distances, int64_t *ids, furrow_error *err);
-/* Of an id; NULL: it is not fresh, or has no name. The name is also ended by a 0. */
+/* Return the vector or the name of an id; NULL: it is not fresh, or has no name. The name is also ended by a 0. */
 const float *fresh_view_vector(const fresh_view *view, int64_t id);
 const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size);
 /* The fresh id of a name; false: there is none. */
 bool fresh_view_find(const fresh_view *view, const char *name, size_t size, int64_t *id);
 /* Returns whether the base's id is gone or has a fresh vector. */
 bool fresh_view_hides(const fresh_view *view, int64_t id);
-/* Goes through the ids of the base that are hidden, in any order; *at begins with 0. false: there are no more. */
+/* Iterates over the hidden ids of the base, in any order; *at starts at 0. false: there are no more. */
 bool fresh_view_next_hidden(const fresh_view *view, size_t *at, int64_t *id);
 
 /* One fresh vector. */
@@ -81,7 +82,7 @@ typedef struct fresh_item {
   const float *vector;
   const char *name; /* NULL: none */
 } fresh_item;
-/* Goes through the vectors of a view, in the order of their changes; *at begins with 0. false: there are no more. */
+/* Iterates over the vectors of a view, in the order of their changes; *at starts at 0. false: there are no more. */
 bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item);
 /* The id of stored vector `at` (below view->stored), even if it was replaced or removed: a file that an earlier
  * checkpoint wrote, but that did not become the base, may have it. */

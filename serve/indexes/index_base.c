@@ -18,7 +18,7 @@
 enum {
   DEEPEST = 8,              /* indexes inside of indexes */
   MEASURED_BYTES = 1 << 27, /* that queries scan to find their truth */
-  FEWEST_QUERIES = 8,       /* fewer do not tell */
+  FEWEST_QUERIES = 8,       /* fewer say too little */
   MOST_QUERIES = 64
 };
 
@@ -53,8 +53,8 @@ bool index_base_has(const index_base *base, int64_t id) {
   return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
-/* Whether the file of names of an index, if there is one, can be loaded. A link that leads nowhere is one, as is what
- * cannot be looked at: files that are not mapped have no links. */
+/* Whether the file of names of an index, if there is one, can be loaded. A dangling link and a file that cannot be
+ * examined count as one: files that are not mapped have no links. */
 static furrow_status check_names(const char *path, furrow_error *err) {
   struct stat found;
   char *names = NULL;
@@ -69,7 +69,7 @@ static furrow_status check_names(const char *path, furrow_error *err) {
   return status;
 }
 
-/* One search with the dimension's zeros touches what a first query would have to wait for. */
+/* Searches once with a zero vector, so that the first real query does not wait for cold memory. */
 static furrow_status warm(const index_base *base, furrow_error *err) {
   furrow_search_params params;
   float distance, *query = calloc((size_t)base->info.d, sizeof *query);
@@ -122,15 +122,15 @@ static void describe(index_base *base) {
 
 /* ---- How many lists a search probes ---- */
 
-/* So many queries that measuring scans about MEASURED_BYTES (some 100 ms), whatever the speed of the machine is: all
- * servers of a file choose the same. */
+/* Returns the number of queries that scan about MEASURED_BYTES (some 100 ms). It does not depend on the speed of the
+ * machine, so that all servers of a file choose the same nprobe. */
 static size_t affordable_queries(const furrow_index_info *ivf) {
   const double one = (double)ivf->stored * (double)(ivf->code_size > 16 ? ivf->code_size : 16);
   const double queries = one > 0 ? (double)MEASURED_BYTES / one : 0;
   return queries < MOST_QUERIES ? (size_t)queries : MOST_QUERIES;
 }
 
-/* The smallest power of two with which searches find nine of ten of what all lists have. */
+/* Finds the smallest power of two lists with which searches find nine of ten results of an exhaustive search. */
 static furrow_status measure_nprobe(const index_base *base, size_t queries, uint64_t *nprobe, double *recall) {
   const index_view view = {.base = (index_base *)base};
   const uint64_t lists = base->ivf_info.nlist;
@@ -147,7 +147,8 @@ static furrow_status measure_nprobe(const index_base *base, size_t queries, uint
   return status;
 }
 
-/* A file says 1 where nobody has chosen, and then searches find little. The rule is that of Index.build in Python. */
+/* An nprobe of 1 in the file means that none was chosen, and then searches find little. The rule is the same as in
+ * Index.build in Python. */
 static void choose_nprobe(index_base *base) {
   const furrow_index_info *ivf = &base->ivf_info;
   base->nprobe = ivf->nprobe;
@@ -190,7 +191,7 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
   return FURROW_OK;
 }
 
-/* What was verified, the print and what was loaded must be of one file. */
+/* Fails if the file changed while it was read: its parts would not belong together. */
 static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
   file_print after;
   FW_TRY(index_print_get(&after, path, err));

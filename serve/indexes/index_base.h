@@ -6,8 +6,8 @@
 #include "shared/loaded_files.h"
 #include "shared/slot.h"
 
-/* Where the number of lists that a search probes by default comes from: the file, or, where that says 1, searches of
- * stored vectors, or a rule where these are not possible. */
+/* Where the default nprobe comes from: the file or, if that says 1, searches of stored vectors, or a rule if these are
+ * not possible. */
 typedef enum nprobe_origin { NPROBE_FROM_FILE, NPROBE_MEASURED, NPROBE_BY_RULE } nprobe_origin;
 
 /* A loaded file. It never changes. */
@@ -31,7 +31,7 @@ typedef struct index_base {
 
 /* Loads an index file, checks it, prepares it for searching and searches it once. sorted_ids: base->ids is filled in.
  * *print is the file that was loaded.
- * Errors: E_STATE, the file was changed meanwhile; those of furrow_index_verify and furrow_searcher_open.
+ * Errors: E_STATE, the file was changed meanwhile; otherwise as furrow_index_verify and furrow_searcher_open.
  * Owner:  the caller, who releases (*base)->shared. */
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
                               file_print *print, furrow_error *err);
@@ -41,7 +41,7 @@ furrow_status index_file_load(furrow_index **index, furrow_id_names **names, con
 /* Returns whether an id is in the file; for a base with sorted ids. */
 bool index_base_has(const index_base *base, int64_t id);
 
-/* Sorts ids and drops those that are there twice; returns how many stay. */
+/* Sorts ids and drops duplicates; returns the number that remain. */
 size_t sort_ids(int64_t *ids, size_t count);
 bool sorted_ids_have(const int64_t *ids, size_t count, int64_t id);
 

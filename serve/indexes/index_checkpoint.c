@@ -11,7 +11,7 @@
 /* ---- Whether an index can be changed ---- */
 
 /* Fresh vectors are compared by L2 or inner product, as they are or scaled to unit length: a transform must leave both
- * unchanged, or do just that. */
+ * unchanged, or scale to unit length. */
 static furrow_status check_transform(const furrow_index *index, size_t i, bool *normalizes, furrow_error *err) {
   furrow_transform_info transform;
   furrow_transform_info_init(&transform);
@@ -34,15 +34,16 @@ static furrow_status check_distances(const index_base *base, bool *normalizes, f
     furrow_index_get_info(index, &info);
     bool is_normal = false;
     for (uint64_t i = 0; i < info.transforms; i++) FW_TRY(check_transform(index, (size_t)i, &is_normal, err));
-    /* A refinement around it compares vectors as they came. */
+    /* A refinement compares vectors before the transform. */
     if (info.kind == FURROW_INDEX_REFINE) is_refined = true;
     if (is_normal && !is_refined) *normalizes = true;
-    if (info.nlist > 0 || info.kind == FURROW_INDEX_HNSW) break; /* what is inside quantizes, it does not transform */
+    if (info.nlist > 0 || info.kind == FURROW_INDEX_HNSW)
+      break; /* indexes inside of this one quantize; they do not transform vectors */
   }
   return FURROW_OK;
 }
 
-/* Adds a vector with an id that does not follow the others, and removes it. */
+/* Tries to add a vector with an id that does not follow the others, and to remove it. */
 static furrow_status try_change(furrow_index *index, size_t d, int64_t id, furrow_error *err) {
   furrow_index_add_params params;
   furrow_id_filter filter;
@@ -80,7 +81,7 @@ furrow_status index_check_editable(const char *path, const index_base *base, boo
 
 /* ---- Folding ---- */
 
-/* What a view says, as the library takes it. */
+/* The changes of a view, in the form that the library takes. */
 typedef struct folding {
   int64_t *touched; /* ids that lose their vector, ascending */
   size_t touched_count;
@@ -97,8 +98,8 @@ static void clear_folding(folding *f) {
   free(f->names);
 }
 
-/* Ids that were fresh are removed as well: the file may have them from a checkpoint that was cut off, or that failed
- * after it had written the file. */
+/* Ids that were fresh are removed as well: the file may have them from an interrupted checkpoint, or from one that
+ * failed after it had written the file. */
 static void sort_touched(folding *f, const fresh_view *view) {
   size_t count = 0;
   for (size_t at = 0; count < view->hidden_count && fresh_view_next_hidden(view, &at, &f->touched[count]);) count++;
@@ -129,7 +130,7 @@ static furrow_status collect(folding *f, const fresh_view *view, size_t d, furro
 
 static furrow_status change_names(furrow_id_names *names, const folding *f, const furrow_id_filter *touched,
                                   furrow_error *err) {
-  for (size_t i = 0; i < f->n; i++) /* the index got names while nobody served it */
+  for (size_t i = 0; i < f->n; i++) /* the index got names while it was not served */
     if (!f->names[i]) return fail(err, FURROW_E_STATE, "the log has vectors without names, but the index has names");
   FW_TRY(furrow_id_names_remove(names, touched, false, err));
   return f->n > 0 ? furrow_id_names_add(names, f->ids, f->names, f->n, err) : FURROW_OK;

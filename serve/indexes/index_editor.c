@@ -42,9 +42,9 @@ struct index_editor {
   pthread_mutex_t state; /* of what follows: held for a batch of changes, and when a checkpoint begins or ends */
   index_base *base;
   fresh_vectors *fresh;
-  fresh_view *working; /* of everything that was applied, also what is not published yet */
+  fresh_view *working; /* view of all applied changes, including unpublished ones */
   change_log *log;
-  furrow_file_lock *file_lock; /* of the index file: nobody else changes it while it is served */
+  furrow_file_lock *file_lock; /* lock of the index file: no other process changes it while it is served */
   file_print print;            /* of the index file */
   bool begun;                  /* the log is between the begin and the end of a checkpoint */
   uint64_t next_id;            /* LOG_IDS_END: there are no larger ones */
@@ -77,7 +77,7 @@ static bool is_in_base(void *base, int64_t id) {
   return index_base_has(base, id);
 }
 
-/* What is known to the writer, as a view on the stack. */
+/* Makes a view of the writer's state on the stack. */
 static index_view working_view(const index_editor *e) {
   return (index_view){.base = e->base, .fresh = e->working};
 }
@@ -99,7 +99,7 @@ static furrow_status check_capacity(const index_editor *e, size_t n, furrow_erro
               (unsigned long long)waiting);
 }
 
-/* A set of names refuses texts that are not names, and those that come twice. */
+/* Checks names with a set, which refuses texts that are not names, and duplicates. */
 static furrow_status check_names(const index_editor *e, const index_addition *a, furrow_error *err) {
   furrow_id_names *set = NULL;
   if (!e->base->names && a->names) return fail(err, FURROW_E_ARGUMENT, "the ids of this index have no names");
@@ -118,14 +118,14 @@ static furrow_status fail_exists(furrow_error *err, int64_t id) {
   return add_hint(err, "\"replace\": true gives it the new vector");
 }
 
-/* The id of the i-th vector: given, that of its name, or the next one. */
+/* Chooses the id of the i-th vector: the given one, the id of its name, or the next free one. */
 static furrow_status choose_id(const index_editor *e, const index_addition *a, size_t i, uint64_t *next, int64_t *id,
                                furrow_error *err) {
   const index_view view = working_view(e);
   int64_t named = -1;
   const bool is_known = a->names && index_view_find(&view, a->names[i], strlen(a->names[i]), &named);
   if (is_known && (!a->replace || (a->ids && a->ids[i] != named))) {
-    fail_token(err, a->names[i], "the name is that of id %lld already", (long long)named);
+    fail_token(err, a->names[i], "the name already belongs to id %lld", (long long)named);
     return err->status = FURROW_E_EXISTS;
   }
   if (a->ids && !a->replace && exists(e, a->ids[i])) return fail_exists(err, a->ids[i]);
@@ -138,8 +138,8 @@ static furrow_status choose_id(const index_editor *e, const index_addition *a, s
 
 /* ---- The writer; with `state` held ---- */
 
-/* Applied first and logged then: after a failure of the log nothing more is accepted anyway. */
-static furrow_status apply(index_editor *e, const index_change *change, furrow_error *err) {
+/* Applies a change first and logs it then: after a failure of the log no more changes are accepted anyway. */
+static furrow_status apply_change(index_editor *e, const index_change *change, furrow_error *err) {
   fresh_view *view = NULL;
   FW_TRY(fresh_vectors_apply(e->fresh, change, is_in_base, e->base, &view, err));
   const furrow_status status = change_log_append(e->log, change, err);
@@ -153,7 +153,7 @@ static furrow_status apply(index_editor *e, const index_change *change, furrow_e
   return FURROW_OK;
 }
 
-static furrow_status add(index_editor *e, edit_job *job) {
+static furrow_status add_vectors(index_editor *e, edit_job *job) {
   const index_addition *a = job->addition;
   uint64_t next = e->next_id;
   FW_TRY(check_names(e, a, job->err));
@@ -161,13 +161,13 @@ static furrow_status add(index_editor *e, edit_job *job) {
   for (size_t i = 0; i < a->n; i++) FW_TRY(choose_id(e, a, i, &next, &job->new_ids[i], job->err));
   const index_change change = {
       .kind = CHANGE_SET, .n = a->n, .ids = job->new_ids, .vectors = a->vectors, .names = a->names};
-  FW_TRY(apply(e, &change, job->err));
+  FW_TRY(apply_change(e, &change, job->err));
   e->next_id = next;
   job->removed = 0;
   return FURROW_OK;
 }
 
-/* Ids that are not there, and those that come twice, are not counted. */
+/* Removes ids. Unknown ids and duplicates are not counted. */
 static furrow_status remove_ids(index_editor *e, edit_job *job) {
   size_t kept = 0;
   furrow_status status = FURROW_OK;
@@ -177,7 +177,7 @@ static furrow_status remove_ids(index_editor *e, edit_job *job) {
   const size_t count = sort_ids(ids, job->n);
   for (size_t i = 0; i < count; i++)
     if (exists(e, ids[i])) ids[kept++] = ids[i];
-  if (kept > 0) status = apply(e, &(index_change){.kind = CHANGE_REMOVE, .n = kept, .ids = ids}, job->err);
+  if (kept > 0) status = apply_change(e, &(index_change){.kind = CHANGE_REMOVE, .n = kept, .ids = ids}, job->err);
   job->removed = kept;
   free(ids);
   return status;
@@ -187,7 +187,7 @@ static furrow_status work_on(index_editor *e, edit_job *job) {
   if (e->broken)
     return fail(job->err, FURROW_E_IO,
                 "the log of changes could not be written: the server has told why on standard error");
-  return job->addition ? add(e, job) : remove_ids(e, job);
+  return job->addition ? add_vectors(e, job) : remove_ids(e, job);
 }
 
 static void count_state(index_editor *e) {
@@ -196,7 +196,7 @@ static void count_state(index_editor *e) {
   e->log_bytes = change_log_size(e->log);
 }
 
-/* One sync for all jobs that came meanwhile; then searches see them. Returns the number of changes. */
+/* Applies all waiting jobs with one sync (group commit); then searches see them. Returns the number of changes. */
 static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
   index_view *view = index_view_create(e->base, NULL);
   furrow_error err;
@@ -302,7 +302,7 @@ furrow_status index_editor_remove(index_editor *e, const int64_t *ids, size_t n,
 
 /* ---- Checkpoints ---- */
 
-/* What a checkpoint is of. */
+/* The state that a checkpoint writes. */
 typedef struct checkpoint {
   fresh_view *folded; /* NULL: there is nothing to do */
   uint64_t changes;   /* that it has */
@@ -330,7 +330,7 @@ static furrow_status begin_checkpoint(index_editor *e, checkpoint *c, furrow_err
   return status;
 }
 
-/* The first log goes on; if it cannot, the next checkpoint writes what both have. */
+/* Continues with the first log; if that fails, the next checkpoint writes the changes of both. */
 static void cancel_checkpoint(index_editor *e) {
   furrow_error err;
   pthread_mutex_lock(&e->state);
@@ -339,8 +339,8 @@ static void cancel_checkpoint(index_editor *e) {
   pthread_mutex_unlock(&e->state);
 }
 
-/* With `state` held: puts the new base in the place of the old one. Everything that can fail comes before the log
- * forgets. */
+/* With `state` held: replaces the old base by the new one. Everything that can fail happens before the log drops its
+ * records. */
 static furrow_status switch_base(index_editor *e, index_base *base, const fresh_view *folded, furrow_error *err) {
   fresh_vectors *fresh = NULL;
   fresh_view *view = NULL;
@@ -504,14 +504,14 @@ void index_editor_get_figures(index_editor *e, edit_figures *figures) {
 
 /* ---- Beginning and end ---- */
 
-/* Otherwise it could not be folded. */
+/* Checks that the log has names if and only if the index has: otherwise it could not be folded. */
 static furrow_status check_log_names(const index_editor *e, const index_change *change, furrow_error *err) {
   if (change->names && !e->base->names) {
-    fail_in(err, FURROW_E_STATE, e->path, "its log has names of ids, but there is no file of names beside it");
+    fail_in(err, FURROW_E_STATE, e->path, "its log has names of ids, but the index has no file of names");
     return add_hint(err, "restore %s.names, which belongs to the index", e->path);
   }
   if (change->kind == CHANGE_SET && !change->names && e->base->names) {
-    fail_in(err, FURROW_E_STATE, e->path, "its log has ids without names, but there is a file of names beside it");
+    fail_in(err, FURROW_E_STATE, e->path, "its log has ids without names, but the index has a file of names");
     return add_hint(err, "move %s.names away; when the log is folded, 'furrow index names --set' gives all ids names",
                     e->path);
   }
@@ -525,7 +525,7 @@ static furrow_status replay(void *user, const index_change *change, furrow_error
   return fresh_vectors_apply(e->fresh, change, is_in_base, e->base, NULL, err);
 }
 
-/* The server that had the log before may have written the file after it was loaded here. */
+/* Checks that the file is still the loaded one: the server that held the log before may have written it since. */
 static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
   file_print print;
   FW_TRY(index_print_get(&print, e->path, err));

@@ -25,7 +25,7 @@ index_view *index_view_create(index_base *base, fresh_view *fresh) {
   return view;
 }
 
-/* A filter of the caller's, or NULL, without ids that are hidden. */
+/* The caller's filter, or NULL, minus the hidden ids. */
 typedef struct visible_filter {
   const furrow_id_filter *given;
   const fresh_view *fresh;
@@ -36,7 +36,7 @@ static bool keeps_visible(void *user, int64_t id) {
   return (!filter->given || furrow_id_filter_keeps(filter->given, id)) && !fresh_view_hides(filter->fresh, id);
 }
 
-/* Returns what the base is to be searched with. */
+/* Returns the filter to search the base with. */
 static const furrow_id_filter *without_hidden(const furrow_id_filter *given, const fresh_view *fresh,
                                               visible_filter *visible, furrow_id_filter *made) {
   if (!fresh || fresh->hidden_count == 0) return given;

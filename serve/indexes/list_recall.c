@@ -1,4 +1,4 @@
-/* serve/indexes/list_recall.c: how much a search finds that probes some of the lists of an index. */
+/* serve/indexes/list_recall.c: recall of searches that probe some of the lists of an index. */
 #include "indexes/list_recall.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void list_recall_clear(list_recall *m) {
   free(m->found);
 }
 
-static furrow_status find(const list_recall *m, size_t i, uint64_t nprobe, int64_t *ids, furrow_error *err) {
+static furrow_status search_query(const list_recall *m, size_t i, uint64_t nprobe, int64_t *ids, furrow_error *err) {
   const index_query query = {.k = m->k, .nprobe = nprobe, .threads = 1};
   return index_view_search(m->view, m->queries + i * m->d, 1, &query, m->distances, ids, err);
 }
@@ -43,7 +43,7 @@ static furrow_status draw_queries(list_recall *m, size_t queries, furrow_error *
   for (size_t i = 0; status == FURROW_OK && i < ids.count && m->n < queries && !has_passed(begin, TRUTH_SECONDS);
        i += step) {
     status = furrow_index_reconstruct(base->index, ids.ids[i], m->queries + m->n * m->d, err);
-    if (status == FURROW_OK) status = find(m, m->n, base->ivf_info.nlist, m->truth + m->n * m->k, err);
+    if (status == FURROW_OK) status = search_query(m, m->n, base->ivf_info.nlist, m->truth + m->n * m->k, err);
     if (status == FURROW_OK) m->n++;
   }
   furrow_ids_clear(&ids);
@@ -74,7 +74,7 @@ furrow_status list_recall_measure(const list_recall *m, uint64_t nprobe, recall_
   size_t hits = 0, wanted = 0, done = 0;
   for (; done < m->n && !has_passed(begin, POINT_SECONDS); done++) {
     const uint64_t before = clock_ns();
-    FW_TRY(find(m, done, nprobe, m->found, err));
+    FW_TRY(search_query(m, done, nprobe, m->found, err));
     spent += clock_ns() - before;
     hits += count_hits(m->found, m->truth + done * m->k, m->k, &wanted);
   }

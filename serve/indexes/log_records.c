@@ -1,8 +1,8 @@
 /* serve/indexes/log_records.c: the bytes of a log: its header and its records.
  *
- * A record that is not whole ends the log if it was being written when the machine stopped, and is damage otherwise.
- * Which of the two is decided by the records behind it: each says how much of the log was on the disk before it was
- * written. Where one says that the broken record was, the log is refused. */
+ * An incomplete record ends the log if it was being written when the machine stopped, and is damage otherwise. The
+ * records after it decide: each says how much of the log was on the disk before it was written. If one says that the
+ * incomplete record was on the disk, the log is refused. */
 #include "indexes/change_log.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t seq
   fw_put_le64(header + 40, log_checksum(header, 40, 0, 0));
 }
 
-/* Why a name is not one; NULL: it is. */
+/* Returns why a text is not a name; NULL: it is one. */
 static const char *name_problem(const char *name, size_t size) {
   if (size == 0) return "is empty";
   for (const char *at = name, *end = name + size; at < end;) {
@@ -115,7 +115,7 @@ furrow_status log_append_record(fw_buffer *records, const index_change *change, 
   const size_t length = RECORD_HEADER + payload + CHECKSUM;
   unsigned char *record = (unsigned char *)fw_buffer_reserve(records, length);
   if (!record) {
-    records->missing = 0; /* the records before it are whole */
+    records->missing = 0; /* the records before it are complete */
     return fail_memory(err);
   }
   memset(record, 0, RECORD_HEADER);
@@ -168,7 +168,7 @@ static bool is_zero(const unsigned char *data, size_t size) {
   return true;
 }
 
-/* Whether the header was still being written: the file is too short for one, or has nothing but zeros. */
+/* Whether the header was still being written: the file is too short for one, or has only zeros. */
 static bool is_unfinished(const log_reader *r) {
   if (r->size == 0) return true;
   if (r->size >= LOG_HEADER) return is_zero(r->data, r->size);
@@ -205,7 +205,7 @@ static bool is_possible(const log_reader *r, size_t at) {
   return length % 8 == 0 && length >= RECORD_HEADER + CHECKSUM && synced >= LOG_HEADER && synced <= at;
 }
 
-/* The bytes of the record at `at`, whose header is right; 0: it is not whole. */
+/* Returns the size of the record at `at`, whose header is valid; 0: it is incomplete. */
 static size_t whole_record(const log_reader *r, size_t at) {
   const uint64_t length = fw_get_le64(r->data + at);
   if (length > r->size - at) return 0;
@@ -214,7 +214,7 @@ static size_t whole_record(const log_reader *r, size_t at) {
   return fw_get_le64(payload + size) == log_checksum(payload, size, r->extent.sequence, at) ? (size_t)length : 0;
 }
 
-static furrow_status reserve(log_reader *r, size_t size, furrow_error *err) {
+static furrow_status reserve_record(log_reader *r, size_t size, furrow_error *err) {
   if (size <= r->capacity) return FURROW_OK;
   free(r->ids);
   free(r->vectors);
@@ -226,7 +226,7 @@ static furrow_status reserve(log_reader *r, size_t size, furrow_error *err) {
   return r->capacity ? FURROW_OK : fail_memory(err);
 }
 
-/* Reads the names, which stand at `at`, and the zeros behind them up to `end`. */
+/* Reads the names, which begin at `at`, and the zeros after them up to `end`. */
 static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t end, furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
     const char *name = (const char *)r->data + at;
@@ -236,9 +236,8 @@ static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t e
     r->names[i] = name;
     at += size + 1;
   }
-  return end - at < 8 && is_zero(r->data + at, end - at)
-             ? FURROW_OK
-             : fail_at(r, at, "bytes behind the names that are not expected", err);
+  return end - at < 8 && is_zero(r->data + at, end - at) ? FURROW_OK
+                                                         : fail_at(r, at, "unexpected bytes after the names", err);
 }
 
 static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_error *err) {
@@ -258,7 +257,7 @@ static furrow_status read_vectors(log_reader *r, size_t count, size_t at, furrow
   return invalid == count ? FURROW_OK : fail_at(r, at + invalid * 4 * r->d, "a vector is not finite or too large", err);
 }
 
-/* Reads a record whose checksums are right; they do not say that its numbers make sense. */
+/* Reads a record whose checksums are valid; its numbers may still be invalid. */
 static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow_error *err) {
   const unsigned char *header = r->data + at;
   const size_t count = fw_get_le32(header + 16);
@@ -269,7 +268,7 @@ static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow
   const size_t payload = length - RECORD_HEADER - CHECKSUM, each = 8 + (is_set ? 4 * (size_t)r->d : 0);
   if (count == 0 || count > payload / each || (!has_names && payload != round_up(count * each)))
     return fail_at(r, at + 16, "a record whose count does not fit its length", err);
-  furrow_status status = reserve(r, payload, err);
+  furrow_status status = reserve_record(r, payload, err);
   const size_t ids_at = at + RECORD_HEADER, vectors_at = ids_at + 8 * count, names_at = ids_at + each * count;
   if (status == FURROW_OK) status = read_ids(r, count, ids_at, err);
   if (status == FURROW_OK && is_set) status = read_vectors(r, count, vectors_at, err);
@@ -280,16 +279,16 @@ static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow
   return r->replay(r->user, &change, err);
 }
 
-/* Whether the broken record at `at` was on the disk: a record behind it says so. */
+/* Whether the incomplete record at `at` was on the disk before: a later record says so. */
 static bool was_synced(const log_reader *r, size_t at) {
-  size_t behind = at + 8;
-  if (has_header(r, at)) { /* what a record has inside is not a record behind it */
+  size_t next = at + 8;
+  if (has_header(r, at)) { /* skips the content of the record, which may look like a record */
     const uint64_t length = fw_get_le64(r->data + at);
     if (length >= r->size - at) return false;
-    behind = at + (size_t)length;
+    next = at + (size_t)length;
   }
-  for (; behind < r->size; behind += 8)
-    if (has_header(r, behind) && fw_get_le64(r->data + behind + 8) > at) return true;
+  for (; next < r->size; next += 8)
+    if (has_header(r, next) && fw_get_le64(r->data + next + 8) > at) return true;
   return false;
 }
 

@@ -1,4 +1,4 @@
-/* serve/indexes/served_index.c: an index that is served: which base, when it is loaded anew, who changes it. */
+/* serve/indexes/served_index.c: an index that is served: its base, reloads, and the editor of a writable one. */
 #include "indexes/served_index.h"
 
 #include <errno.h>
@@ -78,7 +78,8 @@ static furrow_status fail_log(const served_index *index, const char *path, furro
                   index->source.name);
 }
 
-/* Whether a writable server has left changes, or has them just now: acknowledged, but not in the file. */
+/* Fails if a log has changes that a writable server has acknowledged but not written to the file, whether it still runs
+ * or not. */
 static furrow_status check_log(const served_index *index, const char *file, const char *ending, furrow_error *err) {
   struct stat found;
   char *path = NULL;
@@ -93,7 +94,7 @@ static furrow_status check_log(const served_index *index, const char *file, cons
   return status;
 }
 
-/* Logs lie beside the file itself, not beside a link to it. */
+/* Logs are in the folder of the file itself, not in the folder of a link to it. */
 static furrow_status check_logs(const served_index *index, furrow_error *err) {
   if (index->source.writable) return FURROW_OK;
   char *file = realpath(index->source.path, NULL);
@@ -113,7 +114,7 @@ static bool is_served(served_index *index, const file_print *print) {
   return is;
 }
 
-/* A file that was moved away is news, once: its print is all 0. So is one that came back. */
+/* A file that was moved away counts as new once: its fingerprint is all 0. So does one that came back. */
 bool served_index_has_newer(served_index *index) {
   file_print print = {0};
   furrow_error err;
@@ -124,11 +125,11 @@ bool served_index_has_newer(served_index *index) {
   const bool is_served = !index->last_error && file_print_equals(&print, &index->served);
   const bool by_log = index->refused_by_log;
   pthread_mutex_unlock(&index->lock);
-  /* A log goes without a change of the file: at the end of a checkpoint, say. */
+  /* A log may disappear without a change of the file, for example at the end of a checkpoint. */
   return !is_served && (!is_refused || (by_log && check_logs(index, &err) == FURROW_OK));
 }
 
-/* Keeps what a load came to, for has_newer and last_error. */
+/* Keeps the result of a load, for has_newer and last_error. */
 static void remember(served_index *index, furrow_status status, const file_print *print, bool by_log,
                      const furrow_error *err) {
   char text[1024] = "";
@@ -151,25 +152,26 @@ static furrow_status publish(served_index *index, index_base *base, furrow_error
   return FURROW_OK;
 }
 
-/* A file of names that was lost would turn searches by name into 404. */
+/* Refuses an index that has lost its file of names: searches by name would become 404. */
 static furrow_status check_names(served_index *index, const index_base *base, furrow_error *err) {
   index_view *view = served_index_get(index);
   const bool loses = view && view->base->names && !base->names;
   if (view) shared_release(&view->shared);
   if (!loses) return FURROW_OK;
-  fail_in(err, FURROW_E_STATE, index->source.path, "the ids that are served have names, those of the file have not");
+  fail_in(err, FURROW_E_STATE, index->source.path, "the served ids have names, the ids in the file do not");
   return add_hint(err, "put its file of names back, or start the server again to serve the index without names");
 }
 
-/* Whether two paths lead to one file, or neither to one. */
+/* Whether two paths lead to the same file, or both to none. */
 static bool are_same(const char *a, const char *b) {
   struct stat x, y;
   const bool has_x = stat(a, &x) == 0, has_y = stat(b, &y) == 0;
   return has_x == has_y && (!has_x || (x.st_ino == y.st_ino && x.st_dev == y.st_dev));
 }
 
-/* The log and its lock belong to the file, whatever path leads to it: two servers with two paths must meet. The names
- * beside a symbolic link must be those beside the file, since a checkpoint writes these. */
+/* Resolves symbolic links: the log and its lock belong to the file, so that two servers that use different paths
+ * exclude each other. The names next to a link must be the names next to the file, because a checkpoint writes the
+ * latter. */
 static furrow_status resolve(const char *path, char **file, furrow_error *err) {
   char *names = NULL, *linked = NULL;
   *file = realpath(path, NULL);
@@ -204,7 +206,7 @@ static furrow_status load_file(served_index *index, const index_source *source, 
   return status;
 }
 
-static furrow_status load(served_index *index, file_print *print, furrow_error *err) {
+static furrow_status load_base(served_index *index, file_print *print, furrow_error *err) {
   if (!index->source.writable) return load_file(index, &index->source, print, err);
   index_source source = index->source;
   char *file = NULL;
@@ -219,7 +221,7 @@ static furrow_status load(served_index *index, file_print *print, furrow_error *
 static furrow_status reload(served_index *index, bool force, bool *changed, furrow_error *err) {
   file_print print = {0};
   if (index->source.writable && index->version > 0)
-    return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
+    return fail(err, FURROW_E_STATE, "a writable index is not reloaded: the server itself writes its file");
   furrow_status status = index_print_get(&print, index->source.path, err);
   bool by_log = false;
   if (status == FURROW_OK) {
@@ -227,7 +229,7 @@ static furrow_status reload(served_index *index, bool force, bool *changed, furr
     by_log = status != FURROW_OK;
   }
   *changed = status == FURROW_OK && (force || !is_served(index, &print));
-  if (*changed) status = load(index, &print, err);
+  if (*changed) status = load_base(index, &print, err);
   *changed = *changed && status == FURROW_OK;
   remember(index, status, &print, by_log, err);
   return status;

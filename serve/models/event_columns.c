@@ -87,7 +87,7 @@ static furrow_status read_column(furrow_json *json, column_text *column, furrow_
 
 /* ---- A column ---- */
 
-/* The field of a column with a dictionary whose values are looked for; users and items have warnings of their own. */
+/* The field of a column with a dictionary whose values are looked for; users and items have their own warnings. */
 static size_t find_field(const furrow_encoder *encoder, const char *name) {
   const size_t user = furrow_encoder_side_field(encoder, FURROW_SIDE_USER);
   const size_t item = furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM);
@@ -99,7 +99,7 @@ static size_t find_field(const furrow_encoder *encoder, const char *name) {
   return SIZE_MAX;
 }
 
-/* Whether some part of a time is a feature; else nobody reads it. */
+/* Whether some part of a time is a feature; otherwise its cells are not read. */
 static bool has_parts(const furrow_encoder *encoder, const char *name) {
   const size_t size = strlen(name);
   for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++) {
@@ -125,7 +125,7 @@ static void set_check(event_column *column, const column_text *text, const furro
   if (column->unit) column->check = CHECK_TIME;
 }
 
-/* Columns of joined tables are not those of an event. */
+/* Whether a column belongs to the log itself; columns of joined tables are not part of an event. */
 static bool is_of_log(const furrow_encoder *encoder, const char *name, furrow_container *rows) {
   const furrow_pair pair = {.column = name};
   furrow_container_clear(rows);

@@ -5,7 +5,7 @@
 
 #include "furrow/furrow.h"
 
-/* What is looked at in the cells of a column. */
+/* What is checked in the cells of a column. */
 typedef enum cell_check { CHECK_NOTHING, CHECK_CATEGORY, CHECK_SET, CHECK_NUMBER, CHECK_TIME } cell_check;
 
 /* The unit of the times of a column. */
@@ -22,7 +22,7 @@ typedef struct event_column {
   size_t field;          /* of the encoder, for categories and sets */
   const time_unit *unit; /* NULL: not a time */
   char separator[16];    /* of a set */
-  bool is_asked;         /* requests give it to have a score: neither a label nor ignored */
+  bool is_asked;         /* a request gives it to get a score: it is neither a label nor ignored */
 } event_column;
 
 typedef struct event_columns {
@@ -30,7 +30,7 @@ typedef struct event_columns {
   size_t count;
 } event_columns;
 
-/* Reads the columns of the log from the schema of an encoder; those of joined tables are left out.
+/* Reads the columns of the log from the schema of an encoder; columns of joined tables are left out.
  * Owner: the caller, who clears them, even after a failure. */
 furrow_status event_columns_read(event_columns *columns, const furrow_encoder *encoder, furrow_error *err);
 void event_columns_clear(event_columns *columns);
@@ -42,8 +42,8 @@ void event_columns_list(const event_columns *columns, char *text, size_t size);
 bool event_column_seconds(const event_column *column, const char *text, size_t size, double *seconds);
 /* Whether a time lies before 1900 or after 3000: it is in another unit than the column's. */
 bool event_column_is_far(const event_column *column, const char *text, size_t size);
-/* Whether a cell is true or false, which the library takes for 1 and 0, as columns of some logs have it: in a request
- * it is more often the wrong member. */
+/* Whether a cell is true or false. The library reads these as 1 and 0, because some logs have them; in a request they
+ * are more likely a mistake. */
 bool event_cell_is_bool(const char *text, size_t size);
 /* Calls tell for each value of a cell (of a category or a set) that the model does not know. */
 typedef void (*event_value_teller)(void *user, const event_column *column, const char *value, size_t size);

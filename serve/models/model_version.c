@@ -119,7 +119,7 @@ static furrow_status get_names(const model_version *v, own_names *names, furrow_
 
 /* Class i of rows has name i. The labels of a log are texts, numbered in the order of the schema: there the text of a
  * label is the number of the name. */
-static size_t place_of(const model_version *v, size_t i) {
+static size_t name_position(const model_version *v, size_t i) {
   const char *text = class_name(v->scorer, furrow_scorer_class_label(v->scorer, i));
   char *end = NULL;
   if (!text) return i;
@@ -131,7 +131,7 @@ static furrow_status write_class(const model_version *v, const own_names *names,
                                  furrow_error *err) {
   const double label = furrow_scorer_class_label(v->scorer, i);
   const char *name = class_name(v->scorer, label);
-  const size_t place = place_of(v, i);
+  const size_t place = name_position(v, i);
   if (names->texts && place >= names->count) return fail_names(v, names->count, err);
   if (names->texts)
     fw_buffer_append(text, names->texts[place].bytes, names->texts[place].size);
@@ -189,10 +189,10 @@ static furrow_status take_algorithm(void *version, const char *member, const cha
   model_version *v = version;
   if (strcmp(member, "algorithm") != 0 || !text) return FURROW_OK;
   snprintf(v->algorithm, sizeof v->algorithm, "%.31s", text);
-  return FURROW_END; /* nothing else is looked for */
+  return FURROW_END; /* the search is done */
 }
 
-/* Models without a furrow.json have a graph of their own. */
+/* Reads the algorithm from furrow.json; a model without that file has a custom graph. */
 static furrow_status find_algorithm(model_version *v, const char *folder, furrow_error *err) {
   char *path = NULL;
   if (asprintf(&path, "%s/furrow.json", folder) < 0) return fail_memory(err);
@@ -262,8 +262,8 @@ static const char *setting(const model_version *v, const char *key) {
   return value ? value : "";
 }
 
-/* Losses whose scores are for the order of items alone. */
-static bool ranks(const model_version *v) {
+/* Whether the loss makes scores that only order items. */
+static bool ranks_items(const model_version *v) {
   static const char *const losses[] = {"SampledSoftmaxLoss", "BPRLoss", "WARPLoss"};
   for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
     if (strcmp(setting(v, "loss"), losses[i]) == 0) return true;
@@ -271,7 +271,7 @@ static bool ranks(const model_version *v) {
 }
 
 static const char *task_of(const model_version *v) {
-  if (ranks(v)) return "ranking";
+  if (ranks_items(v)) return "ranking";
   if (furrow_scorer_class_count(v->scorer) > 1) return "multiclass";
   return isnan(furrow_scorer_class_label(v->scorer, 0)) ? "regression" : "binary";
 }
@@ -282,16 +282,17 @@ static unsigned index_base_of(const model_version *v) {
   return !v->encoder && strncmp(format, "lib", 3) == 0 && strcmp(base, "1") == 0;
 }
 
-/* Rows: those that have names, or as many as the model was told; else up to the last that has a weight or a split. */
+/* Counts the features of a model of rows: the named ones, or the configured range; else up to the last feature that has
+ * a weight or a split. */
 static furrow_status count_features(model_version *v, furrow_error *err) {
   uint64_t *ids = NULL;
   size_t count = 0;
-  const long long told = atoll(setting(v, "range"));
+  const long long range = atoll(setting(v, "range"));
   v->index_base = index_base_of(v);
   while (!v->encoder && furrow_scorer_feature_name(v->scorer, v->features)) v->features++;
   if (v->features > 0) return FURROW_OK;
-  if (v->encoder || told > 0) {
-    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)told;
+  if (v->encoder || range > 0) {
+    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)range;
     return FURROW_OK;
   }
   FW_TRY(furrow_scorer_features(v->scorer, 0, UINT64_MAX, &ids, &count, err));
@@ -302,7 +303,7 @@ static furrow_status count_features(model_version *v, furrow_error *err) {
 
 /* ---- The first row ---- */
 
-/* An event without any cell, or a row without features: the score is that of the bias, or of missing values. */
+/* Scores an event without cells, or a row without features: the score of the bias, or of missing values. */
 static furrow_status score_one(model_version *v, furrow_container *rows, furrow_error *err) {
   furrow_scorer_scratch *scratch = model_version_scratch(v, 0);
   furrow_rowblock block;
@@ -365,8 +366,8 @@ static furrow_status score_typical(const model_version *v, furrow_scorer_scratch
   return FURROW_OK;
 }
 
-/* The best of some trials: others may be disturbed. A model whose rows have fields may not take such rows: then the
- * first request that is scored tells the time. */
+/* Takes the best of some trials, because other load slows some of them down. A model whose rows have fields may not
+ * take such rows: then the time is measured with the first request. */
 static void time_rows(model_version *v, const furrow_rowblock *rows, double *probabilities) {
   furrow_scorer_scratch *scratch = model_version_scratch(v, 0);
   uint64_t best = UINT64_MAX;

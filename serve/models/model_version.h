@@ -10,7 +10,7 @@
 typedef struct model_version {
   shared shared;
   uint64_t number;               /* of its folder; 1 for a source without numbered folders, one more for each reload */
-  char *folder;                  /* as told to people */
+  char *folder;                  /* path as messages show it */
   int64_t loaded_at;             /* seconds since 1970 */
   const furrow_scorer *scorer;   /* of the recommender, where there is one */
   const furrow_encoder *encoder; /* NULL: a model of rows */
@@ -18,7 +18,7 @@ typedef struct model_version {
   furrow_item_table *items;                   /* NULL: no names of items */
   furrow_events *seen;                        /* NULL: none */
   furrow_learn_conf *conf;                    /* as furrow_learn_conf_load_model gives it: how rows are read */
-  furrow_scorer *own_scorer;                  /* what `scorer` is, where there is no recommender */
+  furrow_scorer *own_scorer;                  /* the owned `scorer`, if there is no recommender */
   char algorithm[32];                         /* "fm" … */
   const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
   char **classes;                             /* of each class its name or label, as JSON; model_class_of finds one */
@@ -43,10 +43,10 @@ typedef struct model_source {
 } model_source;
 
 /* Reads a version without mapping a file, checks every record of its matrices, loads it, and scores a row. `threads`
- * load it (0: one for each processor); `users` threads may use it. Owner: the caller, as its first user. Errors: those
- * of version_folder_check, furrow_matrix_verify, furrow_scorer_load, furrow_recommender_open, furrow_item_table_load
- * and furrow_events_load; E_RANGE, numbers that are not finite; E_ARGUMENT, items or a log for a model without users
- * and items; E_FORMAT, the setting class-names is not a list with a string, a number or a boolean for each class. */
+ * load it (0: one for each processor); `users` threads may use it. Owner: the caller, as its first user. Errors: as
+ * version_folder_check, furrow_matrix_verify, furrow_scorer_load, furrow_recommender_open, furrow_item_table_load and
+ * furrow_events_load; E_RANGE, numbers that are not finite; E_ARGUMENT, items or a log for a model without users and
+ * items; E_FORMAT, the setting class-names is not a list with a string, a number or a boolean for each class. */
 furrow_status model_version_load(model_version **version, const model_source *source, const version_folder *folder,
                                  unsigned threads, unsigned users, furrow_error *err);
 /* The scratch of a thread; NULL: out of memory. */

@@ -83,7 +83,7 @@ static version_mark mark_of(const version_folder *folder) {
   return (version_mark){.is_set = true, .number = folder->number, .print = folder->print};
 }
 
-/* Half of the processors go on answering requests. */
+/* Loads with half of the processors; the others go on answering requests. */
 static unsigned loading_threads(const served_model *m) {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   if (!m->served.is_set) return 0;
@@ -120,7 +120,7 @@ static furrow_status load_version(served_model *m, const version_folder *folder,
   return FURROW_OK;
 }
 
-/* A server that is started while the newest version is broken (half of it is copied yet) serves the one before. */
+/* A server that starts while the newest version is broken (for example half copied) serves the one before. */
 static bool load_older(served_model *m, uint64_t below) {
   bool is_loaded = false, is_found = true;
   while (!is_loaded && is_found && below > 1) {
@@ -147,7 +147,7 @@ static furrow_status reload_newest(served_model *m, bool force, furrow_error *er
   return status;
 }
 
-/* Of files that are not the model's (a table of items) the last part of the path is told. */
+/* For files that do not belong to the model (a table of items), the text has only the last part of the path. */
 void served_model_error_text(const served_model *model, const furrow_error *err, char *text, size_t size) {
   const size_t length = strlen(model->path);
   const char *slash = strrchr(err->file, '/'), *rest = slash ? slash + 1 : err->file;
@@ -177,8 +177,8 @@ static furrow_status reload_locked(served_model *m, bool force, reload_result *r
   return status;
 }
 
-/* One call loads, and one more waits, since what it was called for may have come too late for the first. Others would
- * only keep threads from their work. */
+/* One call loads, and one more waits, because its reason may have come too late for the first. Further calls would only
+ * block threads. */
 furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
   furrow_error own = {0};
   furrow_status status;
@@ -195,8 +195,8 @@ furrow_status served_model_reload(served_model *model, bool force, reload_result
   return status;
 }
 
-/* Nothing is looked at while a version is being loaded. A lower number is not newer: who takes the highest folder away
- * to go back says so with a reload. */
+/* Does not look while a version is being loaded. A lower number is not newer: after removing the highest folder, an
+ * operator goes back with a reload. */
 bool served_model_has_newer(served_model *model) {
   version_folder folder = {0};
   furrow_error err;

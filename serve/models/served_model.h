@@ -12,7 +12,7 @@
 
 typedef struct served_model served_model;
 
-/* Makes it without a version. `threads`: how many there are that may call model_version_scratch.
+/* Makes it without a version. `threads`: the number of threads that may call model_version_scratch.
  * Owner: the caller frees it with served_model_free. */
 furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
                                   furrow_error *err);
@@ -20,18 +20,18 @@ void served_model_free(served_model *model);
 const char *served_model_name(const served_model *model);
 /* Loads the newest version if it is not the one that is served or its items or log have changed, or if `force`. The
  * first call falls back to a lower number where the newest cannot be used: then it returns OK, and
- * served_model_last_error says what is wrong with the newest. Slow: never on a thread of a loop. One call at a time
- * goes on, and one waits; further ones are E_STATE. */
+ * served_model_last_error says what is wrong with the newest. Slow: never on a thread of a loop. One call runs, and one
+ * waits; further calls are E_STATE. */
 furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err);
 /* Returns whether the source has a version that is newer than the one served and was not refused before: cheap. */
 bool served_model_has_newer(served_model *model);
 /* The version that is served, kept for the caller, who releases it with shared_release(&version->shared); NULL: none is
  * ready. */
 model_version *served_model_get(served_model *model);
-/* Writes an error of a reload as clients may read it, in one line: of the path of a file only what follows that of the
+/* Writes an error of a reload as clients may read it, in one line: paths of files are shown without the path of the
  * source. */
 void served_model_error_text(const served_model *model, const furrow_error *err, char *text, size_t size);
-/* The error of the last reload, written so; false: it went well. */
+/* The error of the last reload, in the same form; false: it succeeded. */
 bool served_model_last_error(served_model *model, char *text, size_t size);
 
 #endif

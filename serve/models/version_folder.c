@@ -32,7 +32,8 @@ static furrow_status fail_at(const folder_walk *w, furrow_status status, const c
   return fail_file(err, status, path, what, errnum);
 }
 
-/* The index that `furrow recommend` keeps beside a model does not make it another one. */
+/* Whether a file is derived from the model: the index that `furrow recommend` keeps in its folder does not make it a
+ * new version. */
 static bool is_derived(const char *path) {
   return strcmp(path, "items.index") == 0 || strcmp(path, "items.json") == 0;
 }

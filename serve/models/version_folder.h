@@ -4,7 +4,7 @@
 
 #include "shared/loaded_files.h"
 
-/* A version that lies in the file system. */
+/* A version in the file system. */
 typedef struct version_folder {
   uint64_t number;  /* 0: the source is a model directory itself */
   char *path;       /* owned */
@@ -19,9 +19,9 @@ typedef struct version_folder {
  *         link would lead out of it), or there are too many files, or folders in folders.
  */
 furrow_status version_folder_find(version_folder *folder, const char *source, uint64_t below, furrow_error *err);
-/* Checks, after the files were read, that they are still those that were found: what was read before and after a change
- * does not belong together.
- * Errors: E_STATE, they have changed; those of version_folder_find. */
+/* Checks, after the files were read, that they have not changed since they were found: data from before and after a
+ * change does not belong together.
+ * Errors: E_STATE, they have changed; otherwise as version_folder_find. */
 furrow_status version_folder_check(const version_folder *folder, furrow_error *err);
 
 #endif

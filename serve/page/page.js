@@ -309,7 +309,7 @@
 
   // ---- Bars and tables ----
 
-  /* A bar from zero; `least` and `most` are of all bars beside it. */
+  /* A bar from zero; `least` and `most` are the extremes of all bars in the chart. */
   function gauge(value, least, most) {
     const low = Math.min(0, least), span = Math.max(0, most) - low || 1;
     const at = (v) => ((v - low) / span) * 100;
@@ -398,7 +398,7 @@
                      this.late.node);
     }
 
-    /* A rate needs the answer before: not after a pause, nor when the server began anew. */
+    /* A rate needs the answer before: not after a pause, nor after a restart of the server. */
     update(doc, now) {
       const before = this.before && now - this.before.at < 3 * REFRESH_MS && doc.requests >= this.before.requests
                          ? this.before
@@ -416,8 +416,8 @@
                               ...pairs.filter(([, value]) => value !== undefined && value !== null && value !== "")
                                   .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 
-  /* What models and indexes have in common. `same`: what the forms depend on; a card whose forms would differ is made
-   * anew. */
+  /* What models and indexes have in common. `same`: what the forms depend on; a card whose forms would differ is
+   * rebuilt. */
   class Card {
     constructor(kind, doc) {
       this.id = `${kind}-${doc.name}`;

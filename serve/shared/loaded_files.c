@@ -42,7 +42,7 @@ bool file_print_equals(const file_print *a, const file_print *b) {
   return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* What is there and cannot be reached is not the same as nothing: loading it says what is wrong. */
+/* A file of names that exists but cannot be reached still counts: loading it then reports the error. */
 static void add_names(file_print *print, const char *path) {
   struct stat info;
   if (file_print_add_path(print, path)) return;
@@ -103,7 +103,7 @@ static furrow_status list_folder(void *user, const char *path, furrow_file_name 
   return status;
 }
 
-/* A descriptor is kept as a pointer: one more, so that it is never NULL. O_NONBLOCK: a pipe must not block. */
+/* Stores a descriptor plus 1 as a pointer, so that it is never NULL. O_NONBLOCK: a pipe must not block. */
 static furrow_status open_file(void *user, const char *path, void **file, furrow_error *err) {
   struct stat found;
   (void)user;

@@ -18,7 +18,7 @@ void file_print_add(file_print *print, const char *name, const struct stat *info
 /* Adds the file at a path, if there is one. Returns whether there is; errno says why not. */
 bool file_print_add_path(file_print *print, const char *path);
 bool file_print_equals(const file_print *a, const file_print *b);
-/* Of an index: its file, and that of its names.
+/* Makes the fingerprint of an index: its file and its file of names.
  * Errors: E_NOT_FOUND; E_IO. */
 furrow_status index_print_get(file_print *print, const char *path, furrow_error *err);
 
@@ -30,7 +30,7 @@ furrow_status unmapped_files_register(furrow_error *err);
 /* Makes "unmapped://PATH"; a path in another file system (memory://…) stays as it is. Owner: the caller frees it; NULL:
  * out of memory. */
 char *unmapped_path(const char *path);
-/* Takes "unmapped://" off the file's name in an error. */
+/* Removes "unmapped://" from the file's name in an error. */
 void unmapped_error(furrow_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* serve/shared/slot.h: something that many threads use and one thread replaces: users keep what they have got until
- * they let it go, and the last one frees it. */
+/* serve/shared/slot.h: something that many threads use and one thread replaces: users keep an object until they release
+ * it, and the last one frees it. */
 #ifndef SERVE_SHARED_SLOT_H
 #define SERVE_SHARED_SLOT_H
 
@@ -31,10 +31,10 @@ shared *slot_get(slot *s);
 /* Takes `next` (with the caller's use of it) and releases what it held. */
 void slot_set(slot *s, shared *next);
 
-/* What a reload came to. */
+/* The result of a reload. */
 typedef struct reload_result {
   bool changed;     /* another version is served now */
-  uint64_t version; /* that is served now; 0: none */
+  uint64_t version; /* version that is served now; 0: none */
 } reload_result;
 
 #endif

@@ -420,7 +420,7 @@ def test_names_go(folder):
 
     os.link(names, kept)
     with Server("--index", f"items={path}", "--watch", 1) as server:
-        told = {lost: "those of the file have not", loop: "Too many levels", nowhere: "No such file",
+        told = {lost: "the ids in the file do not", loop: "Too many levels", nowhere: "No such file",
                 other_kind: "not a regular file"}
         for change, text in told.items():
             change()

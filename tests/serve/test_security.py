@@ -128,7 +128,7 @@ def test_what_is_wrong_with_a_token(folder):
         for given, text in [(None, "this needs a token: send the header Authorization: Bearer TOKEN"),
                             (TOKEN, "the header Authorization is not of the form Authorization: Bearer TOKEN"),
                             (f"Basic {TOKEN}", "the header Authorization is not of the form Authorization: Bearer TOKEN"),
-                            ("Bearer wrong-horse", "the token is not that of the server, the first line of its token file")]:
+                            ("Bearer wrong-horse", "the token is not the one in the first line of the server's token file")]:
             status, problem = server.get("/v1/models", {"Authorization": given} if given else {})
             assert status == 401 and problem["detail"] == text, (given, problem)
 

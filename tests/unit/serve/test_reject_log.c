@@ -124,7 +124,7 @@ static const lie lies[] = {
     {NAMES, 1, 0x7f, RECORDS, NAMES, bad_name},
     {NAMES, 1, ' ', RECORDS, END, NULL},
     {NAMES + 3, 5, 0x7878787878, RECORDS, NAMES + 2, "a name is not ended"},
-    {NAMES + 4, 1, 'x', RECORDS, NAMES + 4, "bytes behind the names that are not expected"},
+    {NAMES + 4, 1, 'x', RECORDS, NAMES + 4, "unexpected bytes after the names"},
 };
 
 static void fields(void **state) {
@@ -171,7 +171,7 @@ static void record_inside_a_record(void **state) {
 /* Eight zeros more than names may have behind them. */
 static void long_padding(void **state) {
   (void)state;
-  static const lie padded = {0, 0, 0, NOTHING, NAMES + 4, "bytes behind the names that are not expected"};
+  static const lie padded = {0, 0, 0, NOTHING, NAMES + 4, "unexpected bytes after the names"};
   unsigned char log[END] = {0};
   make_log(log);
   memset(log + SECOND - 8, 0, END - (SECOND - 8));
@@ -183,7 +183,7 @@ static void long_padding(void **state) {
 /* Names that fill their bytes, and eight zeros behind them. */
 static void short_padding(void **state) {
   (void)state;
-  static const lie padded = {0, 0, 0, NOTHING, NAMES + 8, "bytes behind the names that are not expected"};
+  static const lie padded = {0, 0, 0, NOTHING, NAMES + 8, "unexpected bytes after the names"};
   unsigned char log[END] = {0};
   make_log(log);
   memset(log + SECOND - 8, 0, END - (SECOND - 8));
