@@ -62,18 +62,18 @@ FAULTS ?= memory call
 .PHONY: s390x reproducible sbom coverage fuzz fuzz-long mutation power-test crash-test fault-test crash-programs reliability docs format clean
 
 all:
-	@tools/require_packages.sh build
+	@tools/packages.sh require build
 	@$(configure) $(BUILD) $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) all
 
 test:
-	@tools/require_packages.sh test
+	@tools/packages.sh require test
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) $(JOBS)
 
 asan:
-	@tools/require_packages.sh test
+	@tools/packages.sh require test
 	@$(configure) build-asan -DFURROW_TESTS=ON -DFURROW_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-asan) furrow_tests
 	@tools/run_tests.sh build-asan $(JOBS)
@@ -82,7 +82,7 @@ tsan: TSAN_TARGET = furrow_thread_tests
 tsan: TSAN_OPTION = -L threads
 tsan-full: TSAN_TARGET = furrow_tests
 tsan tsan-full:
-	@tools/require_packages.sh test
+	@tools/packages.sh require test
 	@$(configure) build-tsan -DFURROW_TESTS=ON -DFURROW_SANITIZE=thread -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-tsan) $(TSAN_TARGET)
 	@tools/run_tests.sh build-tsan $(JOBS) $(TSAN_OPTION)
@@ -91,14 +91,14 @@ tsan tsan-full:
 valgrind: VALGRIND_LABEL = ^valgrind$$
 valgrind-sample: VALGRIND_LABEL = ^valgrind_sample$$
 valgrind valgrind-sample:
-	@tools/require_packages.sh valgrind
+	@tools/packages.sh require valgrind
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) furrow_tests
 	@tools/run_tests.sh $(BUILD) $(JOBS) -C valgrind -L '$(VALGRIND_LABEL)'
 
 # Counts begin anew with every run. Figures of a run in which tests failed are shown all the same.
 coverage:
-	@tools/require_packages.sh test
+	@tools/packages.sh require test
 	@$(configure) build-$@ -DFURROW_TESTS=ON -DCMAKE_BUILD_TYPE=Coverage $(CMAKE_FLAGS)
 	@$(call build,build-$@) all furrow_tests
 	@find build-$@ -name '*.gcda' -delete
@@ -106,7 +106,7 @@ coverage:
 	  python3 tools/coverage.py build-$@ --json build-$@/coverage.json && exit $$result
 
 mpi-test:
-	@tools/require_packages.sh mpi
+	@tools/packages.sh require mpi
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) 1 -C mpi -L mpi
@@ -114,17 +114,17 @@ mpi-test:
 neon: ARCH = aarch64
 s390x: ARCH = s390x
 neon s390x:
-	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check_cross.sh $(ARCH) $(JOBS)
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check.sh cross $(ARCH) $(JOBS)
 
 reproducible:
-	@tools/require_packages.sh deb
-	@tools/check_reproducible.sh
+	@tools/packages.sh require deb
+	@tools/check.sh reproducible
 
 sbom: all
 	@tools/make_sbom.py $(BUILD) $(BUILD)/furrow.spdx.json
 
 fuzz:
-	@tools/require_packages.sh fuzz
+	@tools/packages.sh require fuzz
 	@CC=$(or $(CC),clang) $(configure) build-fuzz -DFURROW_FUZZ=ON \
 	  -DFURROW_SANITIZE=fuzzer-no-link,address,undefined $(CMAKE_FLAGS)
 	@$(call build,build-fuzz) furrow_fuzz
@@ -133,7 +133,7 @@ fuzz-long: fuzz
 	@python3 tools/run_fuzz.py long --seconds $(SECONDS) --jobs $(JOBS) --json build-fuzz/fuzz.json $(FUZZ)
 
 mutation:
-	@tools/require_packages.sh test
+	@tools/packages.sh require test
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/mutate_checks.py --jobs $(JOBS) --json build-mutation/counts.json
 
 demo: all
@@ -175,39 +175,39 @@ install: all
 	@$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
 
 deb:
-	@tools/require_packages.sh deb
+	@tools/packages.sh require deb
 	@JOBS=$(JOBS) tools/make_deb.sh
 
 # Lintian over them, and what is unpacked from them in use: a minute or two, beside the tests.
 deb-test:
-	@tools/require_packages.sh deb
+	@tools/packages.sh require deb
 	@JOBS=$(JOBS) bash tests/install/deb.sh
 
 python:
-	@tools/require_packages.sh python
+	@tools/packages.sh require python
 	@$(configure) $(BUILD) $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) furrow_static
-	@tools/make_wheel.sh $(BUILD)
+	@tools/python.sh wheel $(BUILD)
 
 python-test:
-	@tools/require_packages.sh python-test
+	@tools/packages.sh require python-test
 	@$(configure) $(BUILD) $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) furrow_static furrow_command
-	@tools/test_python.sh $(BUILD)
+	@tools/python.sh test $(BUILD)
 
 python-asan:
-	@tools/require_packages.sh python-test
+	@tools/packages.sh require python-test
 	@$(configure) build-asan -DFURROW_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-asan) furrow_static furrow_command
-	@tools/test_python.sh build-asan
+	@tools/python.sh test build-asan
 
 docs:
-	@tools/require_packages.sh docs
-	@tools/check_docs.sh $(BUILD)/docs
+	@tools/packages.sh require docs
+	@tools/check.sh docs $(BUILD)/docs
 	@echo "the manual: $(BUILD)/docs/html/index.html"
 
 format:
-	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
+	@tools/tree.sh files | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-coverage build-neon build-s390x build-fuzz build-gcc build-clang build-deb build-mutation

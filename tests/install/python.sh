@@ -5,7 +5,7 @@ set -euo pipefail
 cmake=$1 build=$2 libdir=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v pkg-config >/dev/null || { echo "skipped: pkg-config is not installed"; exit 77; }
-python=$("$root/tools/find_python.sh") || exit 77
+python=$("$root/tools/python.sh" find) || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -23,7 +23,7 @@ refused() {
 }
 
 echo "== a copy of the package, without the tree"
-(cd "$root" && tools/list_files.sh | grep '^python/' | xargs cp -L --parents -t "$work")
+(cd "$root" && tools/tree.sh files | grep '^python/' | xargs cp -L --parents -t "$work")
 cd "$work/python"
 PKG_CONFIG_LIBDIR=$work refused "Furrow's library is not installed" "$python" setup.py --version
 FURROW_LIBRARY=static refused "needs Furrow's source tree" "$python" setup.py --version
@@ -46,7 +46,7 @@ LD_LIBRARY_PATH=$lib "$work/venv/bin/python" -c 'import furrow; print(furrow.__v
 
 echo "== source distribution"
 mkdir "$work/tree"
-(cd "$root" && tools/list_files.sh | grep -E '^(python|include|src|cmake|tools)/|^(CMakeLists.txt|LICENSE)$' |
+(cd "$root" && tools/tree.sh files | grep -E '^(python|include|src|cmake|tools)/|^(CMakeLists.txt|LICENSE)$' |
   xargs cp -a --parents -t "$work/tree")
 (cd "$work/tree/python" && "$python" -W ignore setup.py --quiet sdist --dist-dir "$work") >"$work/log" 2>&1 ||
   { cat "$work/log"; exit 1; }
@@ -56,6 +56,6 @@ cd "$work/furrow-$version"
 [ "$(PKG_CONFIG_LIBDIR=$work "$python" -W ignore setup.py --version)" = "$version" ] # of the library that it brings
 ls LICENSE src/py_core.h tests/test_package.py
 # all that the library is built from
-diff <(cd "$root" && tools/list_files.sh | grep -E '^(src|include)/') \
+diff <(cd "$root" && tools/tree.sh files | grep -E '^(src|include)/') \
   <(cd library && find src include -type f | LC_ALL=C sort)
 "$cmake" -S library -B "$work/library-build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

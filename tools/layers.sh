@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/check_layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
+# tools/layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
 #   - within a module, a file includes headers of its own subfolder and of the subfolders above it in the table
@@ -15,7 +15,7 @@
 #   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=$(tools/list_files.sh)
+all=$(tools/tree.sh files)
 sources=$(grep -E '^(src|include|cli|serve|python/src)/.*\.(c|h|inc)$' <<<"$all")
 
 # Shared by the scripts below: the tables of src/README.md.
