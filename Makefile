@@ -96,7 +96,7 @@ valgrind valgrind-sample:
 	@$(call build,$(BUILD)) furrow_tests
 	@tools/run_tests.sh $(BUILD) $(JOBS) -C valgrind -L '$(VALGRIND_LABEL)'
 
-# Counts begin anew with every run. Figures of a run in which tests failed are shown all the same.
+# Counts begin at 0 with every run. Figures of a run in which tests failed are shown all the same.
 coverage:
 	@tools/packages.sh require test
 	@$(configure) build-$@ -DFURROW_TESTS=ON -DCMAKE_BUILD_TYPE=Coverage $(CMAKE_FLAGS)
@@ -178,7 +178,7 @@ deb:
 	@tools/packages.sh require deb
 	@JOBS=$(JOBS) tools/make_deb.sh
 
-# Lintian over them, and what is unpacked from them in use: a minute or two, beside the tests.
+# Lintian over them, and what is unpacked from them in use: a minute or two, not a part of the tests.
 deb-test:
 	@tools/packages.sh require deb
 	@JOBS=$(JOBS) bash tests/install/deb.sh

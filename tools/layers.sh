@@ -3,8 +3,8 @@
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
 #   - within a module, a file includes headers of its own subfolder and of the subfolders above it in the table
-#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of serve from
-#     serve or cli, those of python/src
+#   - includes are written from src (module/header.h, module/subfolder/header.h); in cli from cli, in serve from serve or cli,
+#     in python/src
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/make_sbom.py BUILD OUT [FILE ...]: what a release consists of, as SPDX 2.3 in JSON.
 
-The files that BUILD installs (and each FILE beside them, such as a package or a wheel) with their checksums, the sources
+The files that BUILD installs (and each FILE, such as a package or a wheel) with their checksums, the sources
 that they are made from, and the libraries that they load, with the versions that are installed here. The same sources and
 libraries give the same bytes: the time is that of tools/tree.sh date."""
 

@@ -5,7 +5,7 @@
 #   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
 #   mpi     and Open MPI and MPICH
-#   valgrind   those of test, and valgrind
+#   valgrind   the packages of test, and valgrind
 #   fuzz    the first two, and clang with its sanitizers
 #   deb     the first, debhelper, lintian, MPI, and what builds a Python module
 #   aarch64, s390x   a compiler for that processor with its C library, an emulator, cmake
