@@ -211,4 +211,4 @@ format:
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-coverage build-neon build-s390x build-fuzz build-gcc build-clang build-deb build-mutation
-	rm -rf python/build python/*.egg-info python/furrow/*.so
+	rm -f python/furrow/*.so

@@ -17,7 +17,6 @@ skip_without dh-python has_command dh_python3
 skip_without python3-dev has_python_headers
 skip_without libevent-dev has_library event2/event.h event_core
 skip_without libopenmpi-dev has_mpi openmpi
-skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
 SOURCE_DATE_EPOCH=$(tools/tree.sh date)
 export SOURCE_DATE_EPOCH

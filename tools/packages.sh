@@ -39,7 +39,7 @@ missing_for_python() {
   "$tools/python.sh" find $modules >/dev/null 2>&1 && return
   has_python_headers || echo python3-dev
   has_python_module ensurepip || echo python3-venv
-  for module in numpy setuptools wheel pip; do has_python_module $module || echo python3-$module; done
+  for module in numpy pip; do has_python_module $module || echo python3-$module; done
   [ "$level" = python-test ] || return
   for module in pytest hypothesis scipy; do has_python_module $module || echo python3-$module; done
   has_python_module mypy || echo mypy
@@ -77,7 +77,6 @@ missing() {
     has_command lintian || echo lintian
     has_command dh_python3 || echo dh-python
     has_python_headers || echo python3-dev
-    has_python_module setuptools || echo python3-setuptools
     has_mpi openmpi || echo libopenmpi-dev
     return
   fi
@@ -133,7 +132,6 @@ missing_peers() {
   has_command lintian || echo lintian
   has_command dh_python3 || echo dh-python
   has_python_headers || echo python3-dev
-  has_python_module setuptools || echo python3-setuptools
   has_python_module numpy || echo python3-numpy
 }
 

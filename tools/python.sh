@@ -2,7 +2,7 @@
 # tools/python.sh NAME …: the Python package.
 #
 #   find [MODULE …]   prints the Python that builds it: $PYTHON, or else the first of python3, /usr/bin/python3 and python3.N
-#                     that is 3.11 or later and has its headers, NumPy, setuptools, pip, venv and the modules given. On
+#                     that is 3.11 or later and has its headers, NumPy, pip, venv and the modules given. On
 #                     stderr it says which one that is and what the others lack. Fails if there is none
 #   wheel BUILD       makes a wheel in BUILD/python, with the library of BUILD in it. It serves CPython 3.11 and later
 #   test BUILD        tests the package with the library of BUILD: types (mypy), tests and doctests (pytest;
@@ -25,7 +25,7 @@ def has(name):
 if sys.version_info < (3, 11):
     print("is", sys.version.split()[0])
 else:
-    names = ["numpy", "setuptools", "wheel", "pip", "venv", "ensurepip", *sys.argv[1:]]
+    names = ["numpy", "pip", "venv", "ensurepip", *sys.argv[1:]]
     absent = [name for name in names if not has(name)]
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
         absent.append("Python.h")
@@ -48,8 +48,8 @@ find_python() {
     fi
     case $python in python3.*) ;; *) echo "not taken: $python $reason" >&2 ;; esac
   done
-  echo "no Python can build the package; on Debian: apt-get install python3-dev python3-numpy python3-setuptools" \
-    "python3-wheel python3-pip python3-venv${1:+, and for the tests python3-pytest python3-hypothesis python3-scipy mypy}" >&2
+  echo "no Python can build the package; on Debian: apt-get install python3-dev python3-numpy python3-pip" \
+    "python3-venv${1:+, and for the tests python3-pytest python3-hypothesis python3-scipy mypy}" >&2
   return 1
 }
 
@@ -91,8 +91,8 @@ use_sanitizers() {
     echo "the sanitizers of $compiler cannot be loaded into Python; CC=gcc can" >&2
     exit 1
   fi
-  (cd python && CC=$compiler FURROW_LIBRARY=static FURROW_BUILD=$build FURROW_SANITIZE=$sanitizers \
-    "$python" -W ignore setup.py --quiet build --build-base "$build/python" --build-lib "$build/python/lib")
+  CC=$compiler FURROW_LIBRARY=static FURROW_BUILD=$build FURROW_SANITIZE=$sanitizers \
+    "$python" -B python/build_backend.py package "$build/python/lib"
   export PYTHONPATH=$build/python/lib FURROW_TEST_WITHOUT=torch,faiss,hnswlib,xgboost PYTHONMALLOC=malloc
   # By their names; a -k of the user comes later and wins.
   export PYTEST_ADDOPTS="-k 'not (memory or leak or ctrl_c or signal or fast)' ${PYTEST_ADDOPTS:-}"
