@@ -163,7 +163,7 @@ def build_module(path):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             list(pool.map(lambda source, object_: run_compiler(
                 [*compiling, *library_compiling, "-c", str(source), "-o", object_]), sources, objects))
-        run_compiler([*objects, *linking, *library_linking, "-o", str(path)])
+        run_compiler([*objects, *linking, *library_linking, "-o", str(Path(path).resolve())])
     os.chmod(path, 0o755)  # whatever the umask is: the same bytes in a wheel
 
 
