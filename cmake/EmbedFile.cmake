@@ -4,7 +4,7 @@
 #
 # appends to `sources` a C file, made at build time, that defines
 #
-#   extern const unsigned char page_html[];   // and a 0 behind it
+#   extern const unsigned char page_html[];   // followed by a 0
 #   extern const size_t page_html_size;       // without the 0
 #
 # The file is its own script: cmake -DINPUT=… -DOUTPUT=… -DNAME=… -P EmbedFile.cmake

@@ -1,4 +1,4 @@
-# Libraries that single benchmarks measure beside Furrow, in the same program. furrow_<program> is what that program links
+# Libraries that single benchmarks measure next to Furrow, in the same program. furrow_<program> is what that program links
 # besides Furrow, with HAVE_<LIBRARY> defined for each that is installed; a program says which peers it was built without.
 
 # furrow_bench_peer(PROGRAM LIBRARY HEADER NAMES… [SUFFIXES …]): header and library both found, or neither used

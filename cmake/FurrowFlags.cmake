@@ -58,7 +58,7 @@ if(FURROW_SANITIZE)
   target_link_options(furrow_flags INTERFACE -fsanitize=${FURROW_SANITIZE})
 endif()
 
-# Of the library only: counts of lines and branches, for tools/coverage.py. Branches are those of the source: nothing is
+# Of the library only: counts of lines and branches, for tools/coverage.py. Branches are counted in the source: nothing is
 # optimised, functions stay functions, and assertions, whose other side nobody reaches, are left out. Threads count into the
 # same cells.
 add_library(furrow_counts INTERFACE)

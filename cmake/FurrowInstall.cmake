@@ -14,7 +14,7 @@ if(furrow_mpi_targets) # mpi_load.c looks for them there
 endif()
 if(TARGET furrow_command)
   install(TARGETS furrow_command DESTINATION ${CMAKE_INSTALL_BINDIR})
-  if(TARGET furrow_serve) # `furrow serve` starts the program that lies beside it
+  if(TARGET furrow_serve) # `furrow serve` starts the program that lies next to it
     install(TARGETS furrow_serve DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 

@@ -1,6 +1,6 @@
 # libfurrow_mpi.so: src/comm/mpi_comm.c, which the library loads where mpirun has started it. Different MPIs have different
 # types and numbers, so there is one for each MPI: libfurrow_mpi.so is that of `mpicc`, libfurrow_mpi_openmpi.so and
-# libfurrow_mpi_mpich.so are those of mpicc.openmpi and mpicc.mpich, as Debian calls them, unless `mpicc` is the same.
+# libfurrow_mpi_mpich.so are built by mpicc.openmpi and mpicc.mpich, as Debian calls them, unless `mpicc` is the same.
 option(FURROW_MPI "Build libfurrow_mpi.so where an MPI compiler (mpicc) is found" ON)
 
 # Builds a shared object with the include folders and libraries that a compiler of MPI names (-show).

@@ -1,6 +1,6 @@
 # The page of furrow-serve: page.html, page.css and page.js become one document in a C file, and its headers with it.
 #
-#   furrow_add_page(TARGET)    adds the C file to the target; it is written anew when a part changes
+#   furrow_add_page(TARGET)    adds the C file to the target; it is written again when a part changes
 #
 # The file is its own script as well: cmake -DSOURCE=… -DOUT=… -DVERSION=… -P FurrowPage.cmake writes the C file.
 

@@ -1,7 +1,7 @@
-# Toolchain file: builds for another processor and runs the tests under its emulator. tools/check_cross.sh uses it.
+# Toolchain file: builds for another processor and runs the tests under its emulator. tools/check.sh cross uses it.
 #
 #   FURROW_CROSS            the processor: aarch64, s390x
-#   FURROW_CROSS_LIBRARIES  the folder where tools/fetch_foreign.sh has put the libraries
+#   FURROW_CROSS_LIBRARIES  the folder where tools/fetch.sh libraries has put the libraries
 
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES FURROW_CROSS FURROW_CROSS_LIBRARIES)
 set(CMAKE_SYSTEM_NAME Linux)

@@ -92,7 +92,7 @@ def share(part, whole):
 
 
 def notes_of(build):
-    """What the compiler wrote beside each object: the blocks and branches of its code."""
+    """What the compiler wrote next to each object: the blocks and branches of its code."""
     return [os.path.join(folder, name) for folder, _, names in sorted(os.walk(build))
             for name in sorted(names) if name.endswith('.gcno')]
 

@@ -6,7 +6,8 @@
   find_words.py --message FILE   FILE (- is standard input) as one text, such as the message of a commit
 
 In C only comments, string literals and identifiers count; other files are text from end to end. A phrase is found
-across the ends of lines, but not across paragraphs. An identifier is reported once a file.
+across the ends of lines, but not across paragraphs. An identifier is reported once a file. A pattern with a limit for a
+folder is reported only if the files of that folder have more of it.
 """
 import bisect
 import collections
@@ -18,7 +19,15 @@ LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "words.txt")
 # A comment, a string, a character, a word, or anything else.
 TOKENS = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|[A-Za-z_]\w*|\s+|.", re.S)
 
-Rule = collections.namedtuple("Rule", "kind pattern source advice allowed")
+Rule = collections.namedtuple("Rule", "kind pattern source advice allowed limits")
+
+
+def read_limits(text, number):
+    """"src=12 cli=3": how often a pattern may be found in the files of each folder."""
+    try:
+        return {folder: int(count) for folder, count in (word.split("=") for word in text.split())}
+    except ValueError:
+        sys.exit("tools/words.txt:%d: not FOLDER=COUNT …" % number)
 
 
 def read_rules():
@@ -27,16 +36,20 @@ def read_rules():
         line = line.rstrip("\n")
         if not line or line.startswith("#"):
             continue
-        if line in ("[text]", "[names]"):
+        if line in ("[text]", "[names]", "[limited]"):
             kind = line[1:-1]
             continue
         fields = re.split(r"\t+", line)
         if kind is None or len(fields) not in (2, 3):
-            sys.exit("tools/words.txt:%d: not PATTERN, tab, ADVICE, and perhaps tab, FILES" % number)
+            sys.exit("tools/words.txt:%d: not PATTERN, tab, ADVICE, and perhaps tab, FILES or LIMITS" % number)
         source = fields[0]
         wrapped = r"(?:^|_)(?:%s)(?:_|$)" % source if kind == "names" else source
-        allowed = re.compile(fields[2]) if len(fields) == 3 else None
-        rules.append(Rule(kind, re.compile(wrapped, re.I), source, fields[1], allowed))
+        allowed, limits = None, {}
+        if len(fields) == 3 and kind == "limited":
+            limits = read_limits(fields[2], number)
+        elif len(fields) == 3:
+            allowed = re.compile(fields[2])
+        rules.append(Rule(kind, re.compile(wrapped, re.I), source, fields[1], allowed, limits))
     return rules
 
 
@@ -102,7 +115,7 @@ def find(path, source, rules):
     for rule in rules:
         if rule.allowed and rule.allowed.search(path):
             continue
-        if rule.kind == "text":
+        if rule.kind != "names":
             for line, found in text.find(rule.pattern):
                 yield rule, line, found
         else:
@@ -111,29 +124,51 @@ def find(path, source, rules):
                     yield rule, line, name
 
 
+def key_of(rule):
+    return rule.kind, rule.source
+
+
+def folder_of(path):
+    """The folder that a limit is for: the first of the path, "." for a file of the root."""
+    return path.split("/")[0] if "/" in path else "."
+
+
+def print_counts(rules, counts):
+    """How often each pattern is found; for one with limits, in each folder, and how often it may be."""
+    for rule in rules:
+        folders = counts[key_of(rule)]
+        print("%6d  [%s] %s" % (sum(folders.values()), rule.kind, rule.source))
+        for folder in sorted(set(folders) | set(rule.limits)) if rule.kind == "limited" else []:
+            print("          %s=%d of %d" % (folder, folders.get(folder, 0), rule.limits.get(folder, 0)))
+
+
 def main(arguments):
-    counting = arguments[:1] == ["--count"]
-    if arguments[:1] in (["--count"], ["--message"]):
-        paths = arguments[1:]
-    else:
-        paths = arguments
+    option = arguments[0] if arguments[:1] in (["--count"], ["--message"]) else None
+    paths = arguments[1:] if option else arguments
     if not paths:
         sys.stderr.write(__doc__)
         return 2
     rules = read_rules()
-    counts = collections.Counter()
-    complaints = []
+    counts = collections.defaultdict(collections.Counter)  # of a rule, for each folder
+    found = []
     for path in paths:
         source = sys.stdin.read() if path == "-" else open(path, encoding="utf-8", errors="replace").read()
-        for rule, line, found in find("message" if arguments[0] == "--message" else path, source, rules):
-            counts[rule] += 1
-            complaints.append((path, line, found, rule.advice))
-    if counting:
-        for rule in rules:
-            print("%6d  [%s] %s" % (counts[rule], rule.kind, rule.source))
+        for rule, line, text in find("message" if option == "--message" else path, source, rules):
+            counts[key_of(rule)][folder_of(path)] += 1
+            found.append((path, line, text, rule))
+    if option == "--count":
+        print_counts(rules, counts)
         return 0
-    for path, line, found, advice in sorted(complaints):
-        print('%s:%d: "%s": %s' % (path, line, found, advice))
+    complaints = []
+    for path, line, text, rule in found:
+        folder = folder_of(path)
+        count, limit = counts[key_of(rule)][folder], rule.limits.get(folder, 0)
+        if option == "--message" or not limit:
+            complaints.append((path, line, text, rule.advice))
+        elif count > limit:
+            complaints.append((path, line, text, "%s (%d in %s, at most %d)" % (rule.advice, count, folder, limit)))
+    for path, line, text, advice in sorted(complaints):
+        print('%s:%d: "%s": %s' % (path, line, text, advice))
     return 1 if complaints else 0
 
 

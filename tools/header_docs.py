@@ -61,7 +61,7 @@ def split_items(text):
 
 
 def declaration_end(text, at):
-    """Behind its ; or, of a function with a body, behind the body."""
+    """The place after its ; or, of a function with a body, after the body."""
     depth = 0
     while at < len(text):
         if text.startswith("/*", at):
@@ -222,7 +222,7 @@ def filter_header(path):
 
 
 def next_solid(items, i):
-    """The item behind a line end, if it is on the next line; None behind a blank line or the end."""
+    """The item after a line end, if it is on the next line; None after a blank line or at the end."""
     if i + 1 < len(items) and items[i + 1].kind == "gap":
         if items[i + 1].text.count("\n") > 1:
             return None
@@ -256,15 +256,15 @@ def conditional_defines(items, i):
 
 
 def attach(items):
-    """Gives every function its documentation: a comment above or behind it, or the function that shares it."""
+    """Gives every function its documentation: a comment above or after it, or the function that shares it."""
     for i, item in enumerate(items):
         if not item.is_function():
             continue
-        behind = i + 1
-        if behind < len(items) and items[behind].kind == "gap" and "\n" not in items[behind].text:
-            behind += 1
-        if behind < len(items) and items[behind].kind == "comment" and is_trailing(items, behind):
-            item.doc = items[behind].text
+        after = i + 1
+        if after < len(items) and items[after].kind == "gap" and "\n" not in items[after].text:
+            after += 1
+        if after < len(items) and items[after].kind == "comment" and is_trailing(items, after):
+            item.doc = items[after].text
         before = i - 1
         if before >= 0 and items[before].kind == "gap":
             if items[before].text.count("\n") > 1:
@@ -291,7 +291,7 @@ def directive(item, items, i, names):
 
 
 def declaration(text, names):
-    """A type: its own comment, if it stands behind its {, goes before it; members get theirs."""
+    """A type: its own comment, if it stands after its {, goes before it; members get theirs."""
     if "{" not in text:
         return text
     head, body = text.split("{", 1)
@@ -321,7 +321,7 @@ def list_members(found, body, names):
 
 
 def split_declarators(code, found, body, names):
-    """Code of members and the comment behind it or between it and the next one."""
+    """Code of members and the comment after it or between it and the next one."""
     line = code[code.rfind("\n") + 1:]
     if not line.strip():
         after = body[found.end():].lstrip()

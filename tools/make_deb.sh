@@ -17,9 +17,8 @@ skip_without dh-python has_command dh_python3
 skip_without python3-dev has_python_headers
 skip_without libevent-dev has_library event2/event.h event_core
 skip_without libopenmpi-dev has_mpi openmpi
-skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
-SOURCE_DATE_EPOCH=$(tools/release_date.sh)
+SOURCE_DATE_EPOCH=$(tools/tree.sh date)
 export SOURCE_DATE_EPOCH
 umask 022
 rm -rf "$packages"
@@ -32,7 +31,7 @@ for name in CMakeLists.txt LICENSE README.md SECURITY.md cli cmake debian docs e
   cp -a "$name" "$work/$name"
 done
 rm -rf "$work/python"
-tools/list_files.sh | grep '^python/' | xargs cp -a --parents -t "$work"
+tools/tree.sh files | grep '^python/' | xargs cp -a --parents -t "$work"
 cd "$work"
 export DEB_RULES_REQUIRES_ROOT=no FURROW_PACKAGES=$packages DEB_BUILD_OPTIONS="parallel=${JOBS:-$(nproc)}"
 if ! debian/rules binary >../log 2>&1; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The powers of five behind Furrow's number reading and writing, and the proof that 128 bits of them are enough.
+"""The powers of five with which Furrow reads and writes numbers, and the proof that 128 bits of them are enough.
 
   tools/make_powers.py table > src/base/powers_table.inc    makes the table
   tools/make_powers.py scales                               the numbers of fw_decimal_scales in src/base/powers.c
@@ -14,7 +14,7 @@ all below is zero. With B = 2^(128 + s), where the cut is, the claim is
 
 It fails only if P mod B < w and T is not a multiple of B. For each q, all w of the range in question with P mod B < 2^64
 are found by the Euclidean algorithm; they are next to none, and those with P mod B < w are checked with
-big integers. A cut at a higher bit needs no proof of its own: its multiples are among those of the lower one, which are
+big integers. A cut at a higher bit needs no proof of its own: its multiples are multiples of the lower one, too, which are
 2^128 apart at least. No search is needed for the q near 0, where a power of five divides many w:
   0 <= q <= 27: 5^q fits 64 bits, so P is T and P mod B is a multiple of 2^64: less than w only when it is 0.
   -27 <= q < 0: T is w * 2^n / 5^-q with n >= 128. If it is not a multiple of B, it is away from the nearest one by
@@ -132,7 +132,7 @@ def prove_logarithms():
 
 
 def shortest_cases(precision, least, greatest):
-    """The products of the shortest digits of c * 2^e. w is 4c - 2, 4c or 4c + 2 with h zero bits behind it; above a
+    """The products of the shortest digits of c * 2^e. w is 4c - 2, 4c or 4c + 2 followed by h zero bits; above a
     power of two, where the gap below is half as wide, it is 4c - 1, 4c or 4c + 2."""
     for e in range(least, greatest + 1):
         k = floor_log10_pow2(e)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """tools/make_sbom.py BUILD OUT [FILE ...]: what a release consists of, as SPDX 2.3 in JSON.
 
-The files that BUILD installs (and each FILE beside them, such as a package or a wheel) with their checksums, the sources
+The files that BUILD installs (and each FILE, such as a package or a wheel) with their checksums, the sources
 that they are made from, and the libraries that they load, with the versions that are installed here. The same sources and
-libraries give the same bytes: the time is that of tools/release_date.sh."""
+libraries give the same bytes: the time is that of tools/tree.sh date."""
 
 import functools
 import hashlib
@@ -188,7 +188,7 @@ def make(prefix, more):
     made = sorted((path, str(path.relative_to(prefix))) for path in prefix.rglob("*") if path.is_file() and not path.is_symlink())
     made += sorted((path, path.name) for path in more)
     files = [(path, describe_file(path, name, "File")) for path, name in made]
-    names = [name for name in said("tools/list_files.sh").split("\n") if name.startswith(SOURCES)]
+    names = [name for name in said("tools/tree.sh", "files").split("\n") if name.startswith(SOURCES)]
     sources = [describe_file(TREE / name, name, "Source") for name in names]
     root = describe_own("furrow", version, "APPLICATION", [file for _, file in files])
     source = describe_own("furrow-source", version, "SOURCE", sources)
@@ -198,7 +198,7 @@ def make(prefix, more):
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"furrow-{version}",
         "creationInfo": {
-            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said("tools/release_date.sh")))),
+            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said("tools/tree.sh", "date")))),
             "creators": ["Organization: Furrow Maintainers", f"Tool: make_sbom.py-{version}"],
         },
         "packages": [root, source],

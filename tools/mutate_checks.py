@@ -128,7 +128,7 @@ def mask(text):
 
 
 def closing(code, at):
-    """The place behind the bracket that closes the one at `at`."""
+    """The place after the bracket that closes the one at `at`."""
     depth = 0
     for i in range(at, len(code)):
         depth += (code[i] in "([{") - (code[i] in ")]}")
@@ -138,7 +138,7 @@ def closing(code, at):
 
 
 def statement_end(code, at):
-    """The place behind the statement, block or part of a list that begins at `at`."""
+    """The place after the statement, block or part of a list that begins at `at`."""
     while code[at].isspace():
         at += 1
     if code[at] == "{":
@@ -190,8 +190,8 @@ class File:
             begin, end = match.end(), closing(self.code, match.end() - 1) - 1
             body = self.text[end + 1:statement_end(self.code, end + 1)]
             after = statement_end(self.code, end + 1)
-            behind = self.text[after:statement_end(self.code, after)]
-            if IS_GOOD.match(body) and fails(behind):  # if (…) return FURROW_OK; return fail(…);
+            next_statement = self.text[after:statement_end(self.code, after)]
+            if IS_GOOD.match(body) and fails(next_statement):  # if (…) return FURROW_OK; return fail(…);
                 found[begin, end] = "1"
             elif fails(body) and body.count("\n") < 12:
                 found[begin, end] = "0"

@@ -126,7 +126,7 @@ has_browser() {
   has_command chromium || has_command chromium-browser || has_command google-chrome
 }
 
-# tools/fetch_openapi_validator.sh puts it there.
+# tools/fetch.sh openapi puts it there.
 has_openapi_validator() {
   [ -x "${FURROW_BUILD:-build}/npm/node_modules/.bin/validate-api" ]
 }

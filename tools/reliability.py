@@ -20,7 +20,7 @@ PAGE = os.path.join("docs", "reliability.md")
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
 
-# ---- What steps leave behind ----
+# ---- What steps leave ----
 
 
 def lines_of(path):
@@ -54,7 +54,7 @@ def crash_counts(test):
 
 
 def mutation_counts(path):
-    """The counts beside the list of mutants."""
+    """The counts without the list of mutants."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)["counts"]["all"]
 

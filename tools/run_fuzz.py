@@ -4,11 +4,11 @@
   tools/run_fuzz.py short [--total 300] [--runs 20000] [NAME …]
       a little of each: what CI does. The seconds of all of them together are at most --total on --jobs processors.
   tools/run_fuzz.py long [--seconds 1200] [--json FILE] [NAME …]
-      each for so many seconds, with inputs that stay: BUILD/corpus/NAME grows from run to run, and is minimised at the
+      each for --seconds, with inputs that stay: BUILD/corpus/NAME grows from run to run, and is minimised at the
       end of each. A table at the end, and a line of JSON for each program. A crash does not end the run.
   tools/run_fuzz.py add [--input-bytes 4096] [--folder-bytes 65536] [NAME …]
       takes inputs of BUILD/corpus/NAME that reach something new into tests/fuzz/corpus/NAME: small ones first, until
-      the folder has so many bytes.
+      the folder has --folder-bytes.
 
 The seed is the time, so that every run tries something else; it is printed, and FUZZ_SEED=… (or --seed) repeats it.
 Inputs that fail are kept in BUILD/failed/NAME, and the command that repeats each is printed."""

@@ -19,7 +19,7 @@ result=${PIPESTATUS[0]}
 awk '/^[0-9]+\/[0-9]+ Test(ing)?: / { program = $NF }
      /^\[  SKIPPED \] / && $4 !~ /^[0-9]/ && $4 != "" { print "skipped in " program ": " $4 }' \
   "$build/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u
-FURROW_BUILD=$build "$tools/list_peers.sh"
+FURROW_BUILD=$build "$tools/packages.sh" peers
 
 read -r total failed skipped < <(awk '
   / tests? failed out of / { total = $NF; failed = $(NF - 5); skipped = 0; after = 1 }

@@ -46,15 +46,13 @@ def arguments(text, **more):
 def build_package(build):
     """The folder of the package, whose module is linked with the library of the build folder"""
     build = os.path.abspath(build)
-    folder = os.path.join(build, "python-bench")
+    folder = os.path.join(build, "python-bench", "lib")
     environment = dict(os.environ, FURROW_LIBRARY="static", FURROW_BUILD=build)
-    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", "build", "--build-base", folder, "--build-lib",
-               os.path.join(folder, "lib")]
-    done = subprocess.run(command, cwd=os.path.join(HERE, "..", "..", "python"), env=environment, capture_output=True,
-                          text=True)
+    command = [sys.executable, "-B", os.path.join(HERE, "..", "..", "python", "build_backend.py"), "package", folder]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit("the Python package cannot be built:\n" + done.stderr)
-    return os.path.join(folder, "lib")
+    return folder
 
 
 class Folder:

@@ -129,9 +129,9 @@ def test_the_version_is_that_of_the_headers_and_of_the_wheel() -> None:
     header = Path(__file__).parents[2] / "include/furrow/version.h"
     if header.exists():
         assert f'FURROW_VERSION "{furrow.__version__}"' in header.read_text()
-    installed = list(PACKAGE.parent.glob("furrow-*.dist-info"))
+    installed = list(PACKAGE.parent.glob("furrow_ml-*.dist-info"))
     if installed:
-        assert [path.name for path in installed] == [f"furrow-{furrow.__version__}.dist-info"]
+        assert [path.name for path in installed] == [f"furrow_ml-{furrow.__version__}.dist-info"]
 
 
 # ---- Importing ------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ except FileNotFoundError as error:
 
 
 def test_the_wheel_says_what_it_is_for() -> None:
-    tags = [path / "WHEEL" for path in PACKAGE.parent.glob("furrow-*.dist-info") if (path / "WHEEL").exists()]
+    tags = [path / "WHEEL" for path in PACKAGE.parent.glob("furrow_ml-*.dist-info") if (path / "WHEEL").exists()]
     if not tags:
         pytest.skip("the package is not installed from a wheel")
     assert re.search(r"^Tag: cp311-abi3-linux_\w+$", tags[0].read_text(), re.MULTILINE)

@@ -22,6 +22,6 @@ while IFS=: read -r page link; do
     echo "$page: $link: no such heading" >&2
     bad=1
   fi
-done < <(tools/list_files.sh | grep '\.md$' | xargs grep -oHE '\]\([^) ]+\)')
+done < <(tools/tree.sh files | grep '\.md$' | xargs grep -oHE '\]\([^) ]+\)')
 [ $bad = 0 ] && echo "$count links lead somewhere"
 exit $bad

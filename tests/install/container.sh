@@ -46,7 +46,7 @@ done < <(grep '^COPY ' "$work/steps")
 env -u CC -u CFLAGS cmake -S "$work/tree" -B "$work/configured" >"$work/log" 2>&1 || { tail -n 20 "$work/log"; complain "the sources cannot be configured"; }
 
 echo "== packages"
-for package in $(sed -n 's/.*has_library .* || echo //p' "$root/tools/require_packages.sh"); do
+for package in $(sed -n 's/.*has_library .* || echo //p' "$root/tools/packages.sh"); do
   grep -q " $package\b" "$work/steps" || complain "the build lacks $package"
 done
 if [ ! -x "$build/furrow-serve" ]; then

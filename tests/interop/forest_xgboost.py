@@ -75,7 +75,7 @@ def ours(kind, train, test, trees, depth, rate, columns, classes, options):
 
 def theirs(kind, x, y, test_x, trees, depth, rate, classes):
     settings = {"tree_method": "hist", "max_bin": 255, "max_depth": depth, "eta": rate, "lambda": 1, "objective":
-                SETTINGS[kind], "min_child_weight": 1, "nthread": 2, "verbosity": 0}
+                SETTINGS[kind], "min_child_weight": 1, "nthread": 1, "verbosity": 0}
     if classes:
         settings["num_class"] = classes
     model = xgboost.train(settings, xgboost.DMatrix(x, y), num_boost_round=trees)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# tools/require_packages.sh LEVEL: makes sure that the packages of a level are there.
+# tools/packages.sh require LEVEL: makes sure that the packages of a level are there.
+# tools/packages.sh peers: prints which of the programs and libraries that tests and benchmarks compare with are installed.
 #
 #   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
 #   mpi     and Open MPI and MPICH
-#   valgrind   those of test, and valgrind
+#   valgrind   the packages of test, and valgrind
 #   fuzz    the first two, and clang with its sanitizers
 #   deb     the first, debhelper, lintian, MPI, and what builds a Python module
 #   aarch64, s390x   a compiler for that processor with its C library, an emulator, cmake
@@ -16,7 +17,6 @@
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|mpi|valgrind|fuzz|deb|aarch64|s390x|docs|python|python-test|ci}
 tools=$(cd "$(dirname "$0")" && pwd)
 source "$tools/probes.sh"
 
@@ -36,10 +36,10 @@ missing_for_docs() {
 missing_for_python() {
   local modules=''
   [ "$level" != python-test ] || modules='pytest hypothesis mypy scipy'
-  "$tools/find_python.sh" $modules >/dev/null 2>&1 && return
+  "$tools/python.sh" find $modules >/dev/null 2>&1 && return
   has_python_headers || echo python3-dev
   has_python_module ensurepip || echo python3-venv
-  for module in numpy setuptools wheel pip; do has_python_module $module || echo python3-$module; done
+  for module in numpy pip; do has_python_module $module || echo python3-$module; done
   [ "$level" = python-test ] || return
   for module in pytest hypothesis scipy; do has_python_module $module || echo python3-$module; done
   has_python_module mypy || echo mypy
@@ -77,7 +77,6 @@ missing() {
     has_command lintian || echo lintian
     has_command dh_python3 || echo dh-python
     has_python_headers || echo python3-dev
-    has_python_module setuptools || echo python3-setuptools
     has_mpi openmpi || echo libopenmpi-dev
     return
   fi
@@ -133,7 +132,6 @@ missing_peers() {
   has_command lintian || echo lintian
   has_command dh_python3 || echo dh-python
   has_python_headers || echo python3-dev
-  has_python_module setuptools || echo python3-setuptools
   has_python_module numpy || echo python3-numpy
 }
 
@@ -148,26 +146,60 @@ apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >/dev/null 2>&1
 }
 
-# Once a C compiler is there, more can be tried out: a second round may find more to install.
-for round in 1 2 3; do
-  wanted=$(missing)
-  [ -n "$wanted" ] && can_install || break
-  [ $round = 1 ] && apt update
-  echo "installing" $wanted
-  apt install -y --no-install-recommends $wanted || break
-done
-wanted=$(missing)
-if [ -n "$wanted" ]; then
-  echo "missing packages:" $wanted "(apt-get install" $wanted")" >&2
-  exit 1
-fi
-
-if can_install; then
-  peers=$(missing_peers)
-  [ -z "$peers" ] || apt update
-  for peer in $peers; do
-    echo "installing $peer"
-    apt install -y --no-install-recommends "$peer" || echo "$peer cannot be installed here"
+require_level() {
+  local round wanted peers peer
+  # Once a C compiler is there, more can be tried out: a second round may find more to install.
+  for round in 1 2 3; do
+    wanted=$(missing)
+    [ -n "$wanted" ] && can_install || break
+    [ $round = 1 ] && apt update
+    echo "installing" $wanted
+    apt install -y --no-install-recommends $wanted || break
   done
-fi
-exit 0
+  wanted=$(missing)
+  if [ -n "$wanted" ]; then
+    echo "missing packages:" $wanted "(apt-get install" $wanted")" >&2
+    return 1
+  fi
+
+  if can_install; then
+    peers=$(missing_peers)
+    [ -z "$peers" ] || apt update
+    for peer in $peers; do
+      echo "installing $peer"
+      apt install -y --no-install-recommends "$peer" || echo "$peer cannot be installed here"
+    done
+  fi
+  return 0
+}
+
+list_peers() {
+  local found='' absent='' package probe
+  while read -r package probe; do
+    if $probe; then found="$found $package"; else absent="$absent $package"; fi
+  done <<'LIST'
+libdmlc-dev has_dmlc
+libfaiss-dev has_faiss
+python3-sklearn has_sklearn
+r-cran-data.table has_data_table
+nginx-light has_command nginx
+wrk has_command wrk
+chromium has_browser
+openapi-validator has_openapi_validator
+LIST
+  echo "peers found:${found:- none}"
+  echo "peers skipped (not installed):${absent:- none}"
+}
+
+case ${1:-}:$# in
+  require:2)
+    level=$2
+    require_level
+    ;;
+  peers:1) list_peers ;;
+  *)
+    echo "usage: tools/packages.sh require LEVEL | peers; LEVEL: build test mpi valgrind fuzz deb aarch64 s390x docs python" \
+      "python-test ci" >&2
+    exit 2
+    ;;
+esac

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# tools/check_layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
+# tools/layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
 #   - within a module, a file includes headers of its own subfolder and of the subfolders above it in the table
-#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of serve from
-#     serve or cli, those of python/src
+#   - includes are written from src (module/header.h, module/subfolder/header.h); in cli from cli, in serve from serve or cli,
+#     in python/src
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests
@@ -15,7 +15,7 @@
 #   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=$(tools/list_files.sh)
+all=$(tools/tree.sh files)
 sources=$(grep -E '^(src|include|cli|serve|python/src)/.*\.(c|h|inc)$' <<<"$all")
 
 # Shared by the scripts below: the tables of src/README.md.

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# tools/fetch.sh NAME …: files from a registry of packages that tests need. The system's own packages stay as they are, and
+# root is not needed.
+#
+#   libraries ARCH FOLDER   Debian's packages of the libraries that Furrow and its tests link, for another processor
+#                           (aarch64, s390x), unpacked into FOLDER
+#   openapi FOLDER          a Node module that checks OpenAPI documents, from the registry that npm is set to:
+#                           FOLDER/node_modules/.bin/validate-api DOCUMENT. Exits with 77 where it cannot be fetched; the
+#                           test that uses it is then skipped
+set -euo pipefail
+
+fetch_libraries() {
+  local arch=$1 folder=$2 debian=$1 package packages
+  case $arch in aarch64) debian=arm64 ;; esac # as Debian calls it
+  packages=(zlib1g zlib1g-dev libzstd1 libzstd-dev libxxhash0 libxxhash-dev libcmocka0 libcmocka-dev
+    libevent-core-2.1-7 libevent-dev)
+  [ "$(cat "$folder/list" 2>/dev/null)" != "${packages[*]}" ] || return 0
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+
+  mkdir -p "$(dirname "$folder")"
+  work=$(mktemp -d "$folder.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  work=$(realpath "$work")
+  mkdir -p "$work"/{lists/partial,cache/archives/partial,packages,unpacked}
+  apt() {
+    apt-get -qq -o APT::Architecture=$debian -o APT::Architectures=$debian -o APT::Sandbox::User=root \
+      -o Dir::State="$work" -o Dir::State::status=/dev/null -o Dir::Cache="$work/cache" "$@"
+  }
+  apt update || true # sources that have nothing for that processor are accepted
+  (cd "$work/packages" && apt download "${packages[@]}")
+  for package in "$work"/packages/*.deb; do dpkg-deb -x "$package" "$work/unpacked"; done
+  echo "${packages[*]}" >"$work/unpacked/list"
+  rm -rf "$folder"
+  mv "$work/unpacked" "$folder"
+}
+
+fetch_openapi() {
+  local folder=$1
+  [ ! -x "$folder/node_modules/.bin/validate-api" ] || return 0
+  command -v npm >/dev/null || { echo "npm is not installed"; return 77; }
+  mkdir -p "$folder"
+  if ! timeout 120 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" \
+    @seriousme/openapi-schema-validator@2 >"$folder/log" 2>&1; then
+    rm -rf "$folder/node_modules"
+    echo "the OpenAPI validator cannot be fetched here"
+    return 77
+  fi
+}
+
+case ${1:-}:$# in
+  libraries:3) fetch_libraries "$2" "$3" ;;
+  openapi:2) fetch_openapi "$2" ;;
+  *) echo "usage: tools/fetch.sh libraries ARCH FOLDER | openapi FOLDER" >&2 && exit 2 ;;
+esac
