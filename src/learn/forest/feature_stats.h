@@ -5,9 +5,9 @@
 
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
+#include "learn/data/features.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/bins.h"
-#include "learn/data/features.h"
 
 #define FW_MAX_ROWS (UINT64_C(1) << 30) /* of training, and of validation: three passes have numbers of 32 bits */
 
