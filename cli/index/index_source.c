@@ -42,7 +42,7 @@ furrow_status index_source_check(const char *path, furrow_error *err) {
 static void hint_names(furrow_error *err) {
   add_hint(err, err->offset == 0
                     ? "move it away: the names go there"
-                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+                    : "'furrow index names INDEX --set FILE' names the vectors again, --drop removes the names");
 }
 
 static bool is_about_names(const furrow_error *err, const char *path) {

@@ -190,11 +190,7 @@ static furrow_status create_reader(fw_array_reader **reader, fw_bytes_in *in, fu
 static furrow_status finish_open(fw_array_reader **reader, fw_array_reader *made, furrow_status status,
                                  furrow_error *err) {
   if (status == FURROW_OK) status = make_buffer(made, err);
-  if (status == FURROW_OK)
-    *reader = made;
-  else
-    fw_array_close(made);
-  return status;
+  return FW_HAND_OVER(status, reader, made, fw_array_close);
 }
 
 furrow_status fw_array_take(fw_array_reader **reader, fw_bytes_in *in, fw_array_kind kind, furrow_error *err) {

@@ -70,11 +70,7 @@ furrow_status fw_array_writer_open(fw_array_writer **writer, const char *path, c
   made->layout = fw_array_kind_get(params->kind)->layout;
   if (made->layout != FW_ARRAY_LAYOUT_NPY) made->params.type = fw_array_kind_get(params->kind)->type;
   status = start_file(made, path, err);
-  if (status == FURROW_OK)
-    *writer = made;
-  else
-    fw_array_writer_close(made);
-  return status;
+  return FW_HAND_OVER(status, writer, made, fw_array_writer_close);
 }
 
 static furrow_status put_file(void *file, const void *bytes, size_t size, furrow_error *err) {

@@ -76,11 +76,7 @@ furrow_status fw_bytes_in_open_plain(fw_bytes_in **in, const char *path, furrow_
   fw_bytes_in *made = NULL;
   furrow_status status = create(&made, path, err);
   if (status == FURROW_OK) status = open_plain(made, err);
-  if (status == FURROW_OK)
-    *in = made;
-  else
-    fw_bytes_in_close(made);
-  return status;
+  return FW_HAND_OVER(status, in, made, fw_bytes_in_close);
 }
 
 static furrow_status open_found(fw_bytes_in **in, const fw_file *file, furrow_error *err) {
@@ -88,11 +84,7 @@ static furrow_status open_found(fw_bytes_in **in, const fw_file *file, furrow_er
   fw_bytes_in *made = NULL;
   furrow_status status = create(&made, file->path, err);
   if (status == FURROW_OK) status = fw_stream_open(&made->stream, file, err);
-  if (status == FURROW_OK)
-    *in = made;
-  else
-    fw_bytes_in_close(made);
-  return status;
+  return FW_HAND_OVER(status, in, made, fw_bytes_in_close);
 }
 
 furrow_status fw_bytes_in_open(fw_bytes_in **in, const char *path, furrow_error *err) {
@@ -136,11 +128,7 @@ furrow_status fw_bytes_in_open_part(fw_bytes_in **in, const fw_bytes_in *file, c
   made->packed_left = part->size;
   made->packed_at = made->base;
   if (part->deflated) status = start_inflater(made, err);
-  if (status == FURROW_OK)
-    *in = made;
-  else
-    fw_bytes_in_close(made);
-  return status;
+  return FW_HAND_OVER(status, in, made, fw_bytes_in_close);
 }
 
 void fw_bytes_in_close(fw_bytes_in *in) {

@@ -245,11 +245,7 @@ furrow_status fw_safetensors_open(fw_safetensors **file, const char *path, furro
   fw_safetensors *made = memory;
   status = fw_bytes_in_open_plain(&made->in, path, err);
   if (status == FURROW_OK) status = read_header(made, err);
-  if (status == FURROW_OK)
-    *file = made;
-  else
-    fw_safetensors_close(made);
-  return status;
+  return FW_HAND_OVER(status, file, made, fw_safetensors_close);
 }
 
 void fw_safetensors_close(fw_safetensors *file) {

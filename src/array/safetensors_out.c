@@ -50,11 +50,7 @@ furrow_status fw_safetensors_writer_open(fw_safetensors_writer **writer, const c
   if (status != FURROW_OK) return status;
   fw_safetensors_writer *made = memory;
   status = start_file(made, path, capacity, replace, err);
-  if (status == FURROW_OK)
-    *writer = made;
-  else
-    fw_safetensors_writer_close(made);
-  return status;
+  return FW_HAND_OVER(status, writer, made, fw_safetensors_writer_close);
 }
 
 furrow_status fw_safetensors_writer_note(fw_safetensors_writer *w, const char *key, const char *value,

@@ -47,11 +47,7 @@ furrow_status fw_temp_store_open(fw_temp_store **store, const char *near_path, f
   fw_temp_store *made = memory;
   made->fd = -1;
   status = start_store(made, near_path, err);
-  if (status == FURROW_OK)
-    *store = made;
-  else
-    fw_temp_store_close(made);
-  return status;
+  return FW_HAND_OVER(status, store, made, fw_temp_store_close);
 }
 
 /* Not every file system has O_TMPFILE: without it, a file is created and its name removed at once. If the process is

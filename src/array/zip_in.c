@@ -242,11 +242,7 @@ furrow_status fw_zip_open(fw_zip **zip, const char *path, furrow_error *err) {
   if (status == FURROW_OK) status = read_ending(made, &e, err);
   if (status == FURROW_OK) status = check_ending(made, &e, err);
   if (status == FURROW_OK) status = read_directory(made, &e, err);
-  if (status == FURROW_OK)
-    *zip = made;
-  else
-    fw_zip_close(made);
-  return status;
+  return FW_HAND_OVER(status, zip, made, fw_zip_close);
 }
 
 void fw_zip_close(fw_zip *zip) {

@@ -38,6 +38,10 @@ furrow_status fw_report_progress(furrow_progress progress, void *user, const cha
     if (fw_try_ != FURROW_OK) return fw_try_; \
   } while (0)
 
+/* Ends a function that creates something: gives it to *out, or frees it after a failure. Its value is the status. */
+#define FW_HAND_OVER(status, out, made, free_made) \
+  ((status) == FURROW_OK ? (void)(*(out) = (made)) : free_made(made), (status))
+
 /* Chooses between "byte is" and "bytes are" in messages. */
 static inline const char *fw_plural(uint64_t n, const char *one, const char *many) {
   return n == 1 ? one : many;

@@ -258,11 +258,7 @@ furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, co
   if (status == FURROW_OK)
     status = fw_comm_all_ok(comm, fw_alloc(&received, sum_of(receive_size, comm->ranks) + 1, 1, err), err);
   if (status == FURROW_OK) status = comm->exchange(comm, send, send_size, received, receive_size, err);
-  if (status == FURROW_OK)
-    *receive = received;
-  else
-    fw_free(received);
-  return status;
+  return FW_HAND_OVER(status, receive, received, fw_free);
 }
 
 furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow_error *err) {

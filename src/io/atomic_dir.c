@@ -235,11 +235,7 @@ static furrow_status open_either(fw_atomic_dir **dir, const char *path, const ch
   opened->target.directory = opened->fd = opened->note = -1;
   opened->may_replace = may_replace;
   status = temporary ? open_temporary(opened, path, temporary, err) : start_dir(opened, path, err);
-  if (status == FURROW_OK)
-    *dir = opened;
-  else
-    fw_atomic_dir_close(opened);
-  return status;
+  return FW_HAND_OVER(status, dir, opened, fw_atomic_dir_close);
 }
 
 furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace, furrow_error *err) {

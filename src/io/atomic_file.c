@@ -136,11 +136,7 @@ static furrow_status open_any(fw_atomic_file **file, const char *path, const fur
   if (comm && comm->ranks > 1) opened->comm = comm;
   status = FW_ALLOC(&opened->buffer, BUFFER_SIZE, err);
   if (status == FURROW_OK) status = start_file(opened, path, err);
-  if (status == FURROW_OK)
-    *file = opened;
-  else
-    fw_atomic_file_close(opened);
-  return status;
+  return FW_HAND_OVER(status, file, opened, fw_atomic_file_close);
 }
 
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) {

@@ -152,11 +152,7 @@ furrow_status fw_file_map_open(fw_file_map **map, const fw_input *input, uint64_
   made->size = (size_t)size;
   made->fd = -1;
   const furrow_status status = fill_map(made, input, path, err);
-  if (status == FURROW_OK)
-    *map = made;
-  else
-    fw_file_map_close(made);
-  return status;
+  return FW_HAND_OVER(status, map, made, fw_file_map_close);
 }
 
 void fw_file_map_close(fw_file_map *map) {

@@ -151,11 +151,7 @@ static furrow_status open_input(fw_input **input, const char *path, bool is_stdi
   opened->may_wait = is_stdin;
   furrow_status status = fw_strndup(&opened->path, path, strlen(path), err);
   if (status == FURROW_OK && !is_stdin) status = open_path(opened, err);
-  if (status == FURROW_OK)
-    *input = opened;
-  else
-    fw_input_close(opened);
-  return status;
+  return FW_HAND_OVER(status, input, opened, fw_input_close);
 }
 
 furrow_status fw_input_open(fw_input **input, const char *path, furrow_error *err) {

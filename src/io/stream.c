@@ -155,11 +155,7 @@ furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_err
   furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
   status = start_stream(opened, file, err);
-  if (status == FURROW_OK)
-    *stream = opened;
-  else
-    fw_stream_close(opened);
-  return status;
+  return FW_HAND_OVER(status, stream, opened, fw_stream_close);
 }
 
 furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_t *got, furrow_error *err) {

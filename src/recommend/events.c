@@ -280,11 +280,7 @@ furrow_status furrow_events_load(furrow_events **events, const furrow_recommende
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->user_count = recommender->users.count;
   const furrow_status status = read_all(made, &log, err);
-  if (status == FURROW_OK)
-    *events = made;
-  else
-    furrow_events_free(made);
-  return status;
+  return FW_HAND_OVER(status, events, made, furrow_events_free);
 }
 
 void furrow_events_free(furrow_events *events) {

@@ -140,11 +140,7 @@ furrow_status fw_item_search_create(fw_item_search **search, const float *vector
   made->n = n;
   made->d = d;
   const furrow_status status = make_blocks(made, scale, err);
-  if (status == FURROW_OK)
-    *search = made;
-  else
-    fw_item_search_free(made);
-  return status;
+  return FW_HAND_OVER(status, search, made, fw_item_search_free);
 }
 
 void fw_item_search_free(fw_item_search *search) {

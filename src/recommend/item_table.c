@@ -105,11 +105,7 @@ furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_rec
   made->items = recommender->items.count;
   furrow_status status = alloc_cells(made, recommender, err);
   if (status == FURROW_OK) status = read_all(made, recommender, uri, columns, err);
-  if (status == FURROW_OK)
-    *table = made;
-  else
-    furrow_item_table_free(made);
-  return status;
+  return FW_HAND_OVER(status, table, made, furrow_item_table_free);
 }
 
 void furrow_item_table_free(furrow_item_table *table) {

@@ -365,11 +365,7 @@ furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recom
     return fw_fail(err, FURROW_E_UNSUPPORTED, "recommending to new users needs a factorization machine (fm)");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   const furrow_status status = load_events(made, recommender, uri, &used, err);
-  if (status == FURROW_OK)
-    *users = made;
-  else
-    furrow_new_users_free(made);
-  return status;
+  return FW_HAND_OVER(status, users, made, furrow_new_users_free);
 }
 
 void furrow_new_users_free(furrow_new_users *users) {

@@ -203,11 +203,7 @@ static furrow_status take_worker(job *j, worker **taken, furrow_error *err) {
     status = FW_ALLOC_ZERO(&w, 1, err);
     if (status == FURROW_OK) status = fill_worker(w, j, err);
   }
-  if (status == FURROW_OK)
-    *taken = w;
-  else
-    free_worker(w);
-  return status;
+  return FW_HAND_OVER(status, taken, w, free_worker);
 }
 
 static void give_worker(job *j, worker *w) {

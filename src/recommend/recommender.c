@@ -313,11 +313,7 @@ furrow_status furrow_recommender_open(furrow_recommender **recommender, const ch
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   const furrow_status status = load_model(made, model, &used, err);
-  if (status == FURROW_OK)
-    *recommender = made;
-  else
-    furrow_recommender_free(made);
-  return status;
+  return FW_HAND_OVER(status, recommender, made, furrow_recommender_free);
 }
 
 void furrow_recommender_free(furrow_recommender *recommender) {

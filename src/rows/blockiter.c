@@ -350,11 +350,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const fw_uri *uri, cons
   } else if (status == FURROW_OK) {
     status = open_in_memory(it, uri, &chosen, err);
   }
-  if (status == FURROW_OK)
-    *iter = it;
-  else
-    furrow_blockiter_close(it);
-  return status;
+  return FW_HAND_OVER(status, iter, it, furrow_blockiter_close);
 }
 
 furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri, const furrow_parser_params *params,

@@ -346,11 +346,7 @@ furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, co
   p->params.format = NULL; /* it is the caller's string */
   if (status == FURROW_OK && !p->format.public.open_rows)
     status = fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err);
-  if (status == FURROW_OK)
-    *parser = p;
-  else
-    furrow_parser_close(p);
-  return status;
+  return FW_HAND_OVER(status, parser, p, furrow_parser_close);
 }
 
 furrow_status fw_parser_open(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
@@ -363,11 +359,7 @@ furrow_status fw_parser_open(furrow_parser **parser, const fw_uri *uri, const fu
   if (status == FURROW_OK && !p->named && strcmp(format, "csv") == 0)
     status = fw_uri_add_arg(&p->uri, "delimiter", "auto", err);
   if (status == FURROW_OK) status = begin_rows(p, err);
-  if (status == FURROW_OK)
-    *parser = p;
-  else
-    furrow_parser_close(p);
-  return status;
+  return FW_HAND_OVER(status, parser, p, furrow_parser_close);
 }
 
 furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,

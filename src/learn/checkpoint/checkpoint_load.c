@@ -225,11 +225,7 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
   furrow_status status = open_file(&file, path, err);
   if (status == FURROW_OK) status = read_head(&file, &made, err);
   fw_input_close(file.input);
-  if (status == FURROW_OK)
-    *head = made;
-  else
-    fw_free(made);
-  return status;
+  return FW_HAND_OVER(status, head, made, fw_free);
 }
 
 /* `bytes` are to be freed, also if this fails. */

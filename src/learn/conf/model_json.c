@@ -202,11 +202,7 @@ furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, f
   furrow_learn_conf *made = NULL;
   FW_TRY(furrow_learn_conf_create(&made, err));
   const furrow_status status = furrow_learn_conf_load_model(made, folder, err);
-  if (status == FURROW_OK)
-    *conf = made;
-  else
-    furrow_learn_conf_free(made);
-  return status;
+  return FW_HAND_OVER(status, conf, made, furrow_learn_conf_free);
 }
 
 /* ---- Every value ---- */

@@ -484,11 +484,7 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
   p->comm = params->comm ? params->comm : fw_comm_self();
   const furrow_status status = fill_problem(p, params, err);
   fw_arena_clear(&p->scratch);
-  if (status == FURROW_OK)
-    *problem = p;
-  else
-    fw_linear_problem_free(p);
-  return status;
+  return FW_HAND_OVER(status, problem, p, fw_linear_problem_free);
 }
 
 void fw_linear_problem_free(fw_linear_problem *p) {

@@ -139,9 +139,5 @@ furrow_status fw_linear_solver_create(fw_lbfgs **solver, fw_linear_problem *p, c
   if (status == FURROW_OK)
     status = fw_comm_all_ok(p->comm, start_lbfgs(&made, p, params ? params : &defaults, memory, err), err);
   fw_free(memory);
-  if (status == FURROW_OK)
-    *solver = made;
-  else
-    fw_lbfgs_free(made);
-  return status;
+  return FW_HAND_OVER(status, solver, made, fw_lbfgs_free);
 }

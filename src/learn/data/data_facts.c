@@ -220,7 +220,7 @@ static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, 
 
 /* All but the facts of features. */
 static furrow_status add_by_rank(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
-  const furrow_comm *comm = fw_samples_comm(samples);
+  const furrow_comm *comm = samples->comm;
   const furrow_rowblock *block = fw_samples_block(samples); /* NULL: rows are streamed, once */
   if (block) FW_TRY(share_shape(facts, comm, block, err));
   for (unsigned r = 0; r < comm->ranks; r++) {
@@ -300,7 +300,7 @@ static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, 
 }
 
 static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
-  const furrow_comm *comm = fw_samples_comm(samples);
+  const furrow_comm *comm = samples->comm;
   const unsigned classes = fw_samples_block(samples) ? comm->ranks : 1; /* streamed rows are read once */
   const bool last = comm->rank + 1 == comm->ranks;
   fw_buffer ready = {0}, complete = {0};
@@ -309,7 +309,7 @@ static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furro
   furrow_status status = FURROW_OK;
   for (unsigned step = 0; status == FURROW_OK && step < classes + comm->ranks - 1; step++) {
     const unsigned class = step - comm->rank; /* beyond all of them before this rank begins */
-    const value_pass pass = {.row = fw_samples_first_row(samples), .part = class, .parts = classes};
+    const value_pass pass = {.row = samples->first_row, .part = class, .parts = classes};
     fw_buffer_reset(&ready);
     if (class < classes) status = add_class(samples, pass, came, bytes, last ? &complete : &ready, err);
     fw_free(came);
@@ -325,7 +325,7 @@ static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furro
 }
 
 furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values, furrow_error *err) {
-  const furrow_comm *comm = fw_samples_comm(samples);
+  const furrow_comm *comm = samples->comm;
   const furrow_rowblock *all = fw_samples_block(samples);
   uint64_t some = values && (!all || fw_block_has_values(all));
   FW_TRY(fw_comm_max_u64(comm, &some, 1, err));

@@ -40,13 +40,13 @@ uint64_t fw_valid_every(double ratio) {
 /* ---- Which rows ----------------------------------------------------------------------------------------- */
 
 static const furrow_comm *comm_of(const fw_epoch_rows *e) {
-  return fw_samples_comm(e->samples);
+  return e->samples->comm;
 }
 
 /* `row` is its number among the rows of all ranks. */
 static bool is_held_out(const fw_epoch_rows *e, uint64_t row) {
   const fw_epoch_rows_params *p = &e->params;
-  if (p->holdout) return p->holdout->fold_of[row - fw_samples_first_row(e->samples)] == p->fold;
+  if (p->holdout) return p->holdout->fold_of[row - e->samples->first_row] == p->fold;
   if (p->share > 0) return (double)(fw_rng_hash(p->seed ^ 0x686f6c64, row) >> 11) * 0x1p-53 < p->share;
   return p->every && row % p->every == 0;
 }
@@ -123,7 +123,7 @@ static furrow_status add_counts(fw_epoch_rows *e, furrow_status status, furrow_e
 
 static furrow_status count_rows(fw_epoch_rows *e, furrow_error *err) {
   if (e->counted) return FURROW_OK;
-  row_counter counter = {e, fw_samples_first_row(e->samples)};
+  row_counter counter = {e, e->samples->first_row};
   e->rows = e->positives = 0;
   furrow_status status = fw_samples_visit(e->samples, count_block, &counter, err);
   status = add_counts(e, status, err);
@@ -143,7 +143,7 @@ uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *e) {
   const furrow_rowblock *own = fw_samples_block(e->samples);
   if (e->counted) return e->rows;
   if (!own) return 0;
-  const uint64_t all = fw_samples_all_rows(e->samples);
+  const uint64_t all = e->samples->all_rows;
   uint64_t valid = p->every ? (all + p->every - 1) / p->every : 0;
   if (p->holdout) valid = p->holdout->rows[p->fold];
   if (p->holdout && own->size) valid = (uint64_t)((double)valid * (double)all / (double)own->size);
@@ -158,7 +158,7 @@ static furrow_status too_many_rows(uint64_t rows, furrow_error *err) {
 
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *e, uint32_t **rows, size_t *count, furrow_error *err) {
   const size_t all = fw_samples_block(e->samples)->size;
-  const uint64_t first = fw_samples_first_row(e->samples);
+  const uint64_t first = e->samples->first_row;
   if (all > UINT32_MAX) return too_many_rows(all, err);
   FW_TRY(FW_ALLOC(rows, all + 1, err));
   *count = 0;
@@ -254,7 +254,7 @@ static void list_chosen(fw_epoch_rows *e, const unsigned char *marks) {
 /* Every rank has the whole order, in which it looks for its own rows. */
 static furrow_status choose_together(fw_epoch_rows *e, furrow_error *err) {
   const furrow_comm *comm = comm_of(e);
-  const uint64_t all = fw_samples_all_rows(e->samples);
+  const uint64_t all = e->samples->all_rows;
   unsigned char *marks = NULL;
   void *gathered = NULL;
   size_t total;
@@ -314,7 +314,7 @@ furrow_status fw_epoch_rows_start(fw_epoch_rows *e, uint32_t epoch, furrow_error
   const furrow_rowblock *all = fw_samples_block(e->samples);
   e->epoch = epoch;
   e->sample_seed = epoch_seed(e, 1);
-  e->first_row = fw_samples_first_row(e->samples);
+  e->first_row = e->samples->first_row;
   e->ended = false;
   e->block.size = e->count = e->at = 0;
   e->together = e->params.together && all && comm_of(e)->ranks > 1;

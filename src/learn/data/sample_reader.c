@@ -18,7 +18,7 @@ struct furrow_sample_reader {
 /* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
  * counts from 1. The model knows, or the URI. */
 static furrow_status check_base(const furrow_sample_reader *samples, furrow_error *err) {
-  if (fw_samples_index_base(samples->data) < 0 || fw_samples_uri_says_base(samples->data)) return FURROW_OK;
+  if (samples->data->index_base < 0 || samples->data->uri_says_base) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
   fw_error_set_hint(err, "set the key `index-base` to that of the training data: 0 or 1");
   return FURROW_E_ARGUMENT;
@@ -34,11 +34,7 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
     status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_base(made, err);
   if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
-  if (status == FURROW_OK)
-    *samples = made;
-  else
-    furrow_sample_reader_close(made);
-  return status;
+  return FW_HAND_OVER(status, samples, made, furrow_sample_reader_close);
 }
 
 static uint64_t end_of_features(const furrow_rowblock *block) {
@@ -70,7 +66,7 @@ furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const fur
                                         furrow_error *err) {
   FW_TRY(fw_sample_pass_next(samples->pass, block, err));
   const furrow_status status =
-      check_columns(&samples->plan->data, fw_samples_format(samples->data), *block, !samples->compared, err);
+      check_columns(&samples->plan->data, samples->data->format, *block, !samples->compared, err);
   samples->compared = true;
   if (status != FURROW_OK) fw_error_set_file(err, fw_samples_name(samples->data));
   return status;
@@ -151,11 +147,7 @@ furrow_status furrow_line_reader_create(furrow_line_reader **reader, const furro
   if (status == FURROW_OK)
     status = furrow_container_create(&made->chunk.out, data->long_keys ? FURROW_KEY_U64 : FURROW_KEY_U32,
                                      FURROW_VALUE_F32, err);
-  if (status == FURROW_OK)
-    *reader = made;
-  else
-    furrow_line_reader_free(made);
-  return status;
+  return FW_HAND_OVER(status, reader, made, furrow_line_reader_free);
 }
 
 void furrow_line_reader_free(furrow_line_reader *reader) {

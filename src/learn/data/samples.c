@@ -20,32 +20,6 @@
 #include "rows/schema/column_names.h"
 #include "rows/text/format.h"
 
-struct fw_samples {
-  fw_uri uri; /* with the arguments that the conf adds */
-  char *format;
-  furrow_parser_params params;
-  const furrow_comm *comm;
-  bool trees;     /* of the conf */
-  bool once;      /* the files cannot be read again */
-  int base;       /* of the conf; -1: auto */
-  int index_base; /* see fw_samples_index_base */
-  bool uri_says_base;
-  /* csv: the names of its features, encoded, between commas, and one that two of them have; those of labels and
-   * weights; NULL: there is none, or it is not known */
-  char *columns, *column_twice, *label_column, *weight_column, *delimiter;
-  char *found_label; /* see fw_samples_found_label */
-  /* At the first row, for the first pass or the loading; of rows that a program has in memory: their owner. */
-  furrow_parser *parser;
-  bool in_memory;
-  furrow_container *container; /* in memory: owns the block; NULL: the parser does */
-  furrow_rowblock block;
-  furrow_parser_stats stats;    /* in memory: of the loading */
-  const fw_scaling *scaling;    /* NULL: rows come as they are */
-  fw_scaled_block scaled;       /* in memory */
-  uint64_t first_row, all_rows; /* see fw_samples_first_row */
-  bool failed;                  /* to open them, which all ranks know */
-};
-
 struct fw_sample_pass {
   const fw_samples *samples;
   furrow_parser *parser;
@@ -397,11 +371,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   if (status == FURROW_OK) status = add_index_hint(s, open_rows(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   status = number_rows(s, status, err);
-  if (status == FURROW_OK)
-    *samples = s;
-  else
-    fw_samples_close(s);
-  return status;
+  return FW_HAND_OVER(status, samples, s, fw_samples_close);
 }
 
 void fw_samples_close(fw_samples *s) {
@@ -430,11 +400,7 @@ static furrow_status copy_rows(furrow_container **copy, const furrow_rowblock *r
     const furrow_row row = furrow_rowblock_row(rows, i);
     if ((holdout->fold_of[i] == fold) == in_fold) status = furrow_container_push_row(made, &row, err);
   }
-  if (status == FURROW_OK)
-    *copy = made;
-  else
-    furrow_container_free(made);
-  return status;
+  return FW_HAND_OVER(status, copy, made, furrow_container_free);
 }
 
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
@@ -480,40 +446,12 @@ const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
 }
 
-uint64_t fw_samples_first_row(const fw_samples *samples) {
-  return samples->first_row;
-}
-
-uint64_t fw_samples_all_rows(const fw_samples *samples) {
-  return samples->all_rows;
-}
-
-const furrow_comm *fw_samples_comm(const fw_samples *samples) {
-  return samples->comm;
-}
-
-const char *fw_samples_found_label(const fw_samples *samples) {
-  return samples->found_label;
-}
-
 bool fw_samples_pass_once(const fw_samples *samples) {
   return samples->once && !samples->in_memory && !samples->uri.cachefile;
 }
 
-int fw_samples_index_base(const fw_samples *samples) {
-  return samples->index_base;
-}
-
-bool fw_samples_uri_says_base(const fw_samples *samples) {
-  return samples->uri_says_base;
-}
-
 const char *fw_samples_name(const fw_samples *samples) {
   return samples->uri.paths[0];
-}
-
-const char *fw_samples_format(const fw_samples *samples) {
-  return samples->format;
 }
 
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats) {

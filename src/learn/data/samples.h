@@ -3,11 +3,40 @@
 #define FW_LEARN_DATA_SAMPLES_H
 
 #include "comm/collectives.h"
+#include "io/uri.h"
 #include "learn/conf/settle.h"
 #include "learn/data/holdout.h"
 #include "learn/data/scaling.h"
 
-typedef struct fw_samples fw_samples;
+/* Other files read the first members; the rest belongs to samples.c and sample_reader.c. */
+typedef struct fw_samples {
+  char *format;            /* the parser's: the one that was given, or that was found */
+  const furrow_comm *comm; /* the ranks that share the rows */
+  /* The number of this rank's first row among all rows, from 0, and the rows of all ranks. Streamed rows of one process
+   * are not counted: both are 0. */
+  uint64_t first_row, all_rows;
+  int index_base;     /* what was found where the conf has `auto`; -1: the conf says it, or the format has none */
+  bool uri_says_base; /* the URI itself has indexing_mode 0 or 1 */
+  char *
+      found_label; /* the csv column that was taken for the labels by its name; NULL: it was given, or none was found */
+  fw_uri uri;      /* with the arguments that the conf adds */
+  furrow_parser_params params;
+  bool trees; /* of the conf */
+  bool once;  /* the files cannot be read again */
+  int base;   /* of the conf; -1: auto */
+  /* csv: the names of its features, encoded and separated by commas, and a name that two of them have; the columns of
+   * labels and weights; NULL: there is none, or it is not known */
+  char *columns, *column_twice, *label_column, *weight_column, *delimiter;
+  /* At the first row, for the first pass or for loading; it owns rows that a program has in memory. */
+  furrow_parser *parser;
+  bool in_memory;
+  furrow_container *container; /* in memory: owns the block; NULL: the parser does */
+  furrow_rowblock block;
+  furrow_parser_stats stats; /* in memory: of the loading */
+  const fw_scaling *scaling; /* NULL: rows come as they are */
+  fw_scaled_block scaled;    /* in memory */
+  bool failed;               /* opening failed, which all ranks know */
+} fw_samples;
 
 /* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->ranks. Not streamed: all
  * rows are read now. A #cachefile is used in both cases. */
@@ -21,16 +50,6 @@ furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, f
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 /* The same before they were scaled. */
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
-/* Rows that the ranks before this one have: the number of its first row among all rows, from 0; and rows of all ranks.
- * Alone, streamed rows are not counted: both are 0. */
-uint64_t fw_samples_first_row(const fw_samples *samples);
-uint64_t fw_samples_all_rows(const fw_samples *samples);
-/* Those that share the rows. */
-const furrow_comm *fw_samples_comm(const fw_samples *samples);
-/* What was found where the conf has `auto`; -1: the conf says it, or the format has none. */
-int fw_samples_index_base(const fw_samples *samples);
-/* Whether the URI itself has indexing_mode 0 or 1. */
-bool fw_samples_uri_says_base(const fw_samples *samples);
 /* Whether they are streamed from what can be read only once. */
 bool fw_samples_pass_once(const fw_samples *samples);
 /* Leaves out the rows of a fold, of rows in memory that are not scaled; all ranks do. *left_out (may be NULL) gets
@@ -39,12 +58,8 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
 /* Takes rows in memory in place of its own, which are not scaled; frees them with itself, after a failure at once. */
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
-/* The column of csv data that was taken for the labels by its name; NULL: it was given, or none was found. */
-const char *fw_samples_found_label(const fw_samples *samples);
 /* What is named in messages. */
 const char *fw_samples_name(const fw_samples *samples);
-/* The parser's format: the one that was given, or that was found. */
-const char *fw_samples_format(const fw_samples *samples);
 /* Settles the keys of csv data that `conf` does not have: the names of its columns, of the label, the delimiter. The
  * texts are valid while the samples are open. */
 furrow_status fw_samples_settle_columns(fw_samples *samples, const furrow_learn_conf *conf, fw_settled *settled,

@@ -74,11 +74,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   furrow_status status = FW_ALLOC_ZERO(&b->base, b->classes, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
-  if (status == FURROW_OK)
-    *booster = b;
-  else
-    fw_booster_free(b);
-  return status;
+  return FW_HAND_OVER(status, booster, b, fw_booster_free);
 }
 
 void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_row) {

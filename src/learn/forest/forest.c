@@ -38,11 +38,7 @@ static furrow_status ensure_capacity(fw_forest *forest, size_t used, size_t tree
 
 /* Gives a forest away if it was made; else it is freed. */
 static furrow_status take_forest(fw_forest **forest, fw_forest *made, furrow_status status) {
-  if (status == FURROW_OK)
-    *forest = made;
-  else
-    fw_forest_free(made);
-  return status;
+  return FW_HAND_OVER(status, forest, made, fw_forest_free);
 }
 
 furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats,

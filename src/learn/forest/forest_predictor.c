@@ -235,11 +235,7 @@ furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_for
   const furrow_status status = FW_ALLOC(&made->slots, predictor->groups * predictor->slots, err);
   for (size_t i = 0; status == FURROW_OK && i < predictor->groups; i++)
     memcpy(made->slots + i * predictor->slots, predictor->absent, predictor->slots * sizeof *made->slots);
-  if (status == FURROW_OK)
-    *space = made;
-  else
-    fw_predict_scratch_free(made);
-  return status;
+  return FW_HAND_OVER(status, space, made, fw_predict_scratch_free);
 }
 
 void fw_predict_scratch_free(fw_predict_scratch *space) {

@@ -75,11 +75,7 @@ furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_er
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN};
   const furrow_status status = make_parts(made, err);
-  if (status == FURROW_OK)
-    *tally = made;
-  else
-    fw_tally_free(made);
-  return status;
+  return FW_HAND_OVER(status, tally, made, fw_tally_free);
 }
 
 void fw_tally_free(fw_tally *tally) {

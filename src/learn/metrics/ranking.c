@@ -93,11 +93,7 @@ furrow_status fw_ranking_create(fw_ranking **ranking, fw_loss_type loss, furrow_
   *made = (fw_ranking){.loss = loss, .exact_rows = FW_EXACT_ROWS, .begin = BINS};
   pthread_mutex_init(&made->settling, NULL);
   const furrow_status status = FW_ALLOC_ZERO(&made->count, 2 * BINS, err);
-  if (status == FURROW_OK)
-    *ranking = made;
-  else
-    fw_ranking_free(made);
-  return status;
+  return FW_HAND_OVER(status, ranking, made, fw_ranking_free);
 }
 
 void fw_ranking_free(fw_ranking *r) {

@@ -32,11 +32,7 @@ furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parame
   made->pool = pool;
   made->steps = steps;
   const furrow_status status = create_slots(made, parameters, max_features, err);
-  if (status == FURROW_OK)
-    *solver = made;
-  else
-    fw_net_solver_free(made);
-  return status;
+  return FW_HAND_OVER(status, solver, made, fw_net_solver_free);
 }
 
 void fw_net_solver_free(fw_net_solver *s) {

@@ -126,11 +126,7 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   made->max_features = max_features;
   furrow_status status = create_lists(made, err);
   if (status == FURROW_OK) status = create_batcher(made, err);
-  if (status == FURROW_OK)
-    *batch = made;
-  else
-    fw_rank_batch_free(made);
-  return status;
+  return FW_HAND_OVER(status, batch, made, fw_rank_batch_free);
 }
 
 /* ---- What a rank has ---- */

@@ -152,11 +152,7 @@ furrow_status fw_parameters_create(fw_parameters **parameters, const fw_plan *pl
   made->seed = params->seed;
   made->element = type && type->element == FURROW_ELEMENT_F64 ? sizeof(double) : sizeof(float);
   const furrow_status status = create_arrays(made, params->max_features, err);
-  if (status == FURROW_OK)
-    *parameters = made;
-  else
-    fw_parameters_free(made);
-  return status;
+  return FW_HAND_OVER(status, parameters, made, fw_parameters_free);
 }
 
 void fw_parameters_free(fw_parameters *parameters) {

@@ -214,11 +214,7 @@ static furrow_status exchange_create(column_exchange **exchange, const fw_parame
     status = allocate(made, err);
   }
   status = fw_comm_share_status(comm, status, err);
-  if (status == FURROW_OK)
-    *exchange = made;
-  else
-    exchange_free(made);
-  return status;
+  return FW_HAND_OVER(status, exchange, made, exchange_free);
 }
 
 /* ---- A round ---- */

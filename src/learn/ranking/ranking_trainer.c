@@ -161,11 +161,7 @@ furrow_status fw_ranking_trainer_create(fw_ranking_trainer **trainer, const fw_r
   made->params.batch = fw_ranking_least(params->batch ? params->batch : 1, data->train.count);
   made->factors = params->factors;
   furrow_status status = make_all(made, err);
-  if (status == FURROW_OK)
-    *trainer = made;
-  else
-    fw_ranking_trainer_free(made);
-  return status;
+  return FW_HAND_OVER(status, trainer, made, fw_ranking_trainer_free);
 }
 
 float *fw_ranking_trainer_vector(const fw_ranking_trainer *t, size_t feature) {

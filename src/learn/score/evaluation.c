@@ -33,11 +33,7 @@ furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const fur
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->scorer = scorer;
   const furrow_status status = fw_tally_create(&made->tally, &scorer->plan->graph, err);
-  if (status == FURROW_OK)
-    *evaluation = made;
-  else
-    furrow_evaluation_free(made);
-  return status;
+  return FW_HAND_OVER(status, evaluation, made, furrow_evaluation_free);
 }
 
 void furrow_evaluation_free(furrow_evaluation *evaluation) {

@@ -63,11 +63,7 @@ static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_
     made->forest->names = (const char *const *)made->names;
     made->forest->name_count = made->name_count;
   }
-  if (status == FURROW_OK)
-    *scorer = made;
-  else
-    furrow_scorer_free(made);
-  return status;
+  return FW_HAND_OVER(status, scorer, made, furrow_scorer_free);
 }
 
 /* A model of Furrow's says itself how it was trained: one for which an algorithm is named is Angel's, and so are the
@@ -148,11 +144,7 @@ furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, cons
                                         : make_pass(made, scorer, err);
   const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
   if (status == FURROW_OK) status = FW_ALLOC(&made->outputs, scorer->plan->graph.outputs * rows, err);
-  if (status == FURROW_OK)
-    *scratch = made;
-  else
-    furrow_scorer_scratch_free(made);
-  return status;
+  return FW_HAND_OVER(status, scratch, made, furrow_scorer_scratch_free);
 }
 
 void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {

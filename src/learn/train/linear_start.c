@@ -63,11 +63,7 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
   fw_free(use);
   fw_free(label);
   fw_free(weight);
-  if (status == FURROW_OK)
-    *losses = scores;
-  else
-    fw_free(scores);
-  return status;
+  return FW_HAND_OVER(status, losses, scores, fw_free);
 }
 
 /* By more than a standard error of the mean difference: what few rows tell is left alone. */

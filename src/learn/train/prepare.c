@@ -202,7 +202,7 @@ static furrow_status choose_solver(fw_prepared *d, const fw_data_facts *facts, f
 
 /* The format that was found; rows in memory are what a file of theirs would be. */
 static const char *format_of(const fw_prepared *d, const fw_data_facts *facts) {
-  const char *found = fw_samples_format(d->samples);
+  const char *found = d->samples->format;
   const furrow_rows_format *known;
   if (strcmp(d->trainer->plan->data.format, "auto") != 0) return NULL;
   if (furrow_rows_format_find(found, &known, NULL) == FURROW_OK) return found;
@@ -229,7 +229,7 @@ static fw_settled_real delta_of(const fw_prepared *d, const fw_data_facts *facts
 
 /* Tables have a number of columns, which rows to be scored must have, too. */
 static fw_settled_count range_of(const fw_prepared *d, const fw_data_facts *facts) {
-  const char *format = fw_samples_format(d->samples);
+  const char *format = d->samples->format;
   const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;
   const bool open = !fw_conf_is_set(d->trainer->conf, FW_KEY_RANGE) && facts->end > 0 && facts->end <= INT32_MAX;
   return (fw_settled_count){table && open, facts->end};
@@ -271,7 +271,7 @@ static furrow_status check_known(const fw_prepared *d, furrow_error *err) {
 static furrow_status settle_facts(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   furrow_trainer *t = d->trainer;
   fw_settled settled = {.format = format_of(d, facts)};
-  const char *label = fw_samples_found_label(d->samples);
+  const char *label = d->samples->found_label;
   FW_TRY(check_known(d, err));
   FW_TRY(fw_samples_settle_columns(d->samples, t->conf, &settled, err));
   if (label) FW_TRY(fw_trainer_note(t, false, err, "the labels are those of the column %.200s, by its name", label));
@@ -305,7 +305,7 @@ static void remember(const fw_prepared *d, const fw_data_facts *facts) {
 static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   furrow_trainer *t = d->trainer;
   fw_data_facts facts = {0};
-  const int base = fw_samples_index_base(d->samples);
+  const int base = d->samples->index_base;
   const char *weights = t->plan->data.class_weights;
   const bool weighs = weights && strcmp(weights, "none") != 0;
   const bool finds_base = t->plan->data.index_base < 0 && base >= 0;

@@ -59,7 +59,7 @@ static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsign
                                     .ratio = ratio,
                                     .seed = plan->train.seed,
                                     .comm = d->trainer->comm,
-                                    .first_row = fw_samples_first_row(d->samples)};
+                                    .first_row = d->samples->first_row};
   return fw_holdout_init(holdout, fw_samples_block(d->samples), &params, err);
 }
 
@@ -74,7 +74,7 @@ static furrow_status leave_out_drawn(fw_prepared *d, unsigned folds, double rati
 
 static furrow_status leave_out(fw_prepared *d, furrow_error *err) {
   const furrow_trainer_fit_params *p = &d->params;
-  const uint64_t rows = fw_samples_all_rows(d->samples);
+  const uint64_t rows = d->samples->all_rows;
   furrow_learn_metrics_init(&d->trainer->fold);
   FW_TRY(check_folds(d, err));
   if (p->folds == 0 && !takes_share(p)) return FURROW_OK;
@@ -177,7 +177,7 @@ static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *e
     samples = d->valid_samples;
     FW_TRY(draw_negatives(d, samples, err));
     if (d->scaled) FW_TRY(fw_samples_scale(samples, &d->scaling, err));
-    if (fw_samples_block(samples) && fw_samples_all_rows(samples) == 0) { /* not after an epoch */
+    if (fw_samples_block(samples) && samples->all_rows == 0) { /* not after an epoch */
       fw_fail(err, FURROW_E_ARGUMENT, "validation data: there are no rows");
       fw_error_set_file(err, fw_samples_name(samples));
       return FURROW_E_ARGUMENT;

@@ -172,7 +172,7 @@ static furrow_status scale_rows(fw_prepared *d, const fw_data_facts *facts, furr
 static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   fw_gaps gaps;
   char name[64];
-  if (strcmp(fw_samples_format(d->samples), "csv") != 0 || d->trainer->forest) return FURROW_OK;
+  if (strcmp(d->samples->format, "csv") != 0 || d->trainer->forest) return FURROW_OK;
   FW_TRY(fw_data_facts_gaps(facts, &gaps, err));
   if (gaps.features == 0) return FURROW_OK;
   FW_TRY(name_column(d->trainer->conf, gaps.worst, name, err));
@@ -200,7 +200,7 @@ static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char
 static furrow_status note_ids(fw_prepared *d, furrow_error *err) {
   const furrow_learn_conf *conf = d->trainer->conf;
   char user[64], item[64];
-  if (strcmp(fw_samples_format(d->samples), "csv") != 0) return FURROW_OK;
+  if (strcmp(d->samples->format, "csv") != 0) return FURROW_OK;
   FW_TRY(find_role(conf, FW_ROLE_USER, user, err));
   FW_TRY(find_role(conf, FW_ROLE_ITEM, item, err));
   if (user[0] && item[0])

@@ -82,7 +82,7 @@ static void fill_batch(void *context, size_t i) {
     const furrow_row row = furrow_rowblock_row(fw_samples_block(p->samples), p->list[k]);
     f->status = fw_batcher_add(f->batcher, &row, &f->error);
     if (f->status == FURROW_OK) continue;
-    fw_error_prefix_row(&f->error, fw_samples_first_row(p->samples) + p->list[k] + 1);
+    fw_error_prefix_row(&f->error, p->samples->first_row + p->list[k] + 1);
     fw_error_set_file(&f->error, fw_samples_name(p->samples));
   }
   if (f->status == FURROW_OK) f->status = fw_batcher_finish(f->batcher, &batch, &f->error);

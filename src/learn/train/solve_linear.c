@@ -43,7 +43,7 @@ furrow_status fw_convex_labels(const fw_prepared *d, const furrow_rowblock *rows
     const furrow_row row = furrow_rowblock_row(rows, i);
     furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, *label + i, *weight + i, err);
     if (status != FURROW_OK) {
-      fw_error_prefix_row(err, fw_samples_first_row(samples) + i + 1);
+      fw_error_prefix_row(err, samples->first_row + i + 1);
       fw_error_set_file(err, fw_samples_name(samples));
       return status;
     }
@@ -108,7 +108,7 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .pool = f->trainer->pool,
                                    .factors = factors,
                                    .comm = comm,
-                                   .first_row = fw_samples_first_row(f->data->samples)};
+                                   .first_row = f->data->samples->first_row};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   FW_TRY(check_features(c, f->trainer, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
@@ -122,11 +122,7 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, cons
   fw_convex_fit *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status = create_problem(made, f, rows, l2, factors, err);
-  if (status == FURROW_OK)
-    *convex = made;
-  else
-    fw_convex_fit_free(made);
-  return status;
+  return FW_HAND_OVER(status, convex, made, fw_convex_fit_free);
 }
 
 void fw_convex_fit_free(fw_convex_fit *convex) {

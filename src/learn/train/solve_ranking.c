@@ -145,11 +145,7 @@ static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, fur
   if (status == FURROW_OK && !all) status = add_valid(f, &made->data, err);
   if (status == FURROW_OK) status = make_trainer(made, f, err);
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->samples));
-  if (status == FURROW_OK)
-    *rank = made;
-  else
-    free_ranking(made);
-  return status;
+  return FW_HAND_OVER(status, rank, made, free_ranking);
 }
 
 static furrow_status note_rows(fw_fit *f, furrow_error *err) {

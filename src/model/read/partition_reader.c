@@ -502,11 +502,7 @@ furrow_status furrow_partition_reader_open(furrow_partition_reader **reader, con
   furrow_partition_reader *r = NULL;
   furrow_status status = fw_partition_reader_create(&r, source, err);
   if (status == FURROW_OK) status = fw_partition_reader_start(r, part, err);
-  if (status == FURROW_OK)
-    *reader = r;
-  else
-    furrow_partition_reader_close(r);
-  return status;
+  return FW_HAND_OVER(status, reader, r, furrow_partition_reader_close);
 }
 
 void furrow_partition_reader_close(furrow_partition_reader *r) {

@@ -452,11 +452,7 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
   furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
   status = open_source(opened, folder, meta, &params, err);
-  if (status == FURROW_OK)
-    *source = opened;
-  else
-    furrow_matrix_source_close(opened);
-  return status;
+  return FW_HAND_OVER(status, source, opened, furrow_matrix_source_close);
 }
 
 furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,

@@ -225,11 +225,7 @@ static furrow_status create(furrow_matrix_writer **writer, const char *path, fur
   if (status != FURROW_OK) return status;
   made->fd = -1;
   status = fw_strndup(&made->path, path, strlen(path), err);
-  if (status == FURROW_OK)
-    *writer = made;
-  else
-    fw_free(made);
-  return status;
+  return FW_HAND_OVER(status, writer, made, fw_free);
 }
 
 furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const char *folder,

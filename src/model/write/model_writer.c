@@ -46,11 +46,7 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   furrow_status status =
       fw_atomic_dir_open(&opened->dir, folder, params.overwrite ? fw_model_check_overwrite : NULL, err);
-  if (status == FURROW_OK)
-    *writer = opened;
-  else
-    fw_free(opened);
-  return status;
+  return FW_HAND_OVER(status, writer, opened, fw_free);
 }
 
 furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *folder, const char *temporary,
@@ -59,11 +55,7 @@ furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *fol
   FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   opened->joined = true;
   furrow_status status = fw_atomic_dir_join(&opened->dir, folder, temporary, err);
-  if (status == FURROW_OK)
-    *writer = opened;
-  else
-    fw_free(opened);
-  return status;
+  return FW_HAND_OVER(status, writer, opened, fw_free);
 }
 
 const char *fw_model_writer_temporary(const furrow_model_writer *model) {

@@ -164,11 +164,7 @@ static furrow_status open_reader(const void *state, const furrow_rows_request *r
   r->key_type = request->key_type;
   r->block_features = request->chunk_bytes / 8 > 0 ? request->chunk_bytes / 8 : 1;
   const furrow_status status = hold_entries(r, request, err);
-  if (status == FURROW_OK)
-    *rows = r;
-  else
-    close_reader(r);
-  return status;
+  return FW_HAND_OVER(status, rows, r, close_reader);
 }
 
 static furrow_status rewind_reader(void *rows, furrow_error *err) {

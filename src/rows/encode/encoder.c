@@ -52,11 +52,7 @@ furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema,
   made->schema = schema;
   status = fw_dictionary_open(&made->dictionary, schema, image, size, err);
   if (status == FURROW_OK) status = complete(made, err);
-  if (status == FURROW_OK)
-    *encoder = made;
-  else
-    furrow_encoder_free(made);
-  return status;
+  return FW_HAND_OVER(status, encoder, made, furrow_encoder_free);
 }
 
 /* Returns directory/name; the caller frees it. */

@@ -29,11 +29,7 @@ furrow_status furrow_event_reader_create(furrow_event_reader **reader, const fur
   made->view.time = SIZE_MAX; /* the history at the end of the training data is used, so events need no time */
   furrow_status status = fw_table_batch_init(&made->batch, encoder->events, err);
   if (status == FURROW_OK) status = furrow_container_create(&made->out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
-  if (status == FURROW_OK)
-    *reader = made;
-  else
-    furrow_event_reader_free(made);
-  return status;
+  return FW_HAND_OVER(status, reader, made, furrow_event_reader_free);
 }
 
 void furrow_event_reader_free(furrow_event_reader *reader) {

@@ -38,11 +38,7 @@ furrow_status fw_history_create(fw_history **history, const fw_dictionary *d, ui
     if (!fw_size_mul(h->users, (size_t)2 * last, &each)) status = fw_fail_memory(err, SIZE_MAX);
     if (status == FURROW_OK) status = FW_ALLOC(&h->items, each, err);
   }
-  if (status == FURROW_OK)
-    *history = h;
-  else
-    fw_history_free(h);
-  return status;
+  return FW_HAND_OVER(status, history, h, fw_history_free);
 }
 
 void fw_history_free(fw_history *h) {

@@ -59,11 +59,7 @@ static furrow_status table_open(const furrow_args *args, void **state, furrow_er
   table_state *opened;
   FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   const furrow_status status = open_state(opened, args, err);
-  if (status == FURROW_OK)
-    *state = opened;
-  else
-    table_close(opened);
-  return status;
+  return FW_HAND_OVER(status, state, opened, table_close);
 }
 
 /* ---- The columns of the log ---- */

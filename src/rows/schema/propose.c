@@ -452,9 +452,5 @@ furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri, con
   furrow_status status = fw_comm_all_ok(p.comm, fw_schema_create(&made, err), err);
   if (status == FURROW_OK) status = fw_comm_all_ok(p.comm, propose(&log, uri, &p, made, err), err);
   clear_observation(&log);
-  if (status == FURROW_OK)
-    *schema = made;
-  else
-    furrow_schema_free(made);
-  return status;
+  return FW_HAND_OVER(status, schema, made, furrow_schema_free);
 }

@@ -82,11 +82,7 @@ furrow_status fw_table_source_open(fw_table_source **source, const char *uri, fu
   FW_TRY(FW_ALLOC_ZERO(&s, 1, err));
   furrow_status status = fw_uri_parse(&s->uri, uri, err);
   if (status == FURROW_OK) status = open_source(s, err);
-  if (status == FURROW_OK)
-    *source = s;
-  else
-    fw_table_source_close(s);
-  return status;
+  return FW_HAND_OVER(status, source, s, fw_table_source_close);
 }
 
 void fw_table_source_close(fw_table_source *source) {

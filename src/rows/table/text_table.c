@@ -91,11 +91,7 @@ furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, c
   furrow_status status = fw_table_layout_copy(&t->layout, layout, err);
   t->rules = (fw_cell_rules){.delimiter = layout->delimiter, .quotes = layout->quotes};
   if (status == FURROW_OK) status = make_slots(t, names, slots, absent, err);
-  if (status == FURROW_OK)
-    *table = t;
-  else
-    fw_table_free(t);
-  return status;
+  return FW_HAND_OVER(status, table, t, fw_table_free);
 }
 
 void fw_table_free(fw_table *table) {

@@ -342,11 +342,7 @@ static furrow_status open_csv(const furrow_args *args, void **state, furrow_erro
   csv->header = *header == 'y' ? FW_CSV_HEADER_YES : *header == 'n' ? FW_CSV_HEADER_NO : FW_CSV_HEADER_AUTO;
   status = delimiter_arg(args, csv, err);
   if (status == FURROW_OK) status = fw_csv_read_columns(csv, args, err);
-  if (status == FURROW_OK)
-    *state = csv;
-  else
-    close_csv(csv);
-  return status;
+  return FW_HAND_OVER(status, state, csv, close_csv);
 }
 
 static const furrow_arg dense_args[] = {

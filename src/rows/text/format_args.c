@@ -85,11 +85,7 @@ furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *forma
     status = check_value(&format->args[i], value, &a->integers[i], err);
     if (status == FURROW_OK) status = fw_strndup(&a->values[i], value, strlen(value), err);
   }
-  if (status == FURROW_OK)
-    *args = a;
-  else
-    fw_args_free(a);
-  return status;
+  return FW_HAND_OVER(status, args, a, fw_args_free);
 }
 
 const char *furrow_args_text(const furrow_args *args, const char *name) {

@@ -379,9 +379,5 @@ furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n
   if (n > INT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "an HNSW graph has fewer than 2^31 vectors, not %zu", n);
   furrow_status status = create_index(&made, vectors, n, d, metric, m, seed, err);
   if (status == FURROW_OK && n > 0) status = build_links(made, m, err);
-  if (status == FURROW_OK)
-    *index = made;
-  else
-    furrow_index_free(made);
-  return status;
+  return FW_HAND_OVER(status, index, made, furrow_index_free);
 }

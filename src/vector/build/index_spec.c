@@ -111,11 +111,7 @@ static furrow_status make_ivf(furrow_index **made, const furrow_index_spec *s, f
   furrow_index *index = NULL;
   furrow_status status = fw_index_create(&index, kind, inner_d(s), s->metric, err);
   if (status == FURROW_OK) status = fill_ivf(index, s, err);
-  if (status == FURROW_OK)
-    *made = index;
-  else
-    furrow_index_free(index);
-  return status;
+  return FW_HAND_OVER(status, made, index, furrow_index_free);
 }
 
 /* Wraps *inner in an index of this kind, which takes ownership; on failure *inner stays unchanged. */
@@ -161,9 +157,5 @@ furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec 
   if (status == FURROW_OK && (s.normalize || s.opq)) status = wrap_transforms(&made, &s, err);
   if (status == FURROW_OK && s.refine_flat) status = wrap_refine(&made, &s, err);
   if (status == FURROW_OK && s.id_map) status = wrap_index(&made, FURROW_INDEX_ID_MAP, s.d, err);
-  if (status == FURROW_OK)
-    *index = made;
-  else
-    furrow_index_free(made);
-  return status;
+  return FW_HAND_OVER(status, index, made, furrow_index_free);
 }

@@ -255,11 +255,7 @@ furrow_status furrow_id_names_create(furrow_id_names **names, furrow_error *err)
   void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_id_names), err));
   furrow_status status = set_names(memory, NULL, 0, err);
-  if (status == FURROW_OK)
-    *names = memory;
-  else
-    fw_free(memory);
-  return status;
+  return FW_HAND_OVER(status, names, memory, fw_free);
 }
 
 furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, const char *const *texts, size_t n,

@@ -101,11 +101,7 @@ furrow_status furrow_reservoir_create_part(furrow_reservoir **sample, size_t d, 
     status = keep_part(s, rows, slots, first, err);
   }
   fw_free(rows);
-  if (status == FURROW_OK)
-    *sample = s;
-  else
-    furrow_reservoir_free(s);
-  return status;
+  return FW_HAND_OVER(status, sample, s, furrow_reservoir_free);
 }
 
 static furrow_status add_to_part(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {

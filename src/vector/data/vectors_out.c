@@ -64,11 +64,7 @@ furrow_status furrow_vectors_writer_open(furrow_vectors_writer **out, const char
   furrow_vectors_writer *made = memory;
   made->params = p;
   furrow_status status = kind.raw ? open_raw(made, path, err) : open_array(made, path, kind.array, err);
-  if (status == FURROW_OK)
-    *out = made;
-  else
-    furrow_vectors_writer_close(made);
-  return status;
+  return FW_HAND_OVER(status, out, made, furrow_vectors_writer_close);
 }
 
 static furrow_status fail_narrow(int64_t id, furrow_error *err) {

@@ -75,11 +75,7 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
     for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
       status = shadow_create(&made->child[i], index->child[i], err);
   }
-  if (status == FURROW_OK)
-    *shadow = made;
-  else
-    shadow_free(made);
-  return status;
+  return FW_HAND_OVER(status, shadow, made, shadow_free);
 }
 
 /* ---- Preparation ---------------------------------------------------------------------------------------- */

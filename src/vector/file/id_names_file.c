@@ -232,11 +232,7 @@ furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names
   FW_TRY(fw_path_stat(path, &before, err));
   FW_TRY(furrow_index_load(&loaded, path, params, err));
   const furrow_status status = fw_id_names_load_for(names, path, &before, err);
-  if (status == FURROW_OK)
-    *index = loaded;
-  else
-    furrow_index_free(loaded);
-  return status;
+  return FW_HAND_OVER(status, index, loaded, furrow_index_free);
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */

@@ -151,11 +151,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
   if (status != FURROW_OK) return status;
   m.moved = memory;
   status = fw_parallel_run(pool, n, PART, move_part, &m, err);
-  if (status == FURROW_OK)
-    *moved = memory;
-  else
-    fw_free(memory);
-  return status;
+  return FW_HAND_OVER(status, moved, memory, fw_free);
 }
 
 /* ---- Reversing ------------------------------------------------------------------------------------------ */

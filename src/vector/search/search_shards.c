@@ -207,11 +207,7 @@ furrow_status furrow_shards_open(furrow_shards **shards, const char *path, const
   if (status == FURROW_OK) status = read_manifest(s, path, err);
   if (status == FURROW_OK) status = fw_comm_all_ok(comm, name_shards(s, path, err), err);
   if (status == FURROW_OK && !p.manifest_only) status = load_own(s, &p, err);
-  if (status == FURROW_OK)
-    *shards = s;
-  else
-    furrow_shards_free(s);
-  return status;
+  return FW_HAND_OVER(status, shards, s, furrow_shards_free);
 }
 
 void furrow_shards_free(furrow_shards *shards) {

@@ -103,11 +103,7 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, cons
   fw_node *made = memory;
   made->index = index;
   status = fill_node(made, p, err);
-  if (status == FURROW_OK)
-    *node = made;
-  else
-    free_node(made);
-  return status;
+  return FW_HAND_OVER(status, node, made, free_node);
 }
 
 static uint64_t node_memory(const fw_node *node) {

@@ -35,11 +35,7 @@ static furrow_status open_shards(furrow_searcher **searcher, const char *path, c
   if (status == FURROW_OK) status = furrow_shards_open(&s->shards, path, &params, err);
   if (status == FURROW_OK)
     status = fw_comm_all_ok(comm, named ? fw_id_names_load_for(&s->names, path, &before, err) : FURROW_OK, err);
-  if (status == FURROW_OK)
-    *searcher = s;
-  else
-    furrow_searcher_free(s);
-  return status;
+  return FW_HAND_OVER(status, searcher, s, furrow_searcher_free);
 }
 
 static furrow_status open_index(furrow_searcher **searcher, const char *path, const furrow_searcher_open_params *p,
@@ -72,11 +68,7 @@ furrow_status furrow_searcher_open(furrow_searcher **searcher, const char *path,
   if (is_shards) return open_shards(searcher, path, &p, comm, err);
   const bool named = fw_comm_is_first(comm) && !p.skip_names;
   const furrow_status status = fw_comm_all_ok(comm, open_index(&opened, path, &p, named, err), err);
-  if (status == FURROW_OK)
-    *searcher = opened;
-  else
-    furrow_searcher_free(opened);
-  return status;
+  return FW_HAND_OVER(status, searcher, opened, furrow_searcher_free);
 }
 
 size_t furrow_searcher_dimension(const furrow_searcher *searcher) {

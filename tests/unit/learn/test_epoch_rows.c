@@ -247,8 +247,8 @@ static void *count_rank(void *item) {
   r->status = fw_samples_open(&samples, "data", &data, &params, false, &r->comm, NULL);
   if (r->status != FURROW_OK) return NULL;
   r->rows = fw_samples_block(samples)->size;
-  r->first = fw_samples_first_row(samples);
-  r->all = fw_samples_all_rows(samples);
+  r->first = samples->first_row;
+  r->all = samples->all_rows;
   fw_samples_close(samples);
   return NULL;
 }
