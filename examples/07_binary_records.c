@@ -135,8 +135,10 @@ static uint64_t sum_indices(const char *path, const char *format, uint32_t npart
   uint64_t sum = 0;
   *rows = 0;
   for (uint32_t part = 0; part < nparts; part++) {
-    const furrow_parser_params params = FURROW_INIT(furrow_parser_params, .format = format, .part = part,
-                                                    .nparts = nparts, .threads = threads, .chunk_bytes = 4096);
+    furrow_parser_params params =
+        FURROW_INIT(furrow_parser_params, .part = part, .threads = threads, .chunk_bytes = 4096);
+    params.format = format; /* fields whose default is not 0 are assigned: compilers warn about a second initialiser */
+    params.nparts = nparts;
     furrow_parser *parser = NULL;
     const furrow_rowblock *block;
     furrow_error err;

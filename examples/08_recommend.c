@@ -117,8 +117,9 @@ static furrow_status recommend(const char *model, int *wrong, furrow_error *err)
   furrow_events *seen = NULL;
   furrow_item_table *titles = NULL;
   furrow_recommendation best[BEST];
-  furrow_recommend_params params = FURROW_INIT(furrow_recommend_params, .k = BEST);
+  furrow_recommend_params params = FURROW_INIT(furrow_recommend_params);
   uint64_t user;
+  params.k = BEST;
   furrow_status status = furrow_recommender_open(&recommender, model, NULL, err);
   if (status == FURROW_OK)
     status = furrow_item_table_load(&titles, recommender, BOOKS, (const char *const[]){"title"}, 1, err);

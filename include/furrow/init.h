@@ -18,8 +18,8 @@
  * values; `size` is set, and all others have their defaults, as after _init. It is a compound literal: its address may
  * be taken, and is valid until the end of the enclosing block.
  *
- * Giving a field whose default is not 0 initialises it twice, which C allows: the last value counts. Where gcc -Wextra
- * or clang warn about that, -Wno-override-init turns the warning off. */
+ * Giving a field whose default is not 0 initialises it twice. C allows that, and the last value counts, but clang and
+ * gcc -Wextra warn: assign such a field afterwards, or compile with -Wno-override-init. */
 #ifndef __cplusplus
 #define FURROW_INIT(...) FURROW_INIT_FIELDS(__VA_ARGS__, )
 #endif
