@@ -4,10 +4,10 @@
  * those with a mean are in every row, each in a slot of its own, so C is the same for all rows. What takes the vectors:
  *
  *   FCLayer          W·(a - c)            b -= W·c
- *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer behind it has weights of a
+ *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer after it has weights of a
  *                                         and b, too, which take what is linear in them
  *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
- *                                         are those of the input layer that is summed with it */
+ *                                         belong to the input layer that is summed with it */
 #include "learn/parameters/parameters.h"
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ static layer_index input_beside(const fw_graph *graph, layer_index layer) {
   return NO_LAYER;
 }
 
-/* Whether a layer is among the inputs of another, or among those of a concatenation that is. */
+/* Whether `of` is the layer, or a concatenation that contains it. */
 static bool is_part(const fw_graph *graph, layer_index of, layer_index layer) {
   if (of == layer) return true;
   if (layer_at(graph, of)->type != FW_LAYER_CONCAT) return false;
@@ -68,8 +68,8 @@ static bool is_part(const fw_graph *graph, layer_index of, layer_index layer) {
   return false;
 }
 
-/* Whether fc layers alone take a layer's output, straight or concatenated; with `beside` (or NO_LAYER) as a part, too.
- */
+/* Whether only fc layers take the layer's output, directly or concatenated. Unless `beside` is NO_LAYER, they must take
+ * the output of `beside`, too. */
 static bool only_fc_takes(const fw_graph *graph, layer_index layer, layer_index beside) {
   for (layer_index i = 0; i < (layer_index)graph->count; i++) {
     const fw_layer *l = layer_at(graph, i);
@@ -300,7 +300,8 @@ static double mean_of(const folding *f, uint64_t key, size_t *next) {
   return *next < f->scaling->count && f->scaling->key[*next] == key ? f->scaling->mean[*next] : 0;
 }
 
-/* The weights of a dense input layer, which all ranks have, where each of them changed those of its own features. */
+/* All ranks have the weights of a dense input layer, and each rank has changed the weights of its own features:
+ * exchanges the changed weights. */
 static furrow_status share_changed(const folding *f, layer_index input, furrow_error *err) {
   const size_t parameter = parameter_of(f, input, false), count = (size_t)f->p->list[parameter].cols;
   const furrow_comm *comm = f->p->comm;
@@ -315,7 +316,7 @@ static furrow_status share_changed(const folding *f, layer_index input, furrow_e
   return status;
 }
 
-/* What BiInnerSumCross loses, the input layer beside it gets. */
+/* Moves the means' share of BiInnerSumCross into the input layer that is summed with it. */
 static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_index embedding, furrow_error *err) {
   const layer_index input = input_beside(f->graph, cross);
   const size_t factors = layer_at(f->graph, embedding)->factors;
@@ -337,7 +338,7 @@ static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_i
   return divided || f->p->comm->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
 }
 
-/* ---- Fc layers behind an embedding ---- */
+/* ---- Fc layers after an embedding ---- */
 
 /* Where `layer` begins among the inputs of an fc layer whose input is `of`; SIZE_MAX: it is not there. */
 static size_t find_part(const fw_graph *graph, layer_index of, layer_index layer, size_t at) {

@@ -83,7 +83,7 @@ furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_s
 /* Bytes that are read one after the other. */
 typedef struct cursor {
   const fw_snapshot_range *range;
-  uint64_t at; /* behind the bytes in the buffer */
+  uint64_t at; /* offset after the bytes in the buffer */
   unsigned char *buffer;
   size_t capacity, used, filled;
 } cursor;
@@ -160,7 +160,7 @@ static furrow_status fill_feature(fw_parameters *p, uint64_t key, const unsigned
   return FURROW_OK;
 }
 
-/* Key i of the snapshot: listed, or those of the range that are its rank's. */
+/* Key i of the snapshot: read from its list, or the i-th key of the range that belongs to its rank. */
 static furrow_status read_key(snapshot *in, uint64_t i, uint64_t *key, furrow_error *err) {
   const unsigned char *bytes = NULL;
   *key = i * in->range->ranks + in->range->rank;
@@ -205,7 +205,7 @@ static uint64_t count_own(uint64_t range, unsigned rank, unsigned ranks) {
   return range > rank ? (range - rank + ranks - 1) / ranks : 0;
 }
 
-/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
+/* Checks the number of features against the bytes that follow it, and against the range if there is one. */
 static furrow_status read_features(snapshot *in, furrow_error *err) {
   const fw_snapshot_range *range = in->range;
   const unsigned char *bytes = NULL;

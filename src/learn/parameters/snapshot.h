@@ -22,7 +22,7 @@ typedef struct fw_snapshot_range {
   furrow_status (*read)(const void *from, uint64_t at, void *bytes, size_t size, furrow_error *err);
   const void *from;
   uint64_t begin, end;
-  unsigned rank, ranks; /* the features that it has: those of this rank; 0 of 1: all */
+  unsigned rank, ranks; /* it has the features of this rank; 0 of 1: all features */
   bool dense;           /* it begins with the dense arrays */
 } fw_snapshot_range;
 
@@ -50,8 +50,8 @@ typedef struct fw_snapshot_ops {
  * number, their keys unless the range is known, and the numbers of each. */
 furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_sink sink, void *to,
                                            furrow_error *err) FURROW_MUST_USE;
-/* Fills parameters of the same plan that have no feature yet that the snapshot does not have. E_FORMAT: the bytes are
- * not those of such parameters; the offset is that of the wrong byte. */
+/* Fills in parameters of the same plan. They must not have a feature yet that the snapshot does not have. E_FORMAT: the
+ * bytes are not a snapshot of such parameters; the error has the offset of the wrong byte. */
 furrow_status fw_parameters_snapshot_read(fw_parameters *p, const unsigned char *bytes, size_t size,
                                           furrow_error *err) FURROW_MUST_USE;
 /* Whether that would succeed; the parameters stay as they are. */

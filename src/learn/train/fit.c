@@ -150,7 +150,8 @@ static furrow_status append_snapshot(void *to, const void *bytes, size_t size, f
   return fw_buffer_status(to, err);
 }
 
-/* A forest keeps all its trees: those of later rounds are cut off again. */
+/* Saves the parameters of the best epoch. A forest keeps all its trees; trees of later rounds are cut off at the
+ * end. */
 static furrow_status keep_best(fw_fit *f, furrow_error *err) {
   if (f->solver->keep) f->solver->keep(f);
   if (f->trainer->forest) return FURROW_OK;
@@ -297,8 +298,8 @@ static furrow_status use_doubles(furrow_trainer *t, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
- * some: a model that is trained further) and changed back behind the last. */
+/* The trainer keeps weights for unscaled data. Weights to continue from are converted to scaled units before the first
+ * epoch, and all weights are converted back after the last. */
 static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_scaling inverse = {0};
@@ -321,7 +322,7 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
 
 /* ---- The loss of a constant ---- */
 
-/* At most so much, as the loss is neither above that of squares nor above delta times the distance. */
+/* An upper bound: the Huber loss exceeds neither half of the squared error nor delta times the absolute error. */
 static double huber_bound(double delta, const furrow_learn_metrics *rows) {
   return fmin(0.5 * rows->constant_rmse, delta) * rows->constant_rmse;
 }

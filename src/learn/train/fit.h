@@ -105,8 +105,8 @@ double fw_fit_loss_unit(const fw_fit *fit);
 double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
-/* Reports that `done` of `of` pieces of a pass over the rows are done, each of which may take long: the caller can stop
- * between them. */
+/* Reports that `done` of `of` parts of a pass over the rows are done. A part may take long: the caller can stop between
+ * two parts. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
 
 /* Scores the validation rows with a net of the parameters: take(user, slot) for each batch of all ranks. */

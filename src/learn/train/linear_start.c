@@ -38,7 +38,7 @@ static bool is_possible(const fw_fit *f) {
 
 /* ---- The strength of the linear model ---- */
 
-/* A loss that takes probabilities gets that of the score. */
+/* A loss of probabilities gets the probability that belongs to the score. */
 static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
   if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
   const double p = 1 / (1 + exp(-score[0]));
@@ -70,10 +70,11 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
   return status;
 }
 
-/* By more than a standard error of the mean difference: what few rows tell is left alone. */
+/* Lower by more than a standard error of the mean difference: a few rows do not decide. */
 static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losses, const double *than, size_t count,
                                furrow_error *err) {
-  double sums[] = {(double)count, 0, 0}; /* of rows, differences, their squares; those of all ranks at last */
+  double sums[] = {(double)count, 0,
+                   0}; /* number of rows, sum of differences, sum of their squares; later over all ranks */
   for (size_t i = 0; i < count; i++) {
     const double d = than[i] - losses[i];
     sums[1] += d;
@@ -144,7 +145,7 @@ furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_er
 
 /* ---- The comparison ---- */
 
-/* Losses of the validation rows: those of the linear model, less those of the net. */
+/* Compares the losses of the linear model and of the net on the validation rows. */
 typedef struct comparison {
   const double *scores; /* of the linear model */
   size_t row;
@@ -191,7 +192,7 @@ static bool is_only_good(const fw_fit *f, double linear, double net) {
   return linear > constant && net < constant;
 }
 
-/* Scores of the linear model for the validation rows of this rank become those of all ranks. */
+/* Replaces the linear model's scores of this rank's validation rows by the scores of all ranks' rows. */
 static furrow_status join_scores(const fw_fit *f, double **scores, size_t count, furrow_error *err) {
   void *all = NULL;
   size_t size = 0;

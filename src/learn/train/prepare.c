@@ -23,7 +23,7 @@ static bool has_sides(const furrow_encoder *encoder) {
          furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM) != SIZE_MAX;
 }
 
-/* The fields of one side, its id first. What is not the item's counts as the user's. */
+/* The fields of one side, its id first. Fields that do not belong to the item count as the user's. */
 static fw_settled_fields side_of(const furrow_encoder *encoder, bool item, uint64_t *list) {
   const size_t id = furrow_encoder_side_field(encoder, item ? FURROW_SIDE_ITEM : FURROW_SIDE_USER);
   size_t count = 0;
@@ -116,7 +116,7 @@ furrow_status fw_prepare_encoder(fw_prepared *d, furrow_error *err) {
 
 /* ---- Labels ---- */
 
-/* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
+/* Notes labels that are neither 0 and 1 nor -1 and 1, and the number of classes. */
 static furrow_status note_labels(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   const double first = facts->labels[0], second = facts->labels[1];
   char low[FW_LABEL_TEXT], high[FW_LABEL_TEXT];
@@ -169,7 +169,7 @@ furrow_status fw_prepare_labels(fw_prepared *d, furrow_error *err) {
 /* Parameters that are too many: the solver keeps about twenty numbers for each. */
 enum { FACTOR_PARAMETERS_MAX = 1 << 23 };
 
-/* The vectors of a factorization machine by L-BFGS take memory for each feature, of which there are `end` at most. */
+/* L-BFGS keeps a vector in memory for each feature of a factorization machine, and there are at most `end` features. */
 static furrow_status check_size(const fw_prepared *d, const fw_data_facts *facts, bool *fits, furrow_error *err) {
   const fw_graph *graph = &d->trainer->plan->graph;
   uint64_t factors = 0;

@@ -132,9 +132,9 @@ static bool has_floats(const fw_prepared *d) {
   return !all || all->value_type == FURROW_VALUE_F32;
 }
 
-/* The weights for the data as it is give scores that are small differences of large numbers: those of a linear part
- * grow with the distance, those of pairs with its square. A float is exact to 2^-24 of it, and 2^-8 of a score is
- * little; docs/design/defaults.md. */
+/* Weights for unscaled data give scores that are small differences of large numbers. In a linear part these numbers
+ * grow with the distance of the mean, in pairs with its square. A float is exact to 2^-24 of such a number; an error of
+ * 2^-8 of a score is small (docs/design/defaults.md). */
 static furrow_status keep_precision(fw_prepared *d, furrow_error *err) {
   const double most = 65536, most_of_values = 131072; /* of floats there are 64 within a deviation then */
   const bool means = has_means(&d->scaling), pairs = means && has_pairs(&d->trainer->plan->graph);
@@ -185,7 +185,7 @@ static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furro
 
 /* ---- Ids ---- */
 
-/* The first column whose name is that of users, or of items; "": none is. */
+/* Finds the first column whose name stands for users, or for items; name is "" if there is none. */
 static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char name[64], furrow_error *err) {
   const char *list = furrow_learn_conf_get(conf, "columns");
   for (uint64_t i = 0; list[0]; i++, list = next_name(list)) {

@@ -21,7 +21,7 @@ typedef struct factor_fit {
   fw_linear_start start;
   fw_convex_fit *rows; /* of training, or all */
   size_t factors, size;
-  double *x, *best; /* parameters of the problem: now, and those of the best epoch */
+  double *x, *best; /* parameters of the problem: now, and after the best epoch */
   double strength, best_strength;
   fw_rng rng;
 } factor_fit;
@@ -81,7 +81,7 @@ static double length_of_vectors(const double *x, const factor_fit *p, int power)
   return sqrt(total);
 }
 
-/* The vectors become those of the gradient in units of the scale, times a factor. */
+/* Sets the vectors to the gradient's vectors, divided by the scale and times a factor. */
 static void follow(factor_fit *p, const double *gradient, double factor) {
   const double *scale = fw_linear_problem_factor_scale(fw_convex_problem(p->rows));
   const size_t features = feature_count(p), width = 1 + p->factors;
@@ -196,8 +196,8 @@ static void take_best(factor_fit *all, const factor_fit *p, double deviation) {
   all->x[all->size - 1] = p->best[p->size - 1];
 }
 
-/* Near the best strength, the minimum of the parabola through its loss and those of its neighbours: validation rows
- * tell two strengths apart by chance where their losses are about the same. */
+/* Returns the minimum of the parabola through the losses of the best strength and its two neighbours. Where losses are
+ * about the same, chance decides which strength is best on the validation rows. */
 static double refined_strength(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const double best = ((const factor_fit *)f->state)->best_strength;

@@ -26,7 +26,7 @@ struct fw_convex_fit {
 
 /* ---- The problem ---- */
 
-/* A loss that takes probabilities is that of its scores. */
+/* A loss of probabilities becomes the same loss of scores. */
 static fw_loss_type linear_loss(const fw_graph *graph) {
   return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
 }
@@ -76,7 +76,7 @@ static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch
   return fw_convex_labels(f->data, *all, &c->label, &c->weight, err);
 }
 
-/* A rank keeps records of its own features alone: the limit is of those of all ranks. */
+/* A rank keeps records of its own features only, but max_features limits the features of all ranks together. */
 static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer *t, furrow_error *err) {
   size_t features = 0;
   (void)fw_linear_problem_keys(c->problem, &features);
@@ -150,7 +150,7 @@ static double factor_of(const fw_scaling *scaling, uint64_t key, double *mean) {
   return listed ? scaling->factor[at] : 1;
 }
 
-/* From centred features to those of the net, which have factors alone. */
+/* Converts weights of centred features to the units of the net, where features have factors but no means. */
 static furrow_status convert_units(fw_convex_fit *c, const fw_fit *f, furrow_error *err) {
   const size_t outputs = f->trainer->plan->graph.outputs, size = fw_linear_problem_size(c->problem);
   size_t features = 0;

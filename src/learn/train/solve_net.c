@@ -58,7 +58,7 @@ static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_
 
 /* ---- An epoch ---- */
 
-/* That of the first layer, which may have one of its own. */
+/* The learning rate of the first layer, which may have its own optimizer. */
 static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
   const fw_step step = fw_train_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;

@@ -1,8 +1,8 @@
 /* learn/train/solve_ranking.c: epochs of a factorization machine that learns to rank. Its vectors and weights are
- * trained in arrays of their own (learn/rank) and copied into the parameters after each epoch.
+ * trained in arrays of their own (learn/ranking) and copied into the parameters after each epoch.
  *
- * Rows that were held out chose the number of epochs; at the end the machine is trained again with all rows, for so
- * many epochs. */
+ * Rows that were held out choose the number of epochs. At the end the machine is trained again with all rows, for this
+ * number of epochs. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void find_parameters(ranking_fit *rank, const fw_parameters *p) {
   }
 }
 
-/* First numbers are drawn by the seed, or those of a model that is trained further. */
+/* Copies the first weights from the parameters: drawn by the seed, or of a model that is trained further. */
 static furrow_status take_parameters(const ranking_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
   const fw_ranking_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {

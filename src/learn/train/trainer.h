@@ -57,7 +57,7 @@ furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_parameters *parameter
 /* Both: the trainer has its first weights again. */
 furrow_status fw_trainer_restart(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 
-/* The optimizers' state is that of parameters that have not been trained. */
+/* Resets the optimizers' state, as before the first step. */
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 /* Settles keys of the configuration; with a new plan, and parameters or a forest of it that keep the weights that there
  * were. settle_keys leaves the plan as it is, settle_base has it count indices from `base`. */
