@@ -75,7 +75,7 @@ typedef enum fw_loss_type {
 #undef FURROW_X
 } fw_loss_type;
 
-/* X(name, Angel's class name, arrays of state beside the weights): Angel's slot number is state + 1 */
+/* X(name, Angel's class name, arrays of state in addition to the weights): Angel's slot number is state + 1 */
 #define FW_OPTIMIZERS(X)     \
   X(SGD, "SGD", 0)           \
   X(MOMENTUM, "Momentum", 1) \
@@ -129,13 +129,14 @@ typedef struct fw_optimizer {
 
 /* One layer of a resolved graph. An fc stack of n dims is n of them. */
 typedef struct fw_layer {
-  const char *name; /* that of its matrices */
+  const char *name; /* the name of its matrices, too */
   fw_layer_type type;
   size_t input_count;
   const size_t *inputs; /* indices of layers before this one */
   size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
   size_t in_width;      /* fc: width of its input */
-  size_t factors;    /* embedding, and crosses of one; FieldAwareCross: those of a vector, embedding: fields * them */
+  size_t
+      factors; /* embedding, and crosses of one; FieldAwareCross: factors of one vector, embedding: fields times that */
   int64_t outputdim; /* embedding: what graph.json has, also where the slots are free */
   size_t slots;      /* embedding: vectors of a row; 0: as many as the row has features (free) */
   fw_activation activation;
@@ -221,7 +222,7 @@ typedef struct fw_train_conf {
   bool own_l2;                                /* it is set; else lbfgs has a strength of its own */
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
-  uint32_t patience;                          /* stop after so many epochs that were not better; 0: never */
+  uint32_t patience;                          /* stop after this number of epochs without improvement; 0: never */
   /* What Angel does not do: false for its configurations. */
   bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
   bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
@@ -247,7 +248,7 @@ typedef struct fw_forest_conf {
   uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
   uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
   bool from_average;          /* scores start at the log odds or log shares of the labels */
-  uint32_t truncation;        /* rank:ndcg: a pair has a row among so many first ones of its group */
+  uint32_t truncation;        /* rank:ndcg: one row of a pair is among the first `truncation` rows of its group */
 } fw_forest_conf;
 
 /* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
@@ -305,7 +306,7 @@ const char *fw_decay_name(fw_decay_type decay);
 const char *fw_label_transform_name(fw_label_transform transform);
 /* The objective of gbdt that has the loss, as Angel writes it. */
 const char *fw_objective_name(fw_loss_type loss);
-/* Whether the labels are those of two classes; whether they are quantities. SoftmaxLoss: neither. */
+/* Whether the labels are two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
 /* Whether it is about an order alone, of items or of the rows of a group: a score has no label to be compared with. */

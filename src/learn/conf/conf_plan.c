@@ -191,8 +191,8 @@ static bool is_machine(const fw_graph *graph) {
          graph->layers[3].type == FW_LAYER_SUM_POOLING;
 }
 
-/* The exact minimum, unless something is set that it does not take. Two classes of fm, or an l2 of fm, which is that of
- * steps: only where it is asked for (docs/design/defaults.md). */
+/* Chooses the exact minimum unless a key is set that it does not support. fm with two classes, or with an l2 (which is
+ * an l2 for steps), gets it only on request (docs/design/defaults.md). */
 static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_key other = step_key(conf);
   const fw_graph *graph = &plan->graph;

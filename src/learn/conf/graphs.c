@@ -46,7 +46,7 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
   return NULL;
 }
 
-/* Inputs are names of layers, NULL behind the last. The optimizer is the one that the JSON file names for the type. */
+/* Inputs are names of layers, NULL after the last. The optimizer is the one that the JSON file names for the type. */
 static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
@@ -211,8 +211,8 @@ static void build_mlr(builder *b) {
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
 
-/* What stands beside the input layer is summed with it. Angel's classes have LogLoss, whatever the JSON file says; the
- * key may set another. */
+/* Adds the sum of the input layer and the other layers, and the loss. Angel's classes have LogLoss, whatever the JSON
+ * file says; the key may set another. */
 static void finish_sum(builder *b, const char *second, const char *third) {
   const fw_loss_type loss = (fw_loss_type)integer(b, FW_KEY_LOSS);
   add(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);

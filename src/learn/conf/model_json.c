@@ -157,7 +157,7 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
 
 /* ---- The encoder ---- */
 
-/* A model's features are those of its own dictionary. */
+/* Takes the features from the model's own dictionary. */
 static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *wanted, furrow_error *err) {
   char found[17];
   bool there = false;

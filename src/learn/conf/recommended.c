@@ -4,7 +4,7 @@
 #include "learn/conf/conf_data.h"
 
 typedef struct recommendation {
-  fw_key key;       /* FW_KEYS behind the last */
+  fw_key key;       /* FW_KEYS after the last */
   const char *text; /* "auto": by the data, when training begins */
 } recommendation;
 
@@ -15,7 +15,7 @@ static const recommendation of_all[] = {{FW_KEY_FORMAT, "auto"},
                                         {FW_KEY_CLASSES, "auto"},
                                         {FW_KEYS, NULL}};
 
-/* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
+/* For all graphs of layers. The rate and the strength are for optimizers that take a step for each batch. */
 static const recommendation of_graphs[] = {
     {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},     {FW_KEY_BATCH, "32"},
     {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}, {FW_KEYS, NULL}};
@@ -71,9 +71,9 @@ typedef struct forest_recommendation {
 #define SAME(text) \
   { text, text, text, text }
 
-/* multi:softmax halves its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. The hessians
- * of reg:squarederror are numbers of rows, those of the others a quarter of that at most: lambda and the least leaf are
- * larger there. */
+/* multi:softmax halves its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. With
+ * reg:squarederror, sums of hessians are numbers of rows; with the other losses they are at most a quarter of that. So
+ * lambda and the least leaf are larger for reg:squarederror. */
 static const forest_recommendation of_forests[] = {
     {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1"}},
     {FW_KEY_TREES, SAME("200")},

@@ -17,7 +17,7 @@ typedef struct feature_facts {
   uint64_t last_row;      /* that listed it, from 1 */
   double mean, squares;   /* squares: sum of squared deviations from the mean */
   double nonzero_squares; /* sum of squares */
-  float first, second;    /* different values, of which `different` are known */
+  float first, second;    /* the first two different values; `different` says how many are known */
   uint32_t different;     /* up to 3 */
   uint32_t slots;         /* 0: none yet, 1: always in `slot`, 2: not */
   uint64_t slot;
@@ -82,14 +82,14 @@ static void note_slot(feature_facts *f, uint64_t slot) {
   if (f->slot != slot) f->slots = 2;
 }
 
-/* The place of feature i among those of the row, or its field. */
+/* The field of feature i, or without fields its position in the row; UINT64_MAX if it does not follow in order. */
 static uint64_t slot_of(const furrow_row *row, size_t i) {
   if (row->field.any) return furrow_row_get_field(row, i);
   const bool follows = i == 0 || furrow_row_get_index(row, i - 1) < furrow_row_get_index(row, i);
   return follows ? i : UINT64_MAX;
 }
 
-/* Use i of a row; number: that of the row, from 1. */
+/* Adds use i of a row; `number` is the row's number, from 1. */
 static void add_use(feature_facts *f, const furrow_row *row, size_t i, uint64_t number) {
   const double value = furrow_row_get_value(row, i), deviation = value - f->mean;
   f->mean += deviation / (double)++f->uses;
@@ -186,10 +186,10 @@ furrow_status fw_data_facts_add(void *data_facts, const furrow_rowblock *block, 
 
 /* ---- Samples of several ranks ----
  *
- * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and gives the facts
- * to the next. What does not depend on it, of rows in memory, all find at the same time. Facts of features, of which
- * there are many, are cut into as many classes as there are ranks: while one rank adds its rows to the facts of one
- * class, the rank before it does so with the next class. */
+ * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and sends the facts
+ * to the next. Facts that do not depend on the order are found by all ranks at the same time, if rows are in memory.
+ * There are many facts of features; they are divided into as many classes as there are ranks: while one rank adds its
+ * rows to the facts of one class, the rank before it does so with the next class. */
 
 static furrow_status take_rows(void *user, const furrow_rowblock *block, furrow_error *err) {
   (void)err;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Streamed rows are shuffled among so many (and those of the block that fills it up). */
+/* Streamed rows are shuffled within a window of this number of rows; the block that fills it up may exceed it. */
 enum { WINDOW_ROWS = 1 << 16 };
 
 struct fw_epoch_rows {

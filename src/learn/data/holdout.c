@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Rows of a label in an order of their own. Those of a group have the same number. */
+/* A row with its label and a random number that orders the rows of a label. Rows of a group have the same number. */
 typedef struct draw {
   double label;
   uint64_t number;
@@ -63,7 +63,7 @@ fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss) {
   return fw_loss_is_regression(loss) || fw_loss_ranks(loss) ? FW_HOLD_ROWS : FW_HOLD_OF_CLASSES;
 }
 
-/* Draws for all rows of all ranks, of which this rank has n. What rows are drawn by is gathered: qids, or labels. */
+/* Draws numbers for the rows of all ranks. The keys of the draw, qids or labels, are gathered from all ranks. */
 static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock *rows, const fw_holdout_params *params,
                                bool groups, furrow_error *err) {
   const uint64_t of_this = fw_rng_hash(params->seed, 0x686f6c64);

@@ -94,7 +94,7 @@ static furrow_status refuse_numbers(const fw_plan *plan, const fw_data_facts *fa
   return FURROW_E_ARGUMENT;
 }
 
-/* Classes 0 … K-1 of which some do not occur need no list of labels. */
+/* Labels that are classes 0 … K-1 need no list, even if some classes do not occur. */
 static bool are_small_numbers(const fw_plan *plan, const fw_data_facts *facts) {
   return !plan->open_classes && facts->whole_labels && facts->labels[0] >= 0 &&
          facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "learn/data/features.h"
 
-/* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
+/* A slot of the table. It is free unless it has the stamp of this batch, so starting a batch clears nothing. */
 typedef struct fw_local_id_entry {
   uint64_t key;
   uint32_t number, stamp;
@@ -26,7 +26,7 @@ typedef struct fw_local_id_array {
 
 enum { FIRST_TABLE_BITS = 12 };
 
-/* The largest range with an array: 32 MB of addresses, of which the pages that are used are taken. */
+/* The largest range with an array: 32 MB of addresses. Only pages that are used take memory. */
 #define LARGEST_ARRAY ((uint64_t)1 << 22)
 
 /* ---- The table ---- */
@@ -81,7 +81,7 @@ void fw_local_ids_clear(fw_local_ids *n) {
   *n = (fw_local_ids){0};
 }
 
-/* Stamps begin again after 2^32 batches: those of so long ago are forgotten. */
+/* Stamps wrap around after 2^32 batches: all old stamps are cleared then. */
 static void next_stamp(uint32_t *stamp, void *stamped, size_t bytes) {
   if (++*stamp != 0) return;
   memset(stamped, 0, bytes);
@@ -94,7 +94,7 @@ void fw_local_ids_start(fw_local_ids *n) {
   if (n->array) next_stamp(&n->array->stamp, n->array->latest, (size_t)n->range * sizeof *n->array->latest);
 }
 
-/* Capacity for so many keys and one more, which is written but does not count. */
+/* Reserves memory for `count` keys and one more, which is written but does not count. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
   return FW_GROW(&n->key, &n->capacity, count + 1, err);
 }

@@ -148,8 +148,8 @@ static furrow_status check_length(const fw_batcher *b, size_t length, furrow_err
   return FURROW_E_RANGE;
 }
 
-/* Slots by ascending id, of equal ones by their order; those behind the last feature are empty, and features for which
- * there is no slot share the last one. By insertion: rows are short where every feature has a slot. */
+/* Slots are filled by ascending id, equal ids in their order. Slots after the last feature stay empty, and features
+ * that have no slot of their own share the last one. Insertion sort: rows are short where every feature has a slot. */
 static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   FW_TRY(check_length(b, row->length, err));
   if (!b->has_place && row->length == b->rules.slots && is_ascending(row)) return FURROW_OK;
@@ -336,7 +336,7 @@ static bool needs_uses(const fw_batcher *b) {
   return b->has_value || b->rules.slots > 0;
 }
 
-/* Each use goes where those of its feature begin. */
+/* Sorts uses by feature: at[f] is where the next use of feature f goes. */
 static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
   for (uint32_t row = 0; row < b->rows; row++)
     for (uint32_t i = b->offset[row]; i < b->offset[row + 1]; i++) {
@@ -418,8 +418,7 @@ static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t coun
   FW_TRY(grow_rows(b, rows, err));
   if (!b->rules.dense) FW_TRY(ensure_capacity(b, uses, err));
   uint32_t *at = b->joined;
-  for (size_t p = 0; p < count; at += parts[p++].keys)
-    parts[p].feature = at; /* one behind the other: see number_keys */
+  for (size_t p = 0; p < count; at += parts[p++].keys) parts[p].feature = at; /* one after the other: see number_keys */
   for (size_t p = 0; p < count; at += parts[p++].rows) parts[p].row = at;
   for (size_t p = 0; p < count; at += parts[p++].uses) parts[p].use = at;
   *part_of = at;

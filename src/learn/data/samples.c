@@ -30,8 +30,8 @@ struct fw_samples {
   int base;       /* of the conf; -1: auto */
   int index_base; /* see fw_samples_index_base */
   bool uri_says_base;
-  /* csv: the names of its features, encoded, between commas, and one that two of them have; those of labels and
-   * weights; NULL: there is none, or it is not known */
+  /* csv: the encoded names of its features, separated by commas; a name that two of them share; the names of the label
+   * and weight columns. NULL: there is none, or it is not known */
   char *columns, *column_twice, *label_column, *weight_column, *delimiter;
   char *found_label; /* see fw_samples_found_label */
   /* At the first row, for the first pass or the loading; of rows that a program has in memory: their owner. */
@@ -236,7 +236,7 @@ furrow_status fw_samples_settle_columns(fw_samples *s, const furrow_learn_conf *
 
 /* ---- The index base ------------------------------------------------------------------------------------- */
 
-/* Each rank reads its part; the base is that of all parts. */
+/* Each rank reads its part; the base is found from the parts of all ranks. */
 static furrow_status find_shared_base(fw_samples *s, furrow_error *err) {
   fw_base_signs signs = {0};
   const furrow_status found = fw_parser_find_signs(s->parser, &signs, err);

@@ -100,7 +100,8 @@ static size_t count_centred(const fw_scaling *scaling, const furrow_row *row) {
   return count;
 }
 
-/* Features with a mean, of which there are `centred`, that the row does not list. Most rows list all. */
+/* Counts features with a mean that the row does not list. `centred` features have a mean; most rows list all of
+ * them. */
 static size_t count_missing(const fw_scaling *scaling, size_t centred, const furrow_row *row) {
   size_t missing = 0;
   if (count_centred(scaling, row) == centred) return 0;

@@ -100,7 +100,7 @@ size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
   return whole_tasks(slot) + halved_tasks(slot);
 }
 
-/* The first row of a task, and the one behind its last: that of the task that follows. */
+/* The first row of a task; a task ends where the next one begins. */
 static size_t begin_of(const fw_batch_slot *slot, size_t task) {
   const size_t whole = whole_tasks(slot) - halved_tasks(slot);
   const size_t cut = task > whole ? task - whole : 0, row = (task - cut) * slot->task_rows + cut * slot->task_rows / 2;

@@ -1,9 +1,9 @@
 /* learn/net/net_pipeline.c: batches on their way through the net of one process.
  *
  * A batch is filled, begun (it finds its records), trained in two stages (rows, then parameters) and taken (its scores
- * are counted). Stages are those of base/pool.h; the rest is work aside. A batch has a slot from the time that its rows
- * are claimed until it is trained and taken, and a pass from the time that it is begun until it is trained: passes are
- * large, and two are enough. */
+ * are counted). The two stages run as stages of base/pool.h; the other steps run as work aside. A batch has a slot from
+ * the time that its rows are claimed until it is trained and taken, and a pass from the time that it is begun until it
+ * is trained: passes are large, and two are enough. */
 #include <sched.h>
 #include <time.h>
 
@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "learn/net/net_solver.h"
 
-/* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
- * features (local_ids.h). */
+/* The number of slots: at least LEAST_SLOTS, even for large batches; otherwise limited by the rows that all slots hold,
+ * and by the features that their arrays cover (local_ids.h). */
 enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 << 24 };
 enum { MOST_PASSES = 2, LINE = 64 };
 /* Tasks of rows that each thread should get, unless a task would take less time than that. */

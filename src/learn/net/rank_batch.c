@@ -3,8 +3,8 @@
  * Every rank has some of a batch's rows, and every rank has some of the features (fw_feature_owner). For each batch
  *
  *   1. ranks tell each other what of the batch they have: labels of rows, and for each rank the uses of its features;
- *   2. the owners of features send their weights to the other ranks whose rows have them, behind a notice whether they
- *      have failed;
+ *   2. the owners of features send a notice whether they have failed, then their weights, to the other ranks whose
+ *      rows have these features;
  *   3. forward and backward pass of a rank's own rows, with these copies and the records of its own features;
  *   4. outputs, terms of the tally and gradients of rows go to all ranks, gradients of uses to the owners of their
  *      features, gradients of dense arrays are added up;
@@ -24,7 +24,7 @@
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
-/* What a rank has for another: all its rows, and those of their features and uses that are the other's. */
+/* What a rank sends to another: all its rows, and the features and uses in them that belong to the other rank. */
 typedef struct header {
   uint32_t rows, keys, uses, flags;
 } header;
@@ -149,7 +149,7 @@ static furrow_status list_by_owner(fw_rank_batch *b, const fw_minibatch *batch, 
   return FURROW_OK;
 }
 
-/* Features by owner: those of a rank begin where those of the ranks before it end. */
+/* Lists the features by owner, in the order of ranks. */
 static void list_features(fw_rank_batch *b, const fw_minibatch *batch) {
   size_t *begin = b->send_size, keys = 0; /* free for now */
   for (unsigned r = 0; r < b->comm->ranks; keys += b->sent[r++].keys) begin[r] = keys;
@@ -283,7 +283,7 @@ static size_t row_bytes(const fw_rank_batch *b) {
   return b->whole.graph->outputs * sizeof(double) + sizeof(fw_row_terms) + b->sizes.row;
 }
 
-/* Outputs, terms and gradients of a rank's rows, behind the sum of their losses. */
+/* Bytes of a rank's sum of losses, followed by the outputs, terms and gradients of its rows. */
 static size_t gathered_size(const fw_rank_batch *b, size_t rows, bool gradients) {
   size_t of_row = b->whole.graph->outputs * sizeof(double);
   if (b->whole.has_terms) of_row += sizeof(fw_row_terms);
@@ -512,8 +512,8 @@ static furrow_status add_dense(fw_rank_batch *b, furrow_error *err) {
 
 /* ---- Batches one after the other ---- */
 
-/* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
- * of the last are the count of the scores, if it is wanted, then parameters. */
+/* One batch in flight. In the first phase, the first task fills the following batch, the other tasks are rows. In the
+ * last phase, the first task counts the scores if they are wanted, the other tasks are parameters. */
 typedef struct flight {
   fw_net_solver *solver;
   fw_rank_batch *batch;
