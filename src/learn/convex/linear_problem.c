@@ -6,9 +6,9 @@
  * gradient is summed by feature over a transposed copy: its list of uses is cut into segments of equal length, so that
  * threads share a feature that most rows have; the parts that segments have of such a feature are added in order.
  *
- * Over ranks the blocks and segments are those of one process, so that sums have its bits: rows move to the rank that
- * has their block, uses to the rank that has their feature. In each pass ranks exchange the sums of blocks, or the
- * derivatives of rows and the gradient of features. Parameters are the same on all ranks. */
+ * Several ranks use the same blocks and segments as one process does, so that sums have the same bits: rows move to the
+ * rank that has their block, uses to the rank that has their feature. In each pass ranks exchange the sums of blocks,
+ * or the derivatives of rows and the gradient of features. Parameters are the same on all ranks. */
 #include "learn/convex/linear_problem.h"
 
 #include <assert.h>
@@ -428,7 +428,7 @@ static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* *own for the numbers of this rank, *all for those of all ranks. */
+/* Allocates *own for the numbers of this rank, and *all for the numbers of all ranks; alone they are the same. */
 static furrow_status alloc_shared(const fw_linear_problem *p, double **own, double **all, size_t count,
                                   size_t all_count, size_t bytes, furrow_error *err) {
   FW_TRY(fw_alloc((void **)own, count, bytes, err));

@@ -13,14 +13,14 @@
 #include "learn/forest/forest_predictor.h"
 #include "learn/forest/tree_grow.h"
 
-enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
+enum { FEW_ROWS = 2 }; /* least rows of a leaf that Furrow recommends for any data, so no data is too small for it */
 
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
 /* Rows and their scores: for training, for validation. */
 typedef struct row_set {
-  uint64_t first, all; /* number of the first row among those of all ranks, and how many these are */
+  uint64_t first, all; /* number of the first row among the rows of all ranks, and the number of all rows */
   fw_binned binned;
   fw_node_rows rows;
   double *score;  /* of class 0 for all rows, of class 1 … */
@@ -367,8 +367,8 @@ static void add_labels(fw_booster *b, label_sums *sums) {
   }
 }
 
-/* The largest weight, and what scores start at. Sums are in the order of all rows: a rank goes on from those of the
- * ranks before it. */
+/* Finds the largest weight, and the scores to start from. Sums are in the order of all rows: a rank continues the sums
+ * of the ranks before it. */
 static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
   label_sums sums = {0, 0, 0};
   for (unsigned rank = 0; rank < b->comm->ranks; rank++) {
@@ -438,8 +438,8 @@ static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, f
   return FURROW_OK;
 }
 
-/* Rows that the round's trees are grown from come first, the others behind them; both ascending. *count: how many the
- * first are, at least one on some rank. */
+/* Puts the rows that the round's trees are grown from first, then the other rows; both ascending. *count is the number
+ * of the former, at least one on some rank. */
 static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, furrow_error *err) {
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
@@ -472,11 +472,11 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   return FURROW_OK;
 }
 
-/* Features that a tree may always split by, as long as the data has so many: with fewer a tree cannot see how two of
- * them act together. Not where Angel's settings count. */
+/* A tree may split by at least this number of features, if the data has them: with fewer, a tree cannot see how two
+ * features act together. Not used with Angel's settings. */
 enum { FEATURES_AT_LEAST = 5 };
 
-/* The features with the least hashes, so many that their share is right, and at least one. */
+/* Chooses the features with the smallest hashes: the configured share, and at least one. */
 static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const fw_cuts *cuts = b->cuts;
   const double ratio = b->plan->forest.feature_ratio;

@@ -202,7 +202,7 @@ static size_t join_cuts(const chooser *c) {
   return n;
 }
 
-/* The cuts that other ranks have chosen: those of all features are in the order of ranks. */
+/* Gathers the cuts that the other ranks have chosen. The features are in the order of the ranks that choose them. */
 static furrow_status share_cuts(chooser *c, furrow_error *err) {
   const fw_feature_stats *s = c->stats;
   void *counts = NULL, *cuts = NULL;
@@ -230,7 +230,7 @@ typedef struct listed {
   uint64_t id, count;
 } listed;
 
-/* Dense ones by id, then the others by their frequency, those of one bin last. */
+/* Dense features by id, then the others by frequency; features with one bin come last. */
 static int compare_listed(const void *a, const void *b) {
   const listed *x = a, *y = b;
   if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;

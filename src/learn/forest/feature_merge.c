@@ -1,8 +1,8 @@
 /* learn/forest/feature_merge.c: the end of the first pass where rows are divided over ranks.
  *
- * The step of the sample is the least power of two by which the sample is small enough. What one rank samples has at
- * most so many values as all ranks' rows have: its step is not larger than that of all, and every rank only has to
- * thin out its rows. Features get their numbers in the order of ranks, as one process would give them. Each rank
+ * The step of the sample is the least power of two by which the sample is small enough. A rank's own sample has at most
+ * as many values as the sample of all ranks' rows, so its step is not larger than the common step, and every rank only
+ * has to thin out its rows. Features get their numbers in the order of ranks, as one process would give them. Each rank
  * chooses the cuts of some features: it gets the values of these. */
 #include <string.h>
 

@@ -301,8 +301,8 @@ static bool is_same(const fw_minibatch *batch, size_t row) {
          memcmp(batch->key + end[0], batch->key + end[-1], n * sizeof *batch->key) == 0;
 }
 
-/* Where rows have the same keys, as those of a table do, features are looked up for the first of them; else for all at
- * once, with memory prefetched. */
+/* Where rows have the same keys, as in a table, features are looked up for the first row only; else for all rows at
+ * once, with prefetched memory. */
 static void number_rows(const scanning *s, batch_scan *scan, const fw_minibatch *batch) {
   const fw_features *features = s->stats->features;
   const bool same = batch->rows > 1 && is_same(batch, 1);
@@ -408,7 +408,7 @@ static furrow_status meet_features(const scanning *s, size_t i, furrow_error *er
   return FURROW_OK;
 }
 
-/* Facts of all features that are known, for so many threads as there may be memory for; samples of all batches. */
+/* Reserves facts of all known features, for as many threads as the memory limit allows, and samples of all batches. */
 static furrow_status reserve_facts(scanning *s, furrow_error *err) {
   fw_feature_stats *stats = s->stats;
   const size_t most = FACT_BYTES / (((size_t)stats->count + 1) * sizeof(feature_facts)) + 1;

@@ -58,7 +58,7 @@ static inline float fw_exp_of(float x) {
 typedef struct fw_lambdas {
   const fw_row_groups *groups;
   const float *label;
-  size_t truncation;           /* a pair has a row among so many first ones */
+  size_t truncation;           /* one row of a pair is among the first `truncation` rows */
   float *gradient, *hessian;   /* of each row */
   double *ideal;               /* of each group: discounted gain of the best order of the first `truncation` rows */
   float *discount;             /* of places */
@@ -84,8 +84,8 @@ typedef struct fw_gradient_job {
   const fw_lambdas *lambdas; /* rows that are ranked: gradients and hessians, filled in; else NULL */
   size_t class_number;
   double most_weight;
-  uint64_t key;       /* what rounding up or down depends on, beside the row's number */
-  uint64_t first_row; /* number of the first row among those of all ranks */
+  uint64_t key;       /* rounding up or down depends on it and on the row's number */
+  uint64_t first_row; /* number of the first row among the rows of all ranks */
   const furrow_comm *comm;
 } fw_gradient_job;
 

@@ -2,8 +2,8 @@
  *
  * A bin that at most FW_PAIR_ROWS rows are in is one packed word (gradients.h), whatever rows a node has: it cannot
  * overflow. Features with larger bins also have wide sums, into which their packed words are emptied after every
- * FW_PAIR_ROWS rows. Over ranks the rows of all count, so that sums of ranks' histograms fit, too. Rows without a
- * feature are not summed: they are the node's sum less that of the bins. */
+ * FW_PAIR_ROWS rows. The rows of all ranks count, so that sums of ranks' histograms fit, too. Rows without a feature
+ * are not summed: their sum is the node's sum minus the sum of the feature's bins. */
 #ifndef FW_LEARN_FOREST_HISTOGRAM_H
 #define FW_LEARN_FOREST_HISTOGRAM_H
 

@@ -2,7 +2,8 @@
  *
  * Ranges are cut into chunks. A chunk first finds out which of its rows go left, a bit each; when all chunks know their
  * counts, they write their rows to where they belong in the other of two arrays. Scores of rows are added to by range
- * of rows, not by node: what a thread writes then stays in its cache, and no other thread writes beside it.
+ * of rows, not by node: what a thread writes then stays in its cache, and no other thread writes to the same cache
+ * lines.
  *
  * For a split by a sparse feature the rows that have it, and do not go where rows without it go, get a bit in a set.
  * Small nodes look for their rows in the feature's list in place of that. */
@@ -21,7 +22,7 @@ enum { CHUNK = 1 << 12, CHUNK_WORDS = CHUNK / 64, SETS = 8, MOST_SPLITS = 256 };
 /* Rows, by their numbers, whose scores one task adds to. */
 enum { SCORED = 1 << 14 };
 
-/* Where a node has so many times fewer rows than the feature, rows are looked for one by one. */
+/* If a node has this many times fewer rows than the feature, each of its rows is looked up in the feature's list. */
 enum { FEW = 16 };
 
 typedef struct fw_row_chunk {

@@ -38,7 +38,7 @@ typedef struct explained_node {
 /* A number for each point: compilers that know such types work on several at once. */
 typedef double numbers __attribute__((vector_size(POINTS * sizeof(double)), aligned(sizeof(double))));
 
-/* The edge to the node at a level of the present path; that of the root has no feature. */
+/* The edge to the node at a level of the present path; the edge to the root has no feature. */
 typedef struct edge {
   numbers inverse; /* of its factor */
   numbers product; /* of the factors up to here, times the weights of the points */

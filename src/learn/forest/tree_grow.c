@@ -1,16 +1,16 @@
-/* learn/forest/tree_grow.c: one tree, level by level; or, where it may have so many leaves only, the leaf with the
- * largest gain first.
+/* learn/forest/tree_grow.c: one tree, level by level; or, if the number of leaves is limited, the leaf with the largest
+ * gain first.
  *
  * Nodes of a level come in pairs, the children of one node. The smaller of a pair is summed up from its rows; the other
- * is their parent's histogram less that. Where a level has more nodes than there may be histograms, pairs are worked on
- * a few at a time and their histograms are not kept: the next level then sums up all its nodes.
+ * is the parent's histogram minus the smaller one's. Where a level has more nodes than there may be histograms, pairs
+ * are worked on a few at a time and their histograms are not kept: the next level then sums up all its nodes.
  *
  * Histograms have no counts of rows. That a child has `min-rows` rows is first taken from its share of the node's
  * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit.
  *
  * Where rows are divided over ranks, all ranks take the same steps, each with its own rows: counts of rows and sums of
- * nodes are those of all ranks, and a rank looks for splits in its slice of the features (grow_ranks.c). A failure of
- * one rank is carried to the next call that all ranks make, and ends all. */
+ * nodes are over all ranks, and a rank looks for splits in its slice of the features (grow_ranks.c). A failure of one
+ * rank is carried to the next call that all ranks make, and ends all. */
 #include "learn/forest/tree_grow.h"
 
 #include <math.h>
@@ -46,10 +46,10 @@ typedef struct grown {
 typedef struct pair {
   grown *filled; /* summed up from its rows */
   grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
-  /* Parts of the sum, the first of them the node's histogram: a thread that has summed up a piece leaves its part to
-   * the next one that needs any. So there are no more of them than threads at work. */
+  /* Parts of the sum, the first of them the node's histogram. A thread that has summed up a piece leaves its part to
+   * the next thread that needs one, so there are at most as many parts as threads at work. */
   size_t first_part, parts;
-  atomic_uint used;          /* the first so many parts */
+  atomic_uint used;          /* number of parts in use, the first ones */
   atomic_uint_fast64_t idle; /* a bit for each of these that no thread is at */
 } pair;
 
@@ -285,7 +285,7 @@ static furrow_status share_best(fw_grower *g, size_t n, furrow_error *err) {
   return fw_grow_ranks_keep_best(&g->ranks, g->asked_best, n, err);
 }
 
-/* Keeps those of the first n nodes that are asked about whose rows have to be counted. */
+/* Keeps the nodes among the first n of g->asked whose rows still have to be counted. Returns their number. */
 static size_t keep_unsettled(const fw_grower *g, size_t n) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
@@ -380,7 +380,8 @@ static void add_pair(fw_grower *g, grown *filled, grown *rest) {
   g->pairs[g->pair_count++] = (pair){.filled = filled, .rest = rest};
 }
 
-/* Two children; the parent's histogram, if it was kept, is that of both now. */
+/* Adds two children. If the parent's histogram was kept, the larger child takes it over, and subtracts the smaller one
+ * from it. */
 static void add_children(fw_grower *g, grown *left, grown *right) {
   grown *small = left->rows <= right->rows ? left : right;
   grown *large = small == left ? right : left;
@@ -464,7 +465,7 @@ static void finish_leaf(fw_grower *g, grown *leaf) {
   fw_node_rows_add(g->growth->rows, leaf->begin, leaf->end, score_of(g, leaf->node), g->growth->score);
 }
 
-/* Memory for the pairs of a level of so many nodes, for their splits and their children. */
+/* Reserves memory for the pairs of a level of `count` nodes, for their splits and their children. */
 static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err) {
   FW_TRY(FW_GROW(&g->pairs, &g->pair_capacity, count, err));
   FW_TRY(FW_GROW(&g->next, &g->next_capacity, 2 * count, err));
@@ -499,7 +500,8 @@ static void give_rows(const fw_grower *g, grown *children, const fw_row_split *s
   look_at_node(g, &children[1]);
 }
 
-/* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
+/* Splits the rows of this rank, and counts the rows of all ranks that went left. keep: the level has other nodes,
+ * too. */
 static furrow_status split_rows(const fw_grower *g, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
   const furrow_status status = fw_node_rows_split(g->growth->rows, splits, n, keep, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
@@ -598,7 +600,7 @@ static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_err
   return status;
 }
 
-/* Before the next level of so many nodes, or the next split: whether all ranks can go on. */
+/* Before the next level of `count` nodes, or the next split: checks whether all ranks can continue. */
 static furrow_status ready_level(fw_grower *g, furrow_status status, size_t count, furrow_error *err) {
   if (status == FURROW_OK && g->growth->check) status = g->growth->check(g->growth->check_user, err);
   if (status == FURROW_OK) status = reserve_level(g, count, err);

@@ -2,7 +2,8 @@
  *
  * Packing a matrix takes as long as its product with a few rows, and a task has few. So the weights of a net in
  * training are packed once for an update, by the tasks that update them, and the gradients of a layer's output by the
- * tasks that compute them. All sums are those of the plain products, to the bit. Doubles have no packed products. */
+ * tasks that compute them. All sums equal the sums of the plain products to the bit. Doubles have no packed
+ * products. */
 #include <string.h>
 
 #include "base/error.h"

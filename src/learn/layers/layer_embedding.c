@@ -1,8 +1,8 @@
 /* learn/layers/layer_embedding.c: the vectors value * v of a row's features, and the layers that cross them.
  *
  * Fixed slots: one vector for each slot; several features of a field are added. Free slots: the sum of all vectors u
- * and the sum of their squares. With their gradients s and q, that of v is the sum over uses of
- * value * s + 2 value^2 v * q. */
+ * and the sum of their squares. With their gradients s and q, the gradient of v is the sum over uses of value * s + 2
+ * value^2 v * q. */
 #include <string.h>
 
 #include "kern/math/pairs.h"

@@ -285,7 +285,7 @@ furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 
-/* The sums of rank `from`, those of labels with them. */
+/* Receives the sums of rank `from`, including the sums of its labels. */
 static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned from, furrow_error *err) {
   const size_t size = offsetof(fw_tally, classes) - offsetof(fw_tally, sums);
   FW_TRY(comm->broadcast(comm, (char *)t + offsetof(fw_tally, sums), size, from, err));

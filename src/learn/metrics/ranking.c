@@ -194,7 +194,7 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
   pthread_mutex_unlock(settling);
 }
 
-/* The lists of all ranks become the list of each. `all`: space for as many rows, of which own are list.count. */
+/* Replaces each rank's list by the lists of all ranks, one after the other. `all` has space for all rows. */
 static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furrow_comm *comm, furrow_error *err) {
   const fw_score_list *own = &r->list;
   void *keys = NULL, *weights = NULL;
@@ -216,7 +216,7 @@ static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furro
   return status;
 }
 
-/* Rows are kept as one process would keep them: if there are no more than the limit, and all ranks have the memory. */
+/* Rows are kept as one process would keep them: if they do not exceed the limit, and all ranks have the memory. */
 furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   if (comm->ranks == 1) return FURROW_OK;
   fw_score_list all = {0};
@@ -264,7 +264,7 @@ typedef struct tie {
 /* The way through all ties, from the highest score on. */
 typedef struct descent {
   const fw_ranking *ranking;
-  size_t at; /* row or bin behind the next one */
+  size_t at; /* one past the next row or bin */
 } descent;
 
 static descent start_descent(const fw_ranking *r) {
@@ -342,7 +342,7 @@ typedef struct sent_row {
   float weight;
 } sent_row;
 
-/* limits[r]: the least score of the range of rank r; that of rank 0 is not used. The list is sorted. */
+/* limits[r] is the least score of the range of rank r; limits[0] is not used. The list is sorted. */
 static furrow_status choose_ranges(const fw_ranking *r, const furrow_comm *comm, uint64_t *limits, furrow_error *err) {
   const fw_score_list *list = &r->list;
   const size_t own = list->count < PROBES ? list->count : PROBES;

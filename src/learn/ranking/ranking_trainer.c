@@ -13,7 +13,7 @@
 enum {
   GROUPS_AT_ONCE = 8,       /* of a task */
   FEATURES_AT_ONCE = 128,   /* of a task */
-  EXACT_SCORES = 100000000, /* softmax over all items up to so many scores of an epoch */
+  EXACT_SCORES = 100000000, /* softmax over all items up to this number of scores in an epoch */
   SOFTMAX_NEGATIVES = 1000,
   GROUPS_MIN = 32, /* of a batch */
   BPR_NEGATIVES = 4,
@@ -281,7 +281,7 @@ static void choose_items(fw_ranking_trainer *t) {
     draw_candidates(t);
   else
     fw_spin_pool_run(t->params.pool, fw_ranking_tasks(t->count, GROUPS_AT_ONCE), draw_negatives, t);
-  t->candidates = t->batch_items; /* none but those of softmax so far */
+  t->candidates = t->batch_items; /* so far only the candidates of softmax */
   for (size_t b = 0; b < t->count; b++)
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
   for (size_t i = 0; i < t->count * t->per_row; i++)
