@@ -256,7 +256,8 @@ bool fw_graph_has_rate(const fw_graph *graph) {
   return false;
 }
 
-/* Where FTRL is alone, lr is its alpha, unless that is set: it has no other rate. Angel's takes no notice of lr. */
+/* If FTRL is the only optimizer, lr sets its alpha, unless alpha is set: it has no other rate. Angel's FTRL ignores
+ * lr. */
 static void take_rate(const fw_graph *graph, const furrow_learn_conf *conf) {
   if (!fw_conf_recommends(conf) || !fw_conf_is_set(conf, FW_KEY_LR) || fw_conf_is_set(conf, FW_KEY_FTRL_ALPHA)) return;
   if (fw_graph_has_rate(graph)) return;
@@ -307,7 +308,7 @@ static furrow_status take_labels(plan_memory *memory, const furrow_learn_conf *c
   return FURROW_OK;
 }
 
-/* One of Angel's transforms that does the same, for graph.json, where there is one. */
+/* Finds Angel's transform with the same effect, if there is one, for graph.json. */
 static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   const double first = data->labels[0];
   if (loss == FW_LOSS_SOFTMAX) {
@@ -347,7 +348,7 @@ size_t fw_plan_classes(const fw_plan *plan) {
   return fw_loss_has_two_classes(loss) ? 2 : loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 0;
 }
 
-/* How many weights there must be shows when the classes are known. */
+/* The number of weights can be checked only when the classes are known. */
 static furrow_status check_class_weights(const fw_plan *plan, furrow_error *err) {
   const char *text = plan->data.class_weights;
   fw_class_weights weights = {0};
@@ -377,7 +378,7 @@ static unsigned plan_levels(const furrow_learn_conf *conf) {
   return (unsigned)(depth > 0 ? depth + 1 : fw_conf_value(conf, FW_KEY_LEVELS).integer);
 }
 
-/* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
+/* Refuses keys of epochs and optimizers, which have no effect on trees: a user who sets one expects something else. */
 static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
   for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_LR && key != FW_KEY_SEED && fw_conf_has_key(conf, (fw_key)key))

@@ -114,7 +114,7 @@ static void add_embedding(builder *b) {
 
 /* ---- Stacks of fc layers ---- */
 
-/* The activation of hidden layers. Angel's have dropout in one piece with what comes before it. */
+/* The activation of hidden layers. In Angel's stacks, dropout is part of the layer before it. */
 static fw_activation_spec hidden_activation(builder *b) {
   const fw_activation type = (fw_activation)integer(b, FW_KEY_ACTIVATION);
   const bool spec = fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
@@ -190,7 +190,7 @@ static void build_robust(builder *b) {
   add_loss(b, "simpleLossLayer", "input", FW_LOSS_HUBER, value_of(b, key).real);
 }
 
-/* 2 as long as the data has not been seen. */
+/* The number of classes; 2 until the data has been seen. */
 static int64_t class_count(builder *b) {
   const int64_t classes = integer(b, FW_KEY_CLASSES);
   return classes > 0 ? classes : 2;
@@ -279,7 +279,7 @@ static void build_nfm(builder *b) {
   finish_sum(b, add_fc(b, "BiInteractionCross", 1), NULL);
 }
 
-/* Angel has no class for it, but a sample of JSON. */
+/* Angel has no class for this graph, but has a JSON example of it. */
 static void build_dnn(builder *b) {
   const fw_loss_spec spec = b->conf->json.defaults.loss;
   const bool json = spec.spec && !fw_conf_has_key(b->conf, FW_KEY_LOSS);

@@ -8,7 +8,7 @@ typedef struct recommendation {
   const char *text; /* "auto": by the data, when training begins */
 } recommendation;
 
-/* Whatever is trained. */
+/* For all models. */
 static const recommendation of_all[] = {{FW_KEY_FORMAT, "auto"},
                                         {FW_KEY_INDEX_BASE, "auto"},
                                         {FW_KEY_VALID_RATIO, "0"},
@@ -24,7 +24,7 @@ static const recommendation of_graphs[] = {
 static const recommendation of_linear[] = {
     {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
 
-/* Losses that are smooth as well. Of fm: where numbers are predicted; it learns two classes by steps unless the key is
+/* For losses that are smooth as well. fm uses it to predict numbers; for two classes it takes steps unless the key is
  * set. */
 static const recommendation of_smooth[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
@@ -42,10 +42,10 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_INIT_EMBEDDING, "0.1"},
                                          {FW_KEYS, NULL}};
 
-/* Products of small vectors are too small for its fc layers to learn from. */
+/* Without larger vectors their products would be too small for the fc layers of nfm to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}, {FW_KEYS, NULL}};
 
-/* Regions that begin alike would stay so. */
+/* Regions that start with equal weights would stay equal. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}, {FW_KEYS, NULL}};
 
 /* fm that ranks items: L2 counts for each use of a feature. */

@@ -145,7 +145,7 @@ static void add_shape(fw_data_facts *facts, const furrow_row *row) {
   }
 }
 
-/* Row by row, so that it does not matter in which blocks they come. */
+/* Adds row by row, so that the digest does not depend on how rows are divided into blocks. */
 static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   const size_t key = row->key_type == FURROW_KEY_U64 ? 8 : 4;
   const size_t value = row->value_type == FURROW_VALUE_I64 ? 8 : 4;
@@ -156,14 +156,14 @@ static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   if (row->value.any) facts->digest = fw_digest_elements(row->value.any, value, row->length, facts->digest);
 }
 
-/* What depends on the rows before it. */
+/* Adds facts that depend on the rows before. */
 static void add_in_order(fw_data_facts *facts, const furrow_row *row) {
   add_label(facts, row->label.any ? furrow_row_get_label(row) : (double)NAN);
   facts->rows++;
   add_digest(facts, row);
 }
 
-/* All but the values of features: what depends on the rows before them, and what does not. */
+/* Adds all facts but the values of features. in_order: facts that depend on the rows before; shape: the other facts. */
 static void add_rows(fw_data_facts *facts, const furrow_rowblock *block, bool in_order, bool shape) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -288,7 +288,7 @@ static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, vo
   return status;
 }
 
-/* The last rank has them all. */
+/* Broadcasts the facts of features from the last rank, which has all of them. */
 static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, const fw_buffer *complete,
                                  furrow_error *err) {
   void *all = NULL;
@@ -356,7 +356,7 @@ furrow_status fw_data_facts_gaps(const fw_data_facts *facts, fw_gaps *gaps, furr
 
 /* ---- Scaling ---- */
 
-/* Every row lists it, once, mostly with a value, and it has more than two of them. */
+/* Whether every row lists the feature once, at least half of its values are not 0, and it has more than two values. */
 static bool is_dense(const fw_data_facts *facts, const feature_facts *f) {
   return f->uses == facts->rows && !f->repeated && 2 * f->nonzero >= f->uses && f->different > 2;
 }

@@ -27,7 +27,7 @@ static double label_of(const furrow_rowblock *rows, size_t i) {
   return isnan(label) ? 0 : label;
 }
 
-/* Rows of all ranks: this one has those from `first` on. */
+/* Deals out the rows of all ranks; this rank has `own` rows, from `first` on. */
 typedef struct dealing {
   fw_holdout *holdout;
   size_t first, own;
@@ -39,8 +39,8 @@ static void put(const dealing *d, size_t row, unsigned fold) {
   d->holdout->rows[fold]++;
 }
 
-/* The rows of one label, in the order that was drawn. `before`: rows of other labels, so that the remainders of many
- * labels do not all go to the first fold. */
+/* Deals out the rows of one label, in the order that was drawn. `before` is the number of rows of other labels: it
+ * keeps the remainders of many labels from all going to the first fold. */
 static void deal(const dealing *d, const draw *draws, size_t count, size_t before, unsigned folds, double ratio) {
   const size_t out =
       (size_t)floor(ratio * (double)(before + count) + 0.5) - (size_t)floor(ratio * (double)before + 0.5);

@@ -19,7 +19,7 @@ typedef enum fw_holdout_unit {
   FW_HOLD_OF_CLASSES, /* rows, the same share of each label */
   FW_HOLD_GROUPS      /* rows with the same qid stay together; shares are of the groups */
 } fw_holdout_unit;
-/* What a loss asks for. */
+/* The unit that a loss needs. */
 fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
 
 typedef struct fw_holdout_params {

@@ -60,7 +60,7 @@ static furrow_status list_own(const fw_feature_stats *s, feature_list *list, fur
   return FURROW_OK;
 }
 
-/* Features are counted again, from the lists of all ranks. */
+/* Resets the counts of features: they are counted again from the lists of all ranks. */
 static void forget(fw_feature_stats *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     seen *feature = fw_feature_stats_find(s, s->ids[i]);
@@ -121,7 +121,7 @@ static furrow_status merge_lists(fw_feature_stats *s, const furrow_comm *comm, f
 
 /* ---- Rows of all ranks ---- */
 
-/* A rank without rows knows nothing of their kind. */
+/* A rank without rows does not know whether rows are dense or sparse, so ranks share it. */
 static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   uint64_t kind[4] = {s->columns != NULL, s->features != NULL, s->column_count, s->columns ? ~s->column_count : 0};
   FW_TRY(fw_comm_max_u64(comm, kind, 4, err));

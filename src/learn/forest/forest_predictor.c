@@ -178,7 +178,7 @@ static size_t measure_bundles(fw_forest_predictor *w, const fw_forest *forest) {
   return nodes;
 }
 
-/* Trees that the last bundle lacks are packed as ones that say 0. */
+/* Packs the trees. The last bundle is filled up with trees that predict 0. */
 static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest, double rate, furrow_error *err) {
   uint32_t *from = NULL;
   size_t end = 0;

@@ -70,7 +70,8 @@ typedef struct fw_lambdas {
 furrow_status fw_lambdas_init(fw_lambdas *lambdas, const fw_row_groups *groups, const float *label, size_t truncation,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_lambdas_clear(fw_lambdas *lambdas);
-/* Fills in gradient and hessian. A group is one thread's: the numbers do not depend on their number. */
+/* Fills in gradient and hessian. One thread computes a whole group, so the result does not depend on the number of
+ * threads. */
 void fw_lambdas_fill(fw_lambdas *lambdas, const double *score, fw_spin_pool *pool);
 
 /* ---- gradients.c: all losses ---- */

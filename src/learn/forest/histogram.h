@@ -22,7 +22,7 @@ typedef struct fw_histogram {
   struct fw_histogram *next; /* in the list of free ones */
 } fw_histogram;
 
-/* What all histograms over some rows have in common, and those that are free. */
+/* What all histograms over some rows have in common, and a list of free histograms. */
 typedef struct fw_histograms {
   const fw_binned *binned;
   size_t bins;
@@ -44,7 +44,7 @@ furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, fur
 /* Takes NULL. */
 void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
 
-/* Sums of nothing; the sums over n rows more. */
+/* Sets all sums to 0; adds n rows to the sums. */
 void fw_histogram_clear(const fw_histograms *all, fw_histogram *histogram);
 void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
                            const uint64_t *pair);

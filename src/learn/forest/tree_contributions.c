@@ -111,7 +111,7 @@ typedef struct packing {
   double shares[FW_FOREST_LEVELS + 1];
 } packing;
 
-/* The share of the left child. Where no training row came, both have the same. */
+/* The left child's share of the cover; one half if no training row reached the node. */
 static double left_share(const fw_forest *forest, size_t base, size_t node) {
   const double left = forest->hessian[base + 2 * node + 1], right = forest->hessian[base + 2 * node + 2];
   return left + right > 0 ? left / (left + right) : 0.5;

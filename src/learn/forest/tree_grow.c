@@ -119,7 +119,8 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Of a leaf. Where the plan leaves it to the data: 20, or a tenth of the rows where that is fewer. */
+/* The least number of rows of a leaf. If the plan leaves it to the data: 20, or a tenth of the rows if that is
+ * fewer. */
 static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
   if (conf->min_rows > 0) return conf->min_rows;
   return rows < 20 ? 1 : rows < 200 ? (size_t)rows / 10 : 20;
@@ -162,7 +163,7 @@ void fw_grower_free(fw_grower *g) {
 
 /* ---- Histograms and best splits of a few pairs ---------------------------------------------------------- */
 
-/* A part of the sum that no other thread is at; *fresh: nothing is in it yet. */
+/* Takes a part of the sum that no other thread works on; *fresh: it is still empty. */
 static unsigned take_part(pair *p, bool *fresh) {
   uint_fast64_t idle = atomic_load(&p->idle);
   while (idle)
@@ -222,7 +223,7 @@ static furrow_status get_parts(fw_grower *g, pair *p, size_t count, furrow_error
   return FURROW_OK;
 }
 
-/* Several pairs and ranges, one after the other: threads would wait for each other to take so small tasks. */
+/* Handles several pairs and ranges in one task: single ones are so small that threads would wait for each other. */
 static void find_some(void *context, size_t i) {
   const fw_grower *g = context;
   const size_t all = g->pair_count * g->ranges, end = (i + 1) * g->stride < all ? (i + 1) * g->stride : all;
@@ -409,7 +410,7 @@ static furrow_status find_level(fw_grower *g, furrow_error *err) {
   return g->pair_count ? work_on_pairs(g, keep, err) : FURROW_OK;
 }
 
-/* Both children need some hessian, and rows to have it. */
+/* Decides whether a node may split: both children need enough hessian and rows. */
 static void look_at_node(const fw_grower *g, grown *node) {
   const double h = (double)node->sum.hessian * g->rules.hessian_unit, least = g->conf->min_child_weight;
   const size_t rows = node->rows, least_rows = g->min_rows;
@@ -451,7 +452,7 @@ static void make_children(const fw_grower *g, const grown *node, grown *left) {
   write_node(g, &left[1]);
 }
 
-/* With the children's scores: they are made. */
+/* The split of a node with the scores of its children, which must have been written. */
 static fw_row_split scored_split_of(const fw_grower *g, const grown *node) {
   fw_row_split split = row_split_of(node);
   split.left = score_of(g, 2 * node->node + 1);
@@ -473,7 +474,8 @@ static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err
   return FW_GROW(&g->count, &g->count_capacity, count + 1, err);
 }
 
-/* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
+/* Rows in leaves get the leaf's score; nodes with a split are listed with their children. Returns the number of
+ * splits. */
 static size_t list_splits(fw_grower *g) {
   size_t n = 0;
   for (size_t i = 0; i < g->level_count; i++) {

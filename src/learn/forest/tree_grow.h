@@ -25,10 +25,10 @@ typedef struct fw_split_rules {
   double gradient_unit, hessian_unit;
 } fw_split_rules;
 
-/* The best leaf of a node with these sums. */
+/* The best value of a leaf with these sums. */
 double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian);
 
-/* The better of two: more gain; if that is equal, the smaller feature, which the first has if neither has. */
+/* Keeps the better of two splits in *best: the larger gain; if both are equal, the smaller feature id. */
 void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other);
 /* The best over the features begin … end-1 that leaves both children a sum of hessians of at least `least_hessian`. */
 fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
@@ -62,7 +62,7 @@ void fw_grow_ranks_clear(fw_grow_ranks *ranks);
 /* This rank's slice of each histogram becomes the sum over all ranks; the other slices are of no use afterwards. */
 furrow_status fw_grow_ranks_add(fw_grow_ranks *ranks, furrow_status status, fw_histogram *const *histogram,
                                 size_t count, furrow_error *err) FURROW_MUST_USE;
-/* Of each split the best that a rank has; at most two for each histogram of the call before. */
+/* Replaces each split by the best one of all ranks; at most two splits for each histogram of the call before. */
 furrow_status fw_grow_ranks_keep_best(fw_grow_ranks *ranks, fw_best_split *const *best, size_t count,
                                       furrow_error *err) FURROW_MUST_USE;
 /* Replaces `count` numbers by their sums over all ranks; there must be memory for one number more. */

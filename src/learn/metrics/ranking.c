@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "learn/metrics/score_list.h"
 
-/* What the figures come from, of all ties so far. */
+/* The sums over all ties so far that the figures are computed from. */
 typedef struct sums_of_ties {
   double negatives, positives, pairs, precisions;
 } sums_of_ties;
@@ -80,7 +80,7 @@ static double bin_score(size_t bin) {
   return bin < SIDE ? -(double)f : (double)f;
 }
 
-/* What bins are of: a number that rises with the probability and has the same accuracy near 0 and near 1. */
+/* The number that is binned: it rises with the probability, and is equally precise near 0 and near 1. */
 static double bin_input(fw_loss_type loss, double out) {
   return loss == FW_LOSS_CROSS_ENTROPY ? log(out) - log1p(-out) : out;
 }
@@ -118,7 +118,7 @@ void fw_ranking_clear(fw_ranking *r, size_t exact_rows) {
   r->sums = (sums_of_ties){0};
 }
 
-/* The bins from begin to before end have rows too. */
+/* Extends the range of bins that have rows to begin … end-1. */
 static void widen(fw_ranking *r, size_t begin, size_t end) {
   if (begin < r->begin) r->begin = begin;
   if (end > r->end) r->end = end;
@@ -261,7 +261,7 @@ typedef struct tie {
   double score;
 } tie;
 
-/* The way through all ties, from the highest score on. */
+/* Walks through all ties, from the highest score on. */
 typedef struct descent {
   const fw_ranking *ranking;
   size_t at; /* one past the next row or bin */
@@ -283,7 +283,7 @@ static inline void take_rows(descent *d, tie *t) {
   }
 }
 
-/* The next tie that weighs something. */
+/* Finds the next tie whose weight is not 0. */
 static inline bool next_tie(descent *d, tie *t) {
   const fw_ranking *r = d->ranking;
   const size_t least = r->binned ? r->begin : 0;

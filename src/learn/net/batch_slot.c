@@ -86,7 +86,7 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* Tasks before any is cut in two. */
+/* The number of tasks before the last ones are cut in two. */
 static size_t whole_tasks(const fw_batch_slot *slot) {
   return (slot->batch->rows + slot->task_rows - 1) / slot->task_rows;
 }
@@ -152,7 +152,7 @@ static bool is_finite(const double *numbers, size_t count) {
   return finite;
 }
 
-/* The loss of a row is among its terms: it is not found twice. */
+/* Terms include the loss of a row, so it is not computed twice. */
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
   const size_t begin = begin_of(slot, task), end = end_of(slot, task), part = task / tasks_of_part(slot);
   const size_t n = slot->graph->outputs;

@@ -80,7 +80,7 @@ furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_s
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
-/* Bytes that are read one after the other. */
+/* Reads bytes in sequence. */
 typedef struct cursor {
   const fw_snapshot_range *range;
   uint64_t at; /* offset after the bytes in the buffer */
@@ -112,7 +112,7 @@ static void set_cursor(cursor *c, uint64_t at) {
   c->used = c->filled = 0;
 }
 
-/* The next `size` bytes, which are there, at most as many as the buffer holds. */
+/* Reads the next `size` bytes; they must exist, and fit into the buffer. */
 static furrow_status next_bytes(cursor *c, size_t size, const unsigned char **bytes, furrow_error *err) {
   if (c->filled - c->used < size) {
     const uint64_t left = c->range->end - c->at;

@@ -65,7 +65,7 @@ furrow_status fw_prepare(fw_prepared *prepared, const char *train, const char *v
 void fw_prepared_clear(fw_prepared *prepared);
 /* Validation rows that are in memory; NULL: they are streamed. */
 const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
-/* E_ARGUMENT: there are no rows to train with, and why. */
+/* Fails with E_ARGUMENT and says why there are no rows to train with. */
 furrow_status fw_fail_no_rows(const fw_prepared *prepared, furrow_error *err);
 /* OK if all ranks' status is; else the status and error of the first rank that failed, on all ranks. */
 furrow_status fw_prepared_share(const fw_prepared *prepared, furrow_status status, furrow_error *err) FURROW_MUST_USE;
@@ -99,7 +99,7 @@ struct fw_fit {
 };
 
 double fw_fit_seconds(void);
-/* A loss in the units of training, times this, is one in the units of the data. */
+/* The factor from a loss in the units of training to a loss in the units of the data. */
 double fw_fit_loss_unit(const fw_fit *fit);
 /* The loss of the best constant for the rows that have these figures; NaN: not known. */
 double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);

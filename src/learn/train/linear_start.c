@@ -86,7 +86,8 @@ static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losse
   return FURROW_OK;
 }
 
-/* A linear model with this strength, and in *losses its own, in place of start->convex if it is better. */
+/* Solves a linear model with this strength. If it is better, it replaces start->convex, and its losses replace
+ * *losses. */
 static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, double l2, double **losses, bool *better,
                                   furrow_error *err) {
   fw_convex_fit *other = NULL;
@@ -111,8 +112,8 @@ static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, doubl
   return status;
 }
 
-/* Stronger as long as that is better, else weaker. Features of few rows need more than the usual strength where
- * predictions are sums of what many of them say: users and items. */
+/* Increases the strength as long as that is better, else decreases it. If predictions are sums over many features of
+ * few rows, such as users and items, these features need more than the usual strength. */
 static furrow_status choose_strength(fw_linear_start *start, const fw_fit *f, furrow_error *err) {
   enum { TRIES = 5 };
   double *losses = NULL;
@@ -176,7 +177,7 @@ static double errors_better(const comparison *c) {
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* Two, and more where few rows tell: losses of nets have long tails, which few rows do not show. */
+/* At least two, and more if there are few rows: losses of nets have long tails, which few rows do not show. */
 static double errors_needed(const comparison *c) {
   return 2 + 60 / (double)c->row;
 }
@@ -185,7 +186,7 @@ static bool is_better(const comparison *c) {
   return c->row > 1 && errors_better(c) > errors_needed(c);
 }
 
-/* A linear model that is worse than a constant is nothing to fall back to. */
+/* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
 static bool is_only_good(const fw_fit *f, double linear, double net) {
   const furrow_trainer *t = f->trainer;
   const double constant = fw_fit_constant_loss(f, &t->history[t->epochs - 1].valid);

@@ -54,7 +54,8 @@ static void scale_labels(fw_prepared *d, const fw_data_facts *facts) {
   d->scaling.label_factor = 1 / deviation;
 }
 
-/* Slots that a centred feature does not keep, or not for itself, make its mean a different number in each row. */
+/* Whether each centred feature always has the same slot, and has it alone. Otherwise its mean would be a different
+ * constant in each row. */
 static bool keeps_slots(const fw_plan *plan, const fw_data_facts *facts, const fw_scaling *scaling) {
   bool slots = false;
   for (size_t i = 0; i < plan->graph.count; i++)
@@ -112,8 +113,8 @@ static furrow_status note_column(fw_prepared *d, bool warning, const fw_scaling 
                          scaling->mean[i], 1 / scaling->factor[i], what);
 }
 
-/* The saved weights become doubles where nobody chose their type. Training, whose features are centred, needs none; a
- * net that cannot take means would need them from its start on. */
+/* Makes the saved weights doubles, unless their type is configured. Training itself does not need doubles, as its
+ * features are centred; a net that cannot take means would need them from the start. */
 static furrow_status widen_weights(fw_prepared *d, const fw_scaling *scaling, size_t worst, furrow_error *err) {
   const furrow_trainer *t = d->trainer;
   if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
@@ -168,7 +169,8 @@ static furrow_status scale_rows(fw_prepared *d, const fw_data_facts *facts, furr
 
 /* ---- Gaps ---- */
 
-/* Empty cells of a table are features that a row does not have: they count as 0, which few columns mean by them. */
+/* Notes columns with empty cells: a row does not have these features, so they count as 0, which is rarely what an empty
+ * cell means. */
 static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   fw_gaps gaps;
   char name[64];
@@ -196,7 +198,8 @@ static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char
   return FURROW_OK;
 }
 
-/* Ids are names: that one is larger than another means nothing. A single word, such as `account`, may be a number. */
+/* Notes columns of ids: ids are names, and their order has no meaning. A single word, such as `account`, may be a
+ * number. */
 static furrow_status note_ids(fw_prepared *d, furrow_error *err) {
   const furrow_learn_conf *conf = d->trainer->conf;
   char user[64], item[64];
@@ -232,7 +235,7 @@ static furrow_status note_rates(fw_prepared *d, furrow_error *err) {
 
 /* ---- The first bias ---- */
 
-/* What is predicted without any feature: the log odds, the shares of classes, the mean. */
+/* Sets the bias to the best prediction without any feature: the log odds, the shares of classes, or the mean. */
 static void start_bias(fw_prepared *d, const fw_data_facts *facts) {
   const furrow_trainer *t = d->trainer;
   const fw_graph *graph = &t->plan->graph;

@@ -106,7 +106,7 @@ static furrow_status add_rows(const fw_fit *f, fw_ranking_data *data, fw_ranking
   return status;
 }
 
-/* Validation data of its own brings nothing that training does not know. */
+/* Rows of separate validation data are used only as far as training knows their users and items. */
 static furrow_status add_valid(const fw_fit *f, fw_ranking_data *data, furrow_error *err) {
   if (!f->data->valid) return FURROW_OK;
   if (!f->data->valid_samples) return add_rows(f, data, &data->valid, f->data->valid, err);
@@ -133,7 +133,7 @@ static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_err
   return take_parameters(rank, f->trainer->parameters, embedding->factors, err);
 }
 
-/* all: those that were held out, too. */
+/* all: rows that were held out are included. */
 static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
   ranking_fit *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
@@ -165,7 +165,7 @@ static furrow_status note_rows(fw_fit *f, furrow_error *err) {
                          data->unknown_items);
 }
 
-/* Without rows for validation no epoch is better than another: there is a fixed number of them. */
+/* Without validation rows no epoch is better than another, so their number is fixed. */
 static furrow_status settle_epochs(fw_fit *f, furrow_error *err) {
   enum { EPOCHS = 30 };
   fw_train_conf *train = &f->trainer->plan->train;
@@ -229,7 +229,7 @@ static furrow_status validate_ranking(fw_fit *f, fw_epoch *epoch, furrow_error *
   return FURROW_OK;
 }
 
-/* Training with all rows, from the first weights on, for as many epochs as were best. */
+/* Trains with all rows, from the first weights on, for the best number of epochs. */
 static furrow_status train_all(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   FW_TRY(fw_trainer_restart(t, err));

@@ -211,7 +211,7 @@ void fw_trainer_weigh_rows(furrow_trainer *trainer) {
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
-/* What the data would tell is known from the model. One of Angel's says nothing. */
+/* Takes over from the model what the data would tell. Angel's models do not have this information. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
   furrow_learn_conf *model = NULL, *made = NULL;
   furrow_status status = fw_model_read_conf(&model, folder, err);
@@ -241,7 +241,7 @@ static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, fu
   return FURROW_E_ARGUMENT;
 }
 
-/* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
+/* Checks that the trees to be added fit what the model says of itself. Angel's models say nothing. */
 static furrow_status check_model(const fw_plan *plan, const char *folder, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   fw_plan *its = NULL;
