@@ -204,7 +204,7 @@ furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted
   return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-/* Parts that the checkpoint does not name: their training was killed before it could. */
+/* Removes parts that the checkpoint does not name: their training was killed before it could commit them. */
 static furrow_status tidy(const char *folder, furrow_error *err) {
   fw_checkpoint_wanted wanted = {.all = true};
   unsigned char *head = NULL;

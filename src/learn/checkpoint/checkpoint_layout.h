@@ -1,5 +1,5 @@
-/* learn/checkpoint/checkpoint_layout.h: the bytes of a checkpoint (docs/formats/checkpoint.md), for those that write
- * and read it. */
+/* learn/checkpoint/checkpoint_layout.h: the bytes of a checkpoint (docs/formats/checkpoint.md), for writing and
+ * reading. */
 #ifndef FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 #define FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 
@@ -67,9 +67,9 @@ typedef struct fw_checkpoint_wanted {
 
 /* Refuses other files, which may be large, by their first bytes. */
 furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) FURROW_MUST_USE;
-/* Makes it where there is none. */
+/* Makes the folder if it does not exist. */
 furrow_status fw_checkpoint_make_folder(const char *folder, furrow_error *err) FURROW_MUST_USE;
-/* What stays does no harm. */
+/* Removes left-over files. A file that stays does no harm. */
 furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted wanted,
                                         furrow_error *err) FURROW_MUST_USE;
 

@@ -418,7 +418,7 @@ static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, co
   return load_whole(path, checkpoint, snapshot_ops, err);
 }
 
-/* All ranks go on from the checkpoint that the first one finds, or none does. */
+/* All ranks continue from the checkpoint that the first rank finds, or none does. */
 static furrow_status find_checkpoint(const char *path, const furrow_comm *comm, furrow_error *err) {
   struct stat info;
   furrow_status status = fw_path_stat(path, &info, err);

@@ -191,7 +191,7 @@ typedef struct fw_data_conf {
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
-/* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
+/* A label as it is compared: labels of rows are floats, so 0.1 becomes the nearest float. */
 double fw_label_number(double label);
 /* A label as people write it: 3, 0.1; returns `text`. */
 enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };
@@ -223,7 +223,7 @@ typedef struct fw_train_conf {
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
   uint32_t patience;                          /* stop after this number of epochs without improvement; 0: never */
-  /* What Angel does not do: false for its configurations. */
+  /* Options that Angel does not have: false for its configurations. */
   bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
   bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
   bool published_adagrad;        /* the name adagrad of a key means published-adagrad; angel-adagrad is Angel's */
@@ -281,8 +281,7 @@ furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, fur
 /* Whether the rows of a data format have fields: then a slot of an embedding is a field. */
 bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
-/* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
- * them. */
+/* A fingerprint of all settings that the result of a training depends on, except for the number of epochs. */
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
 /* Sets the keys of what a model's furrow.json says of the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
  * version. */
@@ -309,7 +308,8 @@ const char *fw_objective_name(fw_loss_type loss);
 /* Whether the labels are two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
-/* Whether it is about an order alone, of items or of the rows of a group: a score has no label to be compared with. */
+/* Whether the loss is about an order alone, of items or of the rows of a group: a score cannot be compared with a
+ * label. */
 bool fw_loss_ranks(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);

@@ -397,7 +397,7 @@ furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const 
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model,
                              furrow_error *err) FURROW_MUST_USE;
 
-/* What counts: the key, else the JSON, else the default. */
+/* The effective value: of the key, else of the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 /* Takes the elements of a list from `arena`; an empty list leaves both results as they are. */
 furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,

@@ -326,7 +326,7 @@ static furrow_status read_name(furrow_json *json, reading *r, furrow_error *err)
   return fw_arena_text(&r->graph->arena, &r->layer.name, text.bytes, text.size, err);
 }
 
-/* Input layers of Angel 2.0, one now; documents of Angel's still have them. */
+/* Angel 2.0 had several types of input layers, which are one type now; its documents still use them. */
 static bool is_older_input(furrow_json_text type) {
   static const char *const older[] = {"sparseinputlayer", "denseinputlayer"};
   for (size_t i = 0; i < 2; i++)

@@ -165,7 +165,7 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
 }
 
-/* A key that only steps of the optimizers take, FW_KEYS: none is set. */
+/* A key that is set and that only optimizers' steps use; FW_KEYS: none is set. */
 static fw_key step_key(const furrow_learn_conf *conf) {
   for (unsigned key = FW_KEY_UPDATES; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_SEED && key != FW_KEY_L2 && fw_conf_is_set(conf, (fw_key)key)) return (fw_key)key;
@@ -178,7 +178,8 @@ static bool is_linear(const fw_graph *graph) {
          graph->loss != FW_LOSS_CROSS_ENTROPY;
 }
 
-/* Input layer, embedding, sum of the products of pairs: what splits into a vector of the user and one of the item. */
+/* Whether the graph is an input layer, an embedding, and the sum of the products of pairs: such a score splits into a
+ * vector of the user and a vector of the item. */
 static bool is_machine(const fw_graph *graph) {
   size_t inputs = 0, embeddings = 0, crosses = 0;
   for (size_t i = 0; i < graph->count; i++) {
@@ -266,7 +267,7 @@ static void take_rate(const fw_graph *graph, const furrow_learn_conf *conf) {
       graph->layers[i].optimizer.a = fmax(fw_conf_value(conf, FW_KEY_LR).real, 1e-12);
 }
 
-/* Keys of layers that are not there, and of optimizers that no layer has. */
+/* Refuses keys of layers that the graph does not have, and of optimizers that no layer has. */
 static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_conf *conf, furrow_error *err) {
   static const struct {
     fw_key key;
@@ -320,8 +321,8 @@ static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   data->threshold = first < 0 && data->labels[1] > 0 ? 0 : first;
 }
 
-/* Losses of two classes take labels of 1 and -1: by default they are transformed so. Furrow's own defaults find out
- * what labels there are. */
+/* Losses of two classes take labels 1 and -1, so labels are transformed to these by default. With Furrow's own defaults
+ * the labels are found in the data. */
 static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = &memory->plan;
   fw_data_conf *data = &plan->data;
@@ -389,7 +390,7 @@ static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error
   return fw_graph_keys_unused(conf, classes | of_trees, "gbdt", err);
 }
 
-/* What trees alone have, or do not take. */
+/* Checks settings that only trees have, or that they do not support. */
 static furrow_status check_trees(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
   if (!(plan->train.lr > 0)) return fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
@@ -456,7 +457,7 @@ static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Drawn rows are negatives of two classes. */
+/* Drawn rows are negatives, so the loss must have two classes. */
 static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_NEGATIVE_SAMPLING, FW_KEY_POSITIVE_FROM};
   const fw_ranking_conf *rank = &plan->rank;

@@ -15,7 +15,7 @@ enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 <
 
 /* ---- Arrays that are divided among ranks: all ranks make the same calls, and fail together ---- */
 
-/* Ascending keys become those that any rank has, ascending. *keys is replaced. */
+/* Replaces this rank's ascending keys by the union of all ranks' keys, ascending. */
 static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t *count, furrow_error *err) {
   void *all = NULL;
   size_t size = 0, kept = 0;
@@ -119,7 +119,7 @@ static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, ui
   return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 " has a value that is not finite", number + 1);
 }
 
-/* Numbers in order of appearance become numbers by ascending key. */
+/* Converts numbers in order of appearance to numbers by ascending key. */
 static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
   uint32_t *number = NULL;
   p->features = ids->count;
@@ -155,7 +155,7 @@ static furrow_status number_features(fw_linear_problem *p, const fw_linear_param
   return status;
 }
 
-/* What this rank can do alone. */
+/* The part of the work that this rank can do alone. */
 static furrow_status read_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
                                furrow_error *err) {
   FW_TRY(take_rows(p, params, values, total, err));
@@ -268,7 +268,7 @@ static void count_uses(fw_linear_problem *p, uint64_t uses) {
   }
 }
 
-/* Features for each rank, of about as many uses. `uses`: of all. */
+/* Divides the features among ranks, with about the same number of uses each. `uses` is the number of all uses. */
 static void divide_features(fw_linear_problem *p, size_t uses) {
   const unsigned ranks = p->comm->ranks;
   for (unsigned r = 1; r < ranks; r++)
@@ -278,8 +278,7 @@ static void divide_features(fw_linear_problem *p, size_t uses) {
   p->last_feature = p->feature_begin[p->comm->rank + 1];
 }
 
-/* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
- * rank and feature. */
+/* Sorts the uses that ranks sent for this rank's features: by feature, then by rank. counts: by rank and feature. */
 static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
   const size_t own = p->last_feature - p->first_feature;
   const uint64_t base = p->use_offset[p->first_feature], uses = p->use_offset[p->last_feature] - base;
@@ -301,8 +300,8 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
   return FURROW_OK;
 }
 
-/* counts: own uses by feature, which become those that all ranks have of this rank's features. begin: own uses for
- * each rank. */
+/* Exchanges counts and uses. counts has the own uses by feature, and is replaced by all ranks' counts for this rank's
+ * features. begin: where the own uses for each rank begin. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
   FW_TRY(share_move(p, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
   FW_TRY(share_move(p, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));

@@ -43,7 +43,7 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 
 /* ---- The labels of the data ---- */
 
-/* Whole numbers that come again and again are classes; others are quantities. */
+/* Whole numbers that repeat often are classes; other labels are quantities. */
 static bool are_classes(const fw_data_facts *facts) {
   return facts->whole_labels && facts->label_count <= FW_CLASSES_MAX && facts->label_count * 2 <= facts->rows;
 }

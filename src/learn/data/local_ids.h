@@ -29,7 +29,7 @@ void fw_local_ids_clear(fw_local_ids *local_ids);
 
 /* Starts a batch: no key has a number. */
 void fw_local_ids_start(fw_local_ids *local_ids);
-/* Capacity for n keys more. */
+/* Reserves memory for n more keys. */
 furrow_status fw_local_ids_reserve(fw_local_ids *local_ids, size_t n, furrow_error *err) FURROW_MUST_USE;
 /* E_RANGE: the key is beyond the range (0: there is none). */
 furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err) FURROW_MUST_USE;

@@ -25,9 +25,9 @@ const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
  * Alone, streamed rows are not counted: both are 0. */
 uint64_t fw_samples_first_row(const fw_samples *samples);
 uint64_t fw_samples_all_rows(const fw_samples *samples);
-/* Those that share the rows. */
+/* The ranks that share the rows. */
 const furrow_comm *fw_samples_comm(const fw_samples *samples);
-/* What was found where the conf has `auto`; -1: the conf says it, or the format has none. */
+/* The index base that was found if the conf has `auto`; -1: the conf sets it, or the format has none. */
 int fw_samples_index_base(const fw_samples *samples);
 /* Whether the URI itself has indexing_mode 0 or 1. */
 bool fw_samples_uri_says_base(const fw_samples *samples);
@@ -41,7 +41,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
 /* The column of csv data that was taken for the labels by its name; NULL: it was given, or none was found. */
 const char *fw_samples_found_label(const fw_samples *samples);
-/* What is named in messages. */
+/* The name of the data in messages. */
 const char *fw_samples_name(const fw_samples *samples);
 /* The parser's format: the one that was given, or that was found. */
 const char *fw_samples_format(const fw_samples *samples);

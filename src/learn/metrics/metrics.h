@@ -28,8 +28,8 @@ void fw_ranking_clear(fw_ranking *ranking, size_t exact_rows);
 void fw_ranking_add(fw_ranking *ranking, double out, bool positive, double weight);
 /* Prefetches the bin that this row will need, a little before it is added. */
 void fw_ranking_expect(const fw_ranking *ranking, double out);
-/* Sorts the rows that are kept with all threads; what needs their order later finds it. Where memory is short nothing
- * is done. */
+/* Sorts the rows that are kept, with all threads, for figures that need the order later. If memory is short, it does
+ * nothing. */
 void fw_ranking_sort(fw_ranking *ranking, fw_spin_pool *pool);
 /* Works out the figures of all rows so far, for later. */
 void fw_ranking_sum(fw_ranking *ranking);
@@ -85,9 +85,9 @@ typedef struct fw_tally_row {
   float label, weight;
 } fw_tally_row;
 void fw_tally_add_rows(fw_tally *tally, const fw_tally_row *rows, size_t count, bool last, fw_spin_pool *pool);
-/* NDCG of rows that are ranked in groups, which a tally does not know. */
+/* Sets the NDCG of rows that are ranked in groups: a tally cannot compute it. */
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
-/* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */
+/* The same for metrics: sets the loss to 1 - NDCG, and NDCG to 1 - loss, because a checkpoint has only the loss. */
 void fw_metrics_put_ndcg(furrow_learn_metrics *metrics, double ndcg);
 /* Prefetches the memory that this row will need, a little before it is added. */
 void fw_tally_expect(const fw_tally *tally, const double *out);

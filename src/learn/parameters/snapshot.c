@@ -1,4 +1,4 @@
-/* learn/net/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of parameters. */
+/* learn/parameters/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of parameters. */
 #include "learn/parameters/snapshot.h"
 
 #include <string.h>

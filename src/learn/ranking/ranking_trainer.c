@@ -224,7 +224,7 @@ static uint32_t place(fw_ranking_trainer *t, uint32_t item) {
   return t->place_of[item];
 }
 
-/* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
+/* Draws different items. If nearly all items are wanted, drawing new ones takes long, so it stops after some draws. */
 static void draw_candidates(fw_ranking_trainer *t) {
   fw_rng rng;
   fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
@@ -241,7 +241,7 @@ static float try_item(const fw_ranking_trainer *t, const float *p, uint32_t item
   return fw_ranking_score_item(t, item, q) + fw_inner(p, q, t->factors);
 }
 
-/* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
+/* Finds the first negative whose score is less than 1 below the positive's; `tried` gets the number of tries. */
 static uint32_t find_violation(fw_ranking_trainer *t, size_t b, fw_rng *rng) {
   const uint32_t row = first_row(t, b), user = t->data->train.user[row];
   float *p = t->p + b * t->factors, *q = t->p_sum + b * t->factors;
@@ -256,7 +256,8 @@ static uint32_t find_violation(fw_ranking_trainer *t, size_t b, fw_rng *rng) {
   return FW_NO_NUMBER;
 }
 
-/* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
+/* Draws the negatives of a row by its number and the epoch. After some tries, an item that the user has counts as
+ * none. */
 static void draw_negatives(void *context, size_t task) {
   fw_ranking_trainer *t = context;
   const fw_ranking_events *rows = &t->data->train;
@@ -523,7 +524,7 @@ static void run_steps(void *context, size_t task) {
   }
 }
 
-/* Adam's rate has the correction of the mean in it. */
+/* Adam's rate includes the bias correction of the mean. */
 static void set_rule(fw_ranking_trainer *t, double rate) {
   const fw_optimizer *o = &t->params.optimizer;
   const double steps = (double)++t->steps;
@@ -535,7 +536,8 @@ static void set_rule(fw_ranking_trainer *t, double rate) {
 
 /* ---- Batches and epochs ---- */
 
-/* As many groups as have the rows of a batch, but not too few: each update goes over all items, whatever its rows. */
+/* Takes groups until they have the rows of a batch, but not too few groups: each update goes over all items, whatever
+ * its rows. */
 static void take_batch(fw_ranking_trainer *t) {
   t->count = t->rows = 0;
   while (t->first + t->count < t->groups && t->count < t->most_groups &&
