@@ -44,7 +44,7 @@ void fw_epochs_link(fw_epoch *epochs, size_t count) {
   }
 }
 
-/* The figures of metrics in their order in the file, behind the number of rows and that of binned ones. */
+/* The figures of metrics in their order in the file. They follow the number of rows and the number of binned rows. */
 #define METRICS_FIGURES(X)                                                                                            \
   X(weight), X(loss), X(auc), X(accuracy), X(logloss), X(rmse), X(mae), X(mean_label), X(mean_prediction), X(pr_auc), \
       X(precision), X(recall), X(f1), X(r2), X(constant_logloss), X(constant_accuracy), X(constant_rmse)
@@ -63,7 +63,7 @@ static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
 
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   furrow_learn_metrics_init(m);
-  m->ndcg = NAN; /* fit.c finds that of forests in their loss; what else ranks has no checkpoints */
+  m->ndcg = NAN; /* fit.c finds the ndcg of forests in their loss; other models that rank have no checkpoints */
   m->rows = fw_get_le64(at);
   m->binned = fw_get_le64(at + 8);
   for (size_t i = 0; i < FIGURES; i++) *(double *)((unsigned char *)m + figures[i]) = get_real(at + 16 + 8 * i);
@@ -177,7 +177,7 @@ furrow_status fw_checkpoint_check_replaced(const char *folder, const furrow_comm
 
 /* ---- What is left over ----------------------------------------------------------------------------------------- */
 
-/* A part of another checkpoint than the one that is kept, or what a killed process left behind. */
+/* A part of another checkpoint than the one that is kept, or a temporary file of a killed process. */
 static bool is_left_over(void *user, const char *name) {
   const fw_checkpoint_wanted *wanted = user;
   static const char temporary[] = "." FW_CHECKPOINT_NAME ".furrow-";
@@ -204,7 +204,7 @@ furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted
   return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-/* Parts that the checkpoint does not name: their training was killed before it could. */
+/* Removes parts that the checkpoint does not name: their training was killed before it could commit them. */
 static furrow_status tidy(const char *folder, furrow_error *err) {
   fw_checkpoint_wanted wanted = {.all = true};
   unsigned char *head = NULL;

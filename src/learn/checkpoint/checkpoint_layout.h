@@ -1,5 +1,5 @@
-/* learn/checkpoint/checkpoint_layout.h: the bytes of a checkpoint (docs/formats/checkpoint.md), for those that write
- * and read it. */
+/* learn/checkpoint/checkpoint_layout.h: the bytes of a checkpoint (docs/formats/checkpoint.md), for writing and
+ * reading. */
 #ifndef FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 #define FW_LEARN_CHECKPOINT_CHECKPOINT_LAYOUT_H
 
@@ -30,7 +30,7 @@ enum {
   FW_AT_PART_ID = FW_AT_BEST_STEPS
 };
 
-/* What a checkpoint of several ranks has behind its history: the id of its parts, then the bytes and the digest of the
+/* A checkpoint of several ranks has this after its history: the id of its parts, then the bytes and the digest of the
  * payload of each. */
 enum { FW_CHECKPOINT_PARTS_ID = 8, FW_CHECKPOINT_PART_RECORD = 16 };
 
@@ -40,7 +40,7 @@ void fw_checkpoint_get_epoch(const unsigned char *at, fw_epoch *epoch);
 
 /* FOLDER/checkpoint, to be freed with fw_free. */
 furrow_status fw_checkpoint_name_file(char **path, const char *folder, furrow_error *err) FURROW_MUST_USE;
-/* The part of a rank lies beside the checkpoint: checkpoint.<id, 16 hexadecimal digits>.<rank>-of-<ranks> */
+/* A rank's part is stored next to the checkpoint, as checkpoint.<id, 16 hexadecimal digits>.<rank>-of-<ranks> */
 furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint64_t id, unsigned rank, unsigned ranks,
                                       furrow_error *err) FURROW_MUST_USE;
 
@@ -48,7 +48,7 @@ furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint6
 static inline bool fw_checkpoint_is_in_parts(const unsigned char *header) {
   return fw_get_le32(header + FW_AT_VERSION) == FW_CHECKPOINT_PARTS_VERSION;
 }
-/* The records of the parts, behind header and history. */
+/* The records of the parts, which follow header and history. */
 static inline const unsigned char *fw_checkpoint_table(const unsigned char *head) {
   return head + FW_CHECKPOINT_HEADER + (size_t)fw_get_le32(head + FW_AT_EPOCHS) * FW_CHECKPOINT_EPOCH;
 }
@@ -60,16 +60,16 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
 /* What is to be removed from a folder. */
 typedef struct fw_checkpoint_wanted {
   bool all;     /* temporary files of checkpoints, too */
-  bool damaged; /* no parts: nobody knows which are those of the checkpoint */
+  bool damaged; /* keep all parts: it is unknown which belong to the checkpoint */
   bool keeps;   /* parts of this checkpoint */
   uint64_t kept;
 } fw_checkpoint_wanted;
 
 /* Refuses other files, which may be large, by their first bytes. */
 furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) FURROW_MUST_USE;
-/* Makes it where there is none. */
+/* Makes the folder if it does not exist. */
 furrow_status fw_checkpoint_make_folder(const char *folder, furrow_error *err) FURROW_MUST_USE;
-/* What stays does no harm. */
+/* Removes left-over files. A file that stays does no harm. */
 furrow_status fw_checkpoint_remove_left(const char *folder, fw_checkpoint_wanted wanted,
                                         furrow_error *err) FURROW_MUST_USE;
 

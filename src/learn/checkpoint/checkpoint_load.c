@@ -50,7 +50,7 @@ static furrow_status check_fields(const unsigned char *bytes, uint64_t size, boo
   return FURROW_OK;
 }
 
-/* Whether the digest is that of the payload. */
+/* Whether the digest matches the payload. */
 static furrow_status check_digest(const unsigned char *header, uint64_t digest, furrow_error *err) {
   if (fw_get_le64(header + FW_AT_PAYLOAD_DIGEST) == digest) return FURROW_OK;
   return damaged(err, FW_AT_PAYLOAD_DIGEST, "the checkpoint is damaged: its digest is wrong");
@@ -182,7 +182,7 @@ static furrow_status open_file(opened_file *file, const char *path, furrow_error
   return fw_input_read_at(file->input, file->header, FW_CHECKPOINT_HEADER, 0, &got, err);
 }
 
-/* Exactly so many bytes; for fw_snapshot_range. */
+/* Reads exactly `size` bytes; for fw_snapshot_range. */
 static furrow_status read_bytes(const void *input, uint64_t at, void *bytes, size_t size, furrow_error *err) {
   size_t got = 0;
   FW_TRY(fw_input_read_at(input, bytes, size, at, &got, err));
@@ -240,7 +240,7 @@ static furrow_status read_file(const char *path, unsigned char **bytes, size_t *
 
 /* ---- Of several ranks, or by several --------------------------------------------------------------------------- */
 
-/* A checkpoint whose parameters are read some at a time: those of parts, or of a whole one. */
+/* A checkpoint whose parameters are read some at a time, from its parts or from the checkpoint itself. */
 typedef struct loading {
   const char *path;
   const fw_snapshot_ops *snapshot_ops;
@@ -414,7 +414,7 @@ static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, co
   return load_whole(path, checkpoint, snapshot_ops, err);
 }
 
-/* All ranks go on from the checkpoint that the first one finds, or none does. */
+/* All ranks continue from the checkpoint that the first rank finds, or none does. */
 static furrow_status find_checkpoint(const char *path, const furrow_comm *comm, furrow_error *err) {
   struct stat info;
   furrow_status status = fw_path_stat(path, &info, err);

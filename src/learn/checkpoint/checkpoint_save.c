@@ -49,7 +49,8 @@ static furrow_status write_history(writer *w, const saving *s, furrow_error *err
   return FURROW_OK;
 }
 
-/* Parameters now and of the best epoch. What all ranks have alike is in the part of the first alone. */
+/* Writes the parameters, and the parameters of the best epoch. Only the first rank's part has the arrays that all ranks
+ * share. */
 static furrow_status write_snapshots(writer *w, saving *s, furrow_error *err) {
   const uint64_t start = fw_atomic_file_size(w->file);
   const uint64_t skip = fw_comm_is_first(s->comm) ? 0 : s->snapshot_ops->dense_bytes;
@@ -119,7 +120,7 @@ static furrow_status write_file(const char *path, file_kind kind, saving *s, uns
   return status;
 }
 
-/* One process writes all: it is alone, or all have the same. */
+/* One process writes everything: it is alone, or all ranks have the same. */
 static furrow_status save_whole(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
   if (!fw_comm_is_first(s->comm)) return FURROW_OK;

@@ -104,7 +104,7 @@ static const char cluster_keys[] =
     "netty.client.io.threads\0netty.io.mode\0netty.server.io.threads\0ps.matrix.partition.classname\0queue\0"
     "server.partition.class\0server.partition.storage.class\0";
 
-/* Angel's training depends on them. */
+/* Keys that Angel's training depends on. */
 static const char model_keys[] =
     "ml.gbdt.full.hessian\0ml.gbdt.max.leaf.weight\0ml.gbdt.max.node.num\0ml.gbdt.min.node.instance\0"
     "ml.gbdt.multi.class.strategy\0ml.mlr.v.init\0";

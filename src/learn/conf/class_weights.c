@@ -34,7 +34,7 @@ static const char *read_factors(const char *text, double *factors, size_t count)
     if (!s || (s < end && *s != ',')) return "a weight is not a number";
     if (!(factors[i] >= 0) || isinf(factors[i])) return "a weight is negative or not finite";
     any |= factors[i] > 0;
-    s++; /* behind the comma; behind the end after the last one */
+    s++; /* past the comma; after the last number, past the end */
   }
   return any ? NULL : "all weights are 0";
 }

@@ -21,7 +21,7 @@ furrow_status fw_class_weights_parse(fw_class_weights *weights, const char *text
 void fw_class_weights_clear(fw_class_weights *weights);
 /* Whether rows get factors at all. */
 bool fw_class_weights_are_used(const fw_class_weights *weights);
-/* E_ARGUMENT: weights that do not fit a model of so many classes (0: regression). */
+/* E_ARGUMENT: the weights do not fit a model of `classes` classes (0: regression). */
 furrow_status fw_class_weights_check(const fw_class_weights *weights, size_t classes,
                                      furrow_error *err) FURROW_MUST_USE;
 /* The factor of each class, from the number of rows of each. Balanced, as scikit-learn: rows / (K * rows of the class),

@@ -101,8 +101,8 @@ static void take_value(fw_value *to, fw_value *from) {
   from->text = NULL;
 }
 
-/* Keys that were set before stay, and values that the new file does not have; layers take the place of the graph, or of
- * trees. */
+/* Takes over a JSON file. Keys that were set before stay, as do values that the new file does not have; its layers
+ * replace the graph, or the trees. */
 static void take_json(furrow_learn_conf *conf, fw_conf_json *spec) {
   fw_conf_json *kept = &conf->json;
   for (size_t i = 0; i < FW_KEYS; i++) {

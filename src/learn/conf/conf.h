@@ -75,7 +75,7 @@ typedef enum fw_loss_type {
 #undef FURROW_X
 } fw_loss_type;
 
-/* X(name, Angel's class name, arrays of state beside the weights): Angel's slot number is state + 1 */
+/* X(name, Angel's class name, arrays of state in addition to the weights): Angel's slot number is state + 1 */
 #define FW_OPTIMIZERS(X)     \
   X(SGD, "SGD", 0)           \
   X(MOMENTUM, "Momentum", 1) \
@@ -129,13 +129,14 @@ typedef struct fw_optimizer {
 
 /* One layer of a resolved graph. An fc stack of n dims is n of them. */
 typedef struct fw_layer {
-  const char *name; /* that of its matrices */
+  const char *name; /* the name of its matrices, too */
   fw_layer_type type;
   size_t input_count;
   const size_t *inputs; /* indices of layers before this one */
   size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
   size_t in_width;      /* fc: width of its input */
-  size_t factors;    /* embedding, and crosses of one; FieldAwareCross: those of a vector, embedding: fields * them */
+  size_t
+      factors; /* embedding, and crosses of one; FieldAwareCross: factors of one vector, embedding: fields times that */
   int64_t outputdim; /* embedding: what graph.json has, also where the slots are free */
   size_t slots;      /* embedding: vectors of a row; 0: as many as the row has features (free) */
   fw_activation activation;
@@ -190,7 +191,7 @@ typedef struct fw_data_conf {
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
-/* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
+/* A label as it is compared: labels of rows are floats, so 0.1 becomes the nearest float. */
 double fw_label_number(double label);
 /* A label as people write it: 3, 0.1; returns `text`. */
 enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };
@@ -221,8 +222,8 @@ typedef struct fw_train_conf {
   bool own_l2;                                /* it is set; else lbfgs has a strength of its own */
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
-  uint32_t patience;                          /* stop after so many epochs that were not better; 0: never */
-  /* What Angel does not do: false for its configurations. */
+  uint32_t patience;                          /* stop after this number of epochs without improvement; 0: never */
+  /* Options that Angel does not have: false for its configurations. */
   bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
   bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
   bool published_adagrad;        /* the name adagrad of a key means published-adagrad; angel-adagrad is Angel's */
@@ -247,7 +248,7 @@ typedef struct fw_forest_conf {
   uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
   uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
   bool from_average;          /* scores start at the log odds or log shares of the labels */
-  uint32_t truncation;        /* rank:ndcg: a pair has a row among so many first ones of its group */
+  uint32_t truncation;        /* rank:ndcg: one row of a pair is among the first `truncation` rows of its group */
 } fw_forest_conf;
 
 /* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
@@ -280,8 +281,7 @@ furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, fur
 /* Whether the rows of a data format have fields: then a slot of an embedding is a field. */
 bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
-/* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
- * them. */
+/* A fingerprint of all settings that the result of a training depends on, except for the number of epochs. */
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
 /* Sets the keys of what a model's furrow.json says of the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
  * version. */
@@ -305,10 +305,11 @@ const char *fw_decay_name(fw_decay_type decay);
 const char *fw_label_transform_name(fw_label_transform transform);
 /* The objective of gbdt that has the loss, as Angel writes it. */
 const char *fw_objective_name(fw_loss_type loss);
-/* Whether the labels are those of two classes; whether they are quantities. SoftmaxLoss: neither. */
+/* Whether the labels are two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
-/* Whether it is about an order alone, of items or of the rows of a group: a score has no label to be compared with. */
+/* Whether the loss is about an order alone, of items or of the rows of a group: a score cannot be compared with a
+ * label. */
 bool fw_loss_ranks(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);

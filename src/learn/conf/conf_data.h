@@ -287,7 +287,7 @@ furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_
  * none but Angel's. */
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key);
 
-/* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
+/* Settings of an optimizer in addition to its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
   const char *member; /* in the JSON; NULL: none */
   fw_key key;
@@ -349,7 +349,7 @@ typedef struct fw_graph_spec {
 
 furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) FURROW_MUST_USE;
 void fw_graph_spec_release(fw_graph_spec *graph);
-/* A copy of n bytes in an arena, with a 0 behind it. */
+/* Copies n bytes into an arena and appends a 0. */
 furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n,
                             furrow_error *err) FURROW_MUST_USE;
 
@@ -397,7 +397,7 @@ furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const 
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model,
                              furrow_error *err) FURROW_MUST_USE;
 
-/* What counts: the key, else the JSON, else the default. */
+/* The effective value: of the key, else of the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 /* Takes the elements of a list from `arena`; an empty list leaves both results as they are. */
 furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,
@@ -423,7 +423,7 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
-/* Furrow's own default of a key for fm with a loss that ranks; NULL: that of fm. */
+/* Furrow's own default of a key for fm with a ranking loss; NULL: the same as for fm. */
 const char *fw_recommended_ranking(fw_loss_type loss, fw_key key);
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */

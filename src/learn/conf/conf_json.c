@@ -26,7 +26,7 @@ static furrow_status read_trimmed(furrow_json *json, furrow_json_text *text, fur
   return FURROW_OK;
 }
 
-/* The beginning of a member's name, with a 0 behind it. Returns whether it is all of the name. */
+/* Copies the beginning of a member's name and appends a 0. Returns whether the whole name was copied. */
 static bool copy_name(char name[FW_SUGGESTION_LENGTH + 1], furrow_json_text member) {
   const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
   memcpy(name, member.bytes, n);
@@ -124,7 +124,7 @@ enum { MOST_NUMBERS = 8 };
 /* An object with a type and numbers, all of them optional. */
 typedef struct typed_object {
   const fw_names *types;
-  const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
+  const char *members[MOST_NUMBERS]; /* names of the numbers, NULL after the last */
   const char *text;                  /* name of a member that is a text; NULL: none */
   uint64_t text_offset;              /* of the text; 0: not there */
   bool published;                    /* whether it is FW_ADAGRAD_VARIANT */
@@ -326,7 +326,7 @@ static furrow_status read_name(furrow_json *json, reading *r, furrow_error *err)
   return fw_arena_text(&r->graph->arena, &r->layer.name, text.bytes, text.size, err);
 }
 
-/* Input layers of Angel 2.0, one now; documents of Angel's still have them. */
+/* Angel 2.0 had several types of input layers, which are one type now; its documents still use them. */
 static bool is_older_input(furrow_json_text type) {
   static const char *const older[] = {"sparseinputlayer", "denseinputlayer"};
   for (size_t i = 0; i < 2; i++)

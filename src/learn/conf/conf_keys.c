@@ -234,7 +234,7 @@ static furrow_status parse_optimizer(const char *text, size_t size, fw_value *va
   return FURROW_OK;
 }
 
-/* Usual names beside those of the list. */
+/* Accepts common names in addition to the names in the list. */
 static furrow_status parse_loss(const char *text, size_t size, fw_value *value, furrow_error *err) {
   static const char *const usual[][2] = {{"logistic", "log"}, {"sampled-softmax", "SampledSoftmax"}};
   for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)

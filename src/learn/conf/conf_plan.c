@@ -165,7 +165,7 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
 }
 
-/* A key that only steps of the optimizers take, FW_KEYS: none is set. */
+/* A key that is set and that only optimizers' steps use; FW_KEYS: none is set. */
 static fw_key step_key(const furrow_learn_conf *conf) {
   for (unsigned key = FW_KEY_UPDATES; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_SEED && key != FW_KEY_L2 && fw_conf_is_set(conf, (fw_key)key)) return (fw_key)key;
@@ -178,7 +178,8 @@ static bool is_linear(const fw_graph *graph) {
          graph->loss != FW_LOSS_CROSS_ENTROPY;
 }
 
-/* Input layer, embedding, sum of the products of pairs: what splits into a vector of the user and one of the item. */
+/* Whether the graph is an input layer, an embedding, and the sum of the products of pairs: such a score splits into a
+ * vector of the user and a vector of the item. */
 static bool is_machine(const fw_graph *graph) {
   size_t inputs = 0, embeddings = 0, crosses = 0;
   for (size_t i = 0; i < graph->count; i++) {
@@ -191,8 +192,8 @@ static bool is_machine(const fw_graph *graph) {
          graph->layers[3].type == FW_LAYER_SUM_POOLING;
 }
 
-/* The exact minimum, unless something is set that it does not take. Two classes of fm, or an l2 of fm, which is that of
- * steps: only where it is asked for (docs/design/defaults.md). */
+/* Chooses the exact minimum unless a key is set that it does not support. fm with two classes, or with an l2 (which is
+ * an l2 for steps), gets it only on request (docs/design/defaults.md). */
 static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_key other = step_key(conf);
   const fw_graph *graph = &plan->graph;
@@ -256,7 +257,8 @@ bool fw_graph_has_rate(const fw_graph *graph) {
   return false;
 }
 
-/* Where FTRL is alone, lr is its alpha, unless that is set: it has no other rate. Angel's takes no notice of lr. */
+/* If FTRL is the only optimizer, lr sets its alpha, unless alpha is set: it has no other rate. Angel's FTRL ignores
+ * lr. */
 static void take_rate(const fw_graph *graph, const furrow_learn_conf *conf) {
   if (!fw_conf_recommends(conf) || !fw_conf_is_set(conf, FW_KEY_LR) || fw_conf_is_set(conf, FW_KEY_FTRL_ALPHA)) return;
   if (fw_graph_has_rate(graph)) return;
@@ -265,7 +267,7 @@ static void take_rate(const fw_graph *graph, const furrow_learn_conf *conf) {
       graph->layers[i].optimizer.a = fmax(fw_conf_value(conf, FW_KEY_LR).real, 1e-12);
 }
 
-/* Keys of layers that are not there, and of optimizers that no layer has. */
+/* Refuses keys of layers that the graph does not have, and of optimizers that no layer has. */
 static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_conf *conf, furrow_error *err) {
   static const struct {
     fw_key key;
@@ -307,7 +309,7 @@ static furrow_status take_labels(plan_memory *memory, const furrow_learn_conf *c
   return FURROW_OK;
 }
 
-/* One of Angel's transforms that does the same, for graph.json, where there is one. */
+/* Finds Angel's transform with the same effect, if there is one, for graph.json. */
 static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   const double first = data->labels[0];
   if (loss == FW_LOSS_SOFTMAX) {
@@ -319,8 +321,8 @@ static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   data->threshold = first < 0 && data->labels[1] > 0 ? 0 : first;
 }
 
-/* Losses of two classes take labels of 1 and -1: by default they are transformed so. Furrow's own defaults find out
- * what labels there are. */
+/* Losses of two classes take labels 1 and -1, so labels are transformed to these by default. With Furrow's own defaults
+ * the labels are found in the data. */
 static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = &memory->plan;
   fw_data_conf *data = &plan->data;
@@ -347,7 +349,7 @@ size_t fw_plan_classes(const fw_plan *plan) {
   return fw_loss_has_two_classes(loss) ? 2 : loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 0;
 }
 
-/* How many weights there must be shows when the classes are known. */
+/* The number of weights can be checked only when the classes are known. */
 static furrow_status check_class_weights(const fw_plan *plan, furrow_error *err) {
   const char *text = plan->data.class_weights;
   fw_class_weights weights = {0};
@@ -377,7 +379,7 @@ static unsigned plan_levels(const furrow_learn_conf *conf) {
   return (unsigned)(depth > 0 ? depth + 1 : fw_conf_value(conf, FW_KEY_LEVELS).integer);
 }
 
-/* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
+/* Refuses keys of epochs and optimizers, which have no effect on trees: a user who sets one expects something else. */
 static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
   for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_LR && key != FW_KEY_SEED && fw_conf_has_key(conf, (fw_key)key))
@@ -388,7 +390,7 @@ static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error
   return fw_graph_keys_unused(conf, classes | of_trees, "gbdt", err);
 }
 
-/* What trees alone have, or do not take. */
+/* Checks settings that only trees have, or that they do not support. */
 static furrow_status check_trees(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
   if (!(plan->train.lr > 0)) return fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
@@ -455,7 +457,7 @@ static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Drawn rows are negatives of two classes. */
+/* Drawn rows are negatives, so the loss must have two classes. */
 static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_NEGATIVE_SAMPLING, FW_KEY_POSITIVE_FROM};
   const fw_ranking_conf *rank = &plan->rank;

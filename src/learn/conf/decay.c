@@ -1,7 +1,7 @@
 /* learn/conf/decay.c: the learning rate of a step.
  *
  * StandardDecay        lr / sqrt(1 + alpha n)
- * WarmRestarts         from lr down to lr / 10 along half a cosine in `intervals` steps, then anew from a top that is
+ * WarmRestarts         from lr down to lr / 10 along half a cosine in `intervals` steps, then again from a top that is
  *                      divided by sqrt(1 + restarts * alpha), over twice as many steps
  * CorrectionDecay      lr / sqrt(1 + alpha m) * (1 - beta) / (1 - beta^m). Angel counts m from 0, where it divides by
  *                      0 and the first epoch makes every weight infinite; here m = n, so that the first rate is

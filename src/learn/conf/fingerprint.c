@@ -1,4 +1,4 @@
-/* learn/conf/fingerprint.c: one number for all of a plan that the numbers of a training depend on. */
+/* learn/conf/fingerprint.c: one number for all settings of a plan that the result of a training depends on. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -46,7 +46,7 @@ static void add_train(fw_buffer *text, const fw_train_conf *train) {
                              train->decay, train->decay_intervals, train->decay_on_batch};
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) add_real(text, reals[i]);
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
-  /* only where they are set: checkpoints of before stay good */
+  /* only if they are set, so that checkpoints of earlier releases stay valid */
   if (train->bias_optimizer) add_text(text, "bias_optimizer");
   if (train->ftrl_keeps_first_weights) add_text(text, "ftrl_keeps_first_weights");
 }

@@ -46,7 +46,7 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
   return NULL;
 }
 
-/* Inputs are names of layers, NULL behind the last. The optimizer is the one that the JSON file names for the type. */
+/* Inputs are names of layers, NULL after the last. The optimizer is the one that the JSON file names for the type. */
 static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
@@ -114,7 +114,7 @@ static void add_embedding(builder *b) {
 
 /* ---- Stacks of fc layers ---- */
 
-/* The activation of hidden layers. Angel's have dropout in one piece with what comes before it. */
+/* The activation of hidden layers. In Angel's stacks, dropout is part of the layer before it. */
 static fw_activation_spec hidden_activation(builder *b) {
   const fw_activation type = (fw_activation)integer(b, FW_KEY_ACTIVATION);
   const bool spec = fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
@@ -190,7 +190,7 @@ static void build_robust(builder *b) {
   add_loss(b, "simpleLossLayer", "input", FW_LOSS_HUBER, value_of(b, key).real);
 }
 
-/* 2 as long as the data has not been seen. */
+/* The number of classes; 2 until the data has been seen. */
 static int64_t class_count(builder *b) {
   const int64_t classes = integer(b, FW_KEY_CLASSES);
   return classes > 0 ? classes : 2;
@@ -211,8 +211,8 @@ static void build_mlr(builder *b) {
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
 
-/* What stands beside the input layer is summed with it. Angel's classes have LogLoss, whatever the JSON file says; the
- * key may set another. */
+/* Adds the sum of the input layer and the other layers, and the loss. Angel's classes have LogLoss, whatever the JSON
+ * file says; the key may set another. */
 static void finish_sum(builder *b, const char *second, const char *third) {
   const fw_loss_type loss = (fw_loss_type)integer(b, FW_KEY_LOSS);
   add(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
@@ -279,7 +279,7 @@ static void build_nfm(builder *b) {
   finish_sum(b, add_fc(b, "BiInteractionCross", 1), NULL);
 }
 
-/* Angel has no class for it, but a sample of JSON. */
+/* Angel has no class for this graph, but has a JSON example of it. */
 static void build_dnn(builder *b) {
   const fw_loss_spec spec = b->conf->json.defaults.loss;
   const bool json = spec.spec && !fw_conf_has_key(b->conf, FW_KEY_LOSS);

@@ -5,7 +5,7 @@
 #include "base/params.h"
 #include "rows/encode/encoder.h"
 
-/* A model of raw logs has what reads them. */
+/* A model of raw logs contains the encoder that reads them. */
 static furrow_status put_encoder(furrow_model_writer *model, const furrow_learn_conf *conf, furrow_error *err) {
   const char *directory = furrow_learn_conf_get(conf, "encoder");
   furrow_encoder *encoder = NULL;

@@ -95,7 +95,7 @@ static furrow_status read_dictionary(furrow_json *json, char dictionary[17], fur
   return FURROW_OK;
 }
 
-/* Other members are for people. */
+/* Other members are for human readers and are ignored. */
 static furrow_status read_data(furrow_learn_conf *conf, furrow_json *json, char dictionary[17], furrow_error *err) {
   static const struct {
     const char *name;
@@ -157,7 +157,7 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
 
 /* ---- The encoder ---- */
 
-/* A model's features are those of its own dictionary. */
+/* Takes the features from the model's own dictionary. */
 static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *wanted, furrow_error *err) {
   char found[17];
   bool there = false;
@@ -173,7 +173,7 @@ static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, c
   return furrow_learn_conf_set(conf, "encoder", folder, err);
 }
 
-/* Angel's models have no furrow.json; a link that leads nowhere is one that is lost. */
+/* Angel's models have no furrow.json; but a broken link means that the file was lost. */
 static furrow_status check_absent(const char *path, furrow_error *err) {
   if (!fw_path_exists(path)) return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT, "a symbolic link that leads nowhere");
@@ -260,7 +260,7 @@ static furrow_status walk_value(walk *w, furrow_error *err) {
                                      : walk_scalar(w, err);
 }
 
-/* All that a reader of the model would refuse. */
+/* Checks for everything that a reader of the model would refuse. */
 static furrow_status check(const char *text, size_t size, const char *path, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);

@@ -4,18 +4,18 @@
 #include "learn/conf/conf_data.h"
 
 typedef struct recommendation {
-  fw_key key;       /* FW_KEYS behind the last */
+  fw_key key;       /* FW_KEYS after the last */
   const char *text; /* "auto": by the data, when training begins */
 } recommendation;
 
-/* Whatever is trained. */
+/* For all models. */
 static const recommendation of_all[] = {{FW_KEY_FORMAT, "auto"},
                                         {FW_KEY_INDEX_BASE, "auto"},
                                         {FW_KEY_VALID_RATIO, "0"},
                                         {FW_KEY_CLASSES, "auto"},
                                         {FW_KEYS, NULL}};
 
-/* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
+/* For all graphs of layers. The rate and the strength are for optimizers that take a step for each batch. */
 static const recommendation of_graphs[] = {
     {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},     {FW_KEY_BATCH, "32"},
     {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}, {FW_KEYS, NULL}};
@@ -24,7 +24,7 @@ static const recommendation of_graphs[] = {
 static const recommendation of_linear[] = {
     {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
 
-/* Losses that are smooth as well. Of fm: where numbers are predicted; it learns two classes by steps unless the key is
+/* For losses that are smooth as well. fm uses it to predict numbers; for two classes it takes steps unless the key is
  * set. */
 static const recommendation of_smooth[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
@@ -42,10 +42,10 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_INIT_EMBEDDING, "0.1"},
                                          {FW_KEYS, NULL}};
 
-/* Products of small vectors are too small for its fc layers to learn from. */
+/* Without larger vectors their products would be too small for the fc layers of nfm to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}, {FW_KEYS, NULL}};
 
-/* Regions that begin alike would stay so. */
+/* Regions that start with equal weights would stay equal. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}, {FW_KEYS, NULL}};
 
 /* fm that ranks items: L2 counts for each use of a feature. */
@@ -71,9 +71,9 @@ typedef struct forest_recommendation {
 #define SAME(text) \
   { text, text, text, text }
 
-/* multi:softmax halves its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. The hessians
- * of reg:squarederror are numbers of rows, those of the others a quarter of that at most: lambda and the least leaf are
- * larger there. */
+/* multi:softmax halves its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. With
+ * reg:squarederror, sums of hessians are numbers of rows; with the other losses they are at most a quarter of that. So
+ * lambda and the least leaf are larger for reg:squarederror. */
 static const forest_recommendation of_forests[] = {
     {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1"}},
     {FW_KEY_TREES, SAME("200")},

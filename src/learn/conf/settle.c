@@ -140,8 +140,8 @@ static furrow_status inherit_reading(furrow_learn_conf *conf, const furrow_learn
   return FURROW_OK;
 }
 
-/* Doubles that became floats would not be the model any more; all trees of a model have one objective, rate and size.
- */
+/* A model of doubles would change if its weights became floats; all trees of a model have one objective, rate and
+ * size. */
 static furrow_status inherit_shape(furrow_learn_conf *conf, const furrow_learn_conf *model, bool trees,
                                    furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_MODEL_TYPE, FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};

@@ -110,7 +110,7 @@ static void scale(const fw_lbfgs *l, double *to, double factor) {
 
 /* ---- Memory ---- */
 
-/* A longer history needs fewer iterations; it takes little beside the function where n is small. */
+/* A longer history needs fewer iterations. Where n is small it takes little time compared with the function. */
 static size_t history_for(size_t n) {
   const size_t history = ((size_t)1 << 18) / n;
   return history < LEAST_HISTORY ? LEAST_HISTORY : history > FW_LBFGS_HISTORY ? FW_LBFGS_HISTORY : history;
@@ -194,9 +194,9 @@ static void remember(fw_lbfgs *l) {
   move(l, step, l->next_x, -1, l->x);
   move(l, change, l->next_gradient, -1, l->gradient);
   const double product = dot(l, step, change);
-  /* The curvature of pairs lies between those of the directions; one that is a tiny part of it is noise. */
+  /* The curvature of a pair lies between the curvatures of the directions; a tiny fraction of that is noise. */
   if (!(product > 1e-14 * sqrt(dot(l, step, step) * dot(l, change, change)))) {
-    if (l->pairs == l->history) l->pairs--; /* its place was that of the oldest */
+    if (l->pairs == l->history) l->pairs--; /* the new pair has overwritten the oldest */
     return;
   }
   l->product[i] = product;

@@ -35,7 +35,7 @@ enum { FW_LBFGS_HISTORY = 120 }; /* at most */
 /* For reading: where it is, and after the first step the value and the largest derivative there, and the calls of the
  * function so far. The rest is its own. */
 typedef struct fw_lbfgs {
-  double *x; /* n numbers; before the first step those of the start */
+  double *x; /* n numbers; before the first step the start */
   double value, largest;
   size_t evaluations;
   size_t n, blocks;

@@ -30,8 +30,8 @@ struct fw_linear_problem {
   size_t blocks;
   double *block_value, *block_gradient; /* gradient: outputs biases, or all parameters where by_feature is false */
   double *all_value, *all_gradient;     /* the same of all ranks; alone they are those above */
-  double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): by feature those of
-                    each row, else for each block those of its row at work */
+  double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): of each row if
+                    by_feature, else of one row for each block, the row at work */
   double *all_slope, *own_gradient; /* by feature: of the rows of all ranks; of this rank's features, not alone */
   /* the transposed copy */
   bool by_feature;
@@ -40,7 +40,7 @@ struct fw_linear_problem {
   float *use_value;     /* NULL: all 1 */
   size_t segments;
   uint32_t *segment_feature; /* of the first use of each segment */
-  double *cut;               /* 2 * width for each segment: sums of features that began before it, that end behind */
+  double *cut;               /* 2 * width for each segment: sums of features that began before it, that end after it */
 };
 
 /* Where piece i of `pieces` equal ones begins. */
@@ -49,7 +49,7 @@ static inline size_t fw_piece_begin(size_t total, size_t pieces, size_t i) {
   return i * each + (i < rest ? i : rest);
 }
 
-/* Fills the arrays of rows, of which each rank then has those of its blocks, and those of blocks, rows and keys. */
+/* Fills the arrays of rows, of blocks and of keys. Each rank then has the rows of its own blocks. */
 furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err);
 /* Fills the transposed copy and its segments. */
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err);

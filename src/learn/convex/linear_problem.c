@@ -6,9 +6,9 @@
  * gradient is summed by feature over a transposed copy: its list of uses is cut into segments of equal length, so that
  * threads share a feature that most rows have; the parts that segments have of such a feature are added in order.
  *
- * Over ranks the blocks and segments are those of one process, so that sums have its bits: rows move to the rank that
- * has their block, uses to the rank that has their feature. In each pass ranks exchange the sums of blocks, or the
- * derivatives of rows and the gradient of features. Parameters are the same on all ranks. */
+ * Several ranks use the same blocks and segments as one process does, so that sums have the same bits: rows move to the
+ * rank that has their block, uses to the rank that has their feature. In each pass ranks exchange the sums of blocks,
+ * or the derivatives of rows and the gradient of features. Parameters are the same on all ranks. */
 #include "learn/convex/linear_problem.h"
 
 #include <assert.h>
@@ -87,7 +87,7 @@ static double loss_and_slopes(const fw_linear_problem *p, double label, double *
 
 /* ---- Rows times parameters ---- */
 
-/* Four sums hide the time that an addition takes. */
+/* Four partial sums hide the latency of an addition. */
 static inline double dot_row(const uint32_t *feature, const float *value, size_t n, const double *w) {
   double sum[4] = {0};
   size_t i = 0;
@@ -313,7 +313,7 @@ static furrow_status share_blocks(const fw_linear_problem *p, furrow_error *err)
 
 /* ---- The objective ---- */
 
-/* Vectors have a strength of their own. */
+/* Vectors have their own strength of regularisation. */
 static double add_penalty_factors(const fw_linear_problem *p, const double *x, double *gradient) {
   double weights = 0, vectors = 0;
   for (size_t f = 0; f < p->features; f++) {
@@ -418,7 +418,7 @@ furrow_status fw_linear_sum_squares(const fw_linear_problem *p, double *square, 
   return fw_linear_add_by_rank(p, add_squares, square, p->features * sizeof *square, err);
 }
 
-/* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
+/* Common features, such as hours of the day and dense numbers, need more regularisation than users and items. */
 static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   if (p->factors == 0) return FURROW_OK;
   const furrow_status status = FW_ALLOC(&p->factor_scale, p->features + 1, err);
@@ -428,7 +428,7 @@ static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* *own for the numbers of this rank, *all for those of all ranks. */
+/* Allocates *own for the numbers of this rank, and *all for the numbers of all ranks; alone they are the same. */
 static furrow_status alloc_shared(const fw_linear_problem *p, double **own, double **all, size_t count,
                                   size_t all_count, size_t bytes, furrow_error *err) {
   FW_TRY(fw_alloc((void **)own, count, bytes, err));

@@ -3,13 +3,13 @@
  *
  *   sum over rows of weight * loss(label, x·W + b)  +  l2 / 2 * |W|²       (b is not regularised)
  *
- * With factors, each feature i has a vector v_i besides: the score has the sum of x_i x_j v_i·v_j over all pairs i < j
- * of a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where
- * n_i, the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
+ * With factors, each feature i also has a vector v_i: the score has the sum of x_i x_j v_i·v_j over all pairs i < j of
+ * a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where n_i,
+ * the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
- * The losses are those of learn/metrics/loss.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
- * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
- * that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
+ * The losses are defined in learn/metrics/loss.c: L2 is half of the squared difference. So l2 = 1 is what
+ * scikit-learn's LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature,
+ * in an order that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
 #ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 #define FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 
@@ -23,8 +23,8 @@
 /* ---- Problem -------------------------------------------------------------------------------------------- */
 
 /* Owns a copy of the rows; over ranks all ranks call its functions, and rows move between them. Its parameters are one
- * array: W[feature][output] by ascending key, then b[output]. With factors, those of a feature are its weight and its
- * vector. */
+ * array: W[feature][output] by ascending key, then b[output]. With factors, the parameters of a feature are its weight
+ * and its vector. */
 typedef struct fw_linear_problem fw_linear_problem;
 
 typedef struct fw_linear_params {
@@ -41,7 +41,7 @@ typedef struct fw_linear_params {
   fw_spin_pool *pool;          /* NULL: the caller's thread alone. Must outlive the problem */
   size_t factors;              /* numbers of a feature's vector; 0: none. Not for softmax */
   double factor_l2;            /* 0 or more */
-  const furrow_comm *comm;     /* NULL: alone. Else rows are those of this rank; parameters are the same on all */
+  const furrow_comm *comm;     /* NULL: alone. Else each rank gives its own rows; parameters are the same on all */
   uint64_t first_row;          /* the number of the block's first row in messages, from 0 */
 } fw_linear_params;
 
@@ -62,7 +62,7 @@ size_t fw_linear_problem_rows(const fw_linear_problem *problem, const double **l
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
 /* scale_i by feature; NULL without factors. */
 const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
-/* Other strengths; solvers of the problem are to be created anew. */
+/* Changes the strengths; solvers of the problem have to be created again. */
 void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);
 
 /* The objective and its gradient at x; a fw_value_and_gradient. One call at a time. Alone always OK. */
@@ -85,8 +85,8 @@ typedef struct fw_linear_solver_params {
   double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;
 
-/* L-BFGS on the problem, which must outlive it. params NULL: the defaults. Its x are the parameters now, before the
- * first step those of the start; each evaluation is a pass over the rows. */
+/* L-BFGS on the problem, which must outlive it. params NULL: the defaults. Its x has the current parameters, before the
+ * first step the start; each evaluation is a pass over the rows. */
 furrow_status fw_linear_solver_create(fw_lbfgs **solver, fw_linear_problem *problem,
                                       const fw_linear_solver_params *params, furrow_error *err) FURROW_MUST_USE;
 

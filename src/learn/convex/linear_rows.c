@@ -13,9 +13,9 @@
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
 
-/* ---- Arrays of which every rank has a part: all ranks make the same calls, and fail together ---- */
+/* ---- Arrays that are divided among ranks: all ranks make the same calls, and fail together ---- */
 
-/* Ascending keys become those that any rank has, ascending. *keys is replaced. */
+/* Replaces this rank's ascending keys by the union of all ranks' keys, ascending. */
 static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t *count, furrow_error *err) {
   void *all = NULL;
   size_t size = 0, kept = 0;
@@ -53,7 +53,8 @@ furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void
 
 /* ---- Copying the rows ---- */
 
-/* Numbers the rows of all ranks, those of this rank from *first on. *values: whether those of some rank have values. */
+/* Numbers the rows of all ranks; this rank's rows begin at *first. *values: whether the rows of some rank have
+ * values. */
 static furrow_status count_rows(fw_linear_problem *p, const fw_linear_params *params, uint64_t *first, uint64_t *all,
                                 uint64_t *values, furrow_error *err) {
   p->rows = params->use ? params->count : params->rows->size;
@@ -118,7 +119,7 @@ static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, ui
   return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 " has a value that is not finite", number + 1);
 }
 
-/* Numbers in order of appearance become numbers by ascending key. */
+/* Converts numbers in order of appearance to numbers by ascending key. */
 static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
   uint32_t *number = NULL;
   p->features = ids->count;
@@ -154,14 +155,14 @@ static furrow_status number_features(fw_linear_problem *p, const fw_linear_param
   return status;
 }
 
-/* What this rank can do alone. */
+/* The part of the work that this rank can do alone. */
 static furrow_status read_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
                                furrow_error *err) {
   FW_TRY(take_rows(p, params, values, total, err));
   return number_features(p, params, err);
 }
 
-/* From numbers among this rank's keys to numbers among those of all ranks. */
+/* Converts numbers among this rank's keys to numbers among all ranks' keys. */
 static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
   uint64_t *own = NULL;
   const size_t count = p->features;
@@ -194,7 +195,7 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
   return FURROW_OK;
 }
 
-/* From the lengths of rows to their offsets, with one more behind them. */
+/* Turns the lengths of rows into rows + 1 offsets. */
 static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
   uint64_t *offset = NULL;
   FW_TRY(FW_ALLOC(&offset, p->rows + 1, err));
@@ -216,7 +217,7 @@ static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const
   return fw_comm_all_ok(p->comm, sum_lengths(p, err), err);
 }
 
-/* `first`: the number of this rank's first row among those of all ranks. */
+/* `first`: the number of this rank's first row among the rows of all ranks. */
 static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_error *err) {
   const unsigned ranks = p->comm->ranks;
   size_t *begin = NULL;
@@ -267,7 +268,7 @@ static void count_uses(fw_linear_problem *p, uint64_t uses) {
   }
 }
 
-/* Features for each rank, of about as many uses. `uses`: of all. */
+/* Divides the features among ranks, with about the same number of uses each. `uses` is the number of all uses. */
 static void divide_features(fw_linear_problem *p, size_t uses) {
   const unsigned ranks = p->comm->ranks;
   for (unsigned r = 1; r < ranks; r++)
@@ -277,8 +278,7 @@ static void divide_features(fw_linear_problem *p, size_t uses) {
   p->last_feature = p->feature_begin[p->comm->rank + 1];
 }
 
-/* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
- * rank and feature. */
+/* Sorts the uses that ranks sent for this rank's features: by feature, then by rank. counts: by rank and feature. */
 static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
   const size_t own = p->last_feature - p->first_feature;
   const uint64_t base = p->use_offset[p->first_feature], uses = p->use_offset[p->last_feature] - base;
@@ -300,8 +300,8 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
   return FURROW_OK;
 }
 
-/* counts: own uses by feature, which become those that all ranks have of this rank's features. begin: own uses for
- * each rank. */
+/* Exchanges counts and uses. counts has the own uses by feature, and is replaced by all ranks' counts for this rank's
+ * features. begin: where the own uses for each rank begin. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
   FW_TRY(share_move(p, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
   FW_TRY(share_move(p, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
@@ -309,7 +309,8 @@ static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const si
   return fw_comm_all_ok(p->comm, join_uses(p, *counts, err), err);
 }
 
-/* use_offset becomes that of all ranks' uses. own: that of this rank's uses; begin: where those for each rank begin. */
+/* Sets use_offset to the offsets of all ranks' uses. `own` has the offsets of this rank's uses; begin[r] is set to
+ * where the uses for rank r begin. */
 static furrow_status join_offsets(fw_linear_problem *p, const uint64_t *own, size_t *begin, furrow_error *err) {
   for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] = own[f + 1] - own[f];
   FW_TRY(fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err));
@@ -319,7 +320,8 @@ static furrow_status join_offsets(fw_linear_problem *p, const uint64_t *own, siz
   return FURROW_OK;
 }
 
-/* From the uses of this rank's rows to those of its features; use_offset becomes that of all ranks. */
+/* Exchanges uses: each rank gives the uses of its rows and gets the uses of its features. use_offset then covers the
+ * uses of all ranks. */
 static furrow_status share_uses(fw_linear_problem *p, furrow_error *err) {
   uint64_t *own = NULL, *counts = NULL;
   size_t *begin = NULL;

@@ -76,8 +76,8 @@ static double mean_square_factors(const fw_linear_problem *p, const double *x) {
   return p->factors > 0 && p->features > 0 ? sum / (double)(p->features * p->factors) : 0;
 }
 
-/* About the second derivatives: those of a model without features. Regression: of the squared difference. Those by a
- * number of a vector have the squares of the numbers that it is multiplied with. */
+/* Approximates the second derivatives by the derivatives of a model without features; in regression, of the squared
+ * difference. A derivative by a number of a vector also has the squares of the numbers that it is multiplied with. */
 static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share,
                                    const double *start, double *diagonal, furrow_error *err) {
   const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;

@@ -17,7 +17,7 @@ typedef struct feature_facts {
   uint64_t last_row;      /* that listed it, from 1 */
   double mean, squares;   /* squares: sum of squared deviations from the mean */
   double nonzero_squares; /* sum of squares */
-  float first, second;    /* different values, of which `different` are known */
+  float first, second;    /* the first two different values; `different` says how many are known */
   uint32_t different;     /* up to 3 */
   uint32_t slots;         /* 0: none yet, 1: always in `slot`, 2: not */
   uint64_t slot;
@@ -82,14 +82,14 @@ static void note_slot(feature_facts *f, uint64_t slot) {
   if (f->slot != slot) f->slots = 2;
 }
 
-/* The place of feature i among those of the row, or its field. */
+/* The field of feature i, or without fields its position in the row; UINT64_MAX if it does not follow in order. */
 static uint64_t slot_of(const furrow_row *row, size_t i) {
   if (row->field.any) return furrow_row_get_field(row, i);
   const bool follows = i == 0 || furrow_row_get_index(row, i - 1) < furrow_row_get_index(row, i);
   return follows ? i : UINT64_MAX;
 }
 
-/* Use i of a row; number: that of the row, from 1. */
+/* Adds use i of a row; `number` is the row's number, from 1. */
 static void add_use(feature_facts *f, const furrow_row *row, size_t i, uint64_t number) {
   const double value = furrow_row_get_value(row, i), deviation = value - f->mean;
   f->mean += deviation / (double)++f->uses;
@@ -145,7 +145,7 @@ static void add_shape(fw_data_facts *facts, const furrow_row *row) {
   }
 }
 
-/* Row by row, so that it does not matter in which blocks they come. */
+/* Adds row by row, so that the digest does not depend on how rows are divided into blocks. */
 static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   const size_t key = row->key_type == FURROW_KEY_U64 ? 8 : 4;
   const size_t value = row->value_type == FURROW_VALUE_I64 ? 8 : 4;
@@ -156,14 +156,14 @@ static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   if (row->value.any) facts->digest = fw_digest_elements(row->value.any, value, row->length, facts->digest);
 }
 
-/* What depends on the rows before it. */
+/* Adds facts that depend on the rows before. */
 static void add_in_order(fw_data_facts *facts, const furrow_row *row) {
   add_label(facts, row->label.any ? furrow_row_get_label(row) : (double)NAN);
   facts->rows++;
   add_digest(facts, row);
 }
 
-/* All but the values of features: what depends on the rows before them, and what does not. */
+/* Adds all facts but the values of features. in_order: facts that depend on the rows before; shape: the other facts. */
 static void add_rows(fw_data_facts *facts, const furrow_rowblock *block, bool in_order, bool shape) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -186,10 +186,10 @@ furrow_status fw_data_facts_add(void *data_facts, const furrow_rowblock *block, 
 
 /* ---- Samples of several ranks ----
  *
- * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and gives the facts
- * to the next. What does not depend on it, of rows in memory, all find at the same time. Facts of features, of which
- * there are many, are cut into as many classes as there are ranks: while one rank adds its rows to the facts of one
- * class, the rank before it does so with the next class. */
+ * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and sends the facts
+ * to the next. Facts that do not depend on the order are found by all ranks at the same time, if rows are in memory.
+ * There are many facts of features; they are divided into as many classes as there are ranks: while one rank adds its
+ * rows to the facts of one class, the rank before it does so with the next class. */
 
 static furrow_status take_rows(void *user, const furrow_rowblock *block, furrow_error *err) {
   (void)err;
@@ -288,7 +288,7 @@ static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, vo
   return status;
 }
 
-/* The last rank has them all. */
+/* Broadcasts the facts of features from the last rank, which has all of them. */
 static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, const fw_buffer *complete,
                                  furrow_error *err) {
   void *all = NULL;
@@ -356,7 +356,7 @@ furrow_status fw_data_facts_gaps(const fw_data_facts *facts, fw_gaps *gaps, furr
 
 /* ---- Scaling ---- */
 
-/* Every row lists it, once, mostly with a value, and it has more than two of them. */
+/* Whether every row lists the feature once, at least half of its values are not 0, and it has more than two values. */
 static bool is_dense(const fw_data_facts *facts, const feature_facts *f) {
   return f->uses == facts->rows && !f->repeated && 2 * f->nonzero >= f->uses && f->different > 2;
 }

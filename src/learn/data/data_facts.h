@@ -36,8 +36,8 @@ void fw_data_facts_clear(fw_data_facts *facts);
 /* Counts the rows of a block; fits fw_samples_visit, whose `user` is the fw_data_facts. */
 furrow_status fw_data_facts_add(void *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 
-/* The facts of samples, those of the rows of all ranks, as one process has them to the last bit. `values`: as above,
- * where some value is not 1. To be cleared after a failure, too. */
+/* Finds the facts of the rows of all ranks, equal to the last bit to the facts that one process finds. `values`: as
+ * above, where some value is not 1. To be cleared after a failure, too. */
 furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values,
                                  furrow_error *err) FURROW_MUST_USE;
 

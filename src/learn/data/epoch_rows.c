@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Streamed rows are shuffled among so many (and those of the block that fills it up). */
+/* Streamed rows are shuffled within a window of this number of rows; the block that fills it up may exceed it. */
 enum { WINDOW_ROWS = 1 << 16 };
 
 struct fw_epoch_rows {
@@ -99,7 +99,7 @@ static furrow_status count_block(void *user, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
-/* The surplus of one class is left out: positives / negatives become the ratio. */
+/* Sets the chances of both classes so that the surplus of one is left out: positives / negatives become the ratio. */
 static void set_chances(fw_epoch_rows *e) {
   const double positives = (double)e->positives, negatives = (double)(e->rows - e->positives);
   const double wanted = e->params.posneg_ratio * negatives;
@@ -337,7 +337,7 @@ static furrow_status add_row(const fw_epoch_rows *e, fw_batcher *batcher, size_t
   return status;
 }
 
-/* The rank's own of the next rows of all. */
+/* Fills in this rank's rows among the next rows of all ranks. */
 static furrow_status fill_own(fw_epoch_rows *e, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                               furrow_error *err) {
   const uint64_t first = e->first_row, size = e->block.size;
@@ -379,7 +379,7 @@ void fw_epoch_rows_claim(void *source, size_t rows, size_t *first, size_t *count
   e->at += *count;
 }
 
-/* Inlined by force: a call that does nothing else is dropped. */
+/* Must be inlined: the compiler drops a call of a function that only prefetches. */
 static inline __attribute__((always_inline)) void ask_for_row(const furrow_rowblock *block, size_t i) {
   const size_t line = 64, key = block->key_type == FURROW_KEY_U64 ? sizeof(uint64_t) : sizeof(uint32_t);
   const char *index = (const char *)block->index.any;

@@ -14,7 +14,7 @@ typedef enum fw_row_subset {
 
 typedef struct fw_epoch_rows_params {
   fw_row_subset subset;
-  /* Rows for validation: those of a fold, or (streamed) the share that is drawn by the seed, or as Angel. */
+  /* Validation rows: the rows of a fold, a share that is drawn by the seed (streamed rows), or Angel's choice. */
   const fw_holdout *holdout; /* NULL: see below */
   unsigned fold;
   double share;        /* 0: see below */
@@ -35,7 +35,7 @@ furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples
                                  const fw_epoch_rows_params *params, furrow_error *err) FURROW_MUST_USE;
 void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
 
-/* Every so many rows one is for validation: ceil(1 / ratio), as Angel; 0: none. */
+/* Every n-th row is for validation. Returns n = ceil(1 / ratio), as Angel does; 0: no row is. */
 uint64_t fw_valid_every(double ratio);
 /* Rows of the share, before sampling, of all ranks (which all call it). Streamed samples are read once if that is not
  * known yet. */
@@ -50,8 +50,8 @@ void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stat
 
 /* Goes to the first row of an epoch. All ranks call it; a failure of one is a failure of all. */
 furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
-/* The next rows; fits fw_row_source.fill: the first argument is the fw_epoch_rows. Numbers are those of the rows in the
- * data of all ranks, from 1. Together with other ranks, `rows` is the size of the batch of all, and *count may be 0
+/* Reads the next rows; fits fw_row_source.fill, whose first argument is the fw_epoch_rows. Rows are numbered from 1 in
+ * the data of all ranks. Together with other ranks, `rows` is the size of the batch of all ranks, and *count may be 0
  * before the end. */
 furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;

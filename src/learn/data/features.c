@@ -165,13 +165,13 @@ void *fw_features_find(const fw_features *features, uint64_t key) {
   return found->record ? record_at(features, found->record - 1) : NULL;
 }
 
-/* Inlined by force: a call that does nothing else is dropped. */
+/* Must be inlined: the compiler drops a call of a function that only prefetches. */
 static inline __attribute__((always_inline)) void ask_for_slot(const fw_features *features, const uint64_t *keys,
                                                                size_t count, size_t i) {
   if (features->slots && i < count) __builtin_prefetch(&features->slots[home_of(features, keys[i])]);
 }
 
-/* Whether all keys are in the array of one process: then no key needs a function of its own. */
+/* Whether all keys are in the array of a single process: then a record is found by its address alone. */
 static bool has_all(const fw_features *features, const uint64_t *keys, size_t count) {
   uint64_t largest = 0;
   if (!features->array || features->params.ranks > 1) return false;

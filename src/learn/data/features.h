@@ -3,8 +3,8 @@
  *
  * Where several ranks share a model, each stores the records of its own features: those with key % ranks == rank.
  *
- * A record is made once, with its first numbers, and never moves. Finding may run beside anything that writes into
- * records; making needs the store to itself. */
+ * A record is made once, with its first numbers, and never moves. Finding a record may run while other threads write
+ * into records; making one needs exclusive access to the store. */
 #ifndef FW_LEARN_DATA_FEATURES_H
 #define FW_LEARN_DATA_FEATURES_H
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Rows of a label in an order of their own. Those of a group have the same number. */
+/* A row with its label and a random number that orders the rows of a label. Rows of a group have the same number. */
 typedef struct draw {
   double label;
   uint64_t number;
@@ -27,7 +27,7 @@ static double label_of(const furrow_rowblock *rows, size_t i) {
   return isnan(label) ? 0 : label;
 }
 
-/* Rows of all ranks: this one has those from `first` on. */
+/* Deals out the rows of all ranks; this rank has `own` rows, from `first` on. */
 typedef struct dealing {
   fw_holdout *holdout;
   size_t first, own;
@@ -39,8 +39,8 @@ static void put(const dealing *d, size_t row, unsigned fold) {
   d->holdout->rows[fold]++;
 }
 
-/* The rows of one label, in the order that was drawn. `before`: rows of other labels, so that the remainders of many
- * labels do not all go to the first fold. */
+/* Deals out the rows of one label, in the order that was drawn. `before` is the number of rows of other labels: it
+ * keeps the remainders of many labels from all going to the first fold. */
 static void deal(const dealing *d, const draw *draws, size_t count, size_t before, unsigned folds, double ratio) {
   const size_t out =
       (size_t)floor(ratio * (double)(before + count) + 0.5) - (size_t)floor(ratio * (double)before + 0.5);
@@ -63,7 +63,7 @@ fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss) {
   return fw_loss_is_regression(loss) || fw_loss_ranks(loss) ? FW_HOLD_ROWS : FW_HOLD_OF_CLASSES;
 }
 
-/* Draws for all rows of all ranks, of which this rank has n. What rows are drawn by is gathered: qids, or labels. */
+/* Draws numbers for the rows of all ranks. The keys of the draw, qids or labels, are gathered from all ranks. */
 static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock *rows, const fw_holdout_params *params,
                                bool groups, furrow_error *err) {
   const uint64_t of_this = fw_rng_hash(params->seed, 0x686f6c64);

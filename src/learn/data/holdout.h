@@ -19,7 +19,7 @@ typedef enum fw_holdout_unit {
   FW_HOLD_OF_CLASSES, /* rows, the same share of each label */
   FW_HOLD_GROUPS      /* rows with the same qid stay together; shares are of the groups */
 } fw_holdout_unit;
-/* What a loss asks for. */
+/* The unit that a loss needs. */
 fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
 
 typedef struct fw_holdout_params {
@@ -27,8 +27,8 @@ typedef struct fw_holdout_params {
   unsigned folds; /* above 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio`, 1 the rest */
   double ratio;
   uint64_t seed;
-  const furrow_comm *comm; /* ranks that share the rows, all of which call; NULL: alone */
-  uint64_t first_row;      /* the number of this rank's first row among those of all ranks */
+  const furrow_comm *comm; /* ranks that share the rows, and all call; NULL: alone */
+  uint64_t first_row;      /* the number of this rank's first row among the rows of all ranks */
 } fw_holdout_params;
 
 /* The same rows for any number of ranks. To be cleared after a failure, too. */

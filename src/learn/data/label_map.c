@@ -43,7 +43,7 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 
 /* ---- The labels of the data ---- */
 
-/* Whole numbers that come again and again are classes; others are quantities. */
+/* Whole numbers that repeat often are classes; other labels are quantities. */
 static bool are_classes(const fw_data_facts *facts) {
   return facts->whole_labels && facts->label_count <= FW_CLASSES_MAX && facts->label_count * 2 <= facts->rows;
 }
@@ -94,7 +94,7 @@ static furrow_status refuse_numbers(const fw_plan *plan, const fw_data_facts *fa
   return FURROW_E_ARGUMENT;
 }
 
-/* Classes 0 … K-1 of which some do not occur need no list of labels. */
+/* Labels that are classes 0 … K-1 need no list, even if some classes do not occur. */
 static bool are_small_numbers(const fw_plan *plan, const fw_data_facts *facts) {
   return !plan->open_classes && facts->whole_labels && facts->labels[0] >= 0 &&
          facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;

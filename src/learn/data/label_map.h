@@ -18,7 +18,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bo
                              furrow_error *err) FURROW_MUST_USE;
 
 /* Whether the labels are numbers to predict where the plan would separate two classes: more than two, and not whole
- * numbers that come again and again, unless these are ratings. Only for models whose loss is a key. */
+ * numbers that repeat often, unless these are ratings. Only for models whose loss is a key. */
 bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts, bool ratings);
 
 #endif

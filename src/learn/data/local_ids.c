@@ -1,7 +1,7 @@
 /* learn/data/local_ids.c: the different features of a batch, numbered.
  *
- * A table holds the features of a batch alone. An array over the range of keys is larger, but a key's place in it needs
- * no search, whether the key is new no guess, and its memory can be prefetched. */
+ * A table holds the features of a batch alone. An array over the range of keys is larger, but a lookup needs neither a
+ * search nor an unpredictable branch, and its memory can be prefetched. */
 #include "learn/data/local_ids.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "learn/data/features.h"
 
-/* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
+/* A slot of the table. It is free unless it has the stamp of this batch, so starting a batch clears nothing. */
 typedef struct fw_local_id_entry {
   uint64_t key;
   uint32_t number, stamp;
@@ -26,7 +26,7 @@ typedef struct fw_local_id_array {
 
 enum { FIRST_TABLE_BITS = 12 };
 
-/* The largest range with an array: 32 MB of addresses, of which the pages that are used are taken. */
+/* The largest range with an array: 32 MB of addresses. Only pages that are used take memory. */
 #define LARGEST_ARRAY ((uint64_t)1 << 22)
 
 /* ---- The table ---- */
@@ -35,7 +35,7 @@ static inline size_t first_place(uint64_t key, uint64_t seed, unsigned shift) {
   return fw_key_hash(key, seed) >> shift;
 }
 
-/* The place of a key: where it is, or the free one where it belongs. */
+/* Finds the slot that has the key, or the free slot where it belongs. */
 static inline place *find_place(place *table, uint64_t seed, unsigned shift, uint32_t stamp, uint64_t key) {
   const size_t mask = ((size_t)1 << (64 - shift)) - 1;
   size_t at = first_place(key, seed, shift);
@@ -43,7 +43,7 @@ static inline place *find_place(place *table, uint64_t seed, unsigned shift, uin
   return &table[at];
 }
 
-/* A larger table with the same numbers. */
+/* Moves to a larger table with the same numbers. */
 static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *err) {
   place *table = NULL;
   FW_TRY(FW_ALLOC_ZERO(&table, (size_t)1 << (64 - shift), err));
@@ -81,7 +81,7 @@ void fw_local_ids_clear(fw_local_ids *n) {
   *n = (fw_local_ids){0};
 }
 
-/* Stamps begin again after 2^32 batches: those of so long ago are forgotten. */
+/* Stamps wrap around after 2^32 batches: all old stamps are cleared then. */
 static void next_stamp(uint32_t *stamp, void *stamped, size_t bytes) {
   if (++*stamp != 0) return;
   memset(stamped, 0, bytes);
@@ -94,7 +94,7 @@ void fw_local_ids_start(fw_local_ids *n) {
   if (n->array) next_stamp(&n->array->stamp, n->array->latest, (size_t)n->range * sizeof *n->array->latest);
 }
 
-/* Capacity for so many keys and one more, which is written but does not count. */
+/* Reserves memory for `count` keys and one more, which is written but does not count. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
   return FW_GROW(&n->key, &n->capacity, count + 1, err);
 }
@@ -114,8 +114,8 @@ static inline uint64_t key_at(const furrow_row *row, bool wide, size_t i) {
   return wide ? row->index.u64[i] : row->index.u32[i];
 }
 
-/* Whether a feature is new is hard to foretell; so that a wrong guess does not hold up the next ones, all places of the
- * row are prefetched. */
+/* The branch on whether a feature is new is hard to predict. All slots of the row are prefetched, so that a
+ * misprediction does not delay the next features. */
 static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool wide, uint32_t *number) {
   place *const table = n->table;
   const unsigned shift = n->shift;
@@ -135,11 +135,11 @@ static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool 
   n->count = count;
 }
 
-/* Uses by which memory is prefetched ahead. */
+/* Distance of prefetching, in uses. */
 enum { AHEAD = 64 };
 
-/* Keys become numbers. Without branches: the next number is written down for every key, and counts for those that are
- * new. */
+/* Replaces keys by numbers, without branches: the next number is written for every key, and counted for new keys
+ * only. */
 static void number_by_array(fw_local_ids *n, uint32_t *number, size_t uses) {
   uint64_t *const latest = n->array->latest, *const keys = n->key;
   const uint64_t stamp = n->array->stamp;

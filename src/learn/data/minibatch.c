@@ -73,7 +73,7 @@ static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Capacity for n features more. */
+/* Reserves memory for n more features. */
 static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err) {
   FW_TRY(grow_uses(b, b->uses + n, err));
   return fw_local_ids_reserve(&b->local_ids, n, err);
@@ -99,7 +99,7 @@ static bool is_all_ones(const furrow_row *row) {
   return ones;
 }
 
-/* Values are kept from the first on that is not 1. */
+/* Values are stored from the first value on that is not 1. */
 static void copy_values(fw_batcher *b, const furrow_row *row) {
   if (!b->has_value && is_all_ones(row)) return;
   for (size_t i = 0; !b->has_value && i < b->uses; i++) b->value[i] = 1;
@@ -111,7 +111,7 @@ static void copy_values(fw_batcher *b, const furrow_row *row) {
   b->has_value = true;
 }
 
-/* From now on places are kept: so far use i was at i. */
+/* From now on places are stored: so far, use i was at place i. */
 static void keep_positions(fw_batcher *b) {
   if (b->has_place) return;
   for (size_t i = 0; i < b->uses; i++) b->place[i] = (uint32_t)i;
@@ -148,8 +148,8 @@ static furrow_status check_length(const fw_batcher *b, size_t length, furrow_err
   return FURROW_E_RANGE;
 }
 
-/* Slots by ascending id, of equal ones by their order; those behind the last feature are empty, and features for which
- * there is no slot share the last one. By insertion: rows are short where every feature has a slot. */
+/* Slots are filled by ascending id, equal ids in their order. Slots after the last feature stay empty, and features
+ * that have no slot of their own share the last one. Insertion sort: rows are short where every feature has a slot. */
 static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   FW_TRY(check_length(b, row->length, err));
   if (!b->has_place && row->length == b->rules.slots && is_ascending(row)) return FURROW_OK;
@@ -220,7 +220,7 @@ double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
   return isnan(label) ? label : fw_transform_label(data, label);
 }
 
-/* Labels that nobody has looked at are understood only if they cannot be mistaken. */
+/* Labels of data that was not examined are accepted only if their meaning is clear. */
 static bool is_doubtful(const fw_data_conf *data, double label) {
   return data->finds_labels && data->signed_classes && label != 0 && fabs(label) != 1;
 }
@@ -336,7 +336,7 @@ static bool needs_uses(const fw_batcher *b) {
   return b->has_value || b->rules.slots > 0;
 }
 
-/* Each use goes where those of its feature begin. */
+/* Sorts uses by feature: at[f] is where the next use of feature f goes. */
 static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
   for (uint32_t row = 0; row < b->rows; row++)
     for (uint32_t i = b->offset[row]; i < b->offset[row + 1]; i++) {
@@ -363,7 +363,7 @@ static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* What the arrays hold, features numbered. */
+/* Fills in the batch from the arrays, once features are numbered. */
 static furrow_status hand_out(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
   fw_minibatch *out = &b->batch;
   *out = (fw_minibatch){.rows = b->rows,
@@ -404,7 +404,7 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_erro
 
 /* ---- A batch of several ranks --------------------------------------------------------------------------- */
 
-/* Capacity for what all parts have, and the arrays that parts get. Returns the part of each row. */
+/* Reserves memory for all parts together, and gives each part its arrays. Returns the part of each row. */
 static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t count, uint32_t **part_of,
                                 furrow_error *err) {
   size_t rows = 0, uses = 0, keys = 0;
@@ -418,8 +418,7 @@ static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t coun
   FW_TRY(grow_rows(b, rows, err));
   if (!b->rules.dense) FW_TRY(ensure_capacity(b, uses, err));
   uint32_t *at = b->joined;
-  for (size_t p = 0; p < count; at += parts[p++].keys)
-    parts[p].feature = at; /* one behind the other: see number_keys */
+  for (size_t p = 0; p < count; at += parts[p++].keys) parts[p].feature = at; /* one after the other: see number_keys */
   for (size_t p = 0; p < count; at += parts[p++].rows) parts[p].row = at;
   for (size_t p = 0; p < count; at += parts[p++].uses) parts[p].use = at;
   *part_of = at;

@@ -61,8 +61,8 @@ void fw_error_prefix_row(furrow_error *err, uint64_t number);
 double fw_transform_label(const fw_data_conf *data, double label);
 /* A row's label after the transform; NaN: it has none. */
 double fw_label_of(const fw_data_conf *data, const furrow_row *row);
-/* The same for training, with the row's weight, that of its class included. E_RANGE: a label that the loss does not
- * take, a weight that is not one. */
+/* The same for training, with the row's weight, including the weight of its class. E_RANGE: a label that the loss does
+ * not take, or an invalid weight. */
 furrow_status fw_row_label(const fw_data_conf *data, const fw_graph *graph, const furrow_row *row, double *label,
                            double *weight, furrow_error *err) FURROW_MUST_USE;
 
@@ -79,10 +79,10 @@ furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furro
 furrow_status fw_batcher_add_at(fw_batcher *batcher, const furrow_row *row, uint32_t position,
                                 furrow_error *err) FURROW_MUST_USE;
 
-/* What one rank has of a batch: all its rows, but only those of their uses whose features belong to this rank. */
+/* What one rank has of a batch: all its rows, but only the uses of features that belong to this rank. */
 typedef struct fw_batch_part {
   size_t rows, keys, uses;
-  const uint32_t *position;  /* rows; NULL: its rows follow those of the part before */
+  const uint32_t *position;  /* rows; NULL: its rows follow the rows of the part before */
   const float *label;        /* rows */
   const float *weight;       /* rows; NULL: all 1 */
   const uint32_t *row_uses;  /* rows: how many uses; NULL: none */

@@ -15,8 +15,8 @@ struct furrow_sample_reader {
   bool compared; /* the columns of the first rows */
 };
 
-/* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
- * counts from 1. The model knows, or the URI. */
+/* Rows to be scored do not show whether indices count from 0 or 1: without feature 0 they look like data that counts
+ * from 1. So the model or the URI must say it. */
 static furrow_status check_base(const furrow_sample_reader *samples, furrow_error *err) {
   if (samples->data->index_base < 0 || samples->data->uri_says_base) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
@@ -47,8 +47,8 @@ static uint64_t end_of_features(const furrow_rowblock *block) {
   return end;
 }
 
-/* Columns that have no names are told apart by their number alone: rows to be scored must have as many as those that
- * were trained on; later blocks (first: false) may lack the last ones. */
+/* Columns without names are identified by their number alone, so rows to be scored must have as many columns as the
+ * training data; later blocks (first: false) may lack the last ones. */
 static furrow_status check_columns(const fw_data_conf *data, const char *format, const furrow_rowblock *block,
                                    bool first, furrow_error *err) {
   const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;

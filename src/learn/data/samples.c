@@ -65,7 +65,7 @@ static furrow_status open_files(fw_samples *s, const fw_data_conf *data, furrow_
 
 /* ---- Arguments of the format ---------------------------------------------------------------------------- */
 
-/* Adds an argument that the URI does not have itself; no value: none. */
+/* Adds an argument unless the URI has it already, or there is no value. */
 static furrow_status add_argument(fw_samples *s, const char *key, const char *value, furrow_error *err) {
   return value ? fw_uri_add_arg(&s->uri, key, value, err) : FURROW_OK;
 }
@@ -82,13 +82,13 @@ static furrow_status add_encoded(fw_samples *s, const char *key, const char *val
   return status;
 }
 
-/* csv takes the byte as it stands. What could not stand in a URI is encoded, and csv refuses it. */
+/* csv takes the byte as it is. A byte that cannot be in a URI is encoded, and csv then refuses it. */
 static furrow_status add_delimiter(fw_samples *s, const char *value, furrow_error *err) {
   if (value && strpbrk(value, "&#?")) return add_encoded(s, "delimiter", value, err);
   return add_argument(s, "delimiter", value ? value : "auto", err);
 }
 
-/* Keys of tables say nothing of other rows. A model of csv data may score them all the same. */
+/* Refuses keys of tables for other formats. A model of csv data may still score rows of other formats. */
 static furrow_status check_table_keys(const fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   const char *key = data->label_column ? "label-column" : data->weight_column ? "weight-column" : NULL;
   if (!key || data->label_optional || is_csv(s)) return FURROW_OK;
@@ -104,7 +104,7 @@ static furrow_status add_csv_arguments(fw_samples *s, const fw_data_conf *data, 
   return data->label_optional && data->label_column ? add_argument(s, "label", "optional", err) : FURROW_OK;
 }
 
-/* What the conf says about rows and the URI does not. */
+/* Adds what the conf says about rows, unless the URI says it. */
 static furrow_status add_arguments(fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   FW_TRY(check_table_keys(s, data, err));
   if (!data->has_label && begins_with_label(s->format)) FW_TRY(add_argument(s, "has_label", "no", err));
@@ -142,7 +142,7 @@ static furrow_status find_label_name(fw_samples *s, furrow_error *err) {
   return copy_text(&s->found_label, found, err);
 }
 
-/* Training needs labels: where nobody names their column, the header may. */
+/* Training needs labels: if neither key nor URI names their column, the header may. */
 static furrow_status find_label(fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   const bool named = data->label_column || fw_uri_arg_value(&s->uri, "label_column");
   if (!is_csv(s) || named || !data->has_label || data->label_optional || s->once) return FURROW_OK;
@@ -210,7 +210,7 @@ furrow_status fw_samples_settle_columns(fw_samples *s, const furrow_learn_conf *
 
 /* ---- The index base ------------------------------------------------------------------------------------- */
 
-/* Each rank reads its part; the base is that of all parts. */
+/* Each rank reads its part; the base is found from the parts of all ranks. */
 static furrow_status find_shared_base(fw_samples *s, furrow_error *err) {
   fw_base_signs signs = {0};
   const furrow_status found = fw_parser_find_signs(s->parser, &signs, err);
@@ -224,7 +224,7 @@ static furrow_status find_shared_base(fw_samples *s, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* An indexing_mode of the URI itself wins, and may ask to find it. */
+/* An indexing_mode in the URI takes precedence; it may ask to detect the base. */
 static furrow_status find_index_base(fw_samples *s, const char *mode, furrow_error *err) {
   if (!mode && s->comm->ranks > 1)
     FW_TRY(find_shared_base(s, err));

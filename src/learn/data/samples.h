@@ -58,7 +58,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
 /* Takes rows in memory in place of its own, which are not scaled; frees them with itself, after a failure at once. */
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
-/* What is named in messages. */
+/* The name of the data in messages. */
 const char *fw_samples_name(const fw_samples *samples);
 /* Settles the keys of csv data that `conf` does not have: the names of its columns, of the label, the delimiter. The
  * texts are valid while the samples are open. */

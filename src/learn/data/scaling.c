@@ -56,7 +56,8 @@ static furrow_status grow_floats(float **array, size_t *capacity, size_t count, 
   return FW_GROW(array, capacity, count ? count : 1, err);
 }
 
-/* Whether a feature is listed: at *at then. Features of a row ascend, so the next one often is the next of the list. */
+/* Whether the scaling lists a feature, at index *at. Features of a row ascend, so the next one is often the next
+ * entry. */
 static inline bool is_listed(const fw_scaling *scaling, uint64_t key, size_t *at) {
   if (*at >= scaling->count || scaling->key[*at] != key)
     *at = fw_lower_bound_u64(scaling->key, scaling->count, sizeof *scaling->key, key);
@@ -100,7 +101,8 @@ static size_t count_centred(const fw_scaling *scaling, const furrow_row *row) {
   return count;
 }
 
-/* Features with a mean, of which there are `centred`, that the row does not list. Most rows list all. */
+/* Counts features with a mean that the row does not list. `centred` features have a mean; most rows list all of
+ * them. */
 static size_t count_missing(const fw_scaling *scaling, size_t centred, const furrow_row *row) {
   size_t missing = 0;
   if (count_centred(scaling, row) == centred) return 0;

@@ -25,8 +25,8 @@ void fw_scaling_clear(fw_scaling *scaling);
 /* From z to x and from t to y: mean -mean * factor, factor 1 / factor. *inverse is for the caller to clear. */
 furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
 
-/* A block with scaled values and labels; the rest is that of `block`. Its arrays are kept for the next one. A row that
- * does not list a feature whose mean is taken away gets it, behind its others: its value 0 is not 0 in these units. */
+/* A block with scaled values and labels, otherwise the same as `block`. Its arrays are kept for the next block. A
+ * feature whose mean is subtracted is appended to rows that do not list it: its value 0 is not 0 in these units. */
 typedef struct fw_scaled_block {
   furrow_rowblock block;
   float *value, *label;

@@ -248,7 +248,7 @@ static size_t width_of(const char *text, size_t size) {
   return n;
 }
 
-/* Numbers stand at the right of their column, and nothing behind the last cell. */
+/* Numbers are aligned to the right; the last cell is not padded. */
 static void put_padded(fw_buffer *out, const char *text, size_t size, int column, size_t width) {
   const bool right = column == OUTPUT || column == PARAMETERS || column == MEMORY;
   const size_t own = width_of(text, size), blanks = own < width ? width - own : 0;

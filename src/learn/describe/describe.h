@@ -7,7 +7,7 @@
 #include "base/json_out.h"
 #include "learn/conf/conf_data.h"
 
-#define FW_COUNT_UNKNOWN UINT64_MAX /* a number that depends on features, of which there is no number; or too large */
+#define FW_COUNT_UNKNOWN UINT64_MAX /* it depends on the number of features, which is unknown; or it is too large */
 
 /* What a layer keeps. */
 typedef struct fw_layer_size {
@@ -60,7 +60,7 @@ void fw_describe_json(fw_buffer *out, const fw_description *about);
 void fw_describe_dot(fw_buffer *out, const fw_description *about);
 void fw_describe_svg(fw_buffer *out, const fw_description *about);
 void fw_describe_angel(fw_buffer *out, const fw_description *about);
-/* The keys of a configuration, whose plan this is. E_UNSUPPORTED: its graph is that of a JSON file. */
+/* Writes the keys of a configuration, whose plan this is. E_UNSUPPORTED: its graph comes from a JSON file. */
 furrow_status fw_describe_keys(fw_buffer *out, const furrow_learn_conf *conf, const fw_plan *plan,
                                furrow_error *err) FURROW_MUST_USE;
 

@@ -60,7 +60,7 @@ static void set_levels(fw_layer_place *positions, const fw_graph *graph) {
   }
 }
 
-/* Neither a layer there, nor a connection through it; and its own connections go through no layer. */
+/* Whether the place has neither a layer nor a connection through it, and the layer's own connections cross no layer. */
 static bool is_free(const fw_layer_place *positions, size_t i, size_t column) {
   for (size_t j = 0; j < i; j++) {
     if (positions[j].column != column) continue;
@@ -71,7 +71,7 @@ static bool is_free(const fw_layer_place *positions, size_t i, size_t column) {
   return true;
 }
 
-/* The middle of its inputs. */
+/* The column in the middle of its inputs. */
 static size_t wanted_column(const fw_layer_place *positions, const fw_layer *layer) {
   size_t sum = 0;
   if (layer->input_count == 0) return 0;

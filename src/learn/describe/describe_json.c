@@ -173,7 +173,7 @@ void fw_describe_json(fw_buffer *out, const fw_description *about) {
  * base of indices, no seed …: these stand there only where they are not the default, so that a file read again means
  * the same. Angel skips what it does not know. */
 
-/* What Angel's file always has. */
+/* Whether Angel's file always has the key. */
 static bool is_angels(fw_key key) {
   static const fw_key own[] = {FW_KEY_SHORT_ROWS,      FW_KEY_THRESHOLD,      FW_KEY_HAS_LABEL, FW_KEY_INDEX_BASE,
                                FW_KEY_DECAY_INTERVALS, FW_KEY_DECAY_ON_BATCH, FW_KEY_SEED,      FW_KEY_INIT_INPUT,
@@ -183,7 +183,7 @@ static bool is_angels(fw_key key) {
   return true;
 }
 
-/* What the data decides and nobody has found: a net that was trained step by step has seen no file. */
+/* Whether the data decides the value and it is still unknown: a net that was trained step by step has seen no file. */
 static bool is_open(const fw_plan *plan, fw_key key) {
   return (key == FW_KEY_EPOCHS && plan->train.epochs == 0) ||
          (key == FW_KEY_FORMAT && strcmp(plan->data.format, "auto") == 0) ||
@@ -296,7 +296,7 @@ void fw_describe_angel(fw_buffer *out, const fw_description *about) {
 
 /* All that are needed to get the configuration again. */
 
-/* What is trained, and where from and where to, is not how. */
+/* Leaves out keys of what is trained and of input and output: they do not say how to train. */
 static bool is_left_out(fw_key key) {
   return key == FW_KEY_ALGORITHM || key == FW_KEY_DEFAULTS || key == FW_KEY_DATA || key == FW_KEY_VALID ||
          key == FW_KEY_LOAD || key == FW_KEY_SAVE || key == FW_KEY_ACTION;

@@ -9,7 +9,7 @@
 
 #include "kern/math/trees.h"
 
-/* Splits that gain less than this share of what the node is worth are rounding errors. */
+/* Gains below this share of the node's own score are rounding errors. */
 #define NOISE 1e-10
 
 static inline double threshold(double g, double alpha) {
@@ -43,7 +43,7 @@ typedef struct search {
   fw_best_split best;
 } search;
 
-/* The worth of both children; below 0 if a child is too small. */
+/* Returns the score of both children; negative if a child is too small. */
 static inline double worth_of_split(const search *s, int64_t gradient, int64_t hessian) {
   const int64_t right = s->node.hessian - hessian;
   const double hl = (double)hessian * s->rules->hessian_unit, hr = (double)right * s->rules->hessian_unit;
@@ -66,9 +66,9 @@ static inline bool is_allowed(const search *s, size_t feature) {
 
 /* ---- One feature ---------------------------------------------------------------------------------------- */
 
-/* Rows with the feature to one side, rows without it to the other. If all values are above 0 the question is whether x
- * is at most half the least one, if all are below 0 whether it is at most half the largest: where absent counts as 0
- * rows go the right way. Else the node has to say so. */
+/* Offers a split that sends rows with the feature to one side, and rows without it to the other. If all values are
+ * above 0, the split value is half the least value; if all are below 0, half the largest: then rows go the right way
+ * where an absent feature counts as 0. Otherwise the node has to store where rows without the feature go. */
 static void offer_presence(search *s, uint32_t f, fw_sum absent) {
   const fw_cut_feature *feature = &s->rules->all->binned->cuts->feature[f];
   const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->rule.worth);
@@ -85,7 +85,7 @@ static void offer_presence(search *s, uint32_t f, fw_sum absent) {
     offer(s, gain, f, last, false, (double)feature->most, present);
 }
 
-/* Sums of the bins of a feature up to each one, as doubles: they are below 2^53, so that these are exact. */
+/* Prefix sums of a feature's bins, as doubles: sums are below 2^53, so doubles are exact. */
 typedef struct running {
   double g[FW_BINS], h[FW_BINS];
   fw_sum all;
@@ -109,7 +109,7 @@ static void load_bins(const fw_histograms *all, const fw_histogram *histogram, s
     for (uint32_t i = 0; i < feature->bins; i++) add_bin(r, i, fw_pair_gradient(packed[i]), fw_pair_hessian(packed[i]));
 }
 
-/* The cut that gains most, of equal ones the first. */
+/* The cut with the largest gain; if several are equal, the first. */
 typedef struct best_cut {
   double gain;
   uint32_t at;
@@ -124,8 +124,8 @@ static best_cut find_cut(const fw_gain_rule *rule, const running *r, uint32_t cu
   return best;
 }
 
-/* Every cut, with the rows without the feature on the side that is better; where that is the same, or there are none,
- * on the side of 0. Of equal gains the first cut counts. */
+/* Offers the best cut. Rows without the feature go to the better side; if both are equal, or there are no such rows, to
+ * the side of 0. If several cuts have the same gain, the first one counts. */
 static void offer_cuts(search *s, uint32_t f, running *r, fw_sum absent) {
   const fw_cuts *cuts = s->rules->all->binned->cuts;
   const fw_cut_feature *feature = &cuts->feature[f];
@@ -155,7 +155,7 @@ static void try_feature(search *s, const fw_histogram *histogram, uint32_t f) {
   if (all->binned->cuts->feature[f].bins > 1) offer_cuts(s, f, &r, absent);
 }
 
-/* Features of one bin whose sums are packed: most of sparse data. Few of them have enough rows in a node. */
+/* Tries features with one bin and packed sums: most features of sparse data. Few of them have enough rows in a node. */
 static void try_singles(search *s, const fw_histogram *histogram, size_t begin, size_t end) {
   const fw_cuts *cuts = s->rules->all->binned->cuts;
   if (begin >= end) return;

@@ -54,7 +54,7 @@ size_t fw_counts_to_offsets(size_t *at, size_t blocks, size_t keys, size_t spare
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
-/* Up to 16 bytes a power of two, then steps of 16: a row of 28 features is half a cache line. */
+/* A power of two up to 16 bytes, then multiples of 16: a row of 28 features takes half a cache line. */
 static size_t stride_for(size_t bytes) {
   size_t stride = 4;
   if (bytes == 0) return 0;
@@ -62,7 +62,7 @@ static size_t stride_for(size_t bytes) {
   return stride >= bytes ? stride : (bytes + 15) / 16 * 16;
 }
 
-/* Rows begin where cache lines do, so that few rows have bytes in two. */
+/* Rows are aligned to cache lines, so that few rows straddle two. */
 static furrow_status grow_bytes(fw_binned *b, size_t capacity, furrow_error *err) {
   void *memory = NULL;
   FW_TRY(fw_alloc(&memory, capacity + LINE, b->stride, err));
@@ -109,7 +109,7 @@ void fw_binned_clear(fw_binned *b) {
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* The first rows that come with weights: those before them had 1. */
+/* Called for the first rows that have weights: the rows before them get the weight 1. */
 static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
   FW_TRY(FW_REALLOC(&b->weight, b->row_capacity, err));
   for (size_t i = 0; i < b->rows; i++) b->weight[i] = 1;

@@ -1,8 +1,9 @@
 /* learn/forest/bins.h: where the values of features are cut into bins, and rows as bins, each in two layouts.
  *
  * A feature with the cuts c0 < c1 < … has the bins x <= c0, c0 < x <= c1, …, the last one open. Features get new
- * numbers: first those that most rows have, which are kept as a byte of every row, then the others: those of several
- * bins, then those of one, the most frequent first.
+ * numbers: first the dense ones, which most rows have and which are kept as a byte of every row; then the sparse ones
+ * with several bins; then the sparse ones with one bin. Sparse features are ordered by frequency, the most frequent
+ * first.
  *
  * Histograms are made row by row, nodes are split feature by feature. Dense features are bytes: of each row (padded),
  * and of each feature. Sparse features are lists: for each row the bins that it has, numbered as in a histogram; for
@@ -37,7 +38,7 @@ typedef struct fw_cut_id {
 
 typedef struct fw_cuts {
   size_t count;  /* of features */
-  size_t dense;  /* the first so many are a byte of every row */
+  size_t dense;  /* number of dense features, the first ones: a byte of every row */
   size_t single; /* from this one on features have one bin each */
   fw_cut_feature *feature;
   size_t cut_count;
@@ -106,7 +107,7 @@ furrow_status fw_binned_add(fw_binned *binned, const fw_minibatch *batch, const 
 /* After the last row: makes the layout by feature. */
 furrow_status fw_binned_finish(fw_binned *binned, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 
-/* The rows of a sparse feature: place of the first in column_row, and behind the last. */
+/* The rows of a sparse feature: index of the first one in column_row, and one past the last. */
 static inline size_t fw_column_begin(const fw_binned *binned, uint32_t feature) {
   return binned->column_end[(ptrdiff_t)(feature - binned->cuts->dense) - 1];
 }

@@ -13,14 +13,14 @@
 #include "learn/forest/forest_predictor.h"
 #include "learn/forest/tree_grow.h"
 
-enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
+enum { FEW_ROWS = 2 }; /* least rows of a leaf that Furrow recommends for any data, so no data is too small for it */
 
-/* What hashes are for: each has a stream of its own. */
+/* Each use of hashes has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
 /* Rows and their scores: for training, for validation. */
 typedef struct row_set {
-  uint64_t first, all; /* number of the first row among those of all ranks, and how many these are */
+  uint64_t first, all; /* number of the first row among the rows of all ranks, and the number of all rows */
   fw_binned binned;
   fw_node_rows rows;
   double *score;  /* of class 0 for all rows, of class 1 … */
@@ -138,7 +138,7 @@ furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, siz
   return FURROW_OK;
 }
 
-/* Uses of features that are kept as lists; of this rank about. */
+/* The number of uses of features that are kept as lists; approximate if rows are divided over ranks. */
 static size_t count_entries(const fw_booster *b) {
   const fw_cuts *cuts = b->cuts;
   size_t entries = 0;
@@ -219,7 +219,7 @@ static furrow_row row_of(const fw_booster *b, const fw_minibatch *batch, size_t 
                       .value_type = FURROW_VALUE_F32};
 }
 
-/* Scores of a batch by the trees that were there before; `rows`: those before the batch. */
+/* Scores a batch with the trees of the forest to continue from; `rows` is the number of rows before the batch. */
 static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t rows,
                                   furrow_error *err) {
   const size_t all = (rows + batch->rows) * b->classes;
@@ -293,7 +293,8 @@ static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error
   return FURROW_OK;
 }
 
-/* Groups of rows that are ranked. What cannot be ranked better or worse teaches nothing, and tells nothing. */
+/* Groups the rows that are ranked. At least one group must have rows with different labels: otherwise there is nothing
+ * to learn, or to measure. */
 static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error *err) {
   size_t group = 0;
   if (b->plan->graph.loss != FW_LOSS_LAMBDA || set->all == 0) return FURROW_OK;
@@ -330,14 +331,14 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   return FW_ALLOC_ROWS(&b->chance, features, 2, err);
 }
 
-/* The share of a class, but at least half a row's: its logarithm is a number. */
+/* The share of a class, but at least half a row's, so that its logarithm is finite. */
 static double share_of(double weight, double weights, uint64_t rows) {
   const double least = 0.5 / (double)rows;
   return fmin(fmax(weight / weights, least), 1 - least);
 }
 
-/* What scores start at: the mean of the labels; their log odds; the logarithms of the shares of the classes, whose
- * weights base[] has. */
+/* Finds the scores to start from: the mean of the labels, their log odds, or the logarithms of the shares of the
+ * classes, whose weights are in base[]. */
 static void find_base(fw_booster *b, double sum, double weights) {
   const fw_loss_type loss = b->plan->graph.loss;
   const uint64_t rows = b->train.all;
@@ -363,8 +364,8 @@ static void add_labels(fw_booster *b, label_sums *sums) {
   }
 }
 
-/* The largest weight, and what scores start at. Sums are in the order of all rows: a rank goes on from those of the
- * ranks before it. */
+/* Finds the largest weight, and the scores to start from. Sums are in the order of all rows: a rank continues the sums
+ * of the ranks before it. */
 static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
   label_sums sums = {0, 0, 0};
   for (unsigned rank = 0; rank < b->comm->ranks; rank++) {
@@ -424,7 +425,7 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
 
 /* ---- Rounds --------------------------------------------------------------------------------------------- */
 
-/* Whether this rank has the least hash of all; of equal ones the first rank has. */
+/* Whether this rank has the least hash of all ranks; the first of several ranks with equal hashes has it. */
 static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, furrow_error *err) {
   uint64_t most = ~least, before = 0, all = 0;
   FW_TRY(fw_comm_max_u64(b->comm, &most, 1, err));
@@ -434,8 +435,8 @@ static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, f
   return FURROW_OK;
 }
 
-/* Rows that the round's trees are grown from come first, the others behind them; both ascending. *count: how many the
- * first are, at least one on some rank. */
+/* Puts the rows that the round's trees are grown from first, then the other rows; both ascending. *count is the number
+ * of the former, at least one on some rank. */
 static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, furrow_error *err) {
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
@@ -468,11 +469,11 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   return FURROW_OK;
 }
 
-/* Features that a tree may always split by, as long as the data has so many: with fewer a tree cannot see how two of
- * them act together. Not where Angel's settings count. */
+/* A tree may split by at least this number of features, if the data has them: with fewer, a tree cannot see how two
+ * features act together. Not used with Angel's settings. */
 enum { FEATURES_AT_LEAST = 5 };
 
-/* The features with the least hashes, so many that their share is right, and at least one. */
+/* Chooses the features with the smallest hashes: the configured share, and at least one. */
 static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const fw_cuts *cuts = b->cuts;
   const double ratio = b->plan->forest.feature_ratio;

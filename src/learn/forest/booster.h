@@ -21,17 +21,17 @@ typedef struct fw_booster fw_booster;
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_booster_free(fw_booster *booster);
-/* Before the first pass: rows are divided over the ranks of a communicator, which must outlive the booster; this one's
- * begin with number first_row of all. Passes are each rank's own; everything after them is for all ranks at once, and
- * what one of them cannot do fails on all. */
+/* Before the first pass: rows are divided over the ranks of a communicator, which must outlive the booster; this rank's
+ * rows begin with number first_row. Each rank makes its own passes. All ranks make the calls after them together, and
+ * if one rank fails, all fail. */
 void fw_booster_set_comm(fw_booster *booster, const furrow_comm *comm, uint64_t first_row);
 
 /* First pass: `count` batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
  * transformed and checked. Threads take a batch each. */
 furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Goes on from the trees of a forest, which rows get their scores of as they are taken: before the second pass. Not
- * needed where there are none. The same trees on the same rows give the bytes of a run without a break. */
+/* Continues from the trees of a forest: rows get its scores as they are added. To be called before the second pass, if
+ * there is such a forest. The same trees on the same rows give the bytes of a run without a break. */
 furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* Between the passes: chooses the cuts. */
 furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
@@ -40,8 +40,8 @@ furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch
                                   furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
                                         furrow_error *err) FURROW_MUST_USE;
-/* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
- * already are those that the booster goes on from (E_STATE: fw_booster_resume was not called). */
+/* After the passes. Rounds add trees to `forest` (with stats), which must outlive the booster. If it has trees already,
+ * they must be the trees that were given to fw_booster_resume (E_STATE: it was not called). */
 furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 
 /* Has check(user, err) called now and then within a round: a status that is not OK ends the round with it. */
@@ -52,7 +52,7 @@ furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MU
  * rows, so that each rank has the figures of one process to the last bit. */
 furrow_status fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally,
                                furrow_error *err) FURROW_MUST_USE;
-/* Of all ranks: those for training after the cuts are chosen, those for validation after fw_booster_begin. */
+/* The number of rows of all ranks: for training after the cuts are chosen, for validation after fw_booster_begin. */
 size_t fw_booster_rows(const fw_booster *booster, bool valid);
 
 #endif

@@ -170,7 +170,7 @@ static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *e
   return status;
 }
 
-/* Of the features whose cuts this rank chooses. */
+/* Reserves memory for the cuts of the features that this rank chooses cuts for. */
 static furrow_status reserve_cuts(chooser *c, furrow_error *err) {
   const fw_feature_stats *s = c->stats;
   c->first_cut[0] = 0;
@@ -191,7 +191,7 @@ static void choose_cuts(void *context, size_t i) {
                                    : fw_cuts_choose(c->value + first, n, c->spare + first, limit, cut));
 }
 
-/* The cuts that this rank has chosen, without gaps; returns how many. */
+/* Moves the cuts that this rank has chosen together, without gaps; returns their number. */
 static size_t join_cuts(const chooser *c) {
   const fw_feature_stats *s = c->stats;
   size_t n = 0;
@@ -202,7 +202,7 @@ static size_t join_cuts(const chooser *c) {
   return n;
 }
 
-/* The cuts that other ranks have chosen: those of all features are in the order of ranks. */
+/* Gathers the cuts that the other ranks have chosen. The features are in the order of the ranks that choose them. */
 static furrow_status share_cuts(chooser *c, furrow_error *err) {
   const fw_feature_stats *s = c->stats;
   void *counts = NULL, *cuts = NULL;
@@ -230,7 +230,7 @@ typedef struct listed {
   uint64_t id, count;
 } listed;
 
-/* Dense ones by id, then the others by their frequency, those of one bin last. */
+/* Dense features by id, then the others by frequency; features with one bin come last. */
 static int compare_listed(const void *a, const void *b) {
   const listed *x = a, *y = b;
   if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
@@ -238,15 +238,16 @@ static int compare_listed(const void *a, const void *b) {
   return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A byte of every row is worth it for many bins. Of one bin it would make rows that lack the feature add to the same
- * place again and again, which waits for itself; a list costs the rows that have it. */
+/* Features with several bins that many rows have are dense: a byte in every row. A dense feature with one bin would be
+ * slow: all rows that lack it would add to the same sum, and each addition would wait for the one before. A list costs
+ * time only for the rows that have the feature. */
 static feature_kind kind_of(const chooser *c, size_t i) {
   const fw_feature_stats *s = c->stats;
   if (s->dense || (c->cut_count[i] > 0 && c->feature[i]->count > s->rows / DENSE_SHARE)) return DENSE;
   return c->cut_count[i] > 0 ? MANY_BINS : ONE_BIN;
 }
 
-/* A feature that has one bin and all rows have can split nothing. */
+/* Lists the features. A feature that has one bin and that all rows have cannot split anything. */
 static size_t list_features(const chooser *c, listed *list) {
   const fw_feature_stats *s = c->stats;
   size_t n = 0;
@@ -257,7 +258,7 @@ static size_t list_features(const chooser *c, listed *list) {
   return n;
 }
 
-/* The nearest float may be above the cut. */
+/* Rounds down to a float: the nearest float may be above the cut. */
 static float edge_below(double cut) {
   float edge = (float)cut;
   if ((double)edge > cut) edge = nextafterf(edge, -INFINITY);

@@ -1,8 +1,8 @@
 /* learn/forest/feature_merge.c: the end of the first pass where rows are divided over ranks.
  *
- * The step of the sample is the least power of two by which the sample is small enough. What one rank samples has at
- * most so many values as all ranks' rows have: its step is not larger than that of all, and every rank only has to
- * thin out its rows. Features get their numbers in the order of ranks, as one process would give them. Each rank
+ * The step of the sample is the least power of two by which the sample is small enough. A rank's own sample has at most
+ * as many values as the sample of all ranks' rows, so its step is not larger than the common step, and every rank only
+ * has to thin out its rows. Features get their numbers in the order of ranks, as one process would give them. Each rank
  * chooses the cuts of some features: it gets the values of these. */
 #include <string.h>
 
@@ -60,7 +60,7 @@ static furrow_status list_own(const fw_feature_stats *s, feature_list *list, fur
   return FURROW_OK;
 }
 
-/* Features are counted again, from the lists of all ranks. */
+/* Resets the counts of features: they are counted again from the lists of all ranks. */
 static void forget(fw_feature_stats *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     seen *feature = fw_feature_stats_find(s, s->ids[i]);
@@ -121,7 +121,7 @@ static furrow_status merge_lists(fw_feature_stats *s, const furrow_comm *comm, f
 
 /* ---- Rows of all ranks ---- */
 
-/* A rank without rows knows nothing of their kind. */
+/* A rank without rows does not know whether rows are dense or sparse, so ranks share it. */
 static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   uint64_t kind[4] = {s->columns != NULL, s->features != NULL, s->column_count, s->columns ? ~s->column_count : 0};
   FW_TRY(fw_comm_max_u64(comm, kind, 4, err));

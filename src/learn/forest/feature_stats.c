@@ -212,7 +212,7 @@ static furrow_status reserve_sample(row_sample *sample, size_t values, size_t ro
   return FW_GROW(&sample->row_end, &sample->row_capacity, rows, err);
 }
 
-/* Keeps rows whose numbers are multiples of the doubled step: of one process 0, 2, 4 … */
+/* Keeps rows whose numbers are multiples of the doubled step: rows 0, 2, 4 … of the sample of one process. */
 void fw_feature_stats_thin(fw_feature_stats *s) {
   row_sample *sample = &s->sample;
   const uint64_t first = (s->first_row + s->step - 1) / s->step; /* of the first row of the sample, in steps */
@@ -272,7 +272,7 @@ static bool is_ascending(const uint64_t *key, size_t n) {
   return ascending;
 }
 
-/* Uses of features that the row had before do not count. */
+/* Ignores repeated uses of a feature in a row. */
 static void drop_repeats(batch_scan *scan, const uint64_t *key, size_t n, uint32_t *number) {
   const size_t mask = scan->key_capacity - 1;
   scan->stamp++;
@@ -301,8 +301,8 @@ static bool is_same(const fw_minibatch *batch, size_t row) {
          memcmp(batch->key + end[0], batch->key + end[-1], n * sizeof *batch->key) == 0;
 }
 
-/* Where rows have the same keys, as those of a table do, features are looked up for the first of them; else for all at
- * once, with memory prefetched. */
+/* Where rows have the same keys, as in a table, features are looked up for the first row only; else for all rows at
+ * once, with prefetched memory. */
 static void number_rows(const scanning *s, batch_scan *scan, const fw_minibatch *batch) {
   const fw_features *features = s->stats->features;
   const bool same = batch->rows > 1 && is_same(batch, 1);
@@ -389,7 +389,7 @@ static bool is_category(const scanning *s, const fw_minibatch *batch, size_t use
   return s->categories && fw_feature_stats_is_category(s->stats, batch->key[use]);
 }
 
-/* In the order of rows: features that nobody has met get their numbers; all values of categories are noted. */
+/* In the order of rows: gives new features their numbers, and notes all values of categories. */
 static furrow_status meet_features(const scanning *s, size_t i, furrow_error *err) {
   const fw_minibatch *batch = &s->batch[i];
   const batch_scan *scan = &s->stats->scans[i];
@@ -408,7 +408,7 @@ static furrow_status meet_features(const scanning *s, size_t i, furrow_error *er
   return FURROW_OK;
 }
 
-/* Facts of all features that are known, for so many threads as there may be memory for; samples of all batches. */
+/* Reserves facts of all known features, for as many threads as the memory limit allows, and samples of all batches. */
 static furrow_status reserve_facts(scanning *s, furrow_error *err) {
   fw_feature_stats *stats = s->stats;
   const size_t most = FACT_BYTES / (((size_t)stats->count + 1) * sizeof(feature_facts)) + 1;
@@ -472,7 +472,7 @@ static void copy_sample(void *context, size_t i) {
   for (size_t k = 0; k < from->rows; k++) to->row_end[row + k] = at + from->row_end[k];
 }
 
-/* The sample is thinned out after the rows of all batches: what is left is the same as after each. */
+/* Thins out the sample once after the rows of all batches; the result is the same as thinning after each batch. */
 static furrow_status join_samples(scanning *s, fw_spin_pool *pool, furrow_error *err) {
   row_sample *sample = &s->stats->sample;
   size_t values = sample->count, rows = sample->rows;
@@ -503,7 +503,7 @@ static furrow_status add_sparse(fw_feature_stats *stats, const fw_minibatch *bat
   return FURROW_OK;
 }
 
-/* Before features get other numbers. */
+/* To be called before features get other numbers. */
 void fw_feature_stats_finish(fw_feature_stats *s) {
   for (uint32_t number = 0; s->scans && number < s->count; number++) {
     seen *feature = fw_features_find(s->features, s->ids[number]);

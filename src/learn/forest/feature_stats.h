@@ -47,7 +47,7 @@ size_t fw_cuts_choose(float *values, size_t n, float *spare, size_t splits, doub
 
 /* What is known of a feature. */
 typedef struct seen {
-  uint32_t number; /* + 1: in order of appearance, after the cut that of fw_cuts; 0: none */
+  uint32_t number; /* number + 1: by order of appearance, after the cuts are chosen the number in fw_cuts; 0: none */
   uint32_t count;
   float least, most;
 } seen;
@@ -88,8 +88,8 @@ struct fw_feature_stats {
   value_set **sets; /* of features that are categories and have more than a value */
   size_t set_capacity;
   row_sample sample;
-  uint64_t step;                   /* every so many rows are in the sample */
-  uint64_t first_row;              /* number of the first row among those of all ranks */
+  uint64_t step;                   /* every step-th row is in the sample */
+  uint64_t first_row;              /* number of the first row among the rows of all ranks */
   const furrow_comm *comm;         /* after a merge with other ranks; else NULL */
   uint32_t chosen_from, chosen_to; /* then: the features whose cuts this rank chooses, in order of appearance */
 };

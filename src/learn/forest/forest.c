@@ -322,7 +322,7 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
   return FURROW_OK;
 }
 
-/* A node that is wrong is named by the message; the offset is that of the first node. */
+/* The message names a wrong node; the error has the offset of the first node. */
 static furrow_status read_nodes(fw_forest *forest, const unsigned char *at, furrow_error *err) {
   const size_t count = forest->trees * forest->nodes;
   for (size_t i = 0; i < array_count(forest); at += count * arrays[i++].size)

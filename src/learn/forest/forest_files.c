@@ -258,7 +258,7 @@ static furrow_status take_row(const furrow_matrix *matrix, fw_forest *forest, co
 
 /* ---- The matrix that says how many trees of how many nodes there are ---- */
 
-/* Levels of trees of so many nodes; 0: no such trees. */
+/* Returns the number of levels of trees with `nodes` nodes; 0: trees cannot have this number of nodes. */
 static unsigned levels_of(int64_t nodes) {
   for (unsigned levels = 1; levels <= FW_FOREST_LEVELS; levels++)
     if (nodes == ((int64_t)1 << levels) - 1) return levels;
@@ -285,7 +285,7 @@ static furrow_status begin_forest(reading *r, const furrow_matrix_meta *meta, co
   return fw_forest_add(r->forest, (size_t)meta->row, err);
 }
 
-/* The first matrix is that of features. */
+/* The first matrix has the features of the nodes. */
 static furrow_status take_matrix(reading *r, const furrow_matrix_source *source, const matrix_spec *about,
                                  furrow_error *err) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);

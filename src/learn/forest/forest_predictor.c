@@ -1,7 +1,7 @@
 /* learn/forest/forest_predictor.c: sends rows through trees whose nodes are packed for it (kern/math/traverse.h).
  *
- * A packed tree has all of its leaves at the bottom: what a leaf higher up says stands below nodes that everything
- * passes to the left, so that no step branches. Trees go in bundles of the same depth, the largest of theirs.
+ * A packed tree has all of its leaves at the bottom: a leaf higher up is moved down, below nodes that send every row to
+ * the left, so that no step branches. Trees are bundled; all trees of a bundle get the depth of its deepest tree.
  *
  * A row is an array of numbers, one for each slot: floats as whole numbers of the same order, which are compared in
  * fewer steps. A feature has a slot for nodes that send rows without it to the left, where it is ABSENT_LEFT, below all
@@ -9,8 +9,8 @@
  * rounded down to a float, which is exact for rows of floats.
  *
  * A block of rows passes in groups through one tree after the other, a single row through a bundle of trees: either way
- * so many paths are followed at once that none waits for memory. Leaves are added in the order of the trees either way.
- */
+ * several paths are followed at once, so that memory latency is hidden. Leaves are added in the order of the trees
+ * either way. */
 #include "learn/forest/forest_predictor.h"
 
 #include <math.h>
@@ -52,7 +52,8 @@ struct fw_predict_scratch {
 #define ABSENT_LEFT 0u
 #define ABSENT_RIGHT UINT32_MAX
 
-/* The bits of a float as a number of the same order: those of one below 0 fall where it rises. -0 comes before 0. */
+/* Maps a float to an unsigned number of the same order. The bits of a negative float fall as it rises, so they are
+ * inverted. -0 comes before 0. */
 static inline uint32_t order_of(float number) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
@@ -177,7 +178,7 @@ static size_t measure_bundles(fw_forest_predictor *w, const fw_forest *forest) {
   return nodes;
 }
 
-/* Trees that the last bundle lacks are packed as ones that say 0. */
+/* Packs the trees. The last bundle is filled up with trees that predict 0. */
 static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest, double rate, furrow_error *err) {
   uint32_t *from = NULL;
   size_t end = 0;
@@ -246,7 +247,7 @@ void fw_predict_scratch_free(fw_predict_scratch *space) {
 
 /* ---- Rows to slots ---- */
 
-/* The last entry of a row first, so that of a feature that stands twice the first counts. */
+/* Goes backwards, so that the first entry counts if a feature occurs twice. */
 static inline void put_row(const fw_forest_predictor *w, const furrow_row *row, uint32_t *slots,
                            furrow_key_type key_type, furrow_value_type value_type) {
   for (size_t i = row->length; i-- > 0;) {

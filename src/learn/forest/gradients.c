@@ -21,8 +21,8 @@ typedef struct block {
   float gradient[BLOCK], hessian[BLOCK];
 } block;
 
-/* Limits the arguments of fw_exp_of. This is a separate loop: in one loop with the rest compilers make branches of it.
- */
+/* Limits the arguments of fw_exp_of. This is a separate loop, because compilers would turn it into branches
+ * otherwise. */
 static void limit_block(float *x, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = x[i] < -87.0F ? -87.0F : x[i];
   for (size_t i = 0; i < n; i++) x[i] = x[i] > 88.0F ? 88.0F : x[i];

@@ -58,7 +58,7 @@ static inline float fw_exp_of(float x) {
 typedef struct fw_lambdas {
   const fw_row_groups *groups;
   const float *label;
-  size_t truncation;           /* a pair has a row among so many first ones */
+  size_t truncation;           /* one row of a pair is among the first `truncation` rows */
   float *gradient, *hessian;   /* of each row */
   double *ideal;               /* of each group: discounted gain of the best order of the first `truncation` rows */
   float *discount;             /* of places */
@@ -70,7 +70,8 @@ typedef struct fw_lambdas {
 furrow_status fw_lambdas_init(fw_lambdas *lambdas, const fw_row_groups *groups, const float *label, size_t truncation,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_lambdas_clear(fw_lambdas *lambdas);
-/* Fills in gradient and hessian. A group is one thread's: the numbers do not depend on their number. */
+/* Fills in gradient and hessian. One thread computes a whole group, so the result does not depend on the number of
+ * threads. */
 void fw_lambdas_fill(fw_lambdas *lambdas, const double *score, fw_spin_pool *pool);
 
 /* ---- gradients.c: all losses ---- */
@@ -84,8 +85,8 @@ typedef struct fw_gradient_job {
   const fw_lambdas *lambdas; /* rows that are ranked: gradients and hessians, filled in; else NULL */
   size_t class_number;
   double most_weight;
-  uint64_t key;       /* what rounding up or down depends on, beside the row's number */
-  uint64_t first_row; /* number of the first row among those of all ranks */
+  uint64_t key;       /* rounding up or down depends on it and on the row's number */
+  uint64_t first_row; /* number of the first row among the rows of all ranks */
   const furrow_comm *comm;
 } fw_gradient_job;
 

@@ -52,7 +52,7 @@ typedef struct parcel {
   size_t count;
 } parcel;
 
-/* Words before those of rank `rank` in a message to all, or from all. */
+/* Words before the words of rank `rank` in a message to all ranks, or from all. */
 static size_t sent_before(const parcel *p, unsigned rank) {
   size_t words = 0;
   for (unsigned i = 0; i < rank; i++) words += p->ranks->sent[i] / sizeof(uint64_t);

@@ -31,7 +31,7 @@ static void count_bins(void *context, size_t f) {
   for (uint32_t i = 0; i < feature->bins; i++) c->count[feature->first_bin + i] = count[i];
 }
 
-/* Wide sums for the features that have a bin of too many rows. */
+/* Allots wide sums to features that have a bin of too many rows. */
 static void place_wide(fw_histograms *all, const int64_t *count) {
   const fw_cuts *cuts = all->binned->cuts;
   all->wide_begin[0] = 0;

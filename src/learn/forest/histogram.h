@@ -2,8 +2,8 @@
  *
  * A bin that at most FW_PAIR_ROWS rows are in is one packed word (gradients.h), whatever rows a node has: it cannot
  * overflow. Features with larger bins also have wide sums, into which their packed words are emptied after every
- * FW_PAIR_ROWS rows. Over ranks the rows of all count, so that sums of ranks' histograms fit, too. Rows without a
- * feature are not summed: they are the node's sum less that of the bins. */
+ * FW_PAIR_ROWS rows. The rows of all ranks count, so that sums of ranks' histograms fit, too. Rows without a feature
+ * are not summed: their sum is the node's sum minus the sum of the feature's bins. */
 #ifndef FW_LEARN_FOREST_HISTOGRAM_H
 #define FW_LEARN_FOREST_HISTOGRAM_H
 
@@ -22,7 +22,7 @@ typedef struct fw_histogram {
   struct fw_histogram *next; /* in the list of free ones */
 } fw_histogram;
 
-/* What all histograms over some rows have in common, and those that are free. */
+/* What all histograms over some rows have in common, and a list of free histograms. */
 typedef struct fw_histograms {
   const fw_binned *binned;
   size_t bins;
@@ -44,7 +44,7 @@ furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, fur
 /* Takes NULL. */
 void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
 
-/* Sums of nothing; the sums over n rows more. */
+/* Sets all sums to 0; adds n rows to the sums. */
 void fw_histogram_clear(const fw_histograms *all, fw_histogram *histogram);
 void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
                            const uint64_t *pair);

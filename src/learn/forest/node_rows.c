@@ -1,8 +1,9 @@
-/* learn/forest/node_rows.c: rows of nodes, split by one question each.
+/* learn/forest/node_rows.c: rows of nodes, divided by one split each.
  *
  * Ranges are cut into chunks. A chunk first finds out which of its rows go left, a bit each; when all chunks know their
  * counts, they write their rows to where they belong in the other of two arrays. Scores of rows are added to by range
- * of rows, not by node: what a thread writes then stays in its cache, and no other thread writes beside it.
+ * of rows, not by node: what a thread writes then stays in its cache, and no other thread writes to the same cache
+ * lines.
  *
  * For a split by a sparse feature the rows that have it, and do not go where rows without it go, get a bit in a set.
  * Small nodes look for their rows in the feature's list in place of that. */
@@ -21,7 +22,7 @@ enum { CHUNK = 1 << 12, CHUNK_WORDS = CHUNK / 64, SETS = 8, MOST_SPLITS = 256 };
 /* Rows, by their numbers, whose scores one task adds to. */
 enum { SCORED = 1 << 14 };
 
-/* Where a node has so many times fewer rows than the feature, rows are looked for one by one. */
+/* If a node has this many times fewer rows than the feature, each of its rows is looked up in the feature's list. */
 enum { FEW = 16 };
 
 typedef struct fw_row_chunk {
@@ -59,7 +60,7 @@ void fw_node_rows_take_chosen(fw_node_rows *rows, size_t count) {
 
 /* ---- Which rows go left --------------------------------------------------------------------------------- */
 
-/* FW_NO_BIN + 1 is 0 as a byte: with 1 added to all, rows without the feature are the least. */
+/* As a byte, FW_NO_BIN + 1 is 0: after 1 is added to all bins, rows without the feature have the smallest. */
 static size_t sides_by_bytes(const fw_binned *b, const fw_row_split *split, const uint32_t *row, size_t n,
                              uint64_t *left) {
   const uint8_t add = split->absent_left, limit = (uint8_t)(split->last_left + add);
@@ -99,7 +100,7 @@ static size_t first_row(const uint32_t *row, size_t begin, size_t end, size_t le
   return begin;
 }
 
-/* The first entry from `at` on whose row is not below; in steps that double, then halve. */
+/* The first entry from `at` on whose row is not below `row`, by galloping search: steps that double, then halve. */
 static size_t entry_of(const uint32_t *entry, size_t at, size_t end, uint32_t row) {
   size_t step = 1;
   while (at + step < end && entry[at + step] < row) {
@@ -129,7 +130,7 @@ static size_t sides_by_absence(bool absent_left, size_t n, uint64_t *left) {
   return absent_left ? n : 0;
 }
 
-/* A bit for each row of the chunk, whether it goes left; returns how many do. */
+/* Sets a bit for each row of the chunk that goes left; returns their number. */
 static size_t find_sides(const fw_node_rows *rows, const row_chunk *chunk, uint64_t *left) {
   const fw_row_split *split = chunk->split;
   const uint32_t *row = rows->row + chunk->begin;

@@ -19,7 +19,7 @@ typedef struct fw_node_rows {
   size_t chunk_capacity, side_capacity;
 } fw_node_rows;
 
-/* A question that splits the rows begin … end-1. */
+/* A split of the rows begin … end-1. */
 typedef struct fw_row_split {
   size_t begin, end;
   uint32_t feature;  /* FW_NO_FEATURE: no row has it */
@@ -40,7 +40,7 @@ void fw_node_rows_take_all(fw_node_rows *rows);
 /* Takes the rows of order[0]; those from `count` on stay where they are, whatever is split before them. */
 void fw_node_rows_take_chosen(fw_node_rows *rows, size_t count);
 
-/* Splits disjoint ranges. Others are lost, unless `keep`: for a part of the rows that are at hand. */
+/* Splits disjoint ranges. Rows outside of them are lost, unless `keep` is set. */
 furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, bool keep,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Splits without moving rows: adds `left` or `right` to the rows' scores. */

@@ -65,7 +65,7 @@ static inline uint64_t key_of(float score, uint32_t row) {
   return (uint64_t)bits << 32 | row;
 }
 
-/* By insertion, as long as few keys move: the order is nearly that of the round before. */
+/* Insertion sort, as long as few keys move: the order is nearly the same as in the round before. */
 static void sort_keys(uint64_t *key, size_t n) {
   size_t moves = 16 * n;
   for (size_t i = 1; i < n; i++) {
@@ -95,14 +95,14 @@ static void put_in_order(const fw_lambdas *l, size_t begin, size_t n, const doub
 
 /* ---- Pairs ---- */
 
-/* One row with those behind it: what it gets. */
+/* One row, and the sums that it gets from its pairs with the rows after it. */
 typedef struct pull {
   float score, gain, discount; /* of the row; gains are shares of the ideal one */
   float g[PARTIAL_SUMS], h[PARTIAL_SUMS];
 } pull;
 
-/* No score of the block is above that of the row: exp's argument is 0 at most. Rows of the same gain add nothing. The
- * loops are separate because compilers make branches of a choice in the long one. */
+/* No score of the block is above the score of the row, so the argument of exp is at most 0. Rows of the same gain add
+ * nothing. The loops are separate because compilers turn a conditional in one long loop into branches. */
 static void pair_block(pull *p, const float *score, const float *gain, const float *discount, float *g, float *h,
                        size_t n) {
   float x[BLOCK], apart[BLOCK], right[BLOCK], lambda[BLOCK] = {0}, bend[BLOCK] = {0};

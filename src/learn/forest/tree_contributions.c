@@ -38,7 +38,7 @@ typedef struct explained_node {
 /* A number for each point: compilers that know such types work on several at once. */
 typedef double numbers __attribute__((vector_size(POINTS * sizeof(double)), aligned(sizeof(double))));
 
-/* The edge to the node at a level of the present path; that of the root has no feature. */
+/* The edge to the node at a level of the present path; the edge to the root has no feature. */
 typedef struct edge {
   numbers inverse; /* of its factor */
   numbers product; /* of the factors up to here, times the weights of the points */
@@ -111,7 +111,7 @@ typedef struct packing {
   double shares[FW_FOREST_LEVELS + 1];
 } packing;
 
-/* The share of the left child. Where no training row came, both have the same. */
+/* The left child's share of the cover; one half if no training row reached the node. */
 static double left_share(const fw_forest *forest, size_t base, size_t node) {
   const double left = forest->hessian[base + 2 * node + 1], right = forest->hessian[base + 2 * node + 2];
   return left + right > 0 ? left / (left + right) : 0.5;

@@ -1,16 +1,16 @@
-/* learn/forest/tree_grow.c: one tree, level by level; or, where it may have so many leaves only, the leaf with the
- * largest gain first.
+/* learn/forest/tree_grow.c: one tree, level by level; or, if the number of leaves is limited, the leaf with the largest
+ * gain first.
  *
  * Nodes of a level come in pairs, the children of one node. The smaller of a pair is summed up from its rows; the other
- * is their parent's histogram less that. Where a level has more nodes than there may be histograms, pairs are worked on
- * a few at a time and their histograms are not kept: the next level then sums up all its nodes.
+ * is the parent's histogram minus the smaller one's. Where a level has more nodes than there may be histograms, pairs
+ * are worked on a few at a time and their histograms are not kept: the next level then sums up all its nodes.
  *
  * Histograms have no counts of rows. That a child has `min-rows` rows is first taken from its share of the node's
  * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit.
  *
  * Where rows are divided over ranks, all ranks take the same steps, each with its own rows: counts of rows and sums of
- * nodes are those of all ranks, and a rank looks for splits in its slice of the features (grow_ranks.c). A failure of
- * one rank is carried to the next call that all ranks make, and ends all. */
+ * nodes are over all ranks, and a rank looks for splits in its slice of the features (grow_ranks.c). A failure of one
+ * rank is carried to the next call that all ranks make, and ends all. */
 #include "learn/forest/tree_grow.h"
 
 #include <math.h>
@@ -46,10 +46,10 @@ typedef struct grown {
 typedef struct pair {
   grown *filled; /* summed up from its rows */
   grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
-  /* Parts of the sum, the first of them the node's histogram: a thread that has summed up a piece leaves its part to
-   * the next one that needs any. So there are no more of them than threads at work. */
+  /* Parts of the sum, the first of them the node's histogram. A thread that has summed up a piece leaves its part to
+   * the next thread that needs one, so there are at most as many parts as threads at work. */
   size_t first_part, parts;
-  atomic_uint used;          /* the first so many parts */
+  atomic_uint used;          /* number of parts in use, the first ones */
   atomic_uint_fast64_t idle; /* a bit for each of these that no thread is at */
 } pair;
 
@@ -119,7 +119,8 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Of a leaf. Where the plan leaves it to the data: 20, or a tenth of the rows where that is fewer. */
+/* The least number of rows of a leaf. If the plan leaves it to the data: 20, or a tenth of the rows if that is
+ * fewer. */
 static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
   if (conf->min_rows > 0) return conf->min_rows;
   return rows < 20 ? 1 : rows < 200 ? (size_t)rows / 10 : 20;
@@ -162,7 +163,7 @@ void fw_grower_free(fw_grower *g) {
 
 /* ---- Histograms and best splits of a few pairs ---------------------------------------------------------- */
 
-/* A part of the sum that no other thread is at; *fresh: nothing is in it yet. */
+/* Takes a part of the sum that no other thread works on; *fresh: it is still empty. */
 static unsigned take_part(pair *p, bool *fresh) {
   uint_fast64_t idle = atomic_load(&p->idle);
   while (idle)
@@ -222,7 +223,7 @@ static furrow_status get_parts(fw_grower *g, pair *p, size_t count, furrow_error
   return FURROW_OK;
 }
 
-/* Several pairs and ranges, one after the other: threads would wait for each other to take so small tasks. */
+/* Handles several pairs and ranges in one task: single ones are so small that threads would wait for each other. */
 static void find_some(void *context, size_t i) {
   const fw_grower *g = context;
   const size_t all = g->pair_count * g->ranges, end = (i + 1) * g->stride < all ? (i + 1) * g->stride : all;
@@ -285,7 +286,7 @@ static furrow_status share_best(fw_grower *g, size_t n, furrow_error *err) {
   return fw_grow_ranks_keep_best(&g->ranks, g->asked_best, n, err);
 }
 
-/* Keeps those of the first n nodes that are asked about whose rows have to be counted. */
+/* Keeps the nodes among the first n of g->asked whose rows still have to be counted. Returns their number. */
 static size_t keep_unsettled(const fw_grower *g, size_t n) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
@@ -380,7 +381,8 @@ static void add_pair(fw_grower *g, grown *filled, grown *rest) {
   g->pairs[g->pair_count++] = (pair){.filled = filled, .rest = rest};
 }
 
-/* Two children; the parent's histogram, if it was kept, is that of both now. */
+/* Adds two children. If the parent's histogram was kept, the larger child takes it over, and subtracts the smaller one
+ * from it. */
 static void add_children(fw_grower *g, grown *left, grown *right) {
   grown *small = left->rows <= right->rows ? left : right;
   grown *large = small == left ? right : left;
@@ -408,7 +410,7 @@ static furrow_status find_level(fw_grower *g, furrow_error *err) {
   return g->pair_count ? work_on_pairs(g, keep, err) : FURROW_OK;
 }
 
-/* Both children need some hessian, and rows to have it. */
+/* Decides whether a node may split: both children need enough hessian and rows. */
 static void look_at_node(const fw_grower *g, grown *node) {
   const double h = (double)node->sum.hessian * g->rules.hessian_unit, least = g->conf->min_child_weight;
   const size_t rows = node->rows, least_rows = g->min_rows;
@@ -450,7 +452,7 @@ static void make_children(const fw_grower *g, const grown *node, grown *left) {
   write_node(g, &left[1]);
 }
 
-/* With the children's scores: they are made. */
+/* The split of a node with the scores of its children, which must have been written. */
 static fw_row_split scored_split_of(const fw_grower *g, const grown *node) {
   fw_row_split split = row_split_of(node);
   split.left = score_of(g, 2 * node->node + 1);
@@ -464,7 +466,7 @@ static void finish_leaf(fw_grower *g, grown *leaf) {
   fw_node_rows_add(g->growth->rows, leaf->begin, leaf->end, score_of(g, leaf->node), g->growth->score);
 }
 
-/* Memory for the pairs of a level of so many nodes, for their splits and their children. */
+/* Reserves memory for the pairs of a level of `count` nodes, for their splits and their children. */
 static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err) {
   FW_TRY(FW_GROW(&g->pairs, &g->pair_capacity, count, err));
   FW_TRY(FW_GROW(&g->next, &g->next_capacity, 2 * count, err));
@@ -472,7 +474,8 @@ static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err
   return FW_GROW(&g->count, &g->count_capacity, count + 1, err);
 }
 
-/* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
+/* Rows in leaves get the leaf's score; nodes with a split are listed with their children. Returns the number of
+ * splits. */
 static size_t list_splits(fw_grower *g) {
   size_t n = 0;
   for (size_t i = 0; i < g->level_count; i++) {
@@ -499,7 +502,8 @@ static void give_rows(const fw_grower *g, grown *children, const fw_row_split *s
   look_at_node(g, &children[1]);
 }
 
-/* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
+/* Splits the rows of this rank, and counts the rows of all ranks that went left. keep: the level has other nodes,
+ * too. */
 static furrow_status split_rows(const fw_grower *g, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
   const furrow_status status = fw_node_rows_split(g->growth->rows, splits, n, keep, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
@@ -598,7 +602,7 @@ static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_err
   return status;
 }
 
-/* Before the next level of so many nodes, or the next split: whether all ranks can go on. */
+/* Before the next level of `count` nodes, or the next split: checks whether all ranks can continue. */
 static furrow_status ready_level(fw_grower *g, furrow_status status, size_t count, furrow_error *err) {
   if (status == FURROW_OK && g->growth->check) status = g->growth->check(g->growth->check_user, err);
   if (status == FURROW_OK) status = reserve_level(g, count, err);

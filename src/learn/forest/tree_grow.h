@@ -25,10 +25,10 @@ typedef struct fw_split_rules {
   double gradient_unit, hessian_unit;
 } fw_split_rules;
 
-/* The best leaf of a node with these sums. */
+/* The best value of a leaf with these sums. */
 double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian);
 
-/* The better of two: more gain; if that is equal, the smaller feature, which the first has if neither has. */
+/* Keeps the better of two splits in *best: the larger gain; if both are equal, the smaller feature id. */
 void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other);
 /* The best over the features begin … end-1 that leaves both children a sum of hessians of at least `least_hessian`. */
 fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
@@ -57,15 +57,15 @@ furrow_status fw_grow_ranks_init(fw_grow_ranks *ranks, const furrow_comm *comm, 
                                  fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 void fw_grow_ranks_clear(fw_grow_ranks *ranks);
 
-/* The calls below are for all ranks, with the same count. `status` is what this rank has come to: the failure of one
- * rank is that of all. */
+/* All ranks make the calls below, with the same count. `status` is the status of this rank so far: if one rank has
+ * failed, the call fails on all ranks. */
 /* This rank's slice of each histogram becomes the sum over all ranks; the other slices are of no use afterwards. */
 furrow_status fw_grow_ranks_add(fw_grow_ranks *ranks, furrow_status status, fw_histogram *const *histogram,
                                 size_t count, furrow_error *err) FURROW_MUST_USE;
-/* Of each split the best that a rank has; at most two for each histogram of the call before. */
+/* Replaces each split by the best one of all ranks; at most two splits for each histogram of the call before. */
 furrow_status fw_grow_ranks_keep_best(fw_grow_ranks *ranks, fw_best_split *const *best, size_t count,
                                       furrow_error *err) FURROW_MUST_USE;
-/* Sums of `count` numbers; behind them there is memory for one more. */
+/* Replaces `count` numbers by their sums over all ranks; there must be memory for one number more. */
 furrow_status fw_grow_ranks_count(const fw_grow_ranks *ranks, furrow_status status, int64_t *number, size_t count,
                                   furrow_error *err) FURROW_MUST_USE;
 
@@ -73,8 +73,8 @@ furrow_status fw_grow_ranks_count(const fw_grow_ranks *ranks, furrow_status stat
 
 typedef struct fw_grower fw_grower;
 
-/* All that is given must outlive it. The ranks of the communicator have `all_rows` rows together; every one grows the
- * same tree, which is that of one process with all rows. */
+/* All arguments must outlive the grower. The ranks of the communicator have `all_rows` rows together. Every rank grows
+ * the same tree, which one process with all rows would grow, too. */
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
                                const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool,
                                furrow_error *err) FURROW_MUST_USE;
@@ -83,13 +83,13 @@ void fw_grower_free(fw_grower *grower);
 typedef struct fw_growth {
   const fw_gradients *gradients;
   fw_node_rows *rows;
-  size_t row_count;       /* the tree is grown from the first so many of them, ascending */
+  size_t row_count;       /* the tree is grown from the first row_count rows, ascending */
   const uint8_t *allowed; /* features; NULL: all */
   fw_forest *forest;
   size_t tree;  /* in the forest: a leaf so far */
   double start; /* added to predict of every node */
   double rate;
-  double *score; /* rate * predict of its leaf is added to that of each row */
+  double *score; /* of each row: rate * predict of its leaf is added */
   /* Called between splits, or levels: a status that is not OK ends the tree with it; NULL: none. */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;

@@ -152,8 +152,8 @@ void fw_trees_dot(fw_buffer *out, const fw_forest *forest, size_t first, size_t 
 
 /* ---- Pictures ---- */
 
-/* A tree from its root at the left to its leaves at the right, for light and dark pages. The way of a yes goes up, that
- * of a no goes down. */
+/* Draws a tree from its root at the left to its leaves at the right, for light and dark pages. The edge of a yes goes
+ * up, the edge of a no goes down. */
 enum {
   MARGIN = 24,
   HEAD = 62, /* title */

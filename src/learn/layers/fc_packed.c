@@ -2,14 +2,15 @@
  *
  * Packing a matrix takes as long as its product with a few rows, and a task has few. So the weights of a net in
  * training are packed once for an update, by the tasks that update them, and the gradients of a layer's output by the
- * tasks that compute them. All sums are those of the plain products, to the bit. Doubles have no packed products. */
+ * tasks that compute them. All sums equal the sums of the plain products to the bit. Doubles have no packed
+ * products. */
 #include <string.h>
 
 #include "base/error.h"
 #include "kern/math/gemm.h"
 #include "learn/layers/layer.h"
 
-/* Larger arrays are not kept three times; with fewer outputs most of a register would be zeros. */
+/* Larger arrays would take too much memory three times; with fewer outputs most of a register would be zeros. */
 #define MOST_WEIGHTS ((size_t)1 << 24)
 #define LEAST_WIDTH 8
 /* Fewer rows are not worth a tile. */
@@ -82,7 +83,7 @@ static void pack_weights(const real_net *net, const node *self, size_t begin, si
   }
 }
 
-/* A thread that packs everything meanwhile may have seen the weights before: it must do so again. */
+/* If another thread is packing all weights now, it may have read old weights: it must pack them again. */
 void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
                                 size_t end_col) {
   int now = FW_COPIES_BEING_MADE;

@@ -122,7 +122,7 @@ static inline real_pass *real_pass_of(const fw_pass *pass) {
   return &((pass_memory *)pass)->pass;
 }
 
-/* Whether the gradients of an embedding are those of uses, not of rows. */
+/* Whether an embedding has gradients for each use, not for each row. */
 static inline bool has_slots(const node *self) {
   return self->layer->type == FW_LAYER_EMBEDDING && self->layer->slots > 0;
 }
@@ -177,9 +177,9 @@ size_t REAL_NAME(fw_dense_tasks)(const node *self);
 void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const real_pass *pass, const dense_part *parts,
                                 size_t task);
 
-/* Packed weights (fc_packed.c). Functions that return false have done nothing: the caller uses plain products.
- * A function that writes weights packs them, or marks what is packed as stale; fw_pack_stale packs all of them where
- * that is so, and may run beside rows, but not beside updates. */
+/* Packed weights (fc_packed.c). Functions that return false have done nothing: the caller uses plain products. A
+ * function that writes weights packs them, or marks the packed copy as stale. fw_pack_stale packs all stale weights; it
+ * may run at the same time as rows, but not as updates. */
 furrow_status REAL_NAME(fw_packed_build)(real_net *net, node *self, furrow_error *err) FURROW_MUST_USE;
 void REAL_NAME(fw_pack_stale)(const real_net *net);
 void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
@@ -190,8 +190,9 @@ bool REAL_NAME(fw_packed_forward)(const real_net *net, const node *self, const r
 /* The gradient of one of its parts. */
 bool REAL_NAME(fw_packed_backward)(const real_net *net, const node *self, const real_pass *pass, size_t part,
                                    size_t begin, size_t end, bool add);
-/* Numbers of a packed gradient of so many rows; rows begin … end-1 of it; and with it, the sums over the batch of
- * products of `rows` columns of x (from the first on) with columns begin_col … end_col-1 of the gradient. */
+/* The size of a packed gradient of `rows` rows, in numbers; packs its rows begin … end-1; and multiplies with it: sums
+ * over the batch of the products of the first `rows` columns of x with columns begin_col … end_col-1 of the
+ * gradient. */
 size_t REAL_NAME(fw_packed_gradient_size)(const node *self, size_t rows);
 void REAL_NAME(fw_pack_gradient)(const node *self, const real_pass *pass, size_t begin, size_t end);
 bool REAL_NAME(fw_packed_gradient)(const node *self, const real_pass *pass, const real *x, size_t ld, size_t rows,

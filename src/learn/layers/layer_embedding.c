@@ -1,15 +1,15 @@
 /* learn/layers/layer_embedding.c: the vectors value * v of a row's features, and the layers that cross them.
  *
  * Fixed slots: one vector for each slot; several features of a field are added. Free slots: the sum of all vectors u
- * and the sum of their squares. With their gradients s and q, that of v is the sum over uses of
- * value * s + 2 value^2 v * q. */
+ * and the sum of their squares. With their gradients s and q, the gradient of v is the sum of value * s + 2 value^2 v *
+ * q over uses. */
 #include <string.h>
 
 #include "kern/math/pairs.h"
 #include "kern/simd/unroll.h"
 #include "learn/layers/layer.h"
 
-/* Uses whose records memory is asked for before their turn. */
+/* Distance of prefetching, in uses. */
 #define AHEAD 16
 
 static void forward_free(const node *self, real_pass *pass, size_t begin, size_t end) {
@@ -28,7 +28,7 @@ INLINE void ask_for_vector(const size_t factors, const node *self, const real_pa
   __builtin_prefetch(vector + factors - 1);
 }
 
-/* Every slot has one feature of value 1: its vector, with 0 for -0 as if it were added. */
+/* Copies vectors where every slot has one feature of value 1; -0 becomes 0, as if it were added. */
 INLINE void copy_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
   const fw_minibatch *batch = pass->batch;
   real *restrict out = pass->tensors[self->index].out + batch->offset[begin] * factors;
@@ -157,7 +157,7 @@ INLINE void spread_gradient(const crossed *c, size_t row, size_t at, size_t n, c
 
 /* ---- BiInnerSumCross: the sum of the inner products of all pairs of a row's vectors ----------------------------- */
 
-/* Half of what the square of the sum exceeds the sum of the squares by; likewise for BiInteractionCross. */
+/* Half of the difference between the square of the sum and the sum of the squares; likewise for BiInteractionCross. */
 static void bi_inner_sum_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const crossed c = crossed_by(net, self, pass);
   real *out = pass->tensors[self->index].out, sum[BLOCK], squares[BLOCK];

@@ -6,7 +6,8 @@
 
 /* Weights of one task of the update, at most: their gradient lies on the stack. */
 #define TASK_WEIGHTS 3072
-/* Columns of a task, about; they begin where the products want it, and rows are a multiple of those of a tile. */
+/* About the number of columns of a task. Tasks begin at multiples of the products' tile: COLUMN_STEP columns, ROW_STEP
+ * rows. */
 #define TASK_COLUMNS 160
 #define COLUMN_STEP 16
 #define ROW_STEP 8

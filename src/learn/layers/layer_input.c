@@ -18,7 +18,7 @@ void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t 
   REAL_NAME(fw_gather_table)()->rows(&gather, begin, end);
 }
 
-/* Sums that are made before the optimizer takes them. */
+/* The number of sums that are computed before the optimizer applies them. */
 #define SUMS 1024
 
 /* As many features at once as `sums` can hold. */

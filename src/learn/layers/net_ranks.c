@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "learn/layers/layer.h"
 
-/* Weights travel as a record begins, up to its last weights: the state of other layers than the last goes along, but
- * the receiver can use what it gets as records. */
+/* A record is sent from its beginning to its last weights. This includes some optimizer state, but the receiver can use
+ * the bytes as records. */
 static size_t weights_end(const node *self) {
   return self->record_at + self->record_width;
 }

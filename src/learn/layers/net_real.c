@@ -173,7 +173,7 @@ static void forward_rows(const real_net *net, real_pass *pass, size_t begin, siz
   for (size_t i = 0; i < net->count; i++) net->nodes[i].ops->forward(net, &net->nodes[i], pass, begin, end);
 }
 
-/* Gradients that are added to from the start; the loss sets that of the last layer. */
+/* Clears gradients that layers only add to; the loss sets the gradient of the last layer. */
 static void clear_gradients(const real_net *net, const real_pass *pass, size_t begin, size_t end) {
   for (size_t i = 0; i < net->count; i++) {
     const size_t width = net->nodes[i].width;

@@ -15,7 +15,7 @@ enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SU
 /* Weights of the rows of a class: labelled so, predicted so, and both. */
 enum { CLASS_ACTUAL, CLASS_PREDICTED, CLASS_RIGHT, CLASS_SUMS };
 
-/* Sums and counts are numbers alone, so that ranks can add them up. */
+/* Sums and counts contain no pointers, so that ranks can add them up. */
 struct fw_tally {
   const fw_graph *graph;
   fw_loss_type loss;
@@ -104,7 +104,7 @@ static void add_class(fw_tally *t, size_t actual, size_t predicted, double weigh
   if (has_confusion(t)) *confusion_cell(t, actual, predicted) += weight;
 }
 
-/* The least probability that a logarithm is taken of. */
+/* The smallest probability whose logarithm is taken. */
 static const double least = 1e-15;
 
 static inline void add_two_classes(fw_tally *t, double out, double label, double weight, fw_row_terms terms) {
@@ -117,7 +117,7 @@ static inline void add_two_classes(fw_tally *t, double out, double label, double
   fw_ranking_add(t->ranking, out, positive, weight);
 }
 
-/* The spread is of differences from the mean: sums of squares would lose it where the mean is large. */
+/* The spread is summed over differences from the mean: sums of squares would lose precision where the mean is large. */
 static void add_label(fw_tally *t, double label, double weight) {
   if (!(weight > 0)) return;
   const double before = label - t->label_mean;
@@ -172,7 +172,7 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   fw_tally_add_terms(t, out, label, weight, fw_row_terms_of(t->graph, out, label));
 }
 
-/* Sums of two classes stay in registers, and nothing branches on a class: what is added to the other one is 0. */
+/* Sums of two classes stay in registers. There is no branch on the class: the other class gets 0 added. */
 static void add_logistic_rows(fw_tally *t, const fw_tally_row *rows, size_t count) {
   double sums[SUMS], classes[CLASS_SUMS * 2 + 4];
   memcpy(sums, t->sums, sizeof sums);
@@ -195,7 +195,7 @@ static void add_logistic_rows(fw_tally *t, const fw_tally_row *rows, size_t coun
   memcpy(t->class_sums, classes, sizeof classes);
 }
 
-/* What sums and what the order of scores has to do with rows: one does not need the other. */
+/* Two independent tasks: the figures from the order of scores, and the sums over the rows. */
 typedef struct row_job {
   fw_tally *tally;
   const fw_tally_row *rows;
@@ -281,7 +281,7 @@ furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 
-/* The sums of rank `from`, those of labels with them. */
+/* Receives the sums of rank `from`, including the sums of its labels. */
 static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned from, furrow_error *err) {
   const size_t size = offsetof(fw_tally, classes) - offsetof(fw_tally, sums);
   FW_TRY(comm->broadcast(comm, (char *)t + offsetof(fw_tally, sums), size, from, err));
@@ -303,7 +303,7 @@ furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*
 /* Rows that one task finds the terms of, and how many tasks at most. */
 enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
 
-/* Rows first, first + every … are added; what can be found of them one by one, all threads find beforehand. */
+/* Adds rows first, first + every … All threads compute the terms of rows beforehand. */
 typedef struct scored_job {
   const fw_graph *graph;
   const fw_scored_rows *rows;
@@ -337,7 +337,7 @@ static void find_rows(void *context, size_t task) {
   }
 }
 
-/* All rows of this rank are found before its turn. */
+/* The terms of all of this rank's rows are computed before its turn. */
 static void add_found(void *user, fw_tally *tally) {
   const scored_job *job = user;
   fw_tally_add_rows(tally, job->found, job->count, false, job->pool);
@@ -380,7 +380,7 @@ size_t fw_tally_class_count(const fw_tally *tally) {
   return tally->classes;
 }
 
-/* As scikit-learn: a share of nothing is 0. */
+/* As in scikit-learn, a share of 0 is 0. */
 static double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -406,7 +406,7 @@ double fw_tally_confusion(const fw_tally *t, size_t actual, size_t predicted) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
-/* The positive class; of several classes the mean over those that a row has or gets. */
+/* Figures of the positive class; of several classes, means over the classes that occur among labels or predictions. */
 static void find_class_means(const fw_tally *t, furrow_learn_metrics *m) {
   furrow_class_figures f;
   double seen = 0, precision = 0, recall = 0, f1 = 0;

@@ -9,9 +9,9 @@
 /* ---- Rows of two classes in the order of their scores (ranking.c): AUC, average precision, curves, calibration ----
  */
 
-/* Rows that are kept one by one, with 12 bytes each and as much again while they are sorted: 384 MiB and 3 MiB.
- * Training keeps fewer: so many cost 3 % of an epoch of the cheapest model (lr, 14 features in a row) more than bins
- * do. */
+/* Up to this number of rows are kept one by one. A row takes 12 bytes, and as much again while rows are sorted: 384 MiB
+ * and 3 MiB. Training keeps fewer rows: at its limit they take 3 % of an epoch of the cheapest model (lr, 14 features
+ * in a row) more than bins do. */
 enum { FW_EXACT_ROWS = 1 << 25, FW_EXACT_TRAIN_ROWS = 1 << 18 };
 
 /* Keeps score, class and weight of each row and sorts them when a figure is asked for. Beyond the limit, and where
@@ -28,13 +28,13 @@ void fw_ranking_clear(fw_ranking *ranking, size_t exact_rows);
 void fw_ranking_add(fw_ranking *ranking, double out, bool positive, double weight);
 /* Prefetches the bin that this row will need, a little before it is added. */
 void fw_ranking_expect(const fw_ranking *ranking, double out);
-/* Sorts the rows that are kept with all threads; what needs their order later finds it. Where memory is short nothing
- * is done. */
+/* Sorts the rows that are kept, with all threads, for figures that need the order later. If memory is short, it does
+ * nothing. */
 void fw_ranking_sort(fw_ranking *ranking, fw_spin_pool *pool);
 /* Works out the figures of all rows so far, for later. */
 void fw_ranking_sum(fw_ranking *ranking);
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
-/* The rows of all ranks, for each rank: kept where there are no more than the limit of one. */
+/* Gives each rank the rows of all ranks. Rows are kept if all ranks together have at most one rank's limit. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* The figures of the rows of all ranks, for each rank, with the bits of one process as long as rows are kept: the same
@@ -85,16 +85,16 @@ typedef struct fw_tally_row {
   float label, weight;
 } fw_tally_row;
 void fw_tally_add_rows(fw_tally *tally, const fw_tally_row *rows, size_t count, bool last, fw_spin_pool *pool);
-/* NDCG of rows that are ranked in groups, which a tally does not know. */
+/* Sets the NDCG of rows that are ranked in groups: a tally cannot compute it. */
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
-/* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */
+/* The same for metrics: sets the loss to 1 - NDCG, and NDCG to 1 - loss, because a checkpoint has only the loss. */
 void fw_metrics_put_ndcg(furrow_learn_metrics *metrics, double ndcg);
 /* Prefetches the memory that this row will need, a little before it is added. */
 void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */
 void fw_tally_merge(fw_tally *into, const fw_tally *from);
-/* The sum over all ranks, for each rank. Sums are in the order of ranks: their last digits may differ from those of
- * one process, the figures that follow from the order of scores do not. */
+/* Gives each rank the sum over all ranks. Sums are added in the order of ranks: their last digits may differ from the
+ * sums of one process. The figures that follow from the order of scores do not differ. */
 furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* One rank after the other adds its rows to the sums of those before it: each rank has the sums of all rows, with the
@@ -102,12 +102,12 @@ furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_e
 furrow_status fw_tally_add_by_rank(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
                                    void *user, furrow_error *err) FURROW_MUST_USE;
 
-/* Rows that have their scores: those of output 0 for all rows, of output 1 … */
+/* Rows with their scores: the scores of output 0 for all rows, then of output 1 … */
 typedef struct fw_scored_rows {
   const double *score;
   size_t count;
   const float *label, *weight; /* weight NULL: all 1 */
-  uint64_t first;              /* number of the first row among those of all ranks */
+  uint64_t first;              /* number of the first row among the rows of all ranks */
 } fw_scored_rows;
 /* Adds every `every`-th of all ranks' rows, in their order and with several threads: each rank has the sums of one
  * process, to the last bit. Over several ranks the tally is for fw_tally_metrics alone, until it is cleared. */

@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "learn/metrics/score_list.h"
 
-/* What the figures come from, of all ties so far. */
+/* The sums over all ties so far that the figures are computed from. */
 typedef struct sums_of_ties {
   double negatives, positives, pairs, precisions;
 } sums_of_ties;
@@ -80,7 +80,7 @@ static double bin_score(size_t bin) {
   return bin < SIDE ? -(double)f : (double)f;
 }
 
-/* What bins are of: a number that rises with the probability and has the same accuracy near 0 and near 1. */
+/* The number that is binned: it rises with the probability, and is equally precise near 0 and near 1. */
 static double bin_input(fw_loss_type loss, double out) {
   return loss == FW_LOSS_CROSS_ENTROPY ? log(out) - log1p(-out) : out;
 }
@@ -114,7 +114,7 @@ void fw_ranking_clear(fw_ranking *r, size_t exact_rows) {
   r->sums = (sums_of_ties){0};
 }
 
-/* The bins from begin to before end have rows too. */
+/* Extends the range of bins that have rows to begin … end-1. */
 static void widen(fw_ranking *r, size_t begin, size_t end) {
   if (begin < r->begin) r->begin = begin;
   if (end > r->end) r->end = end;
@@ -190,7 +190,7 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
   pthread_mutex_unlock(settling);
 }
 
-/* The lists of all ranks become the list of each. `all`: space for as many rows, of which own are list.count. */
+/* Replaces each rank's list by the lists of all ranks, one after the other. `all` has space for all rows. */
 static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furrow_comm *comm, furrow_error *err) {
   const fw_score_list *own = &r->list;
   void *keys = NULL, *weights = NULL;
@@ -212,7 +212,7 @@ static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furro
   return status;
 }
 
-/* Rows are kept as one process would keep them: if there are no more than the limit, and all ranks have the memory. */
+/* Rows are kept as one process would keep them: if they do not exceed the limit, and all ranks have the memory. */
 furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   if (comm->ranks == 1) return FURROW_OK;
   fw_score_list all = {0};
@@ -257,10 +257,10 @@ typedef struct tie {
   double score;
 } tie;
 
-/* The way through all ties, from the highest score on. */
+/* Walks through all ties, from the highest score on. */
 typedef struct descent {
   const fw_ranking *ranking;
-  size_t at; /* row or bin behind the next one */
+  size_t at; /* one past the next row or bin */
 } descent;
 
 static descent start_descent(const fw_ranking *r) {
@@ -279,7 +279,7 @@ static inline void take_rows(descent *d, tie *t) {
   }
 }
 
-/* The next tie that weighs something. */
+/* Finds the next tie whose weight is not 0. */
 static inline bool next_tie(descent *d, tie *t) {
   const fw_ranking *r = d->ranking;
   const size_t least = r->binned ? r->begin : 0;
@@ -338,7 +338,7 @@ typedef struct sent_row {
   float weight;
 } sent_row;
 
-/* limits[r]: the least score of the range of rank r; that of rank 0 is not used. The list is sorted. */
+/* limits[r] is the least score of the range of rank r; limits[0] is not used. The list is sorted. */
 static furrow_status choose_ranges(const fw_ranking *r, const furrow_comm *comm, uint64_t *limits, furrow_error *err) {
   const fw_score_list *list = &r->list;
   const size_t own = list->count < PROBES ? list->count : PROBES;

@@ -105,7 +105,7 @@ static void offer(leaders *first, double score, double gain) {
   first->count += first->count < FW_NDCG_TOP;
 }
 
-/* Of all rows with a score, leaders or not. */
+/* The mean gain of all rows of the group that have the score `of`, leaders or not. */
 static double mean_gain(const fw_row_groups *groups, size_t group, const double *score, const float *label, double of) {
   double sum = 0, count = 0;
   for (size_t i = groups->begin[group]; i < groups->begin[group + 1]; i++) {

@@ -28,7 +28,7 @@ bool fw_row_groups_differ(const fw_row_groups *groups, size_t group, const float
 
 /* 2^grade - 1. */
 double fw_grade_gain(double grade);
-/* Of a place, counted from 0: 1 / log2(place + 2). */
+/* The discount of a place, counted from 0: 1 / log2(place + 2). */
 double fw_rank_discount(size_t place);
 /* The discounted gain of the best order of a group, of its first `top` rows. */
 double fw_row_groups_ideal(const fw_row_groups *groups, size_t group, const float *label, size_t top);

@@ -142,7 +142,7 @@ static void sort_digits(fw_score_list *list, fw_score_list *other, const differe
   }
 }
 
-/* Orders rows that are almost in order; false: they are not, and it was given up. */
+/* Sorts rows that are almost sorted; returns false if they are not, and gives up. */
 static bool finish_order(fw_score_list *list) {
   size_t left = 2 * list->count;
   for (size_t i = 1; i < list->count; i++) {
@@ -191,7 +191,7 @@ typedef struct range_sort {
   furrow_status status[RANGES];
 } range_sort;
 
-/* By the keys of some rows: each range has about as many. */
+/* Chooses limits from the keys of some rows, so that each range has about the same number of rows. */
 static void choose_limits(range_sort *s) {
   uint64_t probe[RANGES * PROBES];
   for (size_t i = 0; i < RANGES * PROBES; i++) probe[i] = s->list->key[s->list->count * i / (RANGES * PROBES)];
@@ -245,7 +245,7 @@ static void copy_rows(const fw_score_list *from, size_t at, fw_score_list *to, s
   memcpy(to->weight + to_at, from->weight + at, count * sizeof *to->weight);
 }
 
-/* Sorting exchanges arrays: a range is sorted in a list of its own. After a failure its rows are there, in no order. */
+/* Sorting swaps arrays, so a range is sorted in a list of its own. After a failure it has its rows in no order. */
 static void sort_range(void *context, size_t range) {
   range_sort *s = context;
   const size_t begin = s->begin[range], count = s->begin[range + 1] - begin;

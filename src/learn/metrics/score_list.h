@@ -33,7 +33,7 @@ static inline double fw_key_score(uint64_t key) {
 }
 
 void fw_score_list_clear(fw_score_list *list);
-/* Has memory for so many rows afterwards. */
+/* Reserves memory for `count` rows. */
 furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_error *err) FURROW_MUST_USE;
 /* Ascending by score, then by class and weight, so that equal sets of rows become equal lists. After a failure
  * (E_MEMORY) the list is as before. */

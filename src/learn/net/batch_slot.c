@@ -86,7 +86,7 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* Tasks before any is cut in two. */
+/* The number of tasks before the last ones are cut in two. */
 static size_t whole_tasks(const fw_batch_slot *slot) {
   return (slot->batch->rows + slot->task_rows - 1) / slot->task_rows;
 }
@@ -100,7 +100,7 @@ size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
   return whole_tasks(slot) + halved_tasks(slot);
 }
 
-/* The first row of a task, and the one behind its last: that of the task that follows. */
+/* The first row of a task; a task ends where the next one begins. */
 static size_t begin_of(const fw_batch_slot *slot, size_t task) {
   const size_t whole = whole_tasks(slot) - halved_tasks(slot);
   const size_t cut = task > whole ? task - whole : 0, row = (task - cut) * slot->task_rows + cut * slot->task_rows / 2;
@@ -152,7 +152,7 @@ static bool is_finite(const double *numbers, size_t count) {
   return finite;
 }
 
-/* The loss of a row is among its terms: it is not found twice. */
+/* Terms include the loss of a row, so it is not computed twice. */
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
   const size_t begin = begin_of(slot, task), end = end_of(slot, task), part = task / tasks_of_part(slot);
   const size_t n = slot->graph->outputs;

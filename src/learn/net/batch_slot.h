@@ -18,7 +18,7 @@ typedef struct fw_batch_slot {
   fw_minibatch *batch;      /* NULL: none */
   size_t row_capacity;
   size_t task_rows;      /* rows of a task */
-  size_t halved;         /* so many of the last tasks are cut in two; 0 where gradients are summed by row */
+  size_t halved;         /* number of tasks at the end that are cut in two; 0 where gradients are summed by row */
   uint64_t *number;      /* of each row in the data, from 1: for messages */
   double *out;           /* outputs of each row */
   fw_row_terms *terms;   /* of each row, for its tally */
@@ -42,19 +42,19 @@ typedef struct fw_row_source {
                        furrow_error *err);
 } fw_row_source;
 
-/* The caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `beside` (may be NULL): a
- * slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot has no pass
- * yet: fw_batch_slot_init_pass makes one of its own, or the caller lends it one before it is begun. */
+/* Initializes the caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `beside` (may
+ * be NULL) is a slot of the same net, which must outlive this one; only one of the two may be filled at a time. The
+ * slot has no pass yet: fw_batch_slot_init_pass makes one, or the caller lends it one before fw_batch_slot_begin. */
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside,
                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
 
-/* Capacity for the numbers, outputs and losses of so many rows. */
+/* Reserves memory for the numbers, outputs and losses of `rows` rows. */
 furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_error *err) FURROW_MUST_USE;
-/* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then finds the records of its
- * features, and with `grow` makes those of new ones. Filling has two steps: reading rows in the order of `from`, and
- * numbering their features; or taking rows that were claimed. */
+/* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then looks up the records of its
+ * features, and with `grow` makes records for new features. Filling has two steps: reading rows in the order of `from`,
+ * then numbering their features. fw_batch_slot_fill_claimed takes rows that were claimed instead. */
 furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
@@ -68,8 +68,8 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 enum { FW_TASK_ROWS_LEAST = 16, FW_TASK_ROWS = 32, FW_TASK_ROWS_MOST = 64 };
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
-/* The same with all that can be found beside: the terms of the rows where `terms` says so, `unsound`, and with a step
- * the sums of gradients by row, which the last task of their rows makes. fw_batch_slot_start comes before the first
+/* Like fw_batch_slot_rows, but also computes the terms of the rows if `terms` is true, `unsound`, and with a step the
+ * sums of gradients by row, which the last task of these rows computes. fw_batch_slot_start comes before the first
  * task. */
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms);
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task);

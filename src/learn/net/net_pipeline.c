@@ -1,9 +1,9 @@
 /* learn/net/net_pipeline.c: batches on their way through the net of one process.
  *
  * A batch is filled, begun (it finds its records), trained in two stages (rows, then parameters) and taken (its scores
- * are counted). Stages are those of base/pool.h; the rest is work aside. A batch has a slot from the time that its rows
- * are claimed until it is trained and taken, and a pass from the time that it is begun until it is trained: passes are
- * large, and two are enough. */
+ * are counted). The two stages run as stages of base/pool.h; the other steps run as work aside. A batch has a slot from
+ * the time that its rows are claimed until it is trained and taken, and a pass from the time that it is begun until it
+ * is trained: passes are large, and two are enough. */
 #include <sched.h>
 #include <time.h>
 
@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "learn/net/net_solver.h"
 
-/* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
- * features (local_ids.h). */
+/* The number of slots: at least LEAST_SLOTS, even for large batches; otherwise limited by the rows that all slots hold,
+ * and by the features that their arrays cover (local_ids.h). */
 enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 << 24 };
 enum { MOST_PASSES = 2, LINE = 64 };
 /* Tasks of rows that each thread should get, unless a task would take less time than that. */
@@ -66,7 +66,7 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The lock is held for some ten instructions, and what waits for it is the next stage: nobody sleeps. */
+/* The lock is held for about ten instructions, and the next stage waits for it, so waiting threads spin. */
 
 static bool try_lock(fw_pipeline *p) {
   return !atomic_load_explicit(&p->locked, memory_order_relaxed) &&
@@ -102,7 +102,7 @@ static bool can_fill(const fw_pipeline *p) {
   return !p->reading && !p->ended && p->unused_count > 0;
 }
 
-/* After any change, under the lock. */
+/* To be called after any change, under the lock. */
 static void offer(fw_pipeline *p) {
   atomic_store(&p->offers, can_begin(p) || can_take(p) || can_fill(p));
 }
@@ -114,7 +114,7 @@ static void free_slots(fw_pipeline *p) {
 
 /* ---- Work aside: doing it ----------------------------------------------------------------------------------- */
 
-/* Each of these is called with the lock held, and gives it back while it works. */
+/* Each of these is called with the lock held, and releases it while it works. */
 
 static void begin_batch(fw_pipeline *p) {
   flight *next = flight_of(p, p->begun);
@@ -153,7 +153,7 @@ static furrow_status fill_claimed(fw_pipeline *p, flight *to) {
   return status;
 }
 
-/* Only reading is for one thread at a time. */
+/* Only reading is limited to one thread at a time. */
 static furrow_status fill_in_order(fw_pipeline *p, flight *to) {
   size_t count;
   p->reading = true;
@@ -198,7 +198,7 @@ static bool work_aside(void *context) {
 
 /* ---- Stages ------------------------------------------------------------------------------------------------- */
 
-/* What the outputs of the batch say. */
+/* Fails if a score or loss of the batch is not a number. */
 static furrow_status check_rows(fw_pipeline *p) {
   double loss;
   const fw_batch_slot *slot = &p->now->slot;
@@ -244,8 +244,8 @@ static flight *find_next(fw_pipeline *p, bool *end) {
   return found;
 }
 
-/* Rows of a task: many of them for the sake of matrix products, few for all threads to be busy to the end. Nothing that
- * a batch does depends on it. */
+/* The number of rows of a task: large for fast matrix products, small to keep all threads busy to the end. It does not
+ * change any result. */
 static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
   const unsigned threads = fw_spin_pool_threads(p->solver->pool);
   size_t count = FW_TASK_ROWS_MOST;
@@ -305,7 +305,7 @@ static void run_task(void *context, size_t i) {
 
 /* ---- The caller --------------------------------------------------------------------------------------------- */
 
-/* All batches but the last have as many rows. */
+/* All batches but the last have the same number of rows. */
 static void report(void *context) {
   fw_pipeline *p = context;
   if (!p->job->done || p->reported == atomic_load_explicit(&p->batches, memory_order_relaxed)) return;

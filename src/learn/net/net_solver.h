@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "learn/net/batch_slot.h"
 
-/* How far a training is. */
+/* The progress of a training. */
 typedef struct fw_train_steps {
   uint64_t count;       /* updates so far that the optimizers know of */
   uint32_t halvings;    /* of the learning rate, each after a divergence */
@@ -45,16 +45,16 @@ typedef struct fw_net_job {
   const fw_row_source *from; /* of several ranks: this rank's rows of each batch */
   bool train;                /* else rows are only scored */
   uint32_t epoch;
-  /* For each batch of all ranks, one after the other, on some thread; NULL: nobody wants to know. Training takes
-   * fw_tally_batch alone. */
+  /* For each batch of all ranks, one after the other, on some thread; NULL: not wanted. Training takes fw_tally_batch
+   * alone. */
   fw_scored_batch take;
   void *user;
   fw_rows_progress done; /* after each batch, on this thread, with the rows of all ranks so far; may be NULL */
   void *done_user;
 } fw_net_job;
 
-/* All batches of a source. What failed first, in the order of batches, is returned, on all ranks: those before it are
- * trained. */
+/* Trains or scores all batches of a source. Returns the first failure in the order of batches, on all ranks; the
+ * batches before it are trained. */
 furrow_status fw_net_solver_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) FURROW_MUST_USE;
 /* One update, from all rows of `from`; *loss is their mean loss. E_ARGUMENT: there are none. */
 furrow_status fw_net_solver_step(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,

@@ -3,8 +3,8 @@
  * Every rank has some of a batch's rows, and every rank has some of the features (fw_feature_owner). For each batch
  *
  *   1. ranks tell each other what of the batch they have: labels of rows, and for each rank the uses of its features;
- *   2. the owners of features send their weights to the other ranks whose rows have them, behind a notice whether they
- *      have failed;
+ *   2. the owners of features send a notice whether they have failed, then their weights, to the other ranks whose
+ *      rows have these features;
  *   3. forward and backward pass of a rank's own rows, with these copies and the records of its own features;
  *   4. outputs, terms of the tally and gradients of rows go to all ranks, gradients of uses to the owners of their
  *      features, gradients of dense arrays are added up;
@@ -24,22 +24,22 @@
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
-/* What a rank has for another: all its rows, and those of their features and uses that are the other's. */
+/* What a rank sends to another: all its rows, and the features and uses in them that belong to the other rank. */
 typedef struct header {
   uint32_t rows, keys, uses, flags;
 } header;
 
-/* What an owner says before its weights. */
+/* An owner sends this before its weights. */
 typedef struct notice {
   uint64_t failed, features; /* features: how many have a record there */
 } notice;
 
-/* Which rank a feature belongs to, and its number among those that are sent to that rank. */
+/* The rank that a feature belongs to, and its number among the features that are sent to this rank. */
 typedef struct home {
   uint32_t owner, number;
 } home;
 
-/* Where the next use goes that is sent to a rank. */
+/* Where the next use that is sent to a rank is written. */
 typedef struct use_writer {
   uint32_t *number, *row_begin; /* of features; the first of the row */
   uint32_t *row_uses;           /* NULL: the rank has no feature of the batch */
@@ -145,7 +145,7 @@ static furrow_status list_by_owner(fw_rank_batch *b, const fw_minibatch *batch, 
   return FURROW_OK;
 }
 
-/* Features by owner: those of a rank begin where those of the ranks before it end. */
+/* Lists the features by owner, in the order of ranks. */
 static void list_features(fw_rank_batch *b, const fw_minibatch *batch) {
   size_t *begin = b->send_size, keys = 0; /* free for now */
   for (unsigned r = 0; r < b->comm->ranks; keys += b->sent[r++].keys) begin[r] = keys;
@@ -207,7 +207,7 @@ static char *put_keys(const header *h, const uint64_t *key, const uint32_t *feat
   return to + h->keys * key_size(h);
 }
 
-/* All but the uses, whose place is noted. */
+/* Writes all but the uses, and notes where they go. */
 static void put_part(const fw_minibatch *batch, const header *h, const uint32_t *features, char *to,
                      use_writer *writer) {
   to = put_keys(h, batch->key, features, to);
@@ -279,7 +279,7 @@ static size_t row_bytes(const fw_rank_batch *b) {
   return b->whole.graph->outputs * sizeof(double) + sizeof(fw_row_terms) + b->sizes.row;
 }
 
-/* Outputs, terms and gradients of a rank's rows, behind the sum of their losses. */
+/* Bytes of a rank's sum of losses, followed by the outputs, terms and gradients of its rows. */
 static size_t gathered_size(const fw_rank_batch *b, size_t rows, bool gradients) {
   size_t of_row = b->whole.graph->outputs * sizeof(double);
   if (b->whole.has_terms) of_row += sizeof(fw_row_terms);
@@ -295,7 +295,7 @@ static furrow_status reserve(bytes *buffer, size_t size, furrow_error *err) {
   return fw_grow(&buffer->at, &buffer->capacity, size + 1, 1, err);
 }
 
-/* Room for all that is sent and received for the batch. */
+/* Reserves buffers for all that is sent and received for the batch. */
 static furrow_status reserve_buffers(fw_rank_batch *b, const totals *own, const totals *all, furrow_error *err) {
   const fw_net_sizes *s = &b->sizes;
   size_t send = 0, receive = 0;
@@ -339,7 +339,7 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
 
 /* ---- Step 2: weights ---- */
 
-/* E_RANGE: too many features, of all ranks together. `own` and what the other ranks have said before their weights. */
+/* Checks this rank's notice and the notices of the other ranks. E_RANGE: too many features, of all ranks together. */
 static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_status status, furrow_error *err) {
   const char *from = b->weights.at;
   for (unsigned r = 0; r < b->comm->ranks; from += b->receive_size[r++]) {
@@ -355,7 +355,7 @@ static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_st
   return FURROW_OK;
 }
 
-/* Nothing but the notice counts where this rank has failed. */
+/* If this rank has failed, the receivers ignore all but the notice. */
 static void put_weights(fw_rank_batch *b, const notice *said) {
   char *to = b->send.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
@@ -370,7 +370,7 @@ static void put_weights(fw_rank_batch *b, const notice *said) {
   }
 }
 
-/* The records of the rank's own features serve both passes: updates follow when all gradients are there. */
+/* Both passes use the records of the rank's own features, because updates wait for all gradients. */
 static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
   const fw_batch_part *mine = &b->parts[b->comm->rank];
   const uint32_t *features = b->features;
@@ -400,7 +400,7 @@ static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own
 }
 
 /* Steps 1 and 2: `own` has been filled, with status `filled`; it may be empty. With `grow` new features get their
- * records. A failure of any rank is one of all. */
+ * records. If one rank fails, all fail. */
 static furrow_status begin_rank_batch(fw_rank_batch *b, fw_batch_slot *own, furrow_status filled, bool grow,
                                       furrow_error *err) {
   b->whole.batch = NULL;
@@ -508,8 +508,8 @@ static furrow_status add_dense(fw_rank_batch *b, furrow_error *err) {
 
 /* ---- Batches one after the other ---- */
 
-/* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
- * of the last are the count of the scores, if it is wanted, then parameters. */
+/* One batch in flight. In the first phase, the first task fills the following batch, the other tasks are rows. In the
+ * last phase, the first task counts the scores if they are wanted, the other tasks are parameters. */
 typedef struct flight {
   fw_net_solver *solver;
   fw_rank_batch *batch;
@@ -549,7 +549,7 @@ static void run_parameters(void *context, size_t i) {
     fw_tally_batch(f->tally, &f->batch->whole);
 }
 
-/* What `own` was filled with becomes a batch of all ranks. */
+/* Makes a batch of all ranks from what `own` was filled with. */
 static furrow_status begin(flight *f, bool grow, furrow_error *err) {
   if (f->filled != FURROW_OK && err) *err = f->error;
   return begin_rank_batch(f->batch, f->own, f->filled, grow, err);

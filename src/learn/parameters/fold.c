@@ -4,10 +4,10 @@
  * those with a mean are in every row, each in a slot of its own, so C is the same for all rows. What takes the vectors:
  *
  *   FCLayer          W·(a - c)            b -= W·c
- *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer behind it has weights of a
+ *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer after it has weights of a
  *                                         and b, too, which take what is linear in them
  *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
- *                                         are those of the input layer that is summed with it */
+ *                                         belong to the input layer that is summed with it */
 #include "learn/parameters/parameters.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static const fw_layer *layer_at(const fw_graph *graph, layer_index i) {
   return &graph->layers[i];
 }
 
-/* How often layers take the output of one, and the last that does. */
+/* Counts how often layers take the output of `layer`, and finds the last layer that does. */
 static size_t count_consumers(const fw_graph *graph, layer_index layer, layer_index *consumer) {
   size_t count = 0;
   for (size_t i = 0; i < graph->count; i++)
@@ -39,7 +39,7 @@ static size_t count_consumers(const fw_graph *graph, layer_index layer, layer_in
   return count;
 }
 
-/* The last layer to which a layer's output is but added: layers with the same one are summed. */
+/* The last layer that a layer's output reaches through sums alone. Layers with the same result are summed. */
 static layer_index sum_of(const fw_graph *graph, layer_index layer) {
   layer_index consumer = NO_LAYER;
   while (count_consumers(graph, layer, &consumer) == 1 && layer_at(graph, consumer)->type == FW_LAYER_SUM_POOLING)
@@ -59,7 +59,7 @@ static layer_index input_beside(const fw_graph *graph, layer_index layer) {
   return NO_LAYER;
 }
 
-/* Whether a layer is among the inputs of another, or among those of a concatenation that is. */
+/* Whether `of` is the layer, or a concatenation that contains it. */
 static bool is_part(const fw_graph *graph, layer_index of, layer_index layer) {
   if (of == layer) return true;
   if (layer_at(graph, of)->type != FW_LAYER_CONCAT) return false;
@@ -68,8 +68,8 @@ static bool is_part(const fw_graph *graph, layer_index of, layer_index layer) {
   return false;
 }
 
-/* Whether fc layers alone take a layer's output, straight or concatenated; with `beside` (or NO_LAYER) as a part, too.
- */
+/* Whether only fc layers take the layer's output, directly or concatenated. Unless `beside` is NO_LAYER, they must take
+ * the output of `beside`, too. */
 static bool only_fc_takes(const fw_graph *graph, layer_index layer, layer_index beside) {
   for (layer_index i = 0; i < (layer_index)graph->count; i++) {
     const fw_layer *l = layer_at(graph, i);
@@ -115,7 +115,7 @@ bool fw_fold_can_centre(const fw_plan *plan) {
 
 /* ---- The graph, for labels ---- */
 
-/* What the loss gets. */
+/* The layer whose output is the input of the loss. */
 static layer_index output_of(const fw_graph *graph) {
   return (layer_index)graph->layers[graph->count - 1].inputs[0];
 }
@@ -125,8 +125,8 @@ static bool sums_to_output(const fw_graph *graph, layer_index i) {
   return layer_at(graph, i)->type == FW_LAYER_BI_INNER_SUM && sum_of(graph, i) == output_of(graph);
 }
 
-/* Whether the vectors of an embedding may be scaled: all that takes them is summed into the output, or an fc layer
- * takes it, which can be scaled back. */
+/* Whether the vectors of an embedding may be scaled: every layer that takes them is summed into the output, or is the
+ * input of an fc layer, which can be scaled back. */
 static bool vectors_can_be_scaled(const fw_graph *graph, layer_index embedding) {
   for (layer_index i = 0; i < (layer_index)graph->count; i++) {
     const fw_layer *l = layer_at(graph, i);
@@ -223,8 +223,8 @@ static uint64_t key_of_record(const folding *f, size_t i) {
 
 /* ---- Ranks ---- */
 
-/* Numbers that only the rank of a feature has, and that are 0 elsewhere, for all ranks: nothing is lost in such a sum,
- * so that what is made of them has the bits of one process. */
+/* Sums numbers over all ranks that only the owner of a feature has, and that are 0 elsewhere. Such a sum is exact, so
+ * that all that is computed from it has the bits of one process. */
 static furrow_status share(const folding *f, layer_index layer, double *numbers, size_t count, furrow_error *err) {
   const bool everywhere = !f->p->list[parameter_of(f, layer, false)].by_feature;
   return everywhere ? FURROW_OK : fw_comm_sum_f64(f->p->comm, numbers, count, err);
@@ -258,7 +258,7 @@ static furrow_status fold_input(const folding *f, layer_index layer, furrow_erro
 
 /* ---- Embeddings ---- */
 
-/* Vectors become v'; terms the c of the features with a mean. */
+/* Replaces the vectors by v', and fills terms with the c of the features with a mean. */
 static furrow_status scale_vectors(const folding *f, layer_index layer, furrow_error *err) {
   const size_t factors = layer_at(f->graph, layer)->factors;
   double *term = f->terms;
@@ -273,7 +273,7 @@ static furrow_status scale_vectors(const folding *f, layer_index layer, furrow_e
   return share(f, layer, f->terms, f->centred * factors, err);
 }
 
-/* The constants of vectors are summed. */
+/* Scales the vectors, and sums their constants. */
 static furrow_status fold_vectors(folding *f, layer_index layer, furrow_error *err) {
   const fw_layer *embedding = layer_at(f->graph, layer);
   const size_t factors = embedding->factors;
@@ -300,7 +300,8 @@ static double mean_of(const folding *f, uint64_t key, size_t *next) {
   return *next < f->scaling->count && f->scaling->key[*next] == key ? f->scaling->mean[*next] : 0;
 }
 
-/* The weights of a dense input layer, which all ranks have, where each of them changed those of its own features. */
+/* All ranks have the weights of a dense input layer, and each rank has changed the weights of its own features:
+ * exchanges the changed weights. */
 static furrow_status share_changed(const folding *f, layer_index input, furrow_error *err) {
   const size_t parameter = parameter_of(f, input, false), count = (size_t)f->p->list[parameter].cols;
   const furrow_comm *comm = f->p->comm;
@@ -315,7 +316,7 @@ static furrow_status share_changed(const folding *f, layer_index input, furrow_e
   return status;
 }
 
-/* What BiInnerSumCross loses, the input layer beside it gets. */
+/* Moves the means' share of BiInnerSumCross into the input layer that is summed with it. */
 static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_index embedding, furrow_error *err) {
   const layer_index input = input_beside(f->graph, cross);
   const size_t factors = layer_at(f->graph, embedding)->factors;
@@ -337,7 +338,7 @@ static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_i
   return divided || f->p->comm->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
 }
 
-/* ---- Fc layers behind an embedding ---- */
+/* ---- Fc layers after an embedding ---- */
 
 /* Where `layer` begins among the inputs of an fc layer whose input is `of`; SIZE_MAX: it is not there. */
 static size_t find_part(const fw_graph *graph, layer_index of, layer_index layer, size_t at) {
@@ -453,7 +454,8 @@ static void scale_outputs(const folding *f, layer_index i, double by, double *co
   for (size_t k = 0; k < l->input_count; k++) scale_outputs(f, (layer_index)l->inputs[k], by, constant);
 }
 
-/* An fc layer that takes vectors which were multiplied with the root of 1 / label_factor: the opposite. */
+/* Scales back the weights of an fc layer that takes vectors which were multiplied with the root of 1 / label_factor, or
+ * products of two of them. */
 static void scale_back(const folding *f, const fc_part *p) {
   const double factor = f->scaling->label_factor;
   const bool vectors = p->part == p->embedding;

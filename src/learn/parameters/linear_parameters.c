@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* What interactions are multiplied with where they are not wanted: their part of a score is then beyond its last digit,
- * and training can go on from there. */
+/* Unwanted interactions are multiplied with this: their part of a score is then below its last digit, but training can
+ * still continue from there. */
 #define FAINT 1e-4
 
 /* ---- Shapes of graphs ---- */
@@ -22,8 +22,8 @@ static size_t linear_layer(const fw_graph *graph) {
   return found->type == FW_LAYER_INPUT && found->activation == FW_ACTIVATION_IDENTITY ? at : SIZE_MAX;
 }
 
-/* An input layer, then fc layers, all relu but the last, with room for the model and its negative: units 2o and 2o+1
- * carry what is above and below 0. */
+/* Whether the graph is an input layer, then fc layers, all relu but the last, that are wide enough for the model and
+ * its negative: units 2o and 2o+1 have the positive and the negative part of output o. */
 static bool is_relu_stack(const fw_graph *graph) {
   const size_t last = graph->count - 2;
   for (size_t i = 0; i <= last; i++) {
@@ -87,7 +87,7 @@ static furrow_status quiet_embedding(const fw_parameters *p, size_t layer, furro
   return FURROW_OK;
 }
 
-/* What is summed with the linear layer says nothing: the last fc layer, and products of embeddings. */
+/* Silences the layers that are summed with the linear layer: the last fc layer, and products of embeddings. */
 static furrow_status quiet_rest(const fw_parameters *p, furrow_error *err) {
   const fw_graph *graph = &p->plan->graph;
   const fw_layer *sum = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
@@ -104,8 +104,8 @@ static furrow_status quiet_rest(const fw_parameters *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Weights of an fc layer that pass units 2o and 2o+1 on, or in the last layer subtract them. Other units come to
- * nothing there. */
+/* Sets the weights of an fc layer to pass units 2o and 2o+1 on, or in the last layer to subtract them. Other units get
+ * the weight 0 there. */
 static void pass_on(const fw_parameters *p, size_t layer) {
   const fw_graph *graph = &p->plan->graph;
   const fw_layer *fc = &graph->layers[layer];

@@ -15,8 +15,8 @@ bool fw_plan_dense(const fw_plan *plan) {
 
 /* ---- First weights: each number depends on the seed, its layer and its feature or index alone ---- */
 
-/* An input layer with an activation is a hidden layer: from zeros it would never start. It begins as an fc layer does,
- * a row taken to have at most so many features. */
+/* An input layer with an activation is a hidden layer: it would never learn if it began with zeros. It begins like an
+ * fc layer whose rows have at most this number of features. */
 #define FEATURES_OF_A_ROW 100
 
 /* The deviation of a normal distribution, where the configuration has one. */

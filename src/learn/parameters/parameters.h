@@ -53,14 +53,14 @@ typedef struct fw_parameters_params {
   bool training; /* with optimizer state and first weights; else zeros alone */
   uint64_t seed;
   uint64_t max_features;   /* 0: no limit */
-  const furrow_comm *comm; /* NULL: all features are its own; else those of the communicator's rank */
+  const furrow_comm *comm; /* NULL: it has all features; else the features of the communicator's rank */
 } fw_parameters_params;
 
 /* Whether rows of the data have every column (fw_minibatch.x): then an input layer's weights are one dense array. */
 bool fw_plan_dense(const fw_plan *plan);
 
-/* First weights depend on seed, layer and feature alone. Features of a dense row type have their records at once, those
- * of a sparse one, or without a range, get them as they appear.
+/* First weights depend on seed, layer and feature alone. Features of a dense row type have records from the start.
+ * Features of a sparse row type, or of an open range, get their records as they appear.
  *
  * With a communicator of several ranks, feature `key` belongs to rank key % ranks, and its record exists there alone;
  * dense arrays are the same on all ranks. The plan and the communicator must outlive the parameters. */
@@ -148,10 +148,10 @@ void fw_parameters_put_bias(fw_parameters *p, const double *outputs);
  * Parameters that were trained on z and t (learn/data/scaling.h) are changed so that the graph gives the same outputs,
  * in the units of y, on x. The inverse scaling, folded afterwards, gives the first parameters back. */
 
-/* Whether the graph can take means. Factors fit any graph. A mean is a constant that is added to vectors of an
- * embedding: an fc layer takes it into its bias (and that of BiInnerCross into the weights of the embedding beside it),
- * the input layer that is summed with BiInnerSumCross into its weights. BiInteractionCross has nothing beside it that
- * could. false for gbdt, too. */
+/* Whether the graph can take means; false for gbdt. Any graph can take factors. A mean adds a constant to the vectors
+ * of an embedding. An fc layer takes this constant into its bias; with BiInnerCross, the fc layer also needs the
+ * embedding as an input, whose weights take the part that is linear in it. With BiInnerSumCross, the input layer that
+ * is summed with it takes the constant into its weights. With BiInteractionCross there is no layer that could. */
 bool fw_fold_can_centre(const fw_plan *plan);
 /* Whether the graph can take a scaling of labels: a loss of regression, and before it a sum of what can be scaled. */
 bool fw_fold_can_scale_labels(const fw_plan *plan);

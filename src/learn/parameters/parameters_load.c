@@ -73,7 +73,7 @@ static bool has_row(const furrow_matrix_meta *meta, int32_t row) {
   return false;
 }
 
-/* A number of columns that another layer would have: the shape of a dense array must be the layer's. */
+/* Checks that the matrix has all rows of its layer; a dense array must also have the layer's number of columns. */
 static furrow_status check_shape(const reading *in, const furrow_matrix_source *source, furrow_error *err) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const fw_parameter *about = in->about;

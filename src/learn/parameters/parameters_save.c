@@ -10,7 +10,7 @@
 #include "model/write/matrix_writer.h"
 
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
-#define FEW_COLUMNS 1000000 /* so many are written densely, however few of them have a feature */
+#define FEW_COLUMNS 1000000 /* up to this number of columns rows are dense, even if few columns have a feature */
 
 /* Which features are saved. */
 typedef struct saved_features {
@@ -18,7 +18,7 @@ typedef struct saved_features {
   size_t count;
   bool open;      /* columns may have no feature */
   uint64_t total; /* of all ranks */
-  uint64_t end;   /* behind the largest key */
+  uint64_t end;   /* largest key + 1 */
 } saved_features;
 
 /* ---- Shape and type of a matrix ---- */
@@ -45,7 +45,7 @@ static bool is_dense(int32_t row_type) {
   return furrow_matrix_row_type_get(row_type)->dense;
 }
 
-/* The row type of features: that of the configuration, but columns without a feature, which an open range may have, are
+/* The row type of features, usually the configured one. An open range may have columns without a feature: they are
  * written as zeros of a dense row only if they are few. */
 static int32_t feature_type(const fw_plan *plan, const saved_features *features, int64_t cols) {
   const int32_t row_type = plan->model.row_type;
@@ -69,13 +69,13 @@ static furrow_status check_keys(const fw_plan *plan, const fw_parameter *paramet
   return FURROW_E_ARGUMENT;
 }
 
-/* A feature's last column; an open range ends behind its largest feature. */
+/* The number of columns; an open range ends after its largest feature. */
 static int64_t columns_of(const fw_parameter *parameter, const saved_features *features) {
   if (parameter->cols > 0) return (int64_t)parameter->cols;
   return features->total > 0 ? (int64_t)features->end : 1;
 }
 
-/* Rows of the matrix are those of its weights, of the optimizer's state and of a gradient, as on Angel's servers; the
+/* As on Angel's servers, the matrix has rows for the weights, for the optimizer's state and for a gradient; only the
  * weights are saved. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan, const fw_parameter *parameter,
                                  size_t id, int32_t row_type, int64_t cols, const fw_save_params *params,
@@ -105,9 +105,10 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
 
 /* ---- Weights of features from the ranks that have them to the ranks that write them ----
  *
- * The columns of a partition follow each other, while rank key % ranks has the weights of feature `key`. The exchange
- * goes in rounds: every rank asks for some columns of the partition that it writes, and every rank sends it those of
- * its own features, at most as many as fit a buffer. No rank keeps more than its own features and that buffer. */
+ * The columns of a partition are contiguous, while rank key % ranks has the weights of feature `key`. The exchange goes
+ * in rounds: every rank asks for some columns of the partition that it writes, and every rank answers with the weights
+ * of its own features among them, as many as fit into a buffer. No rank keeps more than its own features and that
+ * buffer. */
 
 /* What a rank asks for in a round. */
 typedef struct column_request {
@@ -156,9 +157,9 @@ static size_t answer_bytes(const column_exchange *x, size_t count, size_t rows) 
   return count * sizeof(uint64_t) + (count * rows * x->element + 7) / 8 * 8;
 }
 
-/* Columns that a request of so many rows may span, so that a round brings all features among them. */
+/* The number of columns that a request for `rows` rows may span such that one round brings all their features. */
 static size_t exchange_span(const column_exchange *x, size_t rows) {
-  return x->numbers / rows * x->comm->ranks; /* every rank has one of so many neighbours */
+  return x->numbers / rows * x->comm->ranks; /* each rank has one of `ranks` consecutive columns */
 }
 
 /* ---- Create, free ---- */
@@ -247,7 +248,7 @@ static furrow_status send_answers(column_exchange *x, size_t rows, furrow_error 
   return x->comm->exchange(x->comm, x->send, x->send_sizes, x->receive, x->receive_sizes, err);
 }
 
-/* A rank whose answer is full may have more features behind its last. */
+/* A rank whose answer is full may have more features after the last one it sent. */
 static void divide(column_exchange *x, const column_request *request, int64_t *end) {
   const char *at = x->receive;
   *end = request->end;
@@ -334,7 +335,8 @@ static furrow_status write_panel(writing *w, size_t first, size_t rows, int64_t 
   return furrow_matrix_writer_write_panel(w->writer, &panel, err);
 }
 
-/* Writes rows first … first+rows-1 of `count` columns: those of w->keys from `at` on, or col, col + 1 … */
+/* Writes rows first … first+rows-1 of `count` columns: the columns w->keys[at], w->keys[at + 1] … if sparse, else col,
+ * col + 1 … */
 static furrow_status put_panel(writing *w, size_t first, size_t rows, int64_t col, size_t at, size_t count,
                                furrow_error *err) {
   const size_t size = furrow_element_size(w->type);

@@ -1,4 +1,4 @@
-/* learn/net/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of parameters. */
+/* learn/parameters/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of parameters. */
 #include "learn/parameters/snapshot.h"
 
 #include <string.h>
@@ -80,10 +80,10 @@ furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_s
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
-/* Bytes that are read one after the other. */
+/* Reads bytes in sequence. */
 typedef struct cursor {
   const fw_snapshot_range *range;
-  uint64_t at; /* behind the bytes in the buffer */
+  uint64_t at; /* offset after the bytes in the buffer */
   unsigned char *buffer;
   size_t capacity, used, filled;
 } cursor;
@@ -112,7 +112,7 @@ static void set_cursor(cursor *c, uint64_t at) {
   c->used = c->filled = 0;
 }
 
-/* The next `size` bytes, which are there, at most as many as the buffer holds. */
+/* Reads the next `size` bytes; they must exist, and fit into the buffer. */
 static furrow_status next_bytes(cursor *c, size_t size, const unsigned char **bytes, furrow_error *err) {
   if (c->filled - c->used < size) {
     const uint64_t left = c->range->end - c->at;
@@ -160,7 +160,7 @@ static furrow_status fill_feature(fw_parameters *p, uint64_t key, const unsigned
   return FURROW_OK;
 }
 
-/* Key i of the snapshot: listed, or those of the range that are its rank's. */
+/* Key i of the snapshot: read from its list, or the i-th key of the range that belongs to its rank. */
 static furrow_status read_key(snapshot *in, uint64_t i, uint64_t *key, furrow_error *err) {
   const unsigned char *bytes = NULL;
   *key = i * in->range->ranks + in->range->rank;
@@ -205,7 +205,7 @@ static uint64_t count_own(uint64_t range, unsigned rank, unsigned ranks) {
   return range > rank ? (range - rank + ranks - 1) / ranks : 0;
 }
 
-/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
+/* Checks the number of features against the bytes that follow it, and against the range if there is one. */
 static furrow_status read_features(snapshot *in, furrow_error *err) {
   const fw_snapshot_range *range = in->range;
   const unsigned char *bytes = NULL;

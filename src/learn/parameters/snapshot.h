@@ -7,7 +7,7 @@
 
 #include "learn/parameters/parameters.h"
 
-/* Takes bytes one after the other. */
+/* Receives the bytes of a snapshot in sequence. */
 typedef furrow_status (*fw_snapshot_sink)(void *to, const void *bytes, size_t size, furrow_error *err);
 
 /* Copies numbers of `size` bytes (1, 4, 8) between memory and a snapshot, either way. */
@@ -18,11 +18,11 @@ furrow_status fw_snapshot_write(const void *numbers, size_t count, size_t size, 
 
 /* A snapshot among other bytes: in memory or in a file. */
 typedef struct fw_snapshot_range {
-  /* Reads bytes that are there. */
+  /* Reads bytes within the range. */
   furrow_status (*read)(const void *from, uint64_t at, void *bytes, size_t size, furrow_error *err);
   const void *from;
   uint64_t begin, end;
-  unsigned rank, ranks; /* the features that it has: those of this rank; 0 of 1: all */
+  unsigned rank, ranks; /* it has the features of this rank; 0 of 1: all features */
   bool dense;           /* it begins with the dense arrays */
 } fw_snapshot_range;
 
@@ -36,7 +36,7 @@ typedef struct fw_snapshot_ops {
   furrow_status (*read)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);
   /* Whether that would succeed; the object stays as it is. */
   furrow_status (*check)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);
-  /* NULL where every rank has the whole object. Otherwise fills the object with what is its own of a snapshot of any
+  /* NULL where every rank has the whole object. Otherwise fills in the object's own features from a snapshot of any
    * rank; *taken grows by the number of features. The other two say how many features the object has, and how many
    * bytes at the beginning of its snapshot are the same on every rank. */
   furrow_status (*take)(void *object, const fw_snapshot_range *range, uint64_t *taken, furrow_error *err);
@@ -50,8 +50,8 @@ typedef struct fw_snapshot_ops {
  * number, their keys unless the range is known, and the numbers of each. */
 furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_sink sink, void *to,
                                            furrow_error *err) FURROW_MUST_USE;
-/* Fills parameters of the same plan that have no feature yet that the snapshot does not have. E_FORMAT: the bytes are
- * not those of such parameters; the offset is that of the wrong byte. */
+/* Fills in parameters of the same plan. They must not have a feature yet that the snapshot does not have. E_FORMAT: the
+ * bytes are not a snapshot of such parameters; the error has the offset of the wrong byte. */
 furrow_status fw_parameters_snapshot_read(fw_parameters *p, const unsigned char *bytes, size_t size,
                                           furrow_error *err) FURROW_MUST_USE;
 /* Whether that would succeed; the parameters stay as they are. */

@@ -30,7 +30,7 @@ void fw_item_sampler_clear(fw_item_sampler *sampler) {
   *sampler = (fw_item_sampler){0};
 }
 
-/* The first whose sum is above a uniform number: items without rows have no share. */
+/* Finds the first item whose cumulative share is above a uniform random number: items without rows have no share. */
 uint32_t fw_item_sampler_draw(const fw_item_sampler *sampler, fw_rng *rng) {
   if (!sampler->ends) return (uint32_t)fw_rng_below(rng, sampler->items);
   const double number = nextafter(fw_rng_double(rng), 2);
@@ -92,7 +92,7 @@ typedef struct appending {
   uint64_t seed, without;
 } appending;
 
-/* Rows that are not positives: negatives already, unless the key positive-from says what they are. */
+/* Lists the positives. Other rows are negatives already, unless the key positive-from says what they are. */
 static furrow_status list_positives(appending *a, furrow_error *err) {
   FW_TRY(FW_ARENA_TAKE(&a->memory, &a->positive, a->rows->size, err));
   for (size_t i = 0; i < a->rows->size; i++) {

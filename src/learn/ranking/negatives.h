@@ -23,9 +23,9 @@ uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng,
 /* The logarithm of the chance that an item is among `count` different ones that are drawn. */
 float fw_item_sampler_chance(const fw_item_sampler *sampler, uint32_t item, size_t count);
 
-/* The positives of a block, labels 1, each with conf->negatives rows behind it that have the features of another item
- * in place of its own, labels 0. *without: rows for which no such item was found. To be freed with
- * furrow_container_free. E_ARGUMENT: rows that are negatives already. Memory: that of the rows, times 1 + negatives. */
+/* Makes a block of the positives, with label 1, each followed by conf->negatives rows with label 0 that have the
+ * features of another item in place of its own. *without: rows for which no such item was found. To be freed with
+ * furrow_container_free. E_ARGUMENT: rows that are negatives already. Memory: (1 + negatives) times the rows. */
 furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_ranking_conf *conf,
                                   uint64_t seed, uint64_t *without, furrow_error *err) FURROW_MUST_USE;
 

@@ -27,7 +27,7 @@ static void numbers_clear(fw_ranking_numbers *numbers) {
   fw_free(numbers->key);
 }
 
-/* FW_NO_NUMBER: the key is not known, and is not to be. */
+/* Returns the number of a key; FW_NO_NUMBER: it is not known, and `grow` is false. */
 static furrow_status number_of(fw_ranking_numbers *numbers, uint64_t key, bool grow, uint32_t *number,
                                furrow_error *err) {
   void *record = fw_features_find(numbers->table, key);
@@ -146,7 +146,7 @@ static furrow_status push_event(fw_ranking_events *to, uint32_t user, uint32_t i
   return FURROW_OK;
 }
 
-/* Rows whose user is not known have a user each. */
+/* Each row without a known user counts as a user of its own. */
 static furrow_status find_user(fw_ranking_data *data, const furrow_row *row, uint32_t *user, furrow_error *err) {
   uint64_t key = 0;
   if (!user_key(data->conf, row, &key)) key = fw_rng_hash(UINT64_MAX, data->users.count);
@@ -309,8 +309,8 @@ typedef struct user_rows {
   size_t left, wanted;
 } user_rows;
 
-/* The last ones, where rows are in the order of time; else a draw without replacement, row by row: then the order of
- * the rows does not matter. */
+/* Holds out a user's last rows if rows are in the order of time; otherwise draws without replacement, row by row, so
+ * that the order of the rows does not matter. */
 static bool is_held_out(user_rows *of, bool last, uint64_t seed, size_t row) {
   const bool out = last ? of->left <= of->wanted : fw_rng_hash(seed, row) % of->left < of->wanted;
   of->left--;

@@ -2,7 +2,7 @@
  *
  * A row is one event: the features of its item (those in fields of the item) and the rest, the user's side: the user,
  * his history, the time. Items are told apart by the feature in the first of the item's fields, users by the features
- * in the first of the user's. The features of an item are those of its first row. */
+ * in the first of the user's. An item has the features of its first row. */
 #ifndef FW_LEARN_RANKING_RANKING_DATA_H
 #define FW_LEARN_RANKING_RANKING_DATA_H
 

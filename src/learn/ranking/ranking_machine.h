@@ -22,7 +22,7 @@ struct fw_ranking_trainer {
   size_t per_row;    /* negatives of a row; softmax: 0 */
   size_t tries;      /* WARP: to find the one negative of a row; else 0 */
   size_t wanted;     /* softmax: negatives of a batch; else 0 */
-  size_t candidates; /* those of this batch */
+  size_t candidates; /* number of candidates of this batch */
   bool exact;        /* the candidates are all items */
   fw_item_sampler sampler;
   float *vector, *weight;                                                    /* of features */
@@ -75,7 +75,7 @@ float fw_ranking_score_item(const fw_ranking_trainer *trainer, uint32_t item, fl
 
 enum {
   FW_RANKING_SUMS = 8
-}; /* sums that run beside each other, so that their order does not depend on the processor */
+}; /* partial sums at the same time; a fixed number, so that results do not depend on the processor */
 
 /* to += factor * from */
 static inline void fw_add_scaled(float *restrict to, const float *restrict from, float factor, size_t n) {

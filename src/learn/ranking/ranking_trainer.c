@@ -13,7 +13,7 @@
 enum {
   GROUPS_AT_ONCE = 8,       /* of a task */
   FEATURES_AT_ONCE = 128,   /* of a task */
-  EXACT_SCORES = 100000000, /* softmax over all items up to so many scores of an epoch */
+  EXACT_SCORES = 100000000, /* softmax over all items up to this number of scores in an epoch */
   SOFTMAX_NEGATIVES = 1000,
   GROUPS_MIN = 32, /* of a batch */
   BPR_NEGATIVES = 4,
@@ -220,7 +220,7 @@ static uint32_t place(fw_ranking_trainer *t, uint32_t item) {
   return t->place_of[item];
 }
 
-/* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
+/* Draws different items. If nearly all items are wanted, drawing new ones takes long, so it stops after some draws. */
 static void draw_candidates(fw_ranking_trainer *t) {
   fw_rng rng;
   fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
@@ -237,7 +237,7 @@ static float try_item(const fw_ranking_trainer *t, const float *p, uint32_t item
   return fw_ranking_score_item(t, item, q) + fw_inner(p, q, t->factors);
 }
 
-/* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
+/* Finds the first negative whose score is less than 1 below the positive's; `tried` gets the number of tries. */
 static uint32_t find_violation(fw_ranking_trainer *t, size_t b, fw_rng *rng) {
   const uint32_t row = first_row(t, b), user = t->data->train.user[row];
   float *p = t->p + b * t->factors, *q = t->p_sum + b * t->factors;
@@ -252,7 +252,8 @@ static uint32_t find_violation(fw_ranking_trainer *t, size_t b, fw_rng *rng) {
   return FW_NO_NUMBER;
 }
 
-/* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
+/* Draws the negatives of a row by its number and the epoch. After some tries, an item that the user has counts as
+ * none. */
 static void draw_negatives(void *context, size_t task) {
   fw_ranking_trainer *t = context;
   const fw_ranking_events *rows = &t->data->train;
@@ -277,7 +278,7 @@ static void choose_items(fw_ranking_trainer *t) {
     draw_candidates(t);
   else
     fw_spin_pool_run(t->params.pool, fw_ranking_tasks(t->count, GROUPS_AT_ONCE), draw_negatives, t);
-  t->candidates = t->batch_items; /* none but those of softmax so far */
+  t->candidates = t->batch_items; /* so far only the candidates of softmax */
   for (size_t b = 0; b < t->count; b++)
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
   for (size_t i = 0; i < t->count * t->per_row; i++)
@@ -519,7 +520,7 @@ static void run_steps(void *context, size_t task) {
   }
 }
 
-/* Adam's rate has the correction of the mean in it. */
+/* Adam's rate includes the bias correction of the mean. */
 static void set_rule(fw_ranking_trainer *t, double rate) {
   const fw_optimizer *o = &t->params.optimizer;
   const double steps = (double)++t->steps;
@@ -531,7 +532,8 @@ static void set_rule(fw_ranking_trainer *t, double rate) {
 
 /* ---- Batches and epochs ---- */
 
-/* As many groups as have the rows of a batch, but not too few: each update goes over all items, whatever its rows. */
+/* Takes groups until they have the rows of a batch, but not too few groups: each update goes over all items, whatever
+ * its rows. */
 static void take_batch(fw_ranking_trainer *t) {
   t->count = t->rows = 0;
   while (t->first + t->count < t->groups && t->count < t->most_groups &&

@@ -14,7 +14,7 @@
 
 typedef struct fw_ranking_params {
   fw_loss_type loss;
-  fw_optimizer optimizer; /* of vectors and weights: Adam or published AdaGrad. Its l2 is that of each use of a feature:
+  fw_optimizer optimizer; /* of vectors and weights: Adam or published AdaGrad. Its l2 applies to each use of a feature:
                              a row adds l2 / 2 * |value * v|^2 of each of its features to its loss */
   size_t factors, batch;
   size_t negatives; /* BPR: for each row; WARP: tried for each row at most; softmax: for each batch, or all items if

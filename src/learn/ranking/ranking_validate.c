@@ -21,7 +21,7 @@ typedef struct validation {
   double *loss, *ndcg; /* of users */
 } validation;
 
-/* Users without rows are left out; of very many, some are taken, evenly spread. */
+/* Lists users with validation rows; if there are very many, an evenly spread selection. */
 static void list_users(validation *v, size_t *end) {
   const fw_ranking_data *data = v->trainer->data;
   const fw_ranking_events *rows = &data->valid;

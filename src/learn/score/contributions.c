@@ -138,7 +138,8 @@ static furrow_status refuse_layer(const fw_plan *plan, size_t layer, furrow_erro
   return FURROW_E_UNSUPPORTED;
 }
 
-/* All that is added up must be by feature, and the score must be that sum (cross-entropy's is another). */
+/* Every summand of the score must belong to features, and the score must be their sum (with cross-entropy it is
+ * not). */
 static furrow_status check_graph(const furrow_scorer *scorer, furrow_error *err) {
   const fw_plan *plan = scorer->plan;
   const double *times = scorer->additive;

@@ -12,7 +12,7 @@
 #include "learn/net/batch_slot.h"
 #include "learn/score/scorer.h"
 
-/* Rows of a model that ranks those of a group, which may come with any block. */
+/* Rows of a model that ranks the rows of a group. Rows of a group may come with any block. */
 typedef struct ranked_rows {
   size_t count, capacity[4];
   uint64_t *qid;
@@ -108,7 +108,7 @@ static void take_outputs(void *user, size_t row, double label, double weight, co
   }
 }
 
-/* The label as the data has it, where the model knows those of its classes. */
+/* Refuses the label as it is in the data, if the model has a list of its classes' labels. */
 static furrow_status refuse_label(const taking *t, const fw_data_conf *data, const furrow_rowblock *block,
                                   furrow_error *err) {
   if (!isinf(t->label) || data->label_count == 0) return fw_loss_refuse(t->graph, t->label, err);
@@ -199,7 +199,7 @@ size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_cu
 
 /* ---- Ranks ---- */
 
-/* The rows of one rank, which it adds after those of the ranks before it. */
+/* The rows of one rank, which are added after the rows of the ranks before it. */
 typedef struct rank_rows {
   furrow_evaluation *evaluation;
   furrow_scorer_scratch *scratch;
@@ -210,7 +210,7 @@ typedef struct rank_rows {
 
 static void add_own_rows(void *user, fw_tally *tally) {
   rank_rows *own = user;
-  (void)tally; /* that of the evaluation */
+  (void)tally; /* the evaluation's own */
   if (own->status == FURROW_OK)
     own->status = furrow_evaluation_add_block(own->evaluation, own->scratch, own->rows, own->err);
 }

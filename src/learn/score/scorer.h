@@ -42,9 +42,9 @@ typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) FURROW_MUST_USE;
 
-/* (*times)[i]: how often the output of layer i is added to that of the graph (all layers of lr and fm, the wide part of
- * deepfm); 0 for layers whose output others change, and for SumPoolings, in whose place their inputs stand. To be freed
- * with fw_free. */
+/* (*times)[i]: how often the output of layer i is added to the output of the graph (all layers of lr and fm, the wide
+ * part of deepfm). 0 for layers whose output other layers transform, and for SumPoolings, whose inputs count in their
+ * place. To be freed with fw_free. */
 furrow_status fw_additive_create(double **times, const fw_graph *graph, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_explainer_free(fw_explainer *explainer);

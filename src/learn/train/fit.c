@@ -150,7 +150,8 @@ static furrow_status append_snapshot(void *to, const void *bytes, size_t size, f
   return fw_buffer_status(to, err);
 }
 
-/* A forest keeps all its trees: those of later rounds are cut off again. */
+/* Saves the parameters of the best epoch. A forest keeps all its trees; trees of later rounds are cut off at the
+ * end. */
 static furrow_status keep_best(fw_fit *f, furrow_error *err) {
   if (f->solver->keep) f->solver->keep(f);
   if (f->trainer->forest) return FURROW_OK;
@@ -190,7 +191,7 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   return fw_checkpoint_save(f->data->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
 }
 
-/* A checkpoint has their loss alone. */
+/* A checkpoint has the loss of these epochs but not the NDCG, which is 1 - loss. */
 static void restore_ndcg(fw_epoch *epoch) {
   furrow_learn_metrics *const both[] = {&epoch->train, &epoch->valid};
   for (size_t i = 0; i < 2; i++)
@@ -210,7 +211,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   for (size_t i = 0; t->plan->graph.loss == FW_LOSS_LAMBDA && i < t->epochs; i++) restore_ndcg(&t->history[i]);
 }
 
-/* A checkpoint of other data is refused as far as the number of rows shows it. */
+/* Refuses a checkpoint of other data, as far as the number of rows shows it. */
 static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->ranks == 1;
@@ -225,7 +226,8 @@ static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furr
   return FURROW_E_STALE;
 }
 
-/* The parameters of the best epoch are known: they are kept, it is the last epoch, or they are not asked for. */
+/* Checks that the parameters of the best epoch are available if they are wanted: they are in the checkpoint, or the
+ * best epoch is the last. */
 static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
   if (last || !f->keep_best || f->trainer->forest || checkpoint->best_snapshot.size) return FURROW_OK;
@@ -246,7 +248,7 @@ static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_sn
   return fw_comm_share_status(comm, status, err);
 }
 
-/* Goes on from a checkpoint, if there is one. */
+/* Continues from a checkpoint, if there is one. */
 static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
   fw_snapshot_ops made = {0};
@@ -279,7 +281,7 @@ static void to_units_of_data(const fw_fit *f, furrow_learn_metrics *m) {
   m->mean_prediction = m->mean_prediction / factor + mean;
 }
 
-/* Where the Huber loss turns linear is a difference of labels. */
+/* The Huber loss turns linear at a difference of labels, so delta is scaled like the labels. */
 static void scale_delta(const fw_fit *f, bool back) {
   const fw_graph *graph = &f->trainer->plan->graph;
   const double factor = f->data->scaling.label_factor;
@@ -297,8 +299,8 @@ static furrow_status use_doubles(furrow_trainer *t, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
- * some: a model that is trained further) and changed back behind the last. */
+/* The trainer keeps weights for unscaled data. Weights to continue from are converted to scaled units before the first
+ * epoch, and all weights are converted back after the last. */
 static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_scaling inverse = {0};
@@ -321,7 +323,7 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
 
 /* ---- The loss of a constant ---- */
 
-/* At most so much, as the loss is neither above that of squares nor above delta times the distance. */
+/* An upper bound: the Huber loss exceeds neither half of the squared error nor delta times the absolute error. */
 static double huber_bound(double delta, const furrow_learn_metrics *rows) {
   return fmin(0.5 * rows->constant_rmse, delta) * rows->constant_rmse;
 }
@@ -345,7 +347,7 @@ double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
 
 /* ---- Divergence ---- */
 
-/* Of a net that says 0 for all rows, as it may when it begins. */
+/* The loss of a net that predicts 0 for all rows, as it may do at the start. */
 static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   const fw_graph *graph = &f->trainer->plan->graph;
   const double distance = hypot(rows->constant_rmse, rows->mean_label);
@@ -416,7 +418,7 @@ static furrow_status go_back(fw_fit *f, furrow_status status, const fw_epoch *ep
   return kept ? restore_best(f, err) : start_again(f, err);
 }
 
-/* By their number alone, which a checkpoint has. */
+/* The note depends on the number of halvings only, which a checkpoint has, too. */
 static furrow_status note_halvings(fw_fit *f, furrow_error *err) {
   const uint32_t times = f->trainer->steps.halvings;
   if (times == 0) return FURROW_OK;
@@ -457,7 +459,7 @@ static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow
   return report_rows(f, epoch->train.rows, epoch->train.rows, err);
 }
 
-/* Ranks go on, or back, together. */
+/* All ranks continue, or go back, together. */
 static furrow_status share_divergence(fw_fit *f, furrow_status status, furrow_error *err) {
   uint64_t diverged = f->trainer->steps.diverged;
   status = share_failure(f, status, err);
@@ -490,7 +492,7 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   return share_failure(f, status, err);
 }
 
-/* Whether patience is at its end. */
+/* Whether the last `patience` epochs brought no improvement. */
 static bool is_exhausted(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   return f->patience > 0 && t->epochs >= (size_t)t->best + f->patience;
@@ -501,8 +503,8 @@ static bool is_over(const fw_fit *f) {
   return f->done || t->epochs >= t->plan->train.epochs || is_exhausted(f);
 }
 
-/* A search for the exact minimum is not gone on with but begun again: it ends the same. Where no
- * checkpoint is loaded, the file that the first one replaces is only checked to be a checkpoint. */
+/* A search for the exact minimum starts again in place of continuing from a checkpoint: it ends with the same result.
+ * If no checkpoint is loaded, the file that the first one replaces is only checked to be a checkpoint. */
 static furrow_status begin_checkpoints(fw_fit *f, furrow_error *err) {
   const char *folder = f->data->params.checkpoint;
   if (!folder) return FURROW_OK;
@@ -541,14 +543,14 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
 
 /* ---- Fit ---- */
 
-/* An error of the first rank that has one. */
+/* Gives all ranks the error of the first rank that has one. */
 static furrow_status share_first(const furrow_comm *comm, bool mine, furrow_error *first, furrow_error *err) {
   uint64_t from = mine ? comm->ranks - comm->rank : 0;
   FW_TRY(fw_comm_max_u64(comm, &from, 1, err));
   return from ? comm->broadcast(comm, first, sizeof *first, comm->ranks - (unsigned)from, err) : FURROW_OK;
 }
 
-/* What all ranks read. */
+/* Replaces this rank's figures of reading by the sums over all ranks. */
 static furrow_status share_stats(const furrow_comm *comm, furrow_parser_stats *stats, furrow_error *err) {
   uint64_t sums[] = {stats->rows, stats->features, stats->bytes, stats->bad_rows, stats->ignored};
   if (comm->ranks == 1) return FURROW_OK;
@@ -573,7 +575,7 @@ static furrow_status take_stats(const fw_prepared *d, furrow_error *err) {
   return share_stats(t->comm, &t->valid_read, err);
 }
 
-/* Settings of 1.0 that did not pay: docs/design/learn.md. */
+/* Notes settings of release 1.0 that have no effect any more, because they did not pay off (docs/design/learn.md). */
 static furrow_status note_ignored(furrow_trainer *t, furrow_error *err) {
   if (t->hogwild)
     FW_TRY(fw_trainer_note(t, false, err, "hogwild has no effect: threads that wait for each other are faster"));
@@ -581,7 +583,7 @@ static furrow_status note_ignored(furrow_trainer *t, furrow_error *err) {
   return fw_trainer_note(t, false, err, "staleness has no effect: a larger batch saves more exchanges");
 }
 
-/* The rows that were left out, scored by the model as it is now. */
+/* Scores the rows that were left out with the present model. */
 static furrow_status score_fold(const fw_prepared *d, furrow_error *err) {
   furrow_rowblock rows;
   if (!d->fold_rows) return FURROW_OK;
@@ -589,8 +591,8 @@ static furrow_status score_fold(const fw_prepared *d, furrow_error *err) {
   return furrow_trainer_evaluate(d->trainer, &rows, &d->trainer->fold, err);
 }
 
-/* Whatever happens, the trainer is left with weights for the data as it is; but where ranks have failed, perhaps one of
- * them alone, there is nothing that they could do together. */
+/* After a failure, too, the trainer is left with weights for unscaled data. The exception is a failure of several
+ * ranks: perhaps one rank alone has failed, so they cannot exchange anything any more. */
 static furrow_status solve(fw_fit *f, furrow_error *err) {
   FW_TRY(change_units(f, false, err));
   furrow_status status = run_epochs(f, err);

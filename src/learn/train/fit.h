@@ -65,7 +65,7 @@ furrow_status fw_prepare(fw_prepared *prepared, const char *train, const char *v
 void fw_prepared_clear(fw_prepared *prepared);
 /* Validation rows that are in memory; NULL: they are streamed. */
 const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
-/* E_ARGUMENT: there are no rows to train with, and why. */
+/* Fails with E_ARGUMENT and says why there are no rows to train with. */
 furrow_status fw_fail_no_rows(const fw_prepared *prepared, furrow_error *err);
 /* OK if all ranks' status is; else the status and error of the first rank that failed, on all ranks. */
 furrow_status fw_prepared_share(const fw_prepared *prepared, furrow_status status, furrow_error *err) FURROW_MUST_USE;
@@ -99,14 +99,14 @@ struct fw_fit {
 };
 
 double fw_fit_seconds(void);
-/* A loss in the units of training, times this, is one in the units of the data. */
+/* The factor from a loss in the units of training to a loss in the units of the data. */
 double fw_fit_loss_unit(const fw_fit *fit);
 /* The loss of the best constant for the rows that have these figures; NaN: not known. */
 double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
-/* Reports that `done` of `of` pieces of a pass over the rows are done, each of which may take long: the caller can stop
- * between them. */
+/* Reports that `done` of `of` parts of a pass over the rows are done. A part may take long: the caller can stop between
+ * two parts. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
 
 /* Scores the validation rows with a net of the parameters: take(user, slot) for each batch of all ranks. */

@@ -183,7 +183,8 @@ static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   fw_json_out_key(json, "figures");
   fw_json_out_open(json);
   if (!t->fell_back) put_metrics(json, "train", &epoch->train);
-  put_metrics(json, "valid", t->fell_back ? &linear : &epoch->valid); /* not those of the net that was left */
+  put_metrics(json, "valid",
+              t->fell_back ? &linear : &epoch->valid); /* the linear model's figures if it replaced the net */
   fw_json_out_close(json);
 }
 

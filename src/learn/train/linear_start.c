@@ -38,7 +38,7 @@ static bool is_possible(const fw_fit *f) {
 
 /* ---- The strength of the linear model ---- */
 
-/* A loss that takes probabilities gets that of the score. */
+/* A loss of probabilities gets the probability that belongs to the score. */
 static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
   if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
   const double p = 1 / (1 + exp(-score[0]));
@@ -66,10 +66,11 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
   return FW_HAND_OVER(status, losses, scores, fw_free);
 }
 
-/* By more than a standard error of the mean difference: what few rows tell is left alone. */
+/* Lower by more than a standard error of the mean difference: a few rows do not decide. */
 static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losses, const double *than, size_t count,
                                furrow_error *err) {
-  double sums[] = {(double)count, 0, 0}; /* of rows, differences, their squares; those of all ranks at last */
+  double sums[] = {(double)count, 0,
+                   0}; /* number of rows, sum of differences, sum of their squares; later over all ranks */
   for (size_t i = 0; i < count; i++) {
     const double d = than[i] - losses[i];
     sums[1] += d;
@@ -81,7 +82,8 @@ static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losse
   return FURROW_OK;
 }
 
-/* A linear model with this strength, and in *losses its own, in place of start->convex if it is better. */
+/* Solves a linear model with this strength. If it is better, it replaces start->convex, and its losses replace
+ * *losses. */
 static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, double l2, double **losses, bool *better,
                                   furrow_error *err) {
   fw_convex_fit *other = NULL;
@@ -106,8 +108,8 @@ static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, doubl
   return status;
 }
 
-/* Stronger as long as that is better, else weaker. Features of few rows need more than the usual strength where
- * predictions are sums of what many of them say: users and items. */
+/* Increases the strength as long as that is better, else decreases it. If predictions are sums over many features of
+ * few rows, such as users and items, these features need more than the usual strength. */
 static furrow_status choose_strength(fw_linear_start *start, const fw_fit *f, furrow_error *err) {
   enum { TRIES = 5 };
   double *losses = NULL;
@@ -140,7 +142,7 @@ furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_er
 
 /* ---- The comparison ---- */
 
-/* Losses of the validation rows: those of the linear model, less those of the net. */
+/* Compares the losses of the linear model and of the net on the validation rows. */
 typedef struct comparison {
   const double *scores; /* of the linear model */
   size_t row;
@@ -171,7 +173,7 @@ static double errors_better(const comparison *c) {
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* Two, and more where few rows tell: losses of nets have long tails, which few rows do not show. */
+/* At least two, and more if there are few rows: losses of nets have long tails, which few rows do not show. */
 static double errors_needed(const comparison *c) {
   return 2 + 60 / (double)c->row;
 }
@@ -180,14 +182,14 @@ static bool is_better(const comparison *c) {
   return c->row > 1 && errors_better(c) > errors_needed(c);
 }
 
-/* A linear model that is worse than a constant is nothing to fall back to. */
+/* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
 static bool is_only_good(const fw_fit *f, double linear, double net) {
   const furrow_trainer *t = f->trainer;
   const double constant = fw_fit_constant_loss(f, &t->history[t->epochs - 1].valid);
   return linear > constant && net < constant;
 }
 
-/* Scores of the linear model for the validation rows of this rank become those of all ranks. */
+/* Replaces the linear model's scores of this rank's validation rows by the scores of all ranks' rows. */
 static furrow_status join_scores(const fw_fit *f, double **scores, size_t count, furrow_error *err) {
   void *all = NULL;
   size_t size = 0;

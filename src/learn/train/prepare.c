@@ -23,7 +23,7 @@ static bool has_sides(const furrow_encoder *encoder) {
          furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM) != SIZE_MAX;
 }
 
-/* The fields of one side, its id first. What is not the item's counts as the user's. */
+/* The fields of one side, its id first. Fields that do not belong to the item count as the user's. */
 static fw_settled_fields side_of(const furrow_encoder *encoder, bool item, uint64_t *list) {
   const size_t id = furrow_encoder_side_field(encoder, item ? FURROW_SIDE_ITEM : FURROW_SIDE_USER);
   size_t count = 0;
@@ -66,7 +66,7 @@ static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encode
   return FURROW_E_ARGUMENT;
 }
 
-/* Ranks whose dictionaries differ would take the same feature for different ones. */
+/* All ranks must have the same dictionary: otherwise they would number the same feature differently. */
 static furrow_status compare_encoders(const fw_prepared *d, furrow_status loaded, furrow_error *err) {
   const furrow_comm *comm = d->trainer->comm;
   char digest[17] = "", first[17];
@@ -116,7 +116,7 @@ furrow_status fw_prepare_encoder(fw_prepared *d, furrow_error *err) {
 
 /* ---- Labels ---- */
 
-/* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
+/* Notes labels that are neither 0 and 1 nor -1 and 1, and the number of classes. */
 static furrow_status note_labels(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   const double first = facts->labels[0], second = facts->labels[1];
   char low[FW_LABEL_TEXT], high[FW_LABEL_TEXT];
@@ -166,10 +166,10 @@ furrow_status fw_prepare_labels(fw_prepared *d, furrow_error *err) {
 
 /* ---- The solver ---- */
 
-/* Parameters that are too many: the solver keeps about twenty numbers for each. */
+/* The largest number of parameters: the solver keeps about twenty numbers for each. */
 enum { FACTOR_PARAMETERS_MAX = 1 << 23 };
 
-/* The vectors of a factorization machine by L-BFGS take memory for each feature, of which there are `end` at most. */
+/* L-BFGS keeps a vector in memory for each feature of a factorization machine, and there are at most `end` features. */
 static furrow_status check_size(const fw_prepared *d, const fw_data_facts *facts, bool *fits, furrow_error *err) {
   const fw_graph *graph = &d->trainer->plan->graph;
   uint64_t factors = 0;
@@ -200,7 +200,7 @@ static furrow_status choose_solver(fw_prepared *d, const fw_data_facts *facts, f
 
 /* ---- Other keys ---- */
 
-/* The format that was found; rows in memory are what a file of theirs would be. */
+/* The format that was found; for rows in memory, the format that a file of them would have. */
 static const char *format_of(const fw_prepared *d, const fw_data_facts *facts) {
   const char *found = d->samples->format;
   const furrow_rows_format *known;
@@ -235,7 +235,7 @@ static fw_settled_count range_of(const fw_prepared *d, const fw_data_facts *fact
   return (fw_settled_count){table && open, facts->end};
 }
 
-/* Few rows are gone through more often; docs/design/defaults.md. */
+/* Small data gets more epochs (docs/design/defaults.md). */
 static fw_settled_count epochs_of(const fw_prepared *d, const fw_data_facts *facts) {
   enum { MANY_ROWS = 100000, PASSED = 20000000 };
   const fw_train_conf *train = &d->trainer->plan->train;
@@ -248,8 +248,8 @@ static fw_settled_count epochs_of(const fw_prepared *d, const fw_data_facts *fac
   return (fw_settled_count){true, epochs};
 }
 
-/* About the strength of the exact minimum. Updates of FTRL see it once over all of them, others add it to the mean
- * gradient of each batch. */
+/* A strength that is about as strong as the default of the exact minimum. FTRL applies it once over all updates; other
+ * optimizers add it to the mean gradient of each batch. */
 static fw_settled_real strength_of(const fw_prepared *d, const fw_data_facts *facts, uint32_t epochs) {
   const fw_plan *plan = d->trainer->plan;
   const double batch = plan->train.batch ? plan->train.batch : 1, rows = facts->rows ? (double)facts->rows : 1e6;
@@ -258,7 +258,7 @@ static fw_settled_real strength_of(const fw_prepared *d, const fw_data_facts *fa
   return (fw_settled_real){true, ftrl ? epochs / batch : 1 / rows};
 }
 
-/* What must be known, and cannot be found before the only pass. */
+/* Checks that everything is configured that cannot be found before the only pass over a stream. */
 static furrow_status check_known(const fw_prepared *d, furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
   if (!fw_samples_pass_once(d->samples) || !(plan->open_fields || plan->open_classes)) return FURROW_OK;

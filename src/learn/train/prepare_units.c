@@ -54,7 +54,8 @@ static void scale_labels(fw_prepared *d, const fw_data_facts *facts) {
   d->scaling.label_factor = 1 / deviation;
 }
 
-/* Slots that a centred feature does not keep, or not for itself, make its mean a different number in each row. */
+/* Whether each centred feature always has the same slot, and has it alone. Otherwise its mean would be a different
+ * constant in each row. */
 static bool keeps_slots(const fw_plan *plan, const fw_data_facts *facts, const fw_scaling *scaling) {
   bool slots = false;
   for (size_t i = 0; i < plan->graph.count; i++)
@@ -112,8 +113,8 @@ static furrow_status note_column(fw_prepared *d, bool warning, const fw_scaling 
                          scaling->mean[i], 1 / scaling->factor[i], what);
 }
 
-/* The saved weights become doubles where nobody chose their type. Training, whose features are centred, needs none; a
- * net that cannot take means would need them from its start on. */
+/* Makes the saved weights doubles, unless their type is configured. Training itself does not need doubles, as its
+ * features are centred; a net that cannot take means would need them from the start. */
 static furrow_status widen_weights(fw_prepared *d, const fw_scaling *scaling, size_t worst, furrow_error *err) {
   const furrow_trainer *t = d->trainer;
   if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
@@ -132,9 +133,9 @@ static bool has_floats(const fw_prepared *d) {
   return !all || all->value_type == FURROW_VALUE_F32;
 }
 
-/* The weights for the data as it is give scores that are small differences of large numbers: those of a linear part
- * grow with the distance, those of pairs with its square. A float is exact to 2^-24 of it, and 2^-8 of a score is
- * little; docs/design/defaults.md. */
+/* Weights for unscaled data give scores that are small differences of large numbers. In a linear part these numbers
+ * grow with the distance of the mean, in pairs with its square. A float is exact to 2^-24 of such a number; an error of
+ * 2^-8 of a score is small (docs/design/defaults.md). */
 static furrow_status keep_precision(fw_prepared *d, furrow_error *err) {
   const double most = 65536, most_of_values = 131072; /* of floats there are 64 within a deviation then */
   const bool means = has_means(&d->scaling), pairs = means && has_pairs(&d->trainer->plan->graph);
@@ -168,7 +169,8 @@ static furrow_status scale_rows(fw_prepared *d, const fw_data_facts *facts, furr
 
 /* ---- Gaps ---- */
 
-/* Empty cells of a table are features that a row does not have: they count as 0, which few columns mean by them. */
+/* Notes columns with empty cells: a row does not have these features, so they count as 0, which is rarely what an empty
+ * cell means. */
 static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   fw_gaps gaps;
   char name[64];
@@ -185,7 +187,7 @@ static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furro
 
 /* ---- Ids ---- */
 
-/* The first column whose name is that of users, or of items; "": none is. */
+/* Finds the first column whose name stands for users, or for items; name is "" if there is none. */
 static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char name[64], furrow_error *err) {
   const char *list = furrow_learn_conf_get(conf, "columns");
   for (uint64_t i = 0; list[0]; i++, list = next_name(list)) {
@@ -196,7 +198,8 @@ static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char
   return FURROW_OK;
 }
 
-/* Ids are names: that one is larger than another means nothing. A single word, such as `account`, may be a number. */
+/* Notes columns of ids: ids are names, and their order has no meaning. A single word, such as `account`, may be a
+ * number. */
 static furrow_status note_ids(fw_prepared *d, furrow_error *err) {
   const furrow_learn_conf *conf = d->trainer->conf;
   char user[64], item[64];
@@ -232,7 +235,7 @@ static furrow_status note_rates(fw_prepared *d, furrow_error *err) {
 
 /* ---- The first bias ---- */
 
-/* What is predicted without any feature: the log odds, the shares of classes, the mean. */
+/* Sets the bias to the best prediction without any feature: the log odds, the shares of classes, or the mean. */
 static void start_bias(fw_prepared *d, const fw_data_facts *facts) {
   const furrow_trainer *t = d->trainer;
   const fw_graph *graph = &t->plan->graph;

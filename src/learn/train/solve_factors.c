@@ -21,7 +21,7 @@ typedef struct factor_fit {
   fw_linear_start start;
   fw_convex_fit *rows; /* of training, or all */
   size_t factors, size;
-  double *x, *best; /* parameters of the problem: now, and those of the best epoch */
+  double *x, *best; /* parameters of the problem: now, and after the best epoch */
   double strength, best_strength;
   fw_rng rng;
 } factor_fit;
@@ -47,14 +47,14 @@ static size_t factors_of(const fw_graph *graph) {
   return graph->layers[i].factors;
 }
 
-/* Vectors near 0 hardly move: they are pushed away from it. */
+/* Vectors near 0 hardly move, so noise moves them away from it. */
 static void add_noise(factor_fit *p, double deviation) {
   const size_t width = 1 + p->factors;
   for (size_t i = 0; i + 1 < p->size; i++)
     if (i % width != 0) p->x[i] += deviation * fw_rng_normal(&p->rng);
 }
 
-/* The weights of the linear model, which has the same features: both are of the rows to train with. */
+/* Takes the weights of the linear model, which has the same features: both models have the same training rows. */
 static void take_linear(factor_fit *p, const fw_convex_fit *linear) {
   const double *w = fw_convex_model(linear).weights;
   const size_t features = feature_count(p);
@@ -81,7 +81,7 @@ static double length_of_vectors(const double *x, const factor_fit *p, int power)
   return sqrt(total);
 }
 
-/* The vectors become those of the gradient in units of the scale, times a factor. */
+/* Sets the vectors to the gradient's vectors, divided by the scale and times a factor. */
 static void follow(factor_fit *p, const double *gradient, double factor) {
   const double *scale = fw_linear_problem_factor_scale(fw_convex_problem(p->rows));
   const size_t features = feature_count(p), width = 1 + p->factors;
@@ -89,9 +89,9 @@ static void follow(factor_fit *p, const double *gradient, double factor) {
     for (size_t j = 1; j < width; j++) p->x[f * width + j] = gradient[f * width + j] / scale[f] * factor;
 }
 
-/* Vectors that are almost 0 grow by how the losses fall, and shrink by their strength. The strength at which even the
- * best direction shrinks is the largest eigenvalue of the second derivatives, in units of the scale; by power
- * iteration. */
+/* Vectors that are almost 0 grow if that lowers the losses, and shrink by their strength. The strength at which even
+ * the best direction shrinks is the largest eigenvalue of the second derivatives, in units of the scale. It is found by
+ * power iteration. */
 static furrow_status find_strongest(factor_fit *p, double *strongest, furrow_error *err) {
   double *gradient = NULL, value;
   FW_TRY(FW_ALLOC(&gradient, p->size, err));
@@ -182,7 +182,7 @@ static void keep_factors(fw_fit *f) {
 
 /* ---- The end ---- */
 
-/* From the parameters of the best epoch; features that only the validation rows have begin at random. */
+/* Starts from the parameters of the best epoch. Features that only the validation rows have start at random. */
 static void take_best(factor_fit *all, const factor_fit *p, double deviation) {
   const size_t width = 1 + p->factors;
   size_t features = 0, found = 0, at = 0;
@@ -196,8 +196,8 @@ static void take_best(factor_fit *all, const factor_fit *p, double deviation) {
   all->x[all->size - 1] = p->best[p->size - 1];
 }
 
-/* Near the best strength, the minimum of the parabola through its loss and those of its neighbours: validation rows
- * tell two strengths apart by chance where their losses are about the same. */
+/* Returns the minimum of the parabola through the losses of the best strength and its two neighbours. Where losses are
+ * about the same, chance decides which strength is best on the validation rows. */
 static double refined_strength(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const double best = ((const factor_fit *)f->state)->best_strength;
@@ -208,7 +208,7 @@ static double refined_strength(const fw_fit *f) {
   return curve > 0 ? best * pow(2, -0.25 * fmax(fmin((before - behind) / curve, 1), -1)) : best;
 }
 
-/* The best strength with all rows. */
+/* Solves the problem of all rows with the best strength. */
 static furrow_status solve_all(fw_fit *f, furrow_error *err) {
   factor_fit *p = f->state;
   p->best_strength = refined_strength(f);
@@ -239,7 +239,7 @@ static furrow_status note_strength(fw_fit *f, bool again, furrow_error *err) {
                          "the weakest L2 that was tried is the best; more epochs (key `epochs`) may help");
 }
 
-/* Rows that were held out are not lost: the strength is known now. */
+/* Now that the strength is known, rows that were held out are used for training, too. */
 static furrow_status finish_factors(fw_fit *f, furrow_error *err) {
   const bool again = f->data->valid && !f->data->valid_samples;
   if (f->data->valid) FW_TRY(fw_linear_start_fall_back(&((const factor_fit *)f->state)->start, f, err));

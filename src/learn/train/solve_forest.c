@@ -156,7 +156,8 @@ static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err
   return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
-/* The first pass samples by the number of a row among those of all ranks: the booster has to know its first one. */
+/* The first pass samples rows by their number among all ranks' rows, so the booster needs the number of its first
+ * row. */
 static furrow_status share_rows(fw_fit *f, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
   uint64_t rows = 0, first = 0, all = 0;

@@ -26,7 +26,7 @@ struct fw_convex_fit {
 
 /* ---- The problem ---- */
 
-/* A loss that takes probabilities is that of its scores. */
+/* A loss of probabilities becomes the same loss of scores. */
 static fw_loss_type linear_loss(const fw_graph *graph) {
   return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
 }
@@ -52,7 +52,7 @@ furrow_status fw_convex_labels(const fw_prepared *d, const furrow_rowblock *rows
   return FURROW_OK;
 }
 
-/* Losses of Huber rise by delta at most, which is small where labels are large. */
+/* The gradient of the Huber loss is at most delta, which is small compared with large labels. */
 static double usual_strength(const fw_graph *graph) {
   return graph->loss == FW_LOSS_HUBER ? fmin(1, graph->layers[graph->count - 1].delta) : 1;
 }
@@ -76,7 +76,7 @@ static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch
   return fw_convex_labels(f->data, *all, &c->label, &c->weight, err);
 }
 
-/* A rank keeps records of its own features alone: the limit is of those of all ranks. */
+/* A rank keeps records of its own features only, but max_features limits the features of all ranks together. */
 static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer *t, furrow_error *err) {
   size_t features = 0;
   (void)fw_linear_problem_keys(c->problem, &features);
@@ -138,7 +138,7 @@ void fw_convex_fit_free(fw_convex_fit *convex) {
   fw_free(convex);
 }
 
-/* Of a feature; 1 and 0 where it is not listed. */
+/* The factor and the mean of a feature; 1 and 0 if it is not listed. */
 static double factor_of(const fw_scaling *scaling, uint64_t key, double *mean) {
   const size_t at = fw_lower_bound_u64(scaling->key, scaling->count, sizeof *scaling->key, key);
   const bool listed = at < scaling->count && scaling->key[at] == key;
@@ -146,7 +146,7 @@ static double factor_of(const fw_scaling *scaling, uint64_t key, double *mean) {
   return listed ? scaling->factor[at] : 1;
 }
 
-/* From centred features to those of the net, which have factors alone. */
+/* Converts weights of centred features to the units of the net, where features have factors but no means. */
 static furrow_status convert_units(fw_convex_fit *c, const fw_fit *f, furrow_error *err) {
   const size_t outputs = f->trainer->plan->graph.outputs, size = fw_linear_problem_size(c->problem);
   size_t features = 0;
@@ -217,7 +217,7 @@ furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fi
   return fw_tally_add_by_rank(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
-/* Figures take as long as an iteration, so that they are made only now and then. */
+/* Computing the figures takes as long as an iteration, so they are computed only now and then. */
 static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   fw_convex_fit *convex = f->state;
@@ -236,7 +236,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   return f->data->valid ? put_linear(f, err) : FURROW_OK;
 }
 
-/* With validation rows the parameters are the weights of each epoch, or of the best one, already. */
+/* With validation rows, the parameters already have the weights of the last epoch, or of the best one. */
 static furrow_status finish_linear(fw_fit *f, furrow_error *err) {
   if (!f->data->valid) FW_TRY(put_linear(f, err));
   if (f->done) return FURROW_OK;

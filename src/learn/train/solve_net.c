@@ -19,7 +19,7 @@ static void free_net_fit(void *state) {
   fw_free(net);
 }
 
-/* Rows of a batch: as the conf says, or the rows of an epoch over the updates that it is to have. */
+/* The number of rows in a batch: as configured, or the rows of an epoch divided by the updates that it is to have. */
 static furrow_status choose_batch(const fw_fit *f, size_t *batch, furrow_error *err) {
   const fw_train_conf *train = &f->trainer->plan->train;
   *batch = train->batch;
@@ -39,8 +39,8 @@ static furrow_status begin_net(fw_fit *f, furrow_error *err) {
   return fw_linear_start_solve(&net->start, f, err);
 }
 
-/* Rows of a batch that are asked for: of rows in memory, ranks take their own of them; of streamed rows each takes its
- * share, at least one. */
+/* The number of rows to ask for. Rows in memory: the whole batch: each rank takes its own rows of it. Streamed rows:
+ * this rank's share of the batch, at least one. */
 static size_t rows_of_batch(const fw_fit *f, size_t rows) {
   const furrow_comm *comm = f->trainer->comm;
   if (!f->data->params.stream) return rows;
@@ -58,7 +58,7 @@ static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_
 
 /* ---- An epoch ---- */
 
-/* That of the first layer, which may have one of its own. */
+/* The learning rate of the first layer, which may have its own optimizer. */
 static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
   const fw_step step = fw_train_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;

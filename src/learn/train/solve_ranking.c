@@ -1,8 +1,8 @@
 /* learn/train/solve_ranking.c: epochs of a factorization machine that learns to rank. Its vectors and weights are
- * trained in arrays of their own (learn/rank) and copied into the parameters after each epoch.
+ * trained in arrays of their own (learn/ranking) and copied into the parameters after each epoch.
  *
- * Rows that were held out chose the number of epochs; at the end the machine is trained again with all rows, for so
- * many epochs. */
+ * Rows that were held out choose the number of epochs. At the end the machine is trained again with all rows, for this
+ * number of epochs. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void find_parameters(ranking_fit *rank, const fw_parameters *p) {
   }
 }
 
-/* First numbers are drawn by the seed, or those of a model that is trained further. */
+/* Copies the first weights from the parameters: drawn by the seed, or of a model that is trained further. */
 static furrow_status take_parameters(const ranking_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
   const fw_ranking_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
@@ -106,7 +106,7 @@ static furrow_status add_rows(const fw_fit *f, fw_ranking_data *data, fw_ranking
   return status;
 }
 
-/* Validation data of its own brings nothing that training does not know. */
+/* Rows of separate validation data are used only as far as training knows their users and items. */
 static furrow_status add_valid(const fw_fit *f, fw_ranking_data *data, furrow_error *err) {
   if (!f->data->valid) return FURROW_OK;
   if (!f->data->valid_samples) return add_rows(f, data, &data->valid, f->data->valid, err);
@@ -133,7 +133,7 @@ static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_err
   return take_parameters(rank, f->trainer->parameters, embedding->factors, err);
 }
 
-/* all: those that were held out, too. */
+/* all: rows that were held out are included. */
 static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
   ranking_fit *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
@@ -161,7 +161,7 @@ static furrow_status note_rows(fw_fit *f, furrow_error *err) {
                          data->unknown_items);
 }
 
-/* Without rows for validation no epoch is better than another: there is a fixed number of them. */
+/* Without validation rows no epoch is better than another, so their number is fixed. */
 static furrow_status settle_epochs(fw_fit *f, furrow_error *err) {
   enum { EPOCHS = 30 };
   fw_train_conf *train = &f->trainer->plan->train;
@@ -225,7 +225,7 @@ static furrow_status validate_ranking(fw_fit *f, fw_epoch *epoch, furrow_error *
   return FURROW_OK;
 }
 
-/* Training with all rows, from the first weights on, for as many epochs as were best. */
+/* Trains with all rows, from the first weights on, for the best number of epochs. */
 static furrow_status train_all(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   FW_TRY(fw_trainer_restart(t, err));

@@ -30,7 +30,7 @@ static furrow_status configure(furrow_learn_conf *conf, const char *algorithm, c
   return FURROW_OK;
 }
 
-/* A folder that is in the way is found before hours of training, not after them. */
+/* Checks the output folder before hours of training, not after them. */
 static furrow_status check_folder(const char *folder, const furrow_trainer_save_params *given, furrow_error *err) {
   furrow_trainer_save_params save;
   furrow_trainer_save_params_init(&save);

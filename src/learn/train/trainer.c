@@ -211,7 +211,7 @@ void fw_trainer_weigh_rows(furrow_trainer *trainer) {
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
-/* What the data would tell is known from the model. One of Angel's says nothing. */
+/* Takes over from the model what the data would tell. Angel's models do not have this information. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
   furrow_learn_conf *model = NULL, *made = NULL;
   furrow_status status = fw_model_read_conf(&model, folder, err);
@@ -241,7 +241,7 @@ static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, fu
   return FURROW_E_ARGUMENT;
 }
 
-/* What a model says of itself must hold for the trees that are added. One of Angel's says nothing. */
+/* Checks that the trees to be added fit what the model says of itself. Angel's models say nothing. */
 static furrow_status check_model(const fw_plan *plan, const char *folder, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   fw_plan *its = NULL;
@@ -255,7 +255,7 @@ static furrow_status check_model(const fw_plan *plan, const char *folder, furrow
   return status;
 }
 
-/* Trees are added to those of a model only if they have as many levels. */
+/* Trees can be added to a model only if its trees have the same number of levels. */
 static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
   furrow_status status = check_model(trainer->plan, params->load, err);
   if (status == FURROW_OK) status = fw_forest_load(&trainer->forest, trainer->plan, params->load, params->threads, err);
@@ -395,7 +395,7 @@ static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch,
   return status;
 }
 
-/* Balanced classes are those of the last fit. */
+/* Uses the class weights of the last fit, if there was one. */
 static furrow_status weigh_step(furrow_trainer *trainer, furrow_error *err) {
   if (!trainer->class_factors) return fw_trainer_weigh_classes(trainer, NULL, err);
   trainer->plan->data.class_factors = trainer->class_factors;

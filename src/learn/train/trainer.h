@@ -54,10 +54,10 @@ furrow_status fw_trainer_new_parameters(const furrow_trainer *trainer, fw_parame
                                         furrow_error *err) FURROW_MUST_USE;
 /* Takes these parameters in place of the trainer's own, which are freed; after a failure both stay as they are. */
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
-/* Both: the trainer has its first weights again. */
+/* Both give the trainer its first weights again. */
 furrow_status fw_trainer_restart(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 
-/* The optimizers' state is that of parameters that have not been trained. */
+/* Resets the optimizers' state, as before the first step. */
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 /* Settles keys of the configuration; with a new plan, and parameters or a forest of it that keep the weights that there
  * were. settle_keys leaves the plan as it is, settle_base has it count indices from `base`. */
@@ -70,8 +70,8 @@ __attribute__((format(printf, 4, 5))) furrow_status
 fw_trainer_note(furrow_trainer *trainer, bool warning, furrow_error *err, const char *format, ...) FURROW_MUST_USE;
 void fw_trainer_clear_notes(furrow_trainer *trainer);
 
-/* What is trained, parameters or a forest, as checkpoints take it; a new object to read a checkpoint into; that object
- * in place of the trainer's own; or freed. */
+/* Access to the parameters or the forest in training as checkpoints need it; makes a new object to read a checkpoint
+ * into; puts this object in place of the trainer's own; or frees it. */
 fw_snapshot_ops fw_trainer_snapshot_ops(const furrow_trainer *trainer);
 furrow_status fw_trainer_new_object(const furrow_trainer *trainer, fw_snapshot_ops *made,
                                     furrow_error *err) FURROW_MUST_USE;
@@ -83,11 +83,11 @@ void fw_trainer_free_object(const furrow_trainer *trainer, void *object);
 furrow_status fw_model_json_write(const furrow_trainer *trainer, const furrow_learn_metrics *folds, size_t fold_count,
                                   fw_buffer *text, furrow_error *err) FURROW_MUST_USE;
 
-/* From now on the rows of each class have the factors that the plan's class weights say: in updates and in the figures
- * of a fit. `rows`: how many each class has; NULL: not known, which is E_ARGUMENT where the factors depend on it. */
+/* From now on the rows of each class are weighted by the plan's class weights, in updates and in the figures of a fit.
+ * `rows` has the number of rows of each class; NULL: not known, which is E_ARGUMENT if the weights depend on it. */
 furrow_status fw_trainer_weigh_classes(furrow_trainer *trainer, const uint64_t *rows,
                                        furrow_error *err) FURROW_MUST_USE;
-/* Rows have their own weights again. */
+/* Removes the class weights: rows have only their own weights again. */
 void fw_trainer_weigh_rows(furrow_trainer *trainer);
 
 #endif
