@@ -1,5 +1,5 @@
 /* learn/conf/class_weights.c: a factor for the weight of each row by its class. */
-#include "learn/conf/class_weights.h"
+#include "learn/conf/conf_data.h"
 
 #include <math.h>
 #include <string.h>

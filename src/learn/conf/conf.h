@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/number_out.h"
 #include "furrow/learn.h"
 
@@ -323,5 +324,24 @@ bool fw_graph_has_rate(const fw_graph *graph);
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
 double fw_decay_rate(const fw_train_conf *train, uint64_t n);
+
+/* ---- Model directories (model_dir.c) ----
+ *
+ * the files next to the matrices. */
+
+/* The parameters of saving, complete. */
+typedef struct fw_save_params {
+  furrow_matrix_write_params write;
+  const furrow_layer_formats *formats; /* NULL: the defaults */
+  int32_t servers;
+  int64_t part_size; /* 0: Angel's rule */
+} fw_save_params;
+
+/* Where the caller does not say how many servers there are to be, there are as many as ranks. */
+furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, unsigned ranks,
+                                  furrow_error *err) FURROW_MUST_USE;
+/* Writes graph.json, the files of the encoder, and `about` (may be NULL), the text of furrow.json. */
+furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, const fw_buffer *about,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -4,8 +4,13 @@
 #ifndef FW_LEARN_CONF_CONF_DATA_H
 #define FW_LEARN_CONF_CONF_DATA_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/json_in.h"
+#include "furrow/status.h"
 #include "learn/conf/conf.h"
 
 #define FW_WIDTH_MAX (1 << 24)  /* numbers of a layer's output for a row */
@@ -429,5 +434,77 @@ const char *fw_recommended_ranking(fw_loss_type loss, fw_key key);
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, fw_plan *plan,
                                const fw_graph_spec *spec, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Values that the data settles (settle.c) ---- */
+
+typedef struct fw_settled_count {
+  bool set;
+  uint64_t value;
+} fw_settled_count;
+
+typedef struct fw_settled_real {
+  bool set;
+  double value; /* nine digits of it are kept */
+} fw_settled_real;
+
+typedef struct fw_settled_loss {
+  bool set;
+  fw_loss_type value;
+} fw_settled_loss;
+
+typedef struct fw_settled_labels {
+  const double *values; /* ascending */
+  size_t count;         /* 0: not set */
+} fw_settled_labels;
+
+typedef struct fw_settled_fields {
+  const uint64_t *values; /* the field of the id first */
+  size_t count;           /* 0: not set */
+} fw_settled_fields;
+
+/* Each field is a key of the same name. All zeros: nothing is set. */
+typedef struct fw_settled {
+  const char *format, *columns, *label_column, *weight_column, *delimiter; /* NULL: not set */
+  const furrow_matrix_row_type *model_type;                                /* NULL: not set */
+  fw_settled_loss loss;
+  fw_settled_labels labels;
+  fw_settled_fields user_fields, item_fields;
+  fw_settled_count index_base, range, fields, hour_field, classes, epochs, trees;
+  fw_settled_real huber_delta, l2;
+  bool short_rows; /* false: not set */
+} fw_settled;
+
+/* Makes a copy of a configuration with these values as its keys. E_ARGUMENT: a key does not take its value. */
+furrow_status fw_conf_settle(furrow_learn_conf **settled_conf, const furrow_learn_conf *conf, const fw_settled *settled,
+                             furrow_error *err) FURROW_MUST_USE;
+/* Whether the data still decides the value of a key: it is empty, -1 or auto. */
+bool fw_conf_is_open(const furrow_learn_conf *conf, fw_key key);
+/* Makes a copy of a configuration whose open keys have what a model's own configuration says: how rows are read, what
+ * classes and slots there are, and what all trees of a model have in common. */
+furrow_status fw_conf_inherit(furrow_learn_conf **inherited, const furrow_learn_conf *conf,
+                              const furrow_learn_conf *model, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Weights of classes (class_weights.c) ---- */
+
+/* All zeros: none. To be cleared. */
+typedef struct fw_class_weights {
+  bool balanced;
+  double *factors; /* NULL: none were listed */
+  size_t count;
+} fw_class_weights;
+
+/* Reads "none", "balanced", or one number for each class: W0,W1,…; of two classes the first is the negative one.
+ * E_ARGUMENT: another text, fewer than two numbers, one that is negative or not finite, or all are 0. */
+furrow_status fw_class_weights_parse(fw_class_weights *weights, const char *text, furrow_error *err) FURROW_MUST_USE;
+void fw_class_weights_clear(fw_class_weights *weights);
+/* Whether rows get factors at all. */
+bool fw_class_weights_are_used(const fw_class_weights *weights);
+/* E_ARGUMENT: the weights do not fit a model of `classes` classes (0: regression). */
+furrow_status fw_class_weights_check(const fw_class_weights *weights, size_t classes,
+                                     furrow_error *err) FURROW_MUST_USE;
+/* The factor of each class, from the number of rows of each. Balanced, as scikit-learn: rows / (K * rows of the class),
+ * K being the classes that have rows; then all classes weigh the same, and all rows together what they did. A class
+ * without rows gets 1. The weights must fit (fw_class_weights_check). */
+void fw_class_weights_factors(const fw_class_weights *weights, const uint64_t *rows, size_t classes, double *factors);
 
 #endif

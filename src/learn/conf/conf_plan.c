@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/conf/class_weights.h"
 #include "learn/conf/conf_data.h"
 
 /* A plan and what it holds: one allocation to free. */

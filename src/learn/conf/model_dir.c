@@ -1,5 +1,5 @@
 /* learn/conf/model_dir.c: the files of a model directory next to the matrices, and the parameters of saving. */
-#include "learn/conf/model_dir.h"
+#include "learn/conf/conf.h"
 
 #include "base/error.h"
 #include "base/params.h"

@@ -1,5 +1,5 @@
 /* learn/conf/settle.c: configurations with what was found out: values become the texts that their keys take. */
-#include "learn/conf/settle.h"
+#include "learn/conf/conf_data.h"
 
 #include <inttypes.h>
 #include <string.h>

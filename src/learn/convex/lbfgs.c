@@ -1,5 +1,5 @@
 /* learn/convex/lbfgs.c: L-BFGS with a diagonal first Hessian and a line search for the strong Wolfe conditions. */
-#include "learn/convex/lbfgs.h"
+#include "learn/convex/linear_problem.h"
 
 #include <math.h>
 #include <stdbool.h>

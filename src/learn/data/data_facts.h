@@ -4,10 +4,8 @@
 #define FW_LEARN_DATA_DATA_FACTS_H
 
 #include "furrow/rows.h"
-#include "learn/data/epoch_rows.h"
-#include "learn/data/features.h"
 #include "learn/data/samples.h"
-#include "learn/data/scaling.h"
+#include "learn/data/features.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 

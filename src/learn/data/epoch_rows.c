@@ -1,5 +1,5 @@
 /* learn/data/epoch_rows.c: the rows of an epoch in their order. */
-#include "learn/data/epoch_rows.h"
+#include "learn/data/samples.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -101,11 +101,7 @@ furrow_status fw_features_create(fw_features **features, const fw_features_param
   made->params = *params;
   if (params->ranks == 0) made->params.ranks = 1;
   const furrow_status status = params->range ? create_array(made, err) : create_table(made, err);
-  if (status != FURROW_OK)
-    fw_features_free(made);
-  else
-    *features = made;
-  return status;
+  return FW_HAND_OVER(status, features, made, fw_features_free);
 }
 
 void fw_features_free(fw_features *features) {

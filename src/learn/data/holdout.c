@@ -1,5 +1,5 @@
 /* learn/data/holdout.c: which rows are held out for validation. */
-#include "learn/data/holdout.h"
+#include "learn/data/samples.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "learn/conf/conf.h"
 #include "learn/data/label_map.h"
 #include "learn/data/local_ids.h"
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 #include "learn/metrics/row_groups.h"
 
 struct fw_batcher {
@@ -293,12 +293,7 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *r
   b->rules = *rules;
   if (!rules->dense && !rules->plain)
     status = fw_local_ids_init(&b->local_ids, rules->range, rules->beside ? &rules->beside->local_ids : NULL, err);
-  if (status == FURROW_OK) {
-    *batcher = b;
-  } else {
-    fw_batcher_free(b);
-  }
-  return status;
+  return FW_HAND_OVER(status, batcher, b, fw_batcher_free);
 }
 
 void fw_batcher_free(fw_batcher *b) {

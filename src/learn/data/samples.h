@@ -3,10 +3,81 @@
 #define FW_LEARN_DATA_SAMPLES_H
 
 #include "comm/collectives.h"
+#include "furrow/rows.h"
 #include "io/uri.h"
-#include "learn/conf/settle.h"
-#include "learn/data/holdout.h"
-#include "learn/data/scaling.h"
+#include "learn/conf/conf.h"
+#include "learn/conf/conf_data.h"
+#include "learn/data/minibatch.h"
+
+/* ---- Units of features and labels (scaling.c) ----
+ *
+ *   feature  z = (x - mean) * factor     those that are not listed: z = x
+ *   label    t = (y - label_mean) * label_factor */
+
+typedef struct fw_scaling {
+  size_t count;
+  uint64_t *key; /* ascending */
+  double *mean;
+  double *factor;      /* above 0 */
+  int64_t *slot;       /* of a feature with a mean: the slot that it has to itself in every row; -1: unknown */
+  double label_mean;   /* 0 */
+  double label_factor; /* above 0; 0: labels stay as they are, whatever the mean */
+} fw_scaling;
+
+/* The caller's struct, for `count` features: means 0, factors 1, slots -1, keys to be filled in; labels stay as they
+ * are. On failure there is nothing to clear. */
+furrow_status fw_scaling_init(fw_scaling *scaling, size_t count, furrow_error *err) FURROW_MUST_USE;
+/* Takes one of zeros. */
+void fw_scaling_clear(fw_scaling *scaling);
+/* From z to x and from t to y: mean -mean * factor, factor 1 / factor. *inverse is for the caller to clear. */
+furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
+
+/* A block with scaled values and labels, otherwise the same as `block`. Its arrays are kept for the next block. A
+ * feature whose mean is subtracted is appended to rows that do not list it: its value 0 is not 0 in these units. */
+typedef struct fw_scaled_block {
+  furrow_rowblock block;
+  float *value, *label;
+  uint64_t *offset; /* and index, field: where features were added */
+  void *index, *field;
+  size_t value_capacity, label_capacity, offset_capacity, index_capacity, field_capacity;
+} fw_scaled_block;
+
+furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *scaling, const furrow_rowblock *block,
+                                   furrow_error *err) FURROW_MUST_USE;
+void fw_scaled_block_clear(fw_scaled_block *scaled);
+
+/* ---- Rows that are held out (holdout.c) ----
+ *
+ * whole groups. */
+
+#define FW_FOLDS_MAX 255
+
+typedef struct fw_holdout {
+  unsigned char *fold_of;          /* rows of this rank: the fold that each is in; NULL: none is held out */
+  uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold, of this rank */
+} fw_holdout;
+
+typedef enum fw_holdout_unit {
+  FW_HOLD_ROWS,
+  FW_HOLD_OF_CLASSES, /* rows, the same share of each label */
+  FW_HOLD_GROUPS      /* rows with the same qid stay together; shares are of the groups */
+} fw_holdout_unit;
+/* The unit that a loss needs. */
+fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
+
+typedef struct fw_holdout_params {
+  fw_holdout_unit unit;
+  unsigned folds; /* above 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio`, 1 the rest */
+  double ratio;
+  uint64_t seed;
+  const furrow_comm *comm; /* ranks that share the rows, and all call; NULL: alone */
+  uint64_t first_row;      /* the number of this rank's first row among the rows of all ranks */
+} fw_holdout_params;
+
+/* The same rows for any number of ranks. To be cleared after a failure, too. */
+furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, const fw_holdout_params *params,
+                              furrow_error *err) FURROW_MUST_USE;
+void fw_holdout_clear(fw_holdout *holdout);
 
 /* Other files read the first members; the rest belongs to samples.c and sample_reader.c. */
 typedef struct fw_samples {
@@ -84,5 +155,64 @@ furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **
                                   furrow_error *err) FURROW_MUST_USE;
 void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats);
 furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- The rows of an epoch (epoch_rows.c) ----
+ *
+ * epoch and a row's number alone. */
+
+typedef enum fw_row_subset {
+  FW_SUBSET_ALL,
+  FW_SUBSET_TRAIN, /* without the rows for validation */
+  FW_SUBSET_VALID  /* the others */
+} fw_row_subset;
+
+typedef struct fw_epoch_rows_params {
+  fw_row_subset subset;
+  /* Validation rows: the rows of a fold, a share that is drawn by the seed (streamed rows), or Angel's choice. */
+  const fw_holdout *holdout; /* NULL: see below */
+  unsigned fold;
+  double share;        /* 0: see below */
+  uint64_t every;      /* row 0, every, 2 * every …, see fw_valid_every; 0: none */
+  double sample_ratio; /* 1: all rows */
+  double posneg_ratio; /* <= 0: as they come */
+  bool shuffle;
+  uint64_t seed;
+  /* Several ranks with rows in memory: an epoch has the order that one process would have, over the rows of all ranks;
+   * of each batch a rank takes its own rows, with their positions. Else each rank has an order of its own rows. */
+  bool together;
+} fw_epoch_rows_params;
+
+typedef struct fw_epoch_rows fw_epoch_rows;
+
+/* The data conf and the samples must outlive it. */
+furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
+                                 const fw_epoch_rows_params *params, furrow_error *err) FURROW_MUST_USE;
+void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
+
+/* Every n-th row is for validation. Returns n = ceil(1 / ratio), as Angel does; 0: no row is. */
+uint64_t fw_valid_every(double ratio);
+/* Rows of the share, before sampling, of all ranks (which all call it). Streamed samples are read once if that is not
+ * known yet. */
+furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
+/* Rows of the share of all ranks, about, as far as they are known without reading; 0: not known. */
+uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
+/* The rows of the share, by their place in memory, ascending. To be freed with fw_free. */
+furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* What was left out and skipped when the samples were loaded, or in the last pass. */
+void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
+
+/* Goes to the first row of an epoch. All ranks call it; a failure of one is a failure of all. */
+furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
+/* Reads the next rows; fits fw_row_source.fill, whose first argument is the fw_epoch_rows. Rows are numbered from 1 in
+ * the data of all ranks. Together with other ranks, `rows` is the size of the batch of all ranks, and *count may be 0
+ * before the end. */
+furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
+                                 furrow_error *err) FURROW_MUST_USE;
+
+/* The same in two steps, for rows in memory that are not divided among ranks: fit fw_row_source.claim and add. */
+void fw_epoch_rows_claim(void *epoch_rows, size_t rows, size_t *first, size_t *count);
+furrow_status fw_epoch_rows_add(void *epoch_rows, size_t first, size_t count, fw_batcher *batcher, uint64_t *number,
+                                furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* learn/data/scaling.c: a scaling, its inverse, and rows in its units. */
-#include "learn/data/scaling.h"
+#include "learn/data/samples.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/input.h"
-#include "learn/conf/model_dir.h"
+#include "learn/conf/conf.h"
 #include "learn/parameters/parameters.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */

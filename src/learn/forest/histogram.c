@@ -1,5 +1,5 @@
 /* learn/forest/histogram.c: sums of gradients and hessians by feature and bin. */
-#include "learn/forest/histogram.h"
+#include "learn/forest/tree_grow.h"
 
 #include <string.h>
 

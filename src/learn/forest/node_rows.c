@@ -7,7 +7,7 @@
  *
  * For a split by a sparse feature the rows that have it, and do not go where rows without it go, get a bit in a set.
  * Small nodes look for their rows in the feature's list in place of that. */
-#include "learn/forest/node_rows.h"
+#include "learn/forest/tree_grow.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -3,9 +3,120 @@
 #ifndef FW_LEARN_FOREST_TREE_GROW_H
 #define FW_LEARN_FOREST_TREE_GROW_H
 
+#include "base/pool.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
-#include "learn/forest/histogram.h"
-#include "learn/forest/node_rows.h"
+#include "learn/forest/bins.h"
+#include "learn/forest/forest.h"
+#include "learn/forest/gradients.h"
+
+/* ---- Rows of nodes (node_rows.c) ----
+ *
+ * Rows of a node are ascending. Splitting keeps their order, so that reading is always forward. */
+
+typedef struct fw_node_rows {
+  const fw_binned *binned;
+  fw_spin_pool *pool;
+  const uint32_t *row; /* all, or one of the orders: splitting goes from one to the other */
+  uint32_t *all;       /* 0, 1 … */
+  uint32_t *order[2];
+  uint64_t *bits; /* for splits by sparse features; a bit for each row, several times */
+  struct fw_row_chunk *chunks;
+  uint64_t *sides; /* of the rows of each chunk */
+  size_t chunk_capacity, side_capacity;
+} fw_node_rows;
+
+/* A split of the rows begin … end-1. */
+typedef struct fw_row_split {
+  size_t begin, end;
+  uint32_t feature;  /* FW_NO_FEATURE: no row has it */
+  int32_t last_left; /* bins up to this one go left; -1: none */
+  bool absent_left;
+  size_t middle;      /* out: where the rows that went right begin */
+  double left, right; /* of fw_node_rows_score */
+  size_t node;        /* the caller's */
+} fw_row_split;
+
+/* The caller's struct. The rows are 0 … binned->rows - 1, in this order. */
+furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, fw_spin_pool *pool,
+                                furrow_error *err) FURROW_MUST_USE;
+void fw_node_rows_clear(fw_node_rows *rows);
+
+/* Takes all rows, in order. */
+void fw_node_rows_take_all(fw_node_rows *rows);
+/* Takes the rows of order[0]; those from `count` on stay where they are, whatever is split before them. */
+void fw_node_rows_take_chosen(fw_node_rows *rows, size_t count);
+
+/* Splits disjoint ranges. Rows outside of them are lost, unless `keep` is set. */
+furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, bool keep,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Splits without moving rows: adds `left` or `right` to the rows' scores. */
+void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score);
+/* How many rows of a split go left; nothing is moved. */
+size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split);
+/* Adds `value` to the scores of the rows begin … end-1. */
+void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
+/* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to
+ * their scores. */
+furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                      size_t tree, double rate, double *score, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Histograms (histogram.c) ----
+ *
+ * A bin that at most FW_PAIR_ROWS rows are in is one packed word (gradients.h), whatever rows a node has: it cannot
+ * overflow. Features with larger bins also have wide sums, into which their packed words are emptied after every
+ * FW_PAIR_ROWS rows. The rows of all ranks count, so that sums of ranks' histograms fit, too. Rows without a feature
+ * are not summed: their sum is the node's sum minus the sum of the feature's bins. */
+
+typedef struct fw_sum {
+  int64_t gradient, hessian;
+} fw_sum;
+
+typedef struct fw_histogram {
+  uint64_t *packed; /* of each bin; 0 where the sum is wide */
+  fw_sum *wide;
+  struct fw_histogram *next; /* in the list of free ones */
+} fw_histogram;
+
+/* What all histograms over some rows have in common, and a list of free histograms. */
+typedef struct fw_histograms {
+  const fw_binned *binned;
+  size_t bins;
+  uint32_t *wide_begin; /* features + 1: the wide sums of feature f are wide_begin[f] … wide_begin[f + 1] - 1 */
+  size_t wide;
+  fw_histogram *free;
+  size_t made;
+} fw_histograms;
+
+/* The caller's struct, to be cleared after a failure, too. The rows must be finished; they are `all_rows` on all ranks.
+ */
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, const furrow_comm *comm,
+                                 uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+/* Frees what was put back. */
+void fw_histograms_clear(fw_histograms *all);
+size_t fw_histogram_bytes(const fw_histograms *all);
+
+furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
+
+/* Sets all sums to 0; adds n rows to the sums. */
+void fw_histogram_clear(const fw_histograms *all, fw_histogram *histogram);
+void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
+                           const uint64_t *pair);
+/* Features begin … end-1: into += from; into -= from. */
+void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into, const fw_histogram *from);
+void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
+                           const fw_histogram *from);
+/* Features begin … end-1 as a message for another rank: a word for each packed sum, two for each wide one. How many
+ * words; writes them; adds them to a histogram. */
+size_t fw_histogram_words(const fw_histograms *all, size_t begin, size_t end);
+void fw_histogram_write(const fw_histograms *all, size_t begin, size_t end, const fw_histogram *histogram,
+                        uint64_t *words);
+void fw_histogram_add_words(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
+                            const uint64_t *words);
+/* The sum of all rows' words. */
+fw_sum fw_gradient_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair);
 
 /* ---- best_split.c: the split with the largest gain ---- */
 

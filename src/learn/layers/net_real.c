@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/layers/layer.h"
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64

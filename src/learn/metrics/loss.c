@@ -1,5 +1,5 @@
 /* learn/metrics/loss.c: losses, their derivatives, and what an output says about a row. */
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 
 #include <float.h>
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/metrics/loss.h"
 
 enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SUM_LABEL, SUM_SCORE, SUMS };
 

@@ -2,9 +2,61 @@
 #ifndef FW_LEARN_METRICS_METRICS_H
 #define FW_LEARN_METRICS_METRICS_H
 
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
 #include "base/pool.h"
 #include "comm/collectives.h"
+#include "furrow/status.h"
 #include "learn/conf/conf.h"
+
+/* ---- Losses (loss.c) ---- */
+
+/* The loss of output z for label y, and its derivative by z. Not for softmax, whose output is a row of numbers. */
+double fw_loss_of(const fw_graph *graph, double z, double y);
+double fw_loss_slope(const fw_graph *graph, double z, double y);
+/* Loss and score of one row's outputs for a label. */
+double fw_loss_value(const fw_graph *graph, const double *out, double label);
+void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score);
+/* false: the loss cannot take the label (softmax: not a class). */
+bool fw_loss_takes(const fw_graph *graph, double label);
+/* E_RANGE for a label that the loss does not take; NaN: the row has none. */
+furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err);
+
+/* ---- Scores in order (score_list.c) ---- */
+
+/* All zeros, then to be cleared. */
+typedef struct fw_score_list {
+  uint64_t *key; /* ascends with the score */
+  float *weight; /* its sign is the class: -w is a negative row */
+  size_t count, key_capacity, weight_capacity;
+} fw_score_list;
+
+/* The bits of a double, so turned that they ascend as unsigned numbers; -0 is 0. */
+static inline uint64_t fw_score_key(double score) {
+  const double positive_zero = score + 0.0;
+  uint64_t bits;
+  memcpy(&bits, &positive_zero, sizeof bits);
+  return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static inline double fw_key_score(uint64_t key) {
+  const uint64_t bits = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+  double score;
+  memcpy(&score, &bits, sizeof score);
+  return score;
+}
+
+void fw_score_list_clear(fw_score_list *list);
+/* Reserves memory for `count` rows. */
+furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_error *err) FURROW_MUST_USE;
+/* Ascending by score, then by class and weight, so that equal sets of rows become equal lists. After a failure
+ * (E_MEMORY) the list is as before. */
+furrow_status fw_score_list_sort(fw_score_list *list, furrow_error *err) FURROW_MUST_USE;
+/* The same with all threads. */
+furrow_status fw_score_list_sort_in(fw_score_list *list, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Rows of two classes in the order of their scores (ranking.c): AUC, average precision, curves, calibration ----
  */

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/metrics/score_list.h"
 
 /* The sums over all ties so far that the figures are computed from. */
 typedef struct sums_of_ties {

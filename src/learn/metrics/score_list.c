@@ -1,5 +1,5 @@
 /* learn/metrics/score_list.c: scores of rows of two classes, one by one, and their order. */
-#include "learn/metrics/score_list.h"
+#include "learn/metrics/metrics.h"
 
 #include "base/error.h"
 #include "base/mem.h"

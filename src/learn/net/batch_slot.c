@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
   const fw_plan *plan = net->parameters->plan;

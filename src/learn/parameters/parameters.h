@@ -12,9 +12,9 @@
 
 #include "base/arena.h"
 #include "comm/collectives.h"
-#include "learn/conf/model_dir.h"
+#include "learn/conf/conf.h"
 #include "learn/data/features.h"
-#include "learn/data/scaling.h"
+#include "learn/data/samples.h"
 
 enum { FW_ARRAYS_MAX = 3 }; /* weights, and at most two arrays of optimizer state */
 

@@ -9,7 +9,7 @@
 #include "furrow/rows.h"
 #include "learn/conf/conf.h"
 #include "learn/data/features.h"
-#include "learn/data/holdout.h"
+#include "learn/data/samples.h"
 
 #define FW_NO_NUMBER UINT32_MAX
 

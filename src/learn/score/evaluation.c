@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "learn/data/label_map.h"
-#include "learn/metrics/loss.h"
 #include "learn/metrics/metrics.h"
 #include "learn/metrics/row_groups.h"
 #include "learn/net/batch_slot.h"

@@ -11,7 +11,7 @@
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/label_map.h"
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 #include "learn/parameters/parameters.h"
 
 #define ROWS_AT_ONCE 256

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/settle.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
 #include "learn/parameters/parameters.h"
 

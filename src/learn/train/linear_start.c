@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
 #include "learn/train/fit.h"
 
 static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/settle.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/label_map.h"
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/uri.h"
-#include "learn/conf/class_weights.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/data_facts.h"
 #include "learn/data/label_map.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/class_weights.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"

@@ -3,7 +3,7 @@
 #define FW_LEARN_TRAIN_TRAINER_H
 
 #include "learn/checkpoint/checkpoint.h"
-#include "learn/conf/settle.h"
+#include "learn/conf/conf_data.h"
 #include "learn/forest/forest.h"
 #include "learn/net/net_solver.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/conf/class_weights.h"
+#include "learn/conf/conf_data.h"
 #include "support/cmocka_all.h"
 
 static furrow_error err;

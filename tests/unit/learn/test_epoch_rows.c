@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/data/epoch_rows.h"
 #include "learn/data/samples.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"

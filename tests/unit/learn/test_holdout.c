@@ -1,7 +1,7 @@
 /* tests/unit/learn/test_holdout.c: which rows are held out: shares of classes, folds, seeds. */
 #include <math.h>
 
-#include "learn/data/holdout.h"
+#include "learn/data/samples.h"
 #include "support/cmocka_all.h"
 
 static furrow_error err;

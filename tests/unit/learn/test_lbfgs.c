@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/convex/lbfgs.h"
+#include "learn/convex/linear_problem.h"
 #include "support/cmocka_all.h"
 
 enum { SMALL = 20, LARGE = 30000 };

@@ -1,5 +1,5 @@
 /* tests/unit/learn/test_leave_out.c: folds that training does not see, shares of the rows, weights of classes. */
-#include "learn/data/holdout.h"
+#include "learn/data/samples.h"
 #include "support/failing_alloc.h"
 #include "support/made_clicks.h"
 

@@ -1,7 +1,7 @@
 /* tests/unit/learn/test_scaled_block.c: rows in the units of a scaling, for all types of values. */
 #include <math.h>
 
-#include "learn/data/scaling.h"
+#include "learn/data/samples.h"
 #include "support/sample_block.h"
 
 static furrow_error err;

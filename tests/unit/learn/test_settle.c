@@ -1,5 +1,5 @@
 /* tests/unit/learn/test_settle.c: typed values that a configuration takes are those that its keys take as text. */
-#include "learn/conf/settle.h"
+#include "learn/conf/conf_data.h"
 
 #include "support/failing_alloc.h"
 #include "support/learn_conf.h"

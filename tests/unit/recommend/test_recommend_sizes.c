@@ -3,7 +3,7 @@
 #include "furrow/init.h"
 #include "furrow/learn.h"
 #include "furrow/recommend.h"
-#include "learn/conf/model_dir.h"
+#include "learn/conf/conf.h"
 #include "learn/parameters/parameters.h"
 #include "support/given_sizes.h"
 #include "support/own_dir.h"
