@@ -167,7 +167,8 @@ static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
 /* A key that is set and that only optimizers' steps use; FW_KEYS: none is set. */
 static fw_key step_key(const furrow_learn_conf *conf) {
   for (unsigned key = FW_KEY_UPDATES; key < FW_KEY_LOSS; key++)
-    if (key != FW_KEY_SEED && key != FW_KEY_L2 && fw_conf_is_set(conf, (fw_key)key)) return (fw_key)key;
+    if (key != FW_KEY_SEED && key != FW_KEY_L2 && key != FW_KEY_STALENESS && fw_conf_is_set(conf, (fw_key)key))
+      return (fw_key)key;
   return FW_KEYS;
 }
 
@@ -381,7 +382,7 @@ static unsigned plan_levels(const furrow_learn_conf *conf) {
 /* Refuses keys of epochs and optimizers, which have no effect on trees: a user who sets one expects something else. */
 static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
   for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
-    if (key != FW_KEY_LR && key != FW_KEY_SEED && fw_conf_has_key(conf, (fw_key)key))
+    if (key != FW_KEY_LR && key != FW_KEY_SEED && key != FW_KEY_STALENESS && fw_conf_has_key(conf, (fw_key)key))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_key_facts((fw_key)key)->name,
                      key == FW_KEY_EPOCHS ? ": its rounds are trees" : "");
   const uint64_t classes = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);

@@ -162,21 +162,33 @@ static void models_learn(void **state) {
   }
 }
 
-/* It is accepted, and a note says that it changes nothing. */
-static void hogwild_has_no_effect(void **state) {
+/* Both are accepted, and a note says that they change nothing: not the solver either. */
+static void hogwild_and_staleness_have_no_effect(void **state) {
   (void)state;
-  furrow_trainer *plain = new_trainer("fm", "lr=0.1 rank=4 epochs=1", 2, false);
-  furrow_trainer *wild = new_trainer("fm", "lr=0.1 rank=4 epochs=1", 2, true);
-  fit_or_fail(plain, "clicks", "test", NULL);
-  fit_or_fail(wild, "clicks", "test", NULL);
-  fw_buffer a = snapshot_of(plain), b = snapshot_of(wild);
-  assert_same_snapshot(&a, &b);
-  assert_non_null(strstr(furrow_trainer_get_note(wild, 0, NULL), "hogwild has no effect"));
-  assert_int_equal(furrow_trainer_note_count(wild), furrow_trainer_note_count(plain) + 1);
-  fw_buffer_clear(&a);
-  fw_buffer_clear(&b);
-  furrow_trainer_free(plain);
-  furrow_trainer_free(wild);
+  static const struct {
+    const char *algorithm, *settings, *with;
+    bool hogwild;
+  } cases[] = {
+      {"fm", "lr=0.1 rank=4 epochs=1", "lr=0.1 rank=4 epochs=1", true},
+      {"fm", "lr=0.1 rank=4 epochs=1", "lr=0.1 rank=4 epochs=1 staleness=2", false},
+      {"lr", "defaults=furrow", "defaults=furrow staleness=1", false},
+      {"gbdt", "trees=2", "trees=2 staleness=1", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_trainer *plain = new_trainer(cases[i].algorithm, cases[i].settings, 2, false);
+    furrow_trainer *asked = new_trainer(cases[i].algorithm, cases[i].with, 2, cases[i].hogwild);
+    fit_or_fail(plain, "clicks", "test", NULL);
+    fit_or_fail(asked, "clicks", "test", NULL);
+    fw_buffer a = snapshot_of(plain), b = snapshot_of(asked);
+    assert_same_snapshot(&a, &b);
+    assert_non_null(strstr(furrow_trainer_get_note(asked, 0, NULL), "has no effect"));
+    assert_int_equal(furrow_trainer_note_count(asked), furrow_trainer_note_count(plain) + 1);
+    assert_int_equal(furrow_trainer_is_exact(asked), furrow_trainer_is_exact(plain));
+    fw_buffer_clear(&a);
+    fw_buffer_clear(&b);
+    furrow_trainer_free(plain);
+    furrow_trainer_free(asked);
+  }
 }
 
 static void batches_may_be_given_by_their_number(void **state) {
@@ -512,7 +524,7 @@ int main(void) {
       cmocka_unit_test(rows_of_arrays_are_those_of_files),
       cmocka_unit_test(steps_are_those_of_fit),
       cmocka_unit_test(models_learn),
-      cmocka_unit_test(hogwild_has_no_effect),
+      cmocka_unit_test(hogwild_and_staleness_have_no_effect),
       cmocka_unit_test(batches_may_be_given_by_their_number),
       cmocka_unit_test(training_stops_early),
       cmocka_unit_test(the_metric_decides),
