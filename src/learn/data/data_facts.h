@@ -4,8 +4,8 @@
 #define FW_LEARN_DATA_DATA_FACTS_H
 
 #include "furrow/rows.h"
-#include "learn/data/samples.h"
 #include "learn/data/features.h"
+#include "learn/data/samples.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 
