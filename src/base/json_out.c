@@ -114,3 +114,26 @@ size_t furrow_json_write_f32(char *out, float value) {
 size_t furrow_json_write_f64(char *out, double value) {
   return isfinite(value) ? fw_write_f64(out, value) : write_null(out);
 }
+
+void fw_json_out_member_integer(fw_json_out *json, const char *key, int64_t value) {
+  fw_json_out_key(json, key);
+  fw_json_out_integer(json, value);
+}
+
+void fw_json_out_member_unsigned(fw_json_out *json, const char *key, uint64_t value) {
+  fw_json_out_key(json, key);
+  fw_json_out_unsigned(json, value);
+}
+
+void fw_json_out_member_real(fw_json_out *json, const char *key, double value) {
+  fw_json_out_key(json, key);
+  if (isfinite(value))
+    fw_json_out_real(json, value);
+  else
+    fw_json_out_null(json);
+}
+
+void fw_json_out_member_bool(fw_json_out *json, const char *key, bool value) {
+  fw_json_out_key(json, key);
+  fw_json_out_bool(json, value);
+}

@@ -34,5 +34,10 @@ void fw_json_out_bool(fw_json_out *json, bool value);
 void fw_json_out_null(fw_json_out *json);
 /* Writes a key with a string value; NULL is written as null. */
 void fw_json_out_member(fw_json_out *json, const char *key, const char *text);
+void fw_json_out_member_integer(fw_json_out *json, const char *key, int64_t value);
+void fw_json_out_member_unsigned(fw_json_out *json, const char *key, uint64_t value);
+/* A number that is not finite is null. */
+void fw_json_out_member_real(fw_json_out *json, const char *key, double value);
+void fw_json_out_member_bool(fw_json_out *json, const char *key, bool value);
 
 #endif

@@ -12,7 +12,6 @@
 #include "fuzz/harness/fuzz_check.h"
 #include "fuzz/harness/isa_harness.h"
 #include "learn/forest/forest.h"
-#include "learn/forest/forest_predictor.h"
 
 enum { TREES = 2, NODES = 7, FEATURES = 9, ROWS = 37 };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "learn/conf/conf_data.h"
 
 enum { NOT_YET = FW_LAYERS_MAX + 1, IN_PROGRESS };

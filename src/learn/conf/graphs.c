@@ -4,7 +4,6 @@
  * Shapes come from keys, else from the layers of the same type in the JSON file (Angel's classes take theirs from
  * there), else from defaults. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

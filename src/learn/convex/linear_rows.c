@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
-#include "learn/data/local_ids.h"
+#include "learn/data/minibatch.h"
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
 

@@ -1,12 +1,10 @@
 /* learn/data/label_map.c: what classes the labels of the data are, and labels back from classes. */
-#include "learn/data/label_map.h"
+#include "learn/data/data_facts.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/sort.h"
 

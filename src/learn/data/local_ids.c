@@ -2,7 +2,7 @@
  *
  * A table holds the features of a batch alone. An array over the range of keys is larger, but a lookup needs neither a
  * search nor an unpredictable branch, and its memory can be prefetched. */
-#include "learn/data/local_ids.h"
+#include "learn/data/minibatch.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

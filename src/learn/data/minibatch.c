@@ -11,10 +11,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf.h"
-#include "learn/data/label_map.h"
-#include "learn/data/local_ids.h"
+#include "learn/data/data_facts.h"
 #include "learn/metrics/metrics.h"
-#include "learn/metrics/row_groups.h"
 
 struct fw_batcher {
   fw_batcher_params rules;

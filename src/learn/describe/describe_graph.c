@@ -1,6 +1,5 @@
 /* learn/describe/describe_graph.c: the graph of layers for graphviz, and as a picture. */
 #include <math.h>
-#include <string.h>
 
 #include "learn/describe/describe.h"
 

@@ -9,11 +9,6 @@
 
 /* ---- Values ---- */
 
-static void put_integer(fw_json_out *json, const char *key, int64_t value) {
-  fw_json_out_key(json, key);
-  fw_json_out_integer(json, value);
-}
-
 void fw_json_put_real(fw_json_out *json, const char *key, double value) {
   fw_json_out_key(json, key);
   fw_json_out_real(json, value);
@@ -250,7 +245,7 @@ static void put_stack(fw_json_out *json, const fw_graph *graph, const fw_layer *
 static void put_graph_layer(fw_json_out *json, const fw_graph *graph, const fw_layer *layer) {
   open_layer(json, layer, layer->name);
   const int64_t width = layer->type == FW_LAYER_EMBEDDING ? layer->outputdim : (int64_t)layer->width;
-  put_integer(json, "outputdim", layer->type == FW_LAYER_LOSS ? -1 : width);
+  fw_json_out_member_integer(json, "outputdim", layer->type == FW_LAYER_LOSS ? -1 : width);
   switch (fw_layer_type_family(layer->type)) {
   case FW_FAMILY_INPUT:
     fw_json_out_key(json, "transfunc");
@@ -258,7 +253,7 @@ static void put_graph_layer(fw_json_out *json, const fw_graph *graph, const fw_l
     put_optimizer(json, &layer->optimizer);
     break;
   case FW_FAMILY_EMBEDDING:
-    put_integer(json, "numfactors", (int64_t)layer->factors);
+    fw_json_out_member_integer(json, "numfactors", (int64_t)layer->factors);
     put_optimizer(json, &layer->optimizer);
     break;
   case FW_FAMILY_JOIN: put_inputs(json, "inputlayers", graph, layer); break;

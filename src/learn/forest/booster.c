@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 #include "learn/forest/feature_stats.h"
-#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest.h"
 #include "learn/forest/tree_grow.h"
 
 enum { FEW_ROWS = 2 }; /* least rows of a leaf that Furrow recommends for any data, so no data is too small for it */

@@ -3,7 +3,6 @@
 #include "learn/forest/forest.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"

@@ -11,7 +11,7 @@
  * A block of rows passes in groups through one tree after the other, a single row through a bundle of trees: either way
  * several paths are followed at once, so that memory latency is hidden. Leaves are added in the order of the trees
  * either way. */
-#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/bins.h"
-#include "learn/metrics/row_groups.h"
+#include "learn/metrics/metrics.h"
 
 #define FW_PAIR_BITS 17
 #define FW_PAIR_ROWS ((size_t)1 << (31 - FW_PAIR_BITS))

@@ -1,8 +1,6 @@
 /* learn/forest/grow_ranks.c: histograms and best splits of a tree whose rows are divided over ranks. */
 #include "learn/forest/tree_grow.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -6,7 +6,6 @@
 #include "learn/forest/gradients.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -12,7 +12,7 @@
  * gives its feature what the leaves below it add up to, divided by its own factor. Where a feature occurs again below,
  * the lower edge's factor replaces the upper one's, and the lower edge takes back what the upper one gives for its
  * leaves. The cost of a tree is its number of nodes, times the walks: one up to depth 8, three for the deepest. */
-#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -4,7 +4,6 @@
  * training are packed once for an update, by the tasks that update them, and the gradients of a layer's output by the
  * tasks that compute them. All sums equal the sums of the plain products to the bit. Doubles have no packed
  * products. */
-#include <string.h>
 
 #include "base/error.h"
 #include "kern/math/gemm.h"

@@ -2,8 +2,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/mem.h"
 #include "learn/layers/layer.h"
 
 /* A record is sent from its beginning to its last weights. This includes some optimizer state, but the receiver can use

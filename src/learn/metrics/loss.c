@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "learn/metrics/row_groups.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 

@@ -1,5 +1,5 @@
 /* learn/metrics/row_groups.c: rows in groups by their qid, and how well scores order the rows of each. */
-#include "learn/metrics/row_groups.h"
+#include "learn/metrics/metrics.h"
 
 #include <inttypes.h>
 #include <math.h>

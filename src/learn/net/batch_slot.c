@@ -1,5 +1,5 @@
 /* learn/net/batch_slot.c: a batch on its way through the net. */
-#include "learn/net/batch_slot.h"
+#include "learn/net/net_solver.h"
 
 #include <inttypes.h>
 #include <math.h>

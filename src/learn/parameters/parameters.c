@@ -130,12 +130,9 @@ static furrow_status create_features(fw_parameters *p, uint64_t max_features, fu
 
 static furrow_status create_arrays(fw_parameters *p, uint64_t max_features, furrow_error *err) {
   const fw_graph *graph = &p->plan->graph;
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(&p->arena, &memory, 1, sizeof *p->copies, err));
-  p->copies = memory;
+  FW_TRY(FW_ARENA_TAKE(&p->arena, &p->copies, 1, err));
   atomic_init(p->copies, FW_COPIES_STALE);
-  FW_TRY(fw_arena_take(&p->arena, &memory, 2 * graph->count, sizeof *p->list, err));
-  p->list = memory;
+  FW_TRY(FW_ARENA_TAKE(&p->arena, &p->list, 2 * graph->count, err));
   for (size_t i = 0; i < graph->count; i++) FW_TRY(add_layer(p, i, err));
   return create_features(p, max_features, err);
 }
@@ -143,9 +140,8 @@ static furrow_status create_arrays(fw_parameters *p, uint64_t max_features, furr
 furrow_status fw_parameters_create(fw_parameters **parameters, const fw_plan *plan, const fw_parameters_params *params,
                                    furrow_error *err) {
   const furrow_matrix_row_type *type = furrow_matrix_row_type_get(plan->model.row_type);
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **parameters, err));
-  fw_parameters *made = memory;
+  fw_parameters *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->plan = plan;
   made->comm = params->comm ? params->comm : fw_comm_self();
   made->training = params->training;

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/params.h"
 #include "learn/parameters/parameters.h"
 #include "model/write/matrix_writer.h"
 

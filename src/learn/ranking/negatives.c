@@ -1,5 +1,5 @@
 /* learn/ranking/negatives.c: items that a user does not have. */
-#include "learn/ranking/negatives.h"
+#include "learn/ranking/ranking_data.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/net/batch_slot.h"
+#include "learn/net/net_solver.h"
 
 enum { TRIES = 64 };
 

@@ -3,12 +3,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "learn/net/batch_slot.h"
+#include "learn/net/net_solver.h"
 
 /* ---- Numbers of keys ---- */
 

@@ -1,6 +1,6 @@
 /* learn/ranking/ranking_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients,
  * steps. */
-#include "learn/ranking/ranking_trainer.h"
+#include "learn/ranking/ranking_machine.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/math/gemm.h"
-#include "learn/ranking/ranking_machine.h"
 
 enum {
   GROUPS_AT_ONCE = 8,       /* of a task */

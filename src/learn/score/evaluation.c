@@ -5,10 +5,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/data/label_map.h"
+#include "learn/data/data_facts.h"
 #include "learn/metrics/metrics.h"
-#include "learn/metrics/row_groups.h"
-#include "learn/net/batch_slot.h"
+#include "learn/net/net_solver.h"
 #include "learn/score/scorer.h"
 
 /* Rows of a model that ranks the rows of a group. Rows of a group may come with any block. */

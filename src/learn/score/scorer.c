@@ -10,7 +10,7 @@
 #include "base/params.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
-#include "learn/data/label_map.h"
+#include "learn/data/data_facts.h"
 #include "learn/metrics/metrics.h"
 #include "learn/parameters/parameters.h"
 

@@ -4,7 +4,7 @@
 
 #include "comm/collectives.h"
 #include "learn/data/minibatch.h"
-#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest.h"
 #include "learn/net/net.h"
 
 struct furrow_scorer {

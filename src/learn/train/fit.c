@@ -454,11 +454,6 @@ static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
 }
 /* ---- Epochs ---- */
 
-/* Small data has no progress within an epoch; its end is reported, so that every epoch can be stopped. */
-static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow_error *err) {
-  return report_rows(f, epoch->train.rows, epoch->train.rows, err);
-}
-
 /* All ranks continue, or go back, together. */
 static furrow_status share_divergence(fw_fit *f, furrow_status status, furrow_error *err) {
   uint64_t diverged = f->trainer->steps.diverged;
@@ -478,7 +473,8 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
   if (has_diverged(f, status, &epoch)) return go_back(f, status, &epoch, err);
   FW_TRY(status);
-  FW_TRY(share_failure(f, report_epoch(f, &epoch, err), err));
+  /* small data has no progress within an epoch; its end is reported, so that every epoch can be stopped */
+  FW_TRY(share_failure(f, report_rows(f, epoch.train.rows, epoch.train.rows, err), err));
   status = share_divergence(f, validate(f, &epoch, err), err);
   if (status != FURROW_OK && f->trainer->steps.diverged) return go_back(f, status, &epoch, err);
   FW_TRY(status);
@@ -492,15 +488,11 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   return share_failure(f, status, err);
 }
 
-/* Whether the last `patience` epochs brought no improvement. */
-static bool is_exhausted(const fw_fit *f) {
-  const furrow_trainer *t = f->trainer;
-  return f->patience > 0 && t->epochs >= (size_t)t->best + f->patience;
-}
-
+/* The last epoch was trained, or patience is at its end. */
 static bool is_over(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
-  return f->done || t->epochs >= t->plan->train.epochs || is_exhausted(f);
+  return f->done || t->epochs >= t->plan->train.epochs ||
+         (f->patience > 0 && t->epochs >= (size_t)t->best + f->patience);
 }
 
 /* A search for the exact minimum starts again in place of continuing from a checkpoint: it ends with the same result.

@@ -16,24 +16,6 @@
 
 enum { VERSION = 1 };
 
-static void put_unsigned(fw_json_out *json, const char *key, uint64_t value) {
-  fw_json_out_key(json, key);
-  fw_json_out_unsigned(json, value);
-}
-
-static void put_bool(fw_json_out *json, const char *key, bool value) {
-  fw_json_out_key(json, key);
-  fw_json_out_bool(json, value);
-}
-
-static void put_real(fw_json_out *json, const char *key, double value) {
-  fw_json_out_key(json, key);
-  if (isfinite(value))
-    fw_json_out_real(json, value);
-  else
-    fw_json_out_null(json);
-}
-
 /* A key's text; nothing where it has none. */
 static void put_text(fw_json_out *json, const furrow_trainer *t, const char *member, const char *key) {
   const char *text = furrow_learn_conf_get(t->conf, key);
@@ -65,7 +47,7 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   fw_json_out_key(json, "data");
   fw_json_out_open(json);
   if (strcmp(data->format, "auto") != 0) fw_json_out_member(json, "format", data->format);
-  if (data->index_base >= 0) put_unsigned(json, "index_base", (uint64_t)data->index_base);
+  if (data->index_base >= 0) fw_json_out_member_unsigned(json, "index_base", (uint64_t)data->index_base);
   FW_TRY(put_columns(json, t, err));
   put_text(json, t, "class_names", "class-names");
   put_text(json, t, "label_column", "label-column");
@@ -79,7 +61,7 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   put_text(json, t, "user_fields", "user-fields");
   put_text(json, t, "item_fields", "item-fields");
   if (t->seen.rows > 0) {
-    put_unsigned(json, "rows", t->seen.rows);
+    fw_json_out_member_unsigned(json, "rows", t->seen.rows);
     snprintf(digest, sizeof digest, "%016" PRIx64, t->seen.digest);
     fw_json_out_member(json, "digest", digest);
   }
@@ -108,13 +90,13 @@ static void put_scaling(fw_json_out *json, const fw_seen_data *seen) {
   if (seen->scaled == 0 && seen->label_factor == 0) return;
   fw_json_out_key(json, "scaling");
   fw_json_out_open(json);
-  put_unsigned(json, "features", seen->scaled);
-  put_unsigned(json, "centred", seen->centred);
+  fw_json_out_member_unsigned(json, "features", seen->scaled);
+  fw_json_out_member_unsigned(json, "centred", seen->centred);
   if (seen->label_factor != 0) {
-    put_real(json, "label_mean", seen->label_mean);
-    put_real(json, "label_factor", seen->label_factor);
+    fw_json_out_member_real(json, "label_mean", seen->label_mean);
+    fw_json_out_member_real(json, "label_factor", seen->label_factor);
   }
-  put_bool(json, "folded", true);
+  fw_json_out_member_bool(json, "folded", true);
   fw_json_out_close(json);
 }
 
@@ -135,12 +117,12 @@ static void put_training(fw_json_out *json, const furrow_trainer *t) {
   fw_json_out_open(json);
   fw_json_out_member(json, "defaults", t->plan->train.recommended ? "furrow" : "angel");
   put_settings(json, t);
-  put_unsigned(json, "seed", t->plan->train.seed);
-  put_unsigned(json, "epochs", t->epochs);
-  put_unsigned(json, "best_epoch", t->best);
-  put_bool(json, "exact_minimum", t->seen.exact);
-  put_bool(json, "linear_model_kept", t->fell_back);
-  put_unsigned(json, "rate_halved", t->steps.halvings);
+  fw_json_out_member_unsigned(json, "seed", t->plan->train.seed);
+  fw_json_out_member_unsigned(json, "epochs", t->epochs);
+  fw_json_out_member_unsigned(json, "best_epoch", t->best);
+  fw_json_out_member_bool(json, "exact_minimum", t->seen.exact);
+  fw_json_out_member_bool(json, "linear_model_kept", t->fell_back);
+  fw_json_out_member_unsigned(json, "rate_halved", t->steps.halvings);
   fw_json_out_close(json);
 }
 
@@ -155,9 +137,9 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   if (m->rows == 0) return;
   fw_json_out_key(json, name);
   fw_json_out_open(json);
-  put_unsigned(json, "rows", m->rows);
+  fw_json_out_member_unsigned(json, "rows", m->rows);
   for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-    if (!isnan(figures[i].value)) put_real(json, figures[i].name, figures[i].value);
+    if (!isnan(figures[i].value)) fw_json_out_member_real(json, figures[i].name, figures[i].value);
   fw_json_out_close(json);
 }
 
@@ -169,7 +151,7 @@ static void put_folds(fw_json_out *json, const furrow_learn_metrics *folds, size
   furrow_learn_metrics_summarize(folds, count, &mean, &deviation);
   fw_json_out_key(json, "folds");
   fw_json_out_open(json);
-  put_unsigned(json, "count", count);
+  fw_json_out_member_unsigned(json, "count", count);
   put_metrics(json, "mean", &mean);
   put_metrics(json, "deviation", &deviation);
   fw_json_out_close(json);
@@ -203,7 +185,7 @@ furrow_status fw_model_json_write(const furrow_trainer *t, const furrow_learn_me
                                   fw_buffer *text, furrow_error *err) {
   fw_json_out json = {.out = text};
   fw_json_out_open(&json);
-  put_unsigned(&json, "version", VERSION);
+  fw_json_out_member_unsigned(&json, "version", VERSION);
   fw_json_out_member(&json, "furrow", FURROW_VERSION);
   fw_json_out_member(&json, "algorithm", t->plan->model.algorithm);
   FW_TRY(put_data(&json, t, err));

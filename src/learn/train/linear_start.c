@@ -1,6 +1,5 @@
 /* learn/train/linear_start.c: a net that begins as the linear model of the data, and falls back to it. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -178,10 +177,6 @@ static double errors_needed(const comparison *c) {
   return 2 + 60 / (double)c->row;
 }
 
-static bool is_better(const comparison *c) {
-  return c->row > 1 && errors_better(c) > errors_needed(c);
-}
-
 /* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
 static bool is_only_good(const fw_fit *f, double linear, double net) {
   const furrow_trainer *t = f->trainer;
@@ -226,7 +221,8 @@ furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f,
   if (!fw_prepared_valid_block(f->data)) return FURROW_OK;
   FW_TRY(compare_models(f, start->convex, &c, err));
   const double unit = fw_fit_loss_unit(f) / c.weight;
-  if (is_better(&c) || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
+  const bool better = c.row > 1 && errors_better(&c) > errors_needed(&c);
+  if (better || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
   FW_TRY(become_linear(f, start->l2, err));
   f->trainer->fell_back = true;
   f->trainer->seen.linear_loss = c.losses[0] * unit;

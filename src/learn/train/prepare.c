@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
-#include "learn/data/label_map.h"
+#include "learn/data/data_facts.h"
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"
 #include "rows/encode/encoder.h"

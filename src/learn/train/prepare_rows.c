@@ -1,11 +1,9 @@
 /* learn/train/prepare_rows.c: the rows of a fit: samples opened, negatives drawn, rows left out and held out. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "learn/data/samples.h"
-#include "learn/ranking/negatives.h"
 #include "learn/ranking/ranking_data.h"
 #include "learn/train/fit.h"
 

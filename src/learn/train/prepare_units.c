@@ -10,7 +10,6 @@
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/data_facts.h"
-#include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/parameters/parameters.h"

@@ -26,11 +26,6 @@ struct fw_convex_fit {
 
 /* ---- The problem ---- */
 
-/* A loss of probabilities becomes the same loss of scores. */
-static fw_loss_type linear_loss(const fw_graph *graph) {
-  return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
-}
-
 furrow_status fw_convex_labels(const fw_prepared *d, const furrow_rowblock *rows, double **label, double **weight,
                                furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
@@ -100,7 +95,8 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .count = c->count,
                                    .label = c->label,
                                    .weight = c->weight,
-                                   .loss = linear_loss(graph),
+                                   .loss = graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG
+                                                                                : graph->loss, /* of the score */
                                    .outputs = graph->outputs,
                                    .delta = graph->layers[graph->count - 1].delta,
                                    .l2 = l2,

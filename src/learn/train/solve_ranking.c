@@ -5,13 +5,12 @@
  * number of epochs. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
-#include "learn/ranking/ranking_trainer.h"
+#include "learn/ranking/ranking_machine.h"
 #include "learn/train/fit.h"
 
 typedef struct ranking_fit {

@@ -302,17 +302,11 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
   furrow_trainer_params used;
   furrow_trainer_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_params, err));
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
-  const furrow_trainer *made = memory;
-  furrow_status status = open_trainer(memory, conf, &used, err);
+  furrow_trainer *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  furrow_status status = open_trainer(made, conf, &used, err);
   if (made->comm) status = fw_comm_share_status(made->comm, status, err);
-  if (status == FURROW_OK) {
-    *trainer = memory;
-  } else {
-    furrow_trainer_free(memory);
-  }
-  return status;
+  return FW_HAND_OVER(status, trainer, made, furrow_trainer_free);
 }
 
 void furrow_trainer_free(furrow_trainer *trainer) {

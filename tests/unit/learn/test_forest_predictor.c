@@ -1,5 +1,5 @@
 /* tests/unit/learn/test_forest_predictor.c: rows through packed trees, against walks by the definition. */
-#include "learn/forest/forest_predictor.h"
+#include "learn/forest/forest.h"
 
 #include <float.h>
 

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_label_map.c: labels of any kind become classes and come back; those that do not fit the model
  * are refused with what would fit. */
-#include "learn/data/label_map.h"
+#include "learn/data/data_facts.h"
 #include "support/made_clicks.h"
 #include "support/own_data.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "learn/ranking/negatives.h"
-#include "learn/ranking/ranking_trainer.h"
+#include "learn/ranking/ranking_data.h"
+#include "learn/ranking/ranking_machine.h"
 #include "support/cmocka_all.h"
 
 static furrow_error err;
