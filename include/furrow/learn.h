@@ -406,7 +406,7 @@ static inline void furrow_train_params_init(furrow_train_params *params) {
  * is trained. *trainer (trainer may be NULL) has what is to be said about the training: furrow_trainer_get_epoch has
  * its figures, furrow_trainer_get_note its notes. params NULL: the defaults. Collective with params->trainer->comm.
  * Errors:  E_EXISTS, the folder is there, before anything is trained; E_ARGUMENT, a setting that is not key=value, or
- *          params->conf together with an algorithm or settings; otherwise those of furrow_learn_conf_set_algorithm,
+ *          params->conf together with an algorithm or settings; otherwise as furrow_learn_conf_set_algorithm,
  *          furrow_learn_conf_set, furrow_trainer_create, furrow_trainer_fit and furrow_trainer_save. A model that
  *          cannot be saved is lost, unless params->fit names a checkpoint.
  * Owner:   the caller, who frees *trainer with furrow_trainer_free. */

@@ -152,7 +152,7 @@ typedef struct furrow_id_names furrow_id_names;
  * for these bytes of the index, and that the index was not replaced while both were read. *names is NULL where the
  * index has none. params NULL: the defaults.
  * Errors: E_STATE, the file was replaced or changed meanwhile; E_FORMAT, the names are damaged or belong to another
- *         index (err->file is that of the names); otherwise those of furrow_index_load.
+ *         index (err->file is that of the names); otherwise as furrow_index_load.
  * Owner:  the caller frees *index with furrow_index_free and *names with furrow_id_names_free. */
 FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                                       const furrow_index_load_params *params,
@@ -587,7 +587,7 @@ static inline void furrow_searcher_open_params_init(furrow_searcher_open_params 
 /* Loads an index file, or the shards of a manifest, with the names of the ids where there are any, and prepares it for
  * searching. Index and names belong together, as with furrow_index_load_with_names. Searches in shards are those of
  * furrow_shards_search. params NULL: the defaults. Collective with params->comm.
- * Errors: those of furrow_index_load_with_names and furrow_searcher_create; of a manifest, those of furrow_shards_open.
+ * Errors: as furrow_index_load_with_names and furrow_searcher_create; for a manifest, as furrow_shards_open.
  * Owner:  the caller frees *searcher with furrow_searcher_free. */
 FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const char *path,
                                               const furrow_searcher_open_params *params,
@@ -606,7 +606,7 @@ FURROW_API const furrow_index *furrow_searcher_index(const furrow_searcher *sear
 /* Returns: the names of the ids, as furrow_searcher_open found them; NULL: there are none.
  * Owner:   the searcher; valid as long as it. */
 FURROW_API const furrow_id_names *furrow_searcher_names(const furrow_searcher *searcher);
-/* Returns: the name of an id, *size bytes without a 0 behind them; NULL: it has none.
+/* Returns: the name of an id, *size bytes, not terminated by a 0; NULL: it has none.
  * Owner:   the searcher; valid as long as it. */
 FURROW_API const char *furrow_searcher_name(const furrow_searcher *searcher, int64_t id, size_t *size);
 

@@ -5,7 +5,6 @@
  * the time that its rows are claimed until it is trained and taken, and a pass from the time that it is begun until it
  * is trained: passes are large, and two are enough. */
 #include <sched.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -59,12 +58,6 @@ struct fw_pipeline {
   furrow_status caller_status;
   furrow_error caller_error;
 };
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* The lock is held for about ten instructions, and the next stage waits for it, so waiting threads spin. */
 
@@ -289,10 +282,10 @@ static size_t next_stage(void *context) {
 
 static void run_rows(fw_pipeline *p, size_t i) {
   fw_batch_slot *slot = &p->now->slot;
-  const double start = i == 0 ? seconds_now() : 0;
+  const double start = i == 0 ? fw_seconds_now() : 0;
   fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
   if (i == 0 && slot->batch->rows >= (slot->halved + 1) * slot->task_rows)
-    p->row_ns = (seconds_now() - start) * 1e9 / (double)slot->task_rows;
+    p->row_ns = (fw_seconds_now() - start) * 1e9 / (double)slot->task_rows;
 }
 
 static void run_task(void *context, size_t i) {

@@ -2,9 +2,16 @@
 #include "learn/net/net_solver.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+
+double fw_seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch) {
   const uint64_t number = steps->count + 1;

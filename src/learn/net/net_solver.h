@@ -96,6 +96,8 @@ typedef struct fw_train_steps {
   atomic_bool diverged; /* a loss or score was not a number */
 } fw_train_steps;
 
+/* Seconds of a clock that never goes back. */
+double fw_seconds_now(void);
 /* The next update, in an epoch from 1. */
 fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch);
 

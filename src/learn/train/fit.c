@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -33,12 +32,6 @@ static const metric metrics[] = {
 };
 
 /* ---- Progress ---- */
-
-double fw_fit_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static furrow_status report_rows(const fw_fit *f, uint64_t rows, uint64_t total, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->data->params;

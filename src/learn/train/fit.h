@@ -98,7 +98,6 @@ struct fw_fit {
   uint64_t best_steps;     /* updates up to that epoch */
 };
 
-double fw_fit_seconds(void);
 /* The factor from a loss in the units of training to a loss in the units of the data. */
 double fw_fit_loss_unit(const fw_fit *fit);
 /* The loss of the best constant for the rows that have these figures; NaN: not known. */

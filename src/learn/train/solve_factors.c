@@ -157,7 +157,7 @@ static furrow_status put_factors(const furrow_trainer *t, const factor_fit *p, f
 }
 
 static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  const double start = fw_fit_seconds();
+  const double start = fw_seconds_now();
   const fw_plan *plan = f->trainer->plan;
   factor_fit *p = f->state;
   f->done = plan->train.own_l2;
@@ -170,7 +170,7 @@ static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *er
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   FW_TRY(fw_convex_fit_tally(p->rows, p->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
-  epoch->shown.seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_seconds_now() - start;
   return put_factors(f->trainer, p, err);
 }
 

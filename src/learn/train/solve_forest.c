@@ -193,7 +193,7 @@ static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
 /* ---- A round -------------------------------------------------------------------------------------------- */
 
 static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  const double start = fw_fit_seconds();
+  const double start = fw_seconds_now();
   const size_t rows = fw_booster_rows(booster_of(f), false);
   epoch->shown.learning_rate = f->trainer->plan->train.lr;
   furrow_status status = fw_booster_round(booster_of(f), err);
@@ -202,7 +202,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   FW_TRY(fw_booster_tally(booster_of(f), false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
-  epoch->shown.seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_seconds_now() - start;
   f->trainer->steps.count++;
   return FURROW_OK;
 }

@@ -215,7 +215,7 @@ furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fi
 
 /* Computing the figures takes as long as an iteration, so they are computed only now and then. */
 static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  const double start = fw_fit_seconds();
+  const double start = fw_seconds_now();
   fw_convex_fit *convex = f->state;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (uint64_t i = 0; i < EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
@@ -228,7 +228,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   FW_TRY(fw_convex_fit_tally(convex, convex->solver->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
-  epoch->shown.seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_seconds_now() - start;
   return f->data->valid ? put_linear(f, err) : FURROW_OK;
 }
 

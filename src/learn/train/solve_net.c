@@ -68,7 +68,7 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
 }
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  const double start = fw_fit_seconds();
+  const double start = fw_seconds_now();
   const fw_row_source from = source_of(f, f->data->train, ((const net_fit *)f->state)->batch);
   f->reported = 0;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
@@ -85,7 +85,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->samples));
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
-  epoch->shown.seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_seconds_now() - start;
   return epoch->train.rows > 0 ? FURROW_OK : fw_fail_no_rows(f->data, err);
 }
 

@@ -196,7 +196,7 @@ static void fill_metrics(const fw_fit *f, furrow_learn_metrics *metrics, uint64_
 }
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  const double start = fw_fit_seconds();
+  const double start = fw_seconds_now();
   const fw_layer *embedding = embedding_of(f);
   const fw_step step = fw_train_steps_next(&f->trainer->steps, &f->trainer->plan->train, epoch->shown.epoch);
   double loss = 0;
@@ -210,7 +210,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   put_parameters(ranking_of(f), f->trainer->parameters, embedding->factors);
   f->trainer->steps.count++;
   fill_metrics(f, &epoch->train, ranking_of(f)->data.train.count, loss);
-  epoch->shown.seconds = fw_fit_seconds() - start;
+  epoch->shown.seconds = fw_seconds_now() - start;
   return FURROW_OK;
 }
 
