@@ -24,7 +24,10 @@
 #include "learn/learn_options.h"
 #include "learn/raw_log.h"
 #include "learn/train_report.h"
+#include "recommend/train_recommender.h"
 #include "rows/rows_source.h"
+
+#define RECOMMENDER "recommender"
 
 typedef struct train_values {
   const char *conf, *algorithm, *train, *valid, *out, *load, *format;
@@ -46,8 +49,9 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = LEARN_ALGORITHMS,
-     .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
+     .choices = LEARN_ALGORITHMS "|" RECOMMENDER,
+     .help = "recommender: items for users, from a raw log; or a built-in algorithm: lr, svm, linear, robust, softmax, "
+             "mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
              "nfm, gbdt",
      .offset = AT(algorithm)},
     {.name = "conf",
@@ -676,9 +680,64 @@ static furrow_status lock_model(furrow_file_lock **lock, const train_values *val
   return same ? furrow_file_lock_open(lock, values->out, err) : FURROW_OK;
 }
 
+/* ---- Recommenders ---- */
+
+static bool is_recommender(const train_values *train) {
+  return train->algorithm && strcmp(train->algorithm, RECOMMENDER) == 0;
+}
+
+/* A recommender is chosen by its own comparison, so options of trainings do not apply. */
+static furrow_status check_recommender(const train_values *train, furrow_error *err) {
+  const struct {
+    const char *name;
+    bool given;
+  } others[] = {{"--conf", train->conf != NULL},
+                {"--valid", train->valid != NULL},
+                {"--load", train->load != NULL},
+                {"--folds", train->folds > 0},
+                {"--format", train->format != NULL},
+                {"--define", train->define.count > 0},
+                {"--dry-run", train->dry_run},
+                {"--checkpoint", train->checkpoint != NULL},
+                {"--metric", train->metric != NULL},
+                {"--stream", train->stream},
+                {"--history", train->history != NULL},
+                {"--curve", train->curve != NULL},
+                {"--dot", train->dot != NULL},
+                {"--svg", train->svg != NULL},
+                {"--user-history", train->raw.columns.history > 0}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].given)
+      return fail(err, FURROW_E_ARGUMENT, "%s does not apply to --model " RECOMMENDER, others[i].name);
+  const furrow_learn_key *key;
+  for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
+    if (train->keys.texts[i] && strcmp(key->name, "seed") != 0)
+      return fail(err, FURROW_E_ARGUMENT, "--%s does not apply to --model " RECOMMENDER, key->name);
+  return ranks_count() > 1 ? fail(err, FURROW_E_UNSUPPORTED, "a recommender is trained by one process")
+                           : check_paths(train, err);
+}
+
+static furrow_status run_recommender(train_values *train, output *out, furrow_error *err) {
+  if (!train->raw.schema) train->raw.schema = "auto";
+  raw_log_take_columns(&train->raw, &train->keys);
+  furrow_status status = check_recommender(train, err);
+  if (status != FURROW_OK) return status;
+  const recommender_training wanted = {.log = train->train,
+                                       .out = train->out,
+                                       .schema = train->raw.schema,
+                                       .columns = &train->raw.columns,
+                                       .threads = train->threads,
+                                       .on_bad = train->on_bad,
+                                       .force = train->force,
+                                       .json = train->json,
+                                       .quiet = train->quiet};
+  return train_recommender(&wanted, out, err);
+}
+
 static furrow_status run_train(const void *values, output *out, furrow_error *err) {
   train_values used = *(const train_values *)values;
   const train_values *train = &used;
+  if (is_recommender(train)) return run_recommender(&used, out, err);
   learn_settings settings = {0};
   furrow_file_lock *lock = NULL;
   furrow_status status = check_values(train, err);
@@ -708,7 +767,8 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
 const command train_command = {
     .name = "train",
     .summary = "train a model and write it as an Angel model directory",
-    .example = "furrow train --model gbdt --train clicks.libsvm --out clicks.model\n"
+    .example = "furrow train --model recommender --train ratings.csv --out shop.model\n"
+               "furrow train --model gbdt --train clicks.libsvm --out clicks.model\n"
                "furrow train --model lr --train homes.csv --label-column sold --out homes.model\n"
                "furrow train --model fm --train ratings.csv --schema auto --out ratings.model\n"
                "furrow train --model gbdt --train clicks.libsvm --folds 5\n"

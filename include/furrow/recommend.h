@@ -77,9 +77,76 @@ FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *
 FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
 FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
 
-/* Returns: the recommender's model, which scores rows and events.
+/* Returns: the recommender's model, which scores rows and events; NULL: it is a recommender of a log, which does not
+ *          score rows.
  * Owner:   the recommender; valid as long as it is. */
 FURROW_API const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender);
+
+/* ---- A recommender of a log ----------------------------------------------------------------------------- */
+
+/* How a recommender is fitted. */
+typedef struct furrow_recommender_fit_params {
+  size_t size;              /* set by furrow_recommender_fit_params_init */
+  size_t k;                 /* 10: candidates are compared by the NDCG of this many items */
+  unsigned threads;         /* 0: one for each processor; the recommender is the same for any number */
+  furrow_on_bad on_bad;     /* error */
+  furrow_progress progress; /* "reading", in bytes; "choosing", in comparisons; NULL: none */
+  void *progress_user;      /* given to progress */
+} furrow_recommender_fit_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_recommender_fit_params_init(furrow_recommender_fit_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->k = 10;
+}
+
+/* Finds the best recommender for a log: compares the most popular items, each user's own history, and weights between
+ * items, with and without recency, ratings and features of items, on each user's last events; then computes the winner
+ * from all events (docs/recommend.md). `encoder` was built from the log. Labels with two values say what a user wanted;
+ * other labels are ratings, which express how strong a preference is. params NULL: the defaults.
+ * Errors:  E_ARGUMENT, the log has no event of a user with an item; E_UNSUPPORTED, the schema has no user or item;
+ *          otherwise as furrow_events_load; E_CANCELLED by the progress callback; E_MEMORY.
+ * Owner:   the caller, who frees *recommender with furrow_recommender_free. The recommender owns the encoder from then
+ *          on; after a failure it stays the caller's. */
+FURROW_API furrow_status furrow_recommender_fit(furrow_recommender **recommender, const char *log,
+                                                furrow_encoder *encoder, const furrow_recommender_fit_params *params,
+                                                furrow_error *err) FURROW_MUST_USE;
+/* Saves a fitted recommender as a model directory, which appears complete or not at all.
+ * Errors:  E_EXISTS, there is one and `overwrite` is false; E_UNSUPPORTED, the recommender was opened from a model that
+ *          scores rows; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_recommender_save(const furrow_recommender *recommender, const char *folder,
+                                                 bool overwrite, furrow_error *err) FURROW_MUST_USE;
+
+/* One way to recommend, and how good it was for the events that were held out. Layout fixed. */
+typedef struct furrow_recommender_candidate {
+  const char *name;  /* "popular", "own-history", "item-item" …; valid for ever */
+  double ndcg;       /* mean over users */
+  double gain;       /* mean over users of its NDCG minus the NDCG of the most popular items */
+  double gain_error; /* standard error of the gain */
+  bool chosen;       /* it is the recommender */
+} furrow_recommender_candidate;
+
+/* What was measured when a recommender of a log was fitted. */
+typedef struct furrow_recommender_figures {
+  size_t size;    /* set by furrow_recommender_figures_init */
+  size_t k;       /* of the NDCG */
+  uint64_t users; /* whose last events were compared */
+  double repeats; /* share of the held-out events whose item the user had taken before; from 0.1 on items that a user
+                     took are recommended again */
+  size_t candidate_count; /* 0: the model is not a recommender of a log */
+  furrow_recommender_candidate candidates[8];
+} furrow_recommender_figures;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_recommender_figures_init(furrow_recommender_figures *figures) {
+  memset(figures, 0, sizeof *figures);
+  figures->size = sizeof *figures;
+}
+
+/* Fills *figures, which furrow_recommender_figures_init has initialised. */
+FURROW_API void furrow_recommender_get_figures(const furrow_recommender *recommender,
+                                               furrow_recommender_figures *figures);
 
 /* ---- Events --------------------------------------------------------------------------------------------- */
 
@@ -240,6 +307,8 @@ typedef struct furrow_recommend_params {
   unsigned threads;           /* 0: one for each processor; the results are the same for any number */
   furrow_progress progress;   /* NULL. The phase is "recommending", which counts users */
   void *progress_user;        /* given to progress */
+  bool include_seen;          /* a recommender of a log also recommends what a user has taken in its log; false: only
+                                 if the log repeats */
 } furrow_recommend_params;
 
 /* Sets the size and the defaults. */

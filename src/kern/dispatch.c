@@ -18,6 +18,7 @@ static void fill_generic(fw_kernels *k) {
   fw_gather_fill_generic(&k->gather_f32, &k->gather_f64);
   fw_pairs_fill_generic(&k->pairs_f32, &k->pairs_f64);
   fw_steps_fill_generic(&k->steps_f32, &k->steps_f64);
+  fw_solve_fill_generic(&k->solve);
 }
 
 #if defined(__x86_64__)
@@ -31,6 +32,7 @@ static void fill_avx2(fw_kernels *k) {
   fw_gather_fill_avx2(&k->gather_f32, &k->gather_f64);
   fw_pairs_fill_avx2(&k->pairs_f32, &k->pairs_f64);
   fw_steps_fill_avx2(&k->steps_f32, &k->steps_f64);
+  fw_solve_fill_avx2(&k->solve);
 }
 
 static void fill_avx512(fw_kernels *k) {
@@ -130,4 +132,8 @@ const fw_steps *fw_steps_table_f32(void) {
 
 const fw_steps *fw_steps_table_f64(void) {
   return &chosen()->steps_f64;
+}
+
+const fw_solve *fw_solve_table(void) {
+  return &chosen()->solve;
 }

@@ -11,6 +11,7 @@
 #include "kern/math/gather.h"
 #include "kern/math/gemm.h"
 #include "kern/math/pairs.h"
+#include "kern/math/solve.h"
 #include "kern/math/steps.h"
 #include "kern/math/traverse.h"
 #include "kern/math/trees.h"
@@ -31,6 +32,7 @@ typedef struct fw_kernels {
   fw_gather gather_f32, gather_f64;
   fw_pairs pairs_f32, pairs_f64;
   fw_steps steps_f32, steps_f64;
+  fw_solve solve;
 } fw_kernels;
 
 /* Returns the kernels of one level, which must be available, for tests. Other code calls fw_gemm_table,

@@ -12,11 +12,12 @@
 
 /* ---- Reading a log -------------------------------------------------------------------------------------- */
 
-enum { SLOT_USER, SLOT_ITEM, SLOT_LABEL, SLOTS };
+enum { SLOT_USER, SLOT_ITEM, SLOTS = 4 };
 
 typedef struct reading {
   const fw_event_log *log;
-  const fw_column *label; /* NULL: the labels are not needed */
+  const fw_column *label, *time; /* NULL: not read */
+  size_t label_slot, time_slot;
   fw_table *table;
 } reading;
 
@@ -25,6 +26,8 @@ typedef struct log_reader {
   const reading *of;
   void *user;
   uint64_t below;
+  uint64_t piece, records; /* the last piece, and its records so far */
+  fw_time_cells times;
 } log_reader;
 
 bool fw_entries_find(const furrow_recommender *r, const fw_entries *entries, const fw_table_cell *cell,
@@ -50,37 +53,63 @@ static const char *read_label(const fw_column *column, const fw_table_cell *cell
   return !wrong && missing ? "the label is missing" : wrong;
 }
 
+/* Returns what is wrong with the label or the time of record i, and the slot of that cell; NULL: nothing. */
+static const char *read_numbers(log_reader *to, const fw_table_batch *batch, size_t i, fw_log_event *event,
+                                size_t *slot) {
+  const reading *of = to->of;
+  const char *wrong = NULL;
+  *slot = of->label_slot;
+  if (of->label) wrong = read_label(of->label, &batch->cells[of->label_slot * FW_TABLE_RECORDS + i], &event->label);
+  if (wrong || !of->time) return wrong;
+  *slot = of->time_slot;
+  event->time = to->times.seconds[i];
+  return to->times.missing[i] ? "the time is missing" : to->times.bad[i];
+}
+
 static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                 furrow_error *err) {
   log_reader *to = user;
   const reading *of = to->of;
-  (void)piece;
+  if (piece != to->piece) to->records = 0;
+  to->piece = piece;
+  to->times.read = false;
+  if (of->time) fw_time_cells_read(&to->times, batch, of->time_slot, of->time);
   for (size_t i = 0; i < batch->records; i++) {
-    const fw_table_cell *cells = batch->cells + i, *item = &cells[SLOT_ITEM * FW_TABLE_RECORDS];
-    double label = 0;
-    const char *wrong = of->label ? read_label(of->label, &cells[SLOT_LABEL * FW_TABLE_RECORDS], &label) : NULL;
+    const fw_table_cell *cells = batch->cells + i;
+    size_t slot = 0;
+    fw_log_event event = {.user = &cells[SLOT_USER * FW_TABLE_RECORDS],
+                          .item = &cells[SLOT_ITEM * FW_TABLE_RECORDS],
+                          .order = piece << 32 | to->records++};
+    const char *wrong = read_numbers(to, batch, i, &event, &slot);
     if (wrong)
-      FW_TRY(fw_table_refuse(of->table, cursor, batch, SLOT_LABEL, i, wrong, err));
-    else if (of->label && !(label >= of->log->params->from))
+      FW_TRY(fw_table_refuse(of->table, cursor, batch, slot, i, wrong, err));
+    else if (of->label && !(event.label >= of->log->params->from))
       to->below++;
     else
-      FW_TRY(of->log->take(to->user, &cells[SLOT_USER * FW_TABLE_RECORDS], item, label, err));
+      FW_TRY(of->log->take(to->user, &event, err));
   }
   return FURROW_OK;
 }
 
+static furrow_status fail_column(const reading *of, const char *name, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "the column %s, which the schema of the model names, is missing", name);
+  fw_error_set_file(err, of->log->uri);
+  return FURROW_E_FORMAT;
+}
+
+/* Opens the table with the columns that are there; labels and times may be absent if the log says so. */
 static furrow_status open_table(reading *of, const fw_table_source *source, furrow_error *err) {
   bool absent[SLOTS] = {false};
   const furrow_recommender *r = of->log->r;
-  const char *names[SLOTS] = {r->users.column, r->items.column, of->label ? of->label->name : NULL};
-  const size_t slots = of->label ? SLOTS : SLOT_LABEL;
+  const char *names[SLOTS] = {r->users.column, r->items.column};
+  size_t slots = SLOT_ITEM + 1;
+  if (of->label) names[of->label_slot = slots++] = of->label->name;
+  if (of->time) names[of->time_slot = slots++] = of->time->name;
   FW_TRY(fw_table_create(&of->table, fw_table_source_layout(source), names, slots, absent, err));
-  for (size_t i = 0; i < slots; i++) {
-    if (!absent[i]) continue;
-    fw_fail(err, FURROW_E_FORMAT, "the column %s, which the schema of the model names, is missing", names[i]);
-    fw_error_set_file(err, of->log->uri);
-    return FURROW_E_FORMAT;
-  }
+  for (size_t i = 0; i < slots; i++)
+    if (absent[i] && !(of->log->optional && i > SLOT_ITEM)) return fail_column(of, names[i], err);
+  if (of->label && absent[of->label_slot]) of->label = NULL;
+  if (of->time && absent[of->time_slot]) of->time = NULL;
   return FURROW_OK;
 }
 
@@ -97,7 +126,9 @@ static furrow_status scan_log(const reading *of, fw_table_source *source, void *
   furrow_status status = FW_ALLOC_ZERO(&readers, threads, err);
   if (status == FURROW_OK) status = FW_ALLOC(&pointers, threads, err);
   for (uint32_t i = 0; status == FURROW_OK && i < threads; i++) {
-    readers[i] = (log_reader){.of = of, .user = users[i]};
+    readers[i].of = of;
+    readers[i].user = users[i];
+    readers[i].piece = UINT64_MAX;
     pointers[i] = &readers[i];
   }
   if (status == FURROW_OK) status = fw_table_scan(source, of->table, &params, pointers, take_batch, &stats, err);
@@ -108,9 +139,10 @@ static furrow_status scan_log(const reading *of, fw_table_source *source, void *
   return status;
 }
 
-static furrow_status find_label(reading *of, furrow_error *err) {
+static furrow_status find_columns(reading *of, furrow_error *err) {
   const bool chosen = of->log->params->from != -HUGE_VAL;
   if (isnan(of->log->params->from)) return fw_fail(err, FURROW_E_ARGUMENT, "from is not a number");
+  if (of->log->times) of->time = fw_schema_of_role(of->log->r->encoder->schema, FW_ROLE_TIME);
   if (!chosen && !of->log->labels) return FURROW_OK;
   of->label = fw_schema_of_kind(of->log->r->encoder->schema, FW_AS_LABEL);
   if (of->label || !chosen) return FURROW_OK;
@@ -125,7 +157,7 @@ furrow_status fw_event_log_read(const fw_event_log *log, void *const *users, uin
                                 furrow_error *err) {
   reading of = {.log = log};
   fw_table_source *source = NULL;
-  FW_TRY(find_label(&of, err));
+  FW_TRY(find_columns(&of, err));
   furrow_status status = fw_table_source_open(&source, log->uri, err);
   if (status == FURROW_OK) status = open_table(&of, source, err);
   if (status == FURROW_OK) status = scan_log(&of, source, users, below, bad, err);
@@ -169,15 +201,14 @@ static furrow_status append_pair(uint64_t **list, size_t *count, size_t *capacit
   return FURROW_OK;
 }
 
-static furrow_status take_event(void *user, const fw_table_cell *who, const fw_table_cell *item, double label,
-                                furrow_error *err) {
+static furrow_status take_event(void *user, const fw_log_event *event, furrow_error *err) {
   reader *to = user;
   gathered *got = &to->got;
+  const fw_table_cell *item = event->item;
   uint64_t u = 0, i = 0;
-  (void)label;
   got->info.rows++;
   if (item->kind == FW_TABLE_MISSING) return FURROW_OK; /* the event has no item */
-  if (!fw_entries_find(to->r, &to->r->users, who, &u)) {
+  if (!fw_entries_find(to->r, &to->r->users, event->user, &u)) {
     got->info.unknown_users++;
     return FURROW_OK;
   }

@@ -2,14 +2,14 @@
  *
  * The exact search is used if comparing all vectors takes only a moment. Otherwise a sample of users shows how many
  * vectors the exact search compares and how many lists the index must probe to reach the requested recall. The lower
- * estimated cost wins. Nothing is timed, so the choice and the results are the same every time. */
+ * estimated cost wins. Nothing is timed, so the selection and the results are the same every time. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "recommend/recommender.h"
+#include "recommend/log_model.h"
 
 enum { SAMPLE = 256, LEAST_ITEMS = 1000 };
 
@@ -142,7 +142,7 @@ void furrow_recommender_get_info(const furrow_recommender *recommender, furrow_r
   full.rescored = recommender->kind == FW_VECTORS_PART && recommender->method != FURROW_RECOMMEND_EXACT;
   full.vector_size = recommender->d;
   full.context_fields = recommender->context_fields;
-  full.positive = positive_label(recommender->scorer);
+  full.positive = recommender->log_model ? recommender->log_model->positive : positive_label(recommender->scorer);
   if (recommender->method == FURROW_RECOMMEND_INDEX) {
     full.nlist = index->nlist;
     full.m = index->m;

@@ -26,12 +26,12 @@ enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
 /* How the events of a user are weighed. */
 typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
 
-typedef struct event {
+typedef struct new_event {
   size_t name; /* offset of the user's name in `names`, ends with a 0 */
   size_t order;
   uint32_t item;
   float label;
-} event;
+} new_event;
 
 /* A user's events are first … first + count - 1, ascending by item, each item once. */
 typedef struct newcomer {
@@ -40,7 +40,7 @@ typedef struct newcomer {
 
 struct furrow_new_users {
   fw_buffer names;
-  event *events;
+  new_event *events;
   size_t event_count, event_capacity;
   newcomer *users; /* in the order of their first events */
   size_t count, capacity;
@@ -135,7 +135,7 @@ static void clear_prior(prior *p) {
 typedef struct fold {
   const furrow_recommender *r;
   const prior *p;
-  const event *events;
+  const new_event *events;
   size_t count;
   double *matrix; /* size * size, the lower half; overwritten with its Cholesky factor */
   double *x, *step, *at;
@@ -213,7 +213,7 @@ static double take_step(const fold *f) {
   return sqrt(moved) / (sqrt(length) + 1e-9);
 }
 
-static furrow_status fold_user(const furrow_recommender *r, const prior *p, const event *events, size_t count,
+static furrow_status fold_user(const furrow_recommender *r, const prior *p, const new_event *events, size_t count,
                                float *query, double *level, furrow_error *err) {
   const size_t n = p->size;
   double *memory = NULL;
@@ -260,9 +260,9 @@ typedef struct reading {
   furrow_new_users *to;
 } reading;
 
-static furrow_status take_event(void *user, const fw_table_cell *who, const fw_table_cell *item, double label,
-                                furrow_error *err) {
+static furrow_status take_event(void *user, const fw_log_event *event, furrow_error *err) {
   const reading *of = user;
+  const fw_table_cell *who = event->user, *item = event->item;
   furrow_new_users *to = of->to;
   uint64_t number = 0;
   to->info.rows++;
@@ -276,10 +276,10 @@ static furrow_status take_event(void *user, const fw_table_cell *who, const fw_t
   }
   const fw_data_conf *data = &of->r->scorer->plan->data;
   FW_TRY(FW_GROW(&to->events, &to->event_capacity, to->event_count + 1, err));
-  to->events[to->event_count] = (event){.name = to->names.size,
-                                        .order = to->event_count,
-                                        .item = (uint32_t)number,
-                                        .label = (float)fw_transform_label(data, (float)label)};
+  to->events[to->event_count] = (new_event){.name = to->names.size,
+                                            .order = to->event_count,
+                                            .item = (uint32_t)number,
+                                            .label = (float)fw_transform_label(data, (float)event->label)};
   to->event_count++;
   fw_buffer_append(&to->names, who->text, who->length);
   fw_buffer_byte(&to->names, 0);
@@ -287,7 +287,7 @@ static furrow_status take_event(void *user, const fw_table_cell *who, const fw_t
 }
 
 static int compare_events(const void *a, const void *b, void *names) {
-  const event *x = a, *y = b;
+  const new_event *x = a, *y = b;
   const int order = strcmp((const char *)names + x->name, (const char *)names + y->name);
   if (order != 0) return order;
   if (x->item != y->item) return x->item < y->item ? -1 : 1;
@@ -305,7 +305,7 @@ static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
   if (to->event_count == 0) return FURROW_OK;
   qsort_r(to->events, to->event_count, sizeof *to->events, compare_events, to->names.bytes);
   for (size_t i = 0; i < to->event_count; i++) {
-    const event *e = &to->events[i], *before = kept ? &to->events[kept - 1] : NULL;
+    const new_event *e = &to->events[i], *before = kept ? &to->events[kept - 1] : NULL;
     const bool same = before && strcmp(to->names.bytes + before->name, to->names.bytes + e->name) == 0;
     if (!same) {
       FW_TRY(FW_GROW(&to->users, &to->capacity, to->count + 1, err));

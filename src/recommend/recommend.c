@@ -306,7 +306,7 @@ static furrow_status find_items(const job *j, worker *w, const furrow_rowblock *
   return complete_candidates(j, w, &query, err);
 }
 
-static void write_results(fw_best *best, furrow_recommendation *results) {
+void fw_best_write(fw_best *best, furrow_recommendation *results) {
   fw_scored_sort(best->heap, best->count);
   for (size_t i = 0; i < best->k; i++) {
     const bool there = i < best->count;
@@ -326,7 +326,7 @@ static furrow_status run_users(job *j, worker *w, size_t first, size_t count, fw
     const furrow_row user = furrow_rowblock_row(&users, i);
     FW_TRY(all ? score_all(j, w, &user, &w->seen[i], &best, err)
                : score_found(j, w, &user, w->found + i * j->wanted, &best, err));
-    write_results(&best, j->results + (first + i) * k);
+    fw_best_write(&best, j->results + (first + i) * k);
   }
   return FURROW_OK;
 }
@@ -402,6 +402,7 @@ furrow_status furrow_recommender_recommend(const furrow_recommender *recommender
   furrow_recommend_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
   FW_TRY(check_recommend_params(recommender, users, count, &used, err));
+  if (recommender->log_model) return fw_events_recommend(recommender, users, count, &used, results, err);
   job j = {.r = recommender,
            .params = &used,
            .users = users,
@@ -450,6 +451,7 @@ furrow_status furrow_recommender_similar(const furrow_recommender *recommender, 
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
   FW_TRY(check_recommend_params(recommender, NULL, 0, &used, err));
   if (item >= recommender->items.count) return fw_fail(err, FURROW_E_RANGE, "there is no such item");
+  if (recommender->log_model) return fw_events_similar(recommender, item, &used, results, err);
   if (recommender->d < 2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "items are compared by their vectors, which this model does not have");
   if (length_of(recommender, item) == 0)
@@ -458,7 +460,7 @@ furrow_status furrow_recommender_similar(const furrow_recommender *recommender, 
   best.k = used.k;
   FW_TRY(FW_ALLOC(&best.heap, used.k, err));
   offer_similar(recommender, item, used.allowed, &best);
-  write_results(&best, results);
+  fw_best_write(&best, results);
   fw_free(best.heap);
   return FURROW_OK;
 }

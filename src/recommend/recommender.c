@@ -11,6 +11,7 @@
 #include "base/suggestion.h"
 #include "furrow/vector.h"
 #include "learn/score/scorer.h"
+#include "recommend/log_model.h"
 #include "rows/encode/encoder.h"
 
 enum { SUGGESTIONS_AMONG = 50000 };
@@ -287,22 +288,37 @@ static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-static furrow_status load_model(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
-                                furrow_error *err) {
+furrow_status fw_recommender_open_names(furrow_recommender *r, furrow_error *err) {
+  FW_TRY(open_names(&r->users, r->encoder, FURROW_SIDE_USER, "user", err));
+  FW_TRY(open_names(&r->items, r->encoder, FURROW_SIDE_ITEM, "item", err));
+  if (r->items.count >= FW_NO_ITEM) return fw_fail(err, FURROW_E_UNSUPPORTED, "the model has too many items");
+  return FURROW_OK;
+}
+
+static furrow_status load_scorer(furrow_recommender *r, const char *model, unsigned threads, furrow_error *err) {
   furrow_scorer_params scorer;
   furrow_scorer_params_init(&scorer);
-  scorer.threads = params->threads;
-  FW_TRY(fw_strndup(&r->folder, model, strlen(model), err));
+  scorer.threads = threads;
   FW_TRY(furrow_scorer_load(&r->scorer, model, &scorer, err));
   FW_TRY(load_encoder(r, err));
   if (furrow_scorer_class_count(r->scorer) != 1)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a model of several classes does not rank items");
-  FW_TRY(open_names(&r->users, r->encoder, FURROW_SIDE_USER, "user", err));
-  FW_TRY(open_names(&r->items, r->encoder, FURROW_SIDE_ITEM, "item", err));
-  if (r->items.count >= FW_NO_ITEM) return fw_fail(err, FURROW_E_UNSUPPORTED, "the model has too many items");
+  FW_TRY(fw_recommender_open_names(r, err));
   r->context_fields = count_context(r->encoder);
   FW_TRY(make_item_rows(r, err));
   return make_vectors(r, err);
+}
+
+static furrow_status load_model(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
+                                furrow_error *err) {
+  bool of_log = false;
+  FW_TRY(fw_strndup(&r->folder, model, strlen(model), err));
+  FW_TRY(fw_log_model_is_in(model, &of_log, err));
+  if (!of_log) return load_scorer(r, model, params->threads, err);
+  FW_TRY(load_encoder(r, err));
+  FW_TRY(fw_recommender_open_names(r, err));
+  r->method = FURROW_RECOMMEND_EXACT;
+  return fw_log_model_load(&r->log_model, model, r->users.count, r->items.count, params->threads, err);
 }
 
 furrow_status furrow_recommender_open(furrow_recommender **recommender, const char *model,
@@ -326,6 +342,7 @@ void furrow_recommender_free(furrow_recommender *recommender) {
   clear_names(&recommender->items);
   furrow_encoder_free(recommender->encoder);
   furrow_scorer_free(recommender->scorer);
+  fw_log_model_free(recommender->log_model);
   fw_free(recommender->folder);
   fw_free(recommender);
 }

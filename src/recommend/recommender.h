@@ -24,8 +24,9 @@ typedef enum fw_vector_kind {
 } fw_vector_kind;
 
 struct furrow_recommender {
-  char *folder;
-  furrow_scorer *scorer;
+  char *folder;                   /* NULL: it was fitted and not loaded */
+  struct fw_log_model *log_model; /* a recommender of a log (log_model.h); NULL: a model that scores rows */
+  furrow_scorer *scorer;          /* NULL: a recommender of a log */
   furrow_encoder *encoder;
   fw_entries users, items;
   furrow_container *rows; /* of the items */
@@ -41,6 +42,9 @@ struct furrow_recommender {
   size_t sample;       /* users in the sample that chose the method */
 };
 
+/* Takes the names of users and items from r->encoder. */
+furrow_status fw_recommender_open_names(furrow_recommender *r, furrow_error *err) FURROW_MUST_USE;
+
 /* Writes the query vector of a user's row. */
 furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row *row, float *vector,
                                    furrow_error *err) FURROW_MUST_USE;
@@ -54,6 +58,17 @@ furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_conta
 
 /* Returns how many candidates per user the model scores (recommend.c). */
 size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candidates);
+
+/* ---- Recommenders of a log (recommend_events.c) ---------------------------------------------------------- */
+
+/* As furrow_recommender_recommend and furrow_recommender_similar; the parameters are checked. */
+furrow_status fw_events_recommend(const furrow_recommender *r, const uint64_t *users, size_t count,
+                                  const furrow_recommend_params *params, furrow_recommendation *results,
+                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,
+                                furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
+/* Writes the best items, best first, and fills up with FURROW_NO_ITEM. */
+void fw_best_write(fw_best *best, furrow_recommendation *results);
 
 /* ---- Ranking metrics over users (evaluate.c) ------------------------------------------------------------ */
 

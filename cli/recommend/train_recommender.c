@@ -1,0 +1,124 @@
+/* cli/recommend/train_recommender.c: furrow train --model recommender: from a log to what is recommended. */
+#include "recommend/train_recommender.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/job.h"
+#include "core/report.h"
+#include "core/shown_text.h"
+#include "furrow/recommend.h"
+
+static const char *describe(const char *candidate) {
+  static const struct {
+    const char *name, *text;
+  } texts[] = {{"popular", "the most popular items"},
+               {"own-history", "what the user took most often"},
+               {"item-item", "items by the user's items"},
+               {"item-item-recent", "the same, recent events count more"},
+               {"item-item-features", "the same, with features of items"}};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (strcmp(texts[i].name, candidate) == 0) return texts[i].text;
+  return candidate;
+}
+
+static void print_table(const furrow_recommender_figures *figures, output *out) {
+  output_format(out, "%-36s %9s %20s\n", "recommends", "NDCG", "more than popular");
+  for (size_t i = 0; i < figures->candidate_count; i++) {
+    const furrow_recommender_candidate *c = &figures->candidates[i];
+    char gain[48] = "";
+    if (i > 0) snprintf(gain, sizeof gain, "%+.4f ± %.4f", c->gain, c->gain_error);
+    output_format(out, "%-36s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
+  }
+  output_format(out, "(NDCG of %zu items on the last events of %" PRIu64 " users, which were held out)\n\n", figures->k,
+                figures->users);
+}
+
+static void report_candidates(report *r, const furrow_recommender_figures *figures) {
+  report_list(r, "candidates");
+  for (size_t i = 0; i < figures->candidate_count; i++) {
+    const furrow_recommender_candidate *c = &figures->candidates[i];
+    report_section(r, NULL);
+    report_text(r, "name", c->name);
+    report_f64(r, "ndcg", c->ndcg);
+    report_f64(r, "gain", c->gain);
+    report_f64(r, "gain error", c->gain_error);
+    report_bool(r, "chosen", c->chosen);
+    report_end(r);
+  }
+  report_end(r);
+}
+
+static const char *chosen_name(const furrow_recommender_figures *figures) {
+  for (size_t i = 0; i < figures->candidate_count; i++)
+    if (figures->candidates[i].chosen) return figures->candidates[i].name;
+  return "popular";
+}
+
+static void print_warnings(const furrow_recommender_figures *figures) {
+  if (figures->users == 0)
+    say("furrow: warning: no user has two events, so nothing could be compared: the most popular items are "
+        "recommended\n");
+  else if (figures->users < 100)
+    say("furrow: note: only %" PRIu64 " users have events that could be held out, so the choice is uncertain\n",
+        figures->users);
+  if (figures->repeats >= 0.1)
+    say("furrow: note: %.0f %% of the last events repeat an item that the user had taken before, so such items are "
+        "recommended, too (leave them out with recommend --exclude LOG)\n",
+        100 * figures->repeats);
+}
+
+static void tell(const recommender_training *t, const furrow_recommender *recommender, output *out) {
+  furrow_recommender_figures figures;
+  report r;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(recommender, &figures);
+  if (!t->quiet) print_warnings(&figures);
+  if (t->quiet && !t->json) return;
+  if (!t->json && figures.candidate_count > 0) print_table(&figures, out);
+  report_start(&r, out, t->json);
+  report_text(&r, "model", t->out);
+  report_text(&r, "chosen", t->json ? chosen_name(&figures) : describe(chosen_name(&figures)));
+  report_u64(&r, "users", furrow_recommender_user_count(recommender));
+  report_u64(&r, "items", furrow_recommender_item_count(recommender));
+  if (t->json) report_u64(&r, "compared users", figures.users);
+  if (t->json) report_u64(&r, "k", figures.k);
+  if (t->json) report_f64(&r, "repeats", figures.repeats);
+  if (t->json) report_candidates(&r, &figures);
+  report_finish(&r);
+}
+
+static furrow_status fit_recommender(furrow_recommender **recommender, const recommender_training *t,
+                                     furrow_encoder *encoder, furrow_error *err) {
+  furrow_recommender_fit_params params;
+  job j;
+  furrow_recommender_fit_params_init(&params);
+  params.threads = t->threads;
+  params.on_bad = t->on_bad;
+  params.progress = job_progress;
+  params.progress_user = &j;
+  job_start(&j, "choosing", t->quiet);
+  furrow_status status = furrow_recommender_fit(recommender, t->log, encoder, &params, err);
+  job_stop(&j);
+  return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
+}
+
+furrow_status train_recommender(const recommender_training *t, output *out, furrow_error *err) {
+  const encoder_reading reading = {.threads = t->threads, .on_bad = t->on_bad, .quiet = t->quiet};
+  furrow_encoder *encoder = NULL;
+  furrow_recommender *recommender = NULL;
+  furrow_status status = job_check_out(t->out, t->force, err);
+  if (status == FURROW_OK)
+    status = make_encoder(&encoder, t->log, t->schema ? t->schema : "auto", t->columns, &reading, err);
+  if (status == FURROW_OK) status = fit_recommender(&recommender, t, encoder, err);
+  if (recommender) encoder = NULL; /* the recommender owns it */
+  if (status == FURROW_OK) status = furrow_recommender_save(recommender, t->out, t->force, err);
+  job_hint(status, t->force, NULL, err);
+  if (status == FURROW_OK) tell(t, recommender, out);
+  furrow_recommender_free(recommender);
+  furrow_encoder_free(encoder);
+  return status;
+}

@@ -1,0 +1,52 @@
+/* recommend/interactions.h: what each user did, in the order of time. */
+#ifndef FW_RECOMMEND_INTERACTIONS_H
+#define FW_RECOMMEND_INTERACTIONS_H
+
+#include "furrow/recommend.h"
+#include "recommend/recommender.h"
+
+/* Events by user: user u has the events offset[u] … offset[u + 1] - 1, the earliest first. */
+typedef struct fw_interactions {
+  size_t users, items;
+  size_t *offset;  /* users + 1 */
+  uint32_t *item;  /* of each event */
+  double *time;    /* of each event, in seconds; all 0 if the log has no times */
+  float *strength; /* of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
+  bool timed, rated;
+} fw_interactions;
+
+void fw_interactions_clear(fw_interactions *all);
+
+/* What was found while reading. */
+typedef struct fw_interactions_info {
+  furrow_events_info events;
+  uint64_t negatives; /* events with the lower one of two labels, which say what a user did not want */
+  double positive;    /* the higher one of two labels; NaN: there are not two */
+} fw_interactions_info;
+
+/* Reads a log by the names of r's users and items. A label with two values tells what a user wanted: only events with
+ * the higher one count. Other labels are ratings. To be cleared after a failure, too. */
+furrow_status fw_interactions_read(fw_interactions *all, const furrow_recommender *r, const char *uri,
+                                   const furrow_events_params *params, fw_interactions_info *info,
+                                   furrow_error *err) FURROW_MUST_USE;
+
+/* One user's events. */
+typedef struct fw_user_events {
+  size_t count;
+  const uint32_t *item;
+  const double *time;
+  const float *strength;
+} fw_user_events;
+
+fw_user_events fw_interactions_of(const fw_interactions *all, size_t user);
+
+/* Turns the ratings of one user into strengths. deviation: of all ratings of the log. */
+void fw_interactions_rate(float *ratings, size_t count, double deviation);
+
+/* Splits each user's events in two: the last fifth, at least one, of users with at least two events, and the rest.
+ * Events of the same time are ordered by a hash, so that the order of the log does not decide. Without times that holds
+ * for all events. Both parts are to be cleared after a failure, too. */
+furrow_status fw_interactions_split(const fw_interactions *all, fw_interactions *earlier, fw_interactions *later,
+                                    furrow_error *err) FURROW_MUST_USE;
+
+#endif

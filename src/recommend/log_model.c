@@ -1,0 +1,462 @@
+/* recommend/log_model.c: a recommender of a log as a model directory. */
+#include "recommend/log_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "furrow/model.h"
+#include "furrow/version.h"
+#include "io/dir_names.h"
+#include "io/uri.h"
+#include "rows/encode/encoder.h"
+
+#define ALGORITHM "recommender"
+
+enum { EVENT_USER, EVENT_ITEM, EVENT_TIME, EVENT_STRENGTH, EVENT_ROWS };
+
+void fw_log_model_free(fw_log_model *log_model) {
+  if (!log_model) return;
+  fw_made_taste_clear(&log_model->made);
+  fw_interactions_clear(&log_model->events);
+  fw_free(log_model);
+}
+
+/* ---- furrow.json ---------------------------------------------------------------------------------------- */
+
+/* Members of "recommender" and where they are in a recipe. */
+static const struct setting {
+  const char *name;
+  size_t offset;
+} numbers[] = {{"recency", offsetof(fw_recipe, rule.recency)},
+               {"always", offsetof(fw_recipe, rule.always)},
+               {"rating", offsetof(fw_recipe, rule.rating)},
+               {"own", offsetof(fw_recipe, rule.own)},
+               {"own_recency", offsetof(fw_recipe, rule.own_recency)},
+               {"own_always", offsetof(fw_recipe, rule.own_always)},
+               {"popular", offsetof(fw_recipe, rule.popular)},
+               {"l2", offsetof(fw_recipe, l2)},
+               {"order", offsetof(fw_recipe, order)},
+               {"features", offsetof(fw_recipe, content)},
+               {"trend", offsetof(fw_recipe, trend)}},
+  flags[] = {{"repeats", offsetof(fw_recipe, rule.repeats)}, {"weights", offsetof(fw_recipe, weights)}};
+enum { NUMBERS = sizeof numbers / sizeof *numbers, FLAGS = sizeof flags / sizeof *flags };
+
+static void put_recipe(fw_json_out *json, const fw_recipe *recipe) {
+  fw_json_out_key(json, ALGORITHM);
+  fw_json_out_open(json);
+  for (size_t i = 0; i < NUMBERS; i++)
+    fw_json_out_member_real(json, numbers[i].name, *(const double *)((const char *)recipe + numbers[i].offset));
+  for (size_t i = 0; i < FLAGS; i++)
+    fw_json_out_member_bool(json, flags[i].name, *(const bool *)((const char *)recipe + flags[i].offset));
+  fw_json_out_member_unsigned(json, "neighbours", recipe->neighbours);
+  fw_json_out_close(json);
+}
+
+static void put_figures(fw_json_out *json, const fw_log_model *log_model) {
+  const fw_rule_selection *selection = &log_model->selection;
+  fw_json_out_key(json, "ranking");
+  fw_json_out_open(json);
+  fw_json_out_member(json, "chosen", fw_candidate_name(selection->chosen));
+  fw_json_out_member_unsigned(json, "k", log_model->k);
+  fw_json_out_member_unsigned(json, "users", selection->users);
+  fw_json_out_member_real(json, "repeats", selection->repeats);
+  for (fw_candidate_kind i = 0; i < FW_CANDIDATES; i++) {
+    const fw_candidate *c = &selection->candidates[i];
+    if (!c->there) continue;
+    fw_json_out_key(json, fw_candidate_name(i));
+    fw_json_out_open(json);
+    fw_json_out_member_real(json, "ndcg", c->ndcg);
+    fw_json_out_member_real(json, "gain", c->gain);
+    fw_json_out_member_real(json, "gain_error", c->error);
+    fw_json_out_close(json);
+  }
+  fw_json_out_close(json);
+}
+
+static furrow_status write_json(const fw_log_model *log_model, fw_buffer *text, furrow_error *err) {
+  fw_json_out json = {.out = text};
+  fw_json_out_open(&json);
+  fw_json_out_member_unsigned(&json, "version", 1);
+  fw_json_out_member(&json, "furrow", FURROW_VERSION);
+  fw_json_out_member(&json, "algorithm", ALGORITHM);
+  fw_json_out_key(&json, "data");
+  fw_json_out_open(&json);
+  fw_json_out_member(&json, "format", "table");
+  fw_json_out_member_unsigned(&json, "rows", log_model->events.offset[log_model->events.users]);
+  if (!isnan(log_model->positive)) fw_json_out_member_real(&json, "positive", log_model->positive);
+  fw_json_out_close(&json);
+  put_recipe(&json, &log_model->selection.recipe);
+  fw_json_out_key(&json, "figures");
+  fw_json_out_open(&json);
+  put_figures(&json, log_model);
+  fw_json_out_close(&json);
+  fw_json_out_close(&json);
+  fw_buffer_byte(text, '\n');
+  return fw_buffer_status(text, err);
+}
+
+/* ---- Reading furrow.json -------------------------------------------------------------------------------- */
+
+static furrow_status see_algorithm(void *user, const char *member, const char *text) {
+  if (strcmp(member, "algorithm") != 0) return FURROW_OK;
+  *(bool *)user = text && strcmp(text, ALGORITHM) == 0;
+  return FURROW_END;
+}
+
+furrow_status fw_log_model_is_in(const char *folder, bool *is, furrow_error *err) {
+  char *path = NULL;
+  *is = false;
+  FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
+  furrow_status status = FURROW_OK;
+  if (fw_path_exists(path)) status = furrow_model_json_for_each(path, see_algorithm, is, err);
+  fw_free(path);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* The last part of a member's path if the path begins so; otherwise NULL. */
+static const char *member_below(const char *member, const char *above) {
+  const size_t length = strlen(above);
+  return strncmp(member, above, length) == 0 ? member + length : NULL;
+}
+
+static void see_setting(fw_recipe *recipe, const char *name, const char *text) {
+  for (size_t i = 0; i < NUMBERS; i++)
+    if (strcmp(name, numbers[i].name) == 0) *(double *)((char *)recipe + numbers[i].offset) = strtod(text, NULL);
+  for (size_t i = 0; i < FLAGS; i++)
+    if (strcmp(name, flags[i].name) == 0) *(bool *)((char *)recipe + flags[i].offset) = strcmp(text, "true") == 0;
+  if (strcmp(name, "neighbours") == 0) recipe->neighbours = strtoull(text, NULL, 10);
+}
+
+static void see_candidate(fw_rule_selection *selection, const char *name, const char *text) {
+  for (fw_candidate_kind i = 0; i < FW_CANDIDATES; i++) {
+    const char *what = member_below(name, fw_candidate_name(i));
+    fw_candidate *c = &selection->candidates[i];
+    if (!what || what[0] != '/') continue;
+    c->there = true;
+    if (strcmp(what, "/ndcg") == 0) c->ndcg = strtod(text, NULL);
+    if (strcmp(what, "/gain") == 0) c->gain = strtod(text, NULL);
+    if (strcmp(what, "/gain_error") == 0) c->error = strtod(text, NULL);
+  }
+}
+
+static furrow_status see_member(void *user, const char *member, const char *text) {
+  fw_log_model *to = user;
+  const char *name = member_below(member, ALGORITHM "/");
+  if (!text) return FURROW_OK;
+  if (name) see_setting(&to->selection.recipe, name, text);
+  if (strcmp(member, "data/positive") == 0) to->positive = strtod(text, NULL);
+  name = member_below(member, "figures/ranking/");
+  if (!name) return FURROW_OK;
+  see_candidate(&to->selection, name, text);
+  if (strcmp(name, "k") == 0) to->k = strtoull(text, NULL, 10);
+  if (strcmp(name, "users") == 0) to->selection.users = strtoull(text, NULL, 10);
+  if (strcmp(name, "repeats") == 0) to->selection.repeats = strtod(text, NULL);
+  for (fw_candidate_kind i = 0; strcmp(name, "chosen") == 0 && i < FW_CANDIDATES; i++)
+    if (strcmp(text, fw_candidate_name(i)) == 0) to->selection.chosen = i;
+  return FURROW_OK;
+}
+
+static furrow_status check_recipe(const fw_recipe *recipe, const char *path, furrow_error *err) {
+  for (size_t i = 0; i < NUMBERS; i++) {
+    const double number = *(const double *)((const char *)recipe + numbers[i].offset);
+    if (isfinite(number) && number >= 0) continue;
+    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not a number of at least 0", numbers[i].name);
+    fw_error_set_file(err, path);
+    return FURROW_E_FORMAT;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status read_json(fw_log_model *to, const char *folder, furrow_error *err) {
+  char *path = NULL;
+  FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
+  furrow_status status = furrow_model_json_for_each(path, see_member, to, err);
+  if (status == FURROW_OK) status = check_recipe(&to->selection.recipe, path, err);
+  fw_free(path);
+  return status;
+}
+
+/* ---- Matrices written ----------------------------------------------------------------------------------- */
+
+typedef struct matrix_shape {
+  const char *name, *row_type;
+  int32_t id, rows;
+  int64_t cols;
+} matrix_shape;
+
+static furrow_status plan_matrix(furrow_matrix_meta **meta, const matrix_shape *shape, furrow_error *err) {
+  const furrow_matrix_row_type *type = NULL;
+  furrow_matrix_spec spec;
+  FW_TRY(furrow_matrix_row_type_find(shape->row_type, &type, err));
+  furrow_matrix_spec_init(&spec);
+  spec.matrix_id = shape->id;
+  spec.name = shape->name;
+  spec.format = "ColIdValueBinary";
+  spec.row_type = type->number;
+  spec.rows = shape->rows;
+  spec.cols = shape->cols;
+  spec.block_cols = shape->cols; /* a row is not divided */
+  return furrow_matrix_plan(meta, &spec, err);
+}
+
+static furrow_status write_matrix(furrow_model_writer *model, const matrix_shape *shape, const furrow_panel *panels,
+                                  size_t count, const furrow_matrix_write_params *params, furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_meta *meta = NULL;
+  furrow_matrix_writer *writer = NULL;
+  furrow_status status = furrow_matrix_borrow(&matrix, panels, count, NULL, NULL, err);
+  if (status == FURROW_OK) status = plan_matrix(&meta, shape, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&writer, model, meta, params, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_write_matrix(writer, matrix, err);
+  if (status == FURROW_OK) status = furrow_matrix_writer_commit(writer, err);
+  furrow_matrix_writer_close(writer);
+  furrow_matrix_meta_free(meta);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+static furrow_status write_weights(furrow_model_writer *model, const fw_sparse_rows *weights,
+                                   const furrow_matrix_write_params *params, furrow_error *err) {
+  const size_t rows = weights->rows, count = weights->offset[rows];
+  const matrix_shape shape = {
+      .name = "item_item", .row_type = "T_FLOAT_SPARSE", .rows = (int32_t)rows, .cols = (int64_t)weights->columns};
+  furrow_panel *panels = NULL;
+  int64_t *columns = NULL;
+  int32_t *ids = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&panels, rows, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&columns, count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&ids, rows, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) columns[i] = weights->column[i];
+  for (size_t r = 0; status == FURROW_OK && r < rows; r++) {
+    ids[r] = (int32_t)r;
+    panels[r] = (furrow_panel){.rows = 1,
+                               .row_ids = &ids[r],
+                               .cols = weights->offset[r + 1] - weights->offset[r],
+                               .col_ids = columns + weights->offset[r],
+                               .type = FURROW_ELEMENT_F32,
+                               .values.f32 = weights->value + weights->offset[r]};
+  }
+  if (status == FURROW_OK) status = write_matrix(model, &shape, panels, rows, params, err);
+  fw_free(panels);
+  fw_free(columns);
+  fw_free(ids);
+  return status;
+}
+
+static furrow_status write_popularity(furrow_model_writer *model, const fw_made_taste *made,
+                                      const furrow_matrix_write_params *params, furrow_error *err) {
+  const matrix_shape shape = {
+      .name = "popularity", .row_type = "T_FLOAT_DENSE", .id = 1, .rows = 1, .cols = (int64_t)made->items};
+  const int32_t row = 0;
+  const furrow_panel panel = {
+      .rows = 1, .row_ids = &row, .cols = made->items, .type = FURROW_ELEMENT_F32, .values.f32 = made->popularity};
+  return write_matrix(model, &shape, &panel, 1, params, err);
+}
+
+static void fill_events(const fw_interactions *events, double *values) {
+  const size_t count = events->offset[events->users];
+  for (size_t u = 0; u < events->users; u++)
+    for (size_t i = events->offset[u]; i < events->offset[u + 1]; i++) {
+      values[EVENT_USER * count + i] = (double)u;
+      values[EVENT_ITEM * count + i] = events->item[i];
+      values[EVENT_TIME * count + i] = events->time[i];
+      values[EVENT_STRENGTH * count + i] = events->strength[i];
+    }
+}
+
+static furrow_status write_events(furrow_model_writer *model, const fw_interactions *events,
+                                  const furrow_matrix_write_params *params, furrow_error *err) {
+  static const int32_t ids[EVENT_ROWS] = {0, 1, 2, 3};
+  const size_t count = events->offset[events->users];
+  const matrix_shape shape = {
+      .name = "events", .row_type = "T_DOUBLE_DENSE", .id = 2, .rows = EVENT_ROWS, .cols = (int64_t)count};
+  furrow_panel panels[EVENT_ROWS];
+  double *values = NULL;
+  FW_TRY(FW_ALLOC_ROWS(&values, count, EVENT_ROWS, err));
+  fill_events(events, values);
+  for (size_t r = 0; r < EVENT_ROWS; r++)
+    panels[r] = (furrow_panel){
+        .rows = 1, .row_ids = &ids[r], .cols = count, .type = FURROW_ELEMENT_F64, .values.f64 = values + r * count};
+  const furrow_status status = write_matrix(model, &shape, panels, EVENT_ROWS, params, err);
+  fw_free(values);
+  return status;
+}
+
+static furrow_status write_encoder(furrow_model_writer *model, const furrow_encoder *encoder, furrow_error *err) {
+  fw_buffer schema = {0};
+  const void *dictionary = NULL;
+  size_t size = 0;
+  furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
+  if (status == FURROW_OK)
+    status = furrow_model_writer_write_file(model, FW_SCHEMA_NAME, schema.bytes, schema.size, err);
+  if (status == FURROW_OK) status = furrow_model_writer_write_file(model, FW_DICTIONARY_NAME, dictionary, size, err);
+  fw_buffer_clear(&schema);
+  return status;
+}
+
+furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_encoder *encoder, const char *folder,
+                                const furrow_matrix_write_params *params, furrow_error *err) {
+  furrow_model_writer *model = NULL;
+  fw_buffer json = {0};
+  furrow_status status = furrow_model_writer_open(&model, folder, params, err);
+  if (status == FURROW_OK) status = write_json(log_model, &json, err);
+  if (status == FURROW_OK) status = furrow_model_writer_write_file(model, "furrow.json", json.bytes, json.size, err);
+  if (status == FURROW_OK) status = write_encoder(model, encoder, err);
+  if (status == FURROW_OK && log_model->made.has_weights)
+    status = write_weights(model, &log_model->made.weights, params, err);
+  if (status == FURROW_OK) status = write_popularity(model, &log_model->made, params, err);
+  if (status == FURROW_OK) status = write_events(model, &log_model->events, params, err);
+  if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
+  furrow_model_writer_close(model);
+  fw_buffer_clear(&json);
+  return status;
+}
+
+/* ---- Matrices read -------------------------------------------------------------------------------------- */
+
+static furrow_status fail_matrix(const char *folder, const char *name, const char *what, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "the matrix %s %s", name, what);
+  fw_error_set_file(err, folder);
+  return FURROW_E_FORMAT;
+}
+
+/* Loads a matrix of the model whose elements have this type. */
+static furrow_status load_matrix(furrow_matrix **matrix, const char *folder, const char *name, furrow_element_type type,
+                                 unsigned threads, furrow_error *err) {
+  furrow_matrix_load_params params;
+  furrow_matrix *made = NULL;
+  char *path = NULL;
+  furrow_matrix_load_params_init(&params);
+  params.threads = threads;
+  FW_TRY(fw_path_join(&path, folder, name, err));
+  furrow_status status = furrow_matrix_load(&made, path, &params, err);
+  fw_free(path);
+  if (status == FURROW_OK && furrow_matrix_type(made) != type)
+    status = fail_matrix(folder, name, "has elements of another type", err);
+  return FW_HAND_OVER(status, matrix, made, furrow_matrix_free);
+}
+
+static furrow_status copy_weights(fw_sparse_rows *weights, const furrow_matrix *matrix, size_t items,
+                                  const char *folder, furrow_error *err) {
+  size_t at = 0;
+  *weights = (fw_sparse_rows){.rows = items, .columns = items};
+  FW_TRY(FW_ALLOC_ZERO(&weights->offset, items + 1, err));
+  FW_TRY(FW_ALLOC(&weights->column, furrow_matrix_count(matrix), err));
+  FW_TRY(FW_ALLOC(&weights->value, furrow_matrix_count(matrix), err));
+  for (size_t r = 0; r < items; r++) {
+    furrow_matrix_row_view row;
+    furrow_matrix_row(matrix, (int32_t)r, &row);
+    for (size_t i = 0; i < row.count; i++, at++) {
+      const int64_t column = furrow_matrix_row_view_col(&row, i);
+      const double value = furrow_matrix_row_view_get(&row, i);
+      if (column < 0 || (uint64_t)column >= items) return fail_matrix(folder, "item_item", "has too many columns", err);
+      if (!isfinite(value)) return fail_matrix(folder, "item_item", "has a weight that is not finite", err);
+      weights->column[at] = (uint32_t)column;
+      weights->value[at] = (float)value;
+    }
+    weights->offset[r + 1] = at;
+  }
+  if (at < furrow_matrix_count(matrix)) return fail_matrix(folder, "item_item", "has too many rows", err);
+  return FURROW_OK;
+}
+
+static furrow_status read_weights(fw_log_model *to, const char *folder, size_t items, unsigned threads,
+                                  furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  FW_TRY(load_matrix(&matrix, folder, "item_item", FURROW_ELEMENT_F32, threads, err));
+  const furrow_status status = copy_weights(&to->made.weights, matrix, items, folder, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+static furrow_status copy_popularity(fw_made_taste *made, const furrow_matrix *matrix, const char *folder,
+                                     furrow_error *err) {
+  furrow_matrix_row_view row;
+  if (!furrow_matrix_row(matrix, 0, &row) || row.count != made->items || furrow_matrix_row_view_col(&row, 0) != 0)
+    return fail_matrix(folder, "popularity", "does not have a number for each item", err);
+  FW_TRY(FW_ALLOC(&made->popularity, made->items, err));
+  for (size_t i = 0; i < made->items; i++) {
+    made->popularity[i] = (float)furrow_matrix_row_view_get(&row, i);
+    if (!isfinite(made->popularity[i]))
+      return fail_matrix(folder, "popularity", "has a number that is not finite", err);
+  }
+  return fw_taste_order(made->popularity, made->items, &made->by_popularity, err);
+}
+
+static furrow_status read_popularity(fw_log_model *to, const char *folder, unsigned threads, furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  FW_TRY(load_matrix(&matrix, folder, "popularity", FURROW_ELEMENT_F32, threads, err));
+  const furrow_status status = copy_popularity(&to->made, matrix, folder, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+/* Whether a number is an integer from `least` to most-1. */
+static bool is_number(double value, size_t least, size_t most) {
+  return value >= (double)least && value < (double)most && floor(value) == value;
+}
+
+static furrow_status copy_events(fw_interactions *to, const furrow_matrix *matrix, const char *folder,
+                                 furrow_error *err) {
+  furrow_matrix_row_view rows[EVENT_ROWS];
+  size_t user = 0;
+  for (int32_t r = 0; r < EVENT_ROWS; r++)
+    if (!furrow_matrix_row(matrix, r, &rows[r]) || rows[r].count != rows[0].count)
+      return fail_matrix(folder, "events", "does not have four numbers for each event", err);
+  const size_t count = rows[0].count;
+  FW_TRY(FW_ALLOC_ZERO(&to->offset, to->users + 1, err));
+  FW_TRY(FW_ALLOC(&to->item, count, err));
+  FW_TRY(FW_ALLOC(&to->time, count, err));
+  FW_TRY(FW_ALLOC(&to->strength, count, err));
+  for (size_t i = 0; i < count; i++) {
+    const double who = furrow_matrix_row_view_get(&rows[EVENT_USER], i);
+    const double item = furrow_matrix_row_view_get(&rows[EVENT_ITEM], i);
+    if (!is_number(who, user, to->users)) return fail_matrix(folder, "events", "is not sorted by known users", err);
+    if (!is_number(item, 0, to->items)) return fail_matrix(folder, "events", "has an unknown item", err);
+    user = (size_t)who;
+    to->offset[user + 1]++;
+    to->item[i] = (uint32_t)item;
+    to->time[i] = furrow_matrix_row_view_get(&rows[EVENT_TIME], i);
+    to->strength[i] = (float)furrow_matrix_row_view_get(&rows[EVENT_STRENGTH], i);
+    to->timed = to->timed || to->time[i] != to->time[0];
+    to->rated = to->rated || to->strength[i] != 0;
+    if (!isfinite(to->time[i]) || !(fabsf(to->strength[i]) <= 2))
+      return fail_matrix(folder, "events", "has a time or a strength out of range", err);
+  }
+  for (size_t u = 0; u < to->users; u++) to->offset[u + 1] += to->offset[u];
+  return FURROW_OK;
+}
+
+static furrow_status read_events(fw_log_model *to, const char *folder, unsigned threads, furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  FW_TRY(load_matrix(&matrix, folder, "events", FURROW_ELEMENT_F64, threads, err));
+  const furrow_status status = copy_events(&to->events, matrix, folder, err);
+  furrow_matrix_free(matrix);
+  return status;
+}
+
+static furrow_status load_learned(fw_log_model *to, const char *folder, size_t users, size_t items, unsigned threads,
+                                  furrow_error *err) {
+  to->positive = NAN;
+  FW_TRY(read_json(to, folder, err));
+  to->made.rule = to->selection.recipe.rule;
+  to->made.items = items;
+  to->made.has_weights = to->selection.recipe.weights;
+  to->events.users = users;
+  to->events.items = items;
+  if (to->made.has_weights) FW_TRY(read_weights(to, folder, items, threads, err));
+  FW_TRY(read_popularity(to, folder, threads, err));
+  return read_events(to, folder, threads, err);
+}
+
+furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, size_t users, size_t items,
+                                unsigned threads, furrow_error *err) {
+  fw_log_model *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  const furrow_status status = load_learned(made, folder, users, items, threads, err);
+  return FW_HAND_OVER(status, log_model, made, fw_log_model_free);
+}

@@ -1,0 +1,50 @@
+/* recommend/recipe.h: how a recommender is computed from events: popularity, item-item weights, and the rule that
+ * joins them. */
+#ifndef FW_RECOMMEND_RECIPE_H
+#define FW_RECOMMEND_RECIPE_H
+
+#include "recommend/taste.h"
+
+/* How a recommender is computed from all events. */
+typedef struct fw_recipe {
+  fw_taste_rule rule;
+  bool weights;   /* item-item weights are used */
+  double l2;      /* their regularisation */
+  double order;   /* as in fw_item_item_params */
+  double content; /* how strongly features that items share tie them together; 0: not at all */
+  double trend;   /* popularity: an event counts exp(-(share of the log that follows it) / trend); 0: all count alike */
+  size_t neighbours;
+} fw_recipe;
+
+/* What recipes may use. */
+typedef struct fw_recipe_means {
+  const fw_sparse_rows *features; /* a row for each feature that a few items share; NULL: none */
+  fw_pool *pool;                  /* NULL: this thread */
+} fw_recipe_means;
+
+/* What a recipe computes from events. */
+typedef struct fw_made_taste {
+  fw_taste_rule rule;
+  size_t items;
+  bool has_weights;
+  fw_sparse_rows weights;
+  float *popularity;
+  uint32_t *by_popularity;
+} fw_made_taste;
+
+void fw_made_taste_clear(fw_made_taste *made);
+/* The taste, which views *made. */
+fw_taste fw_made_taste_view(const fw_made_taste *made);
+/* To be cleared after a failure, too. */
+furrow_status fw_recipe_make(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
+                             fw_made_taste *made, furrow_error *err) FURROW_MUST_USE;
+
+/* Solves the item-item weights for several strengths of regularisation; weights are to be cleared after a failure,
+ * too. */
+furrow_status fw_recipe_solve(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
+                              const double *l2, size_t l2_count, fw_sparse_rows *weights,
+                              furrow_error *err) FURROW_MUST_USE;
+/* The number of neighbours for that many items: as many as a fixed amount of work allows, at most 200. */
+size_t fw_recipe_neighbours(size_t items);
+
+#endif

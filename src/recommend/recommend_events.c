@@ -1,0 +1,93 @@
+/* recommend/recommend_events.c: recommends from the events of users, with a recommender of a log. */
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "recommend/events.h"
+#include "recommend/log_model.h"
+#include "vector/data/parallel.h"
+
+enum { PART = 64, STEP = 16384 };
+
+typedef struct job {
+  const furrow_recommender *r;
+  const furrow_recommend_params *params;
+  const uint64_t *users;
+  furrow_recommendation *results;
+  fw_taste taste;
+} job;
+
+static furrow_status check_context(const furrow_recommend_params *params, furrow_error *err) {
+  if (params->context_count == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "a recommender of a log does not use a context");
+}
+
+static furrow_status recommend_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const job *j = context;
+  fw_taste_scratch scratch;
+  fw_scored *heap = NULL;
+  furrow_status status = fw_taste_scratch_init(&scratch, j->taste.items, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&heap, j->params->k, err);
+  for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
+    const uint64_t user = j->users[i];
+    const fw_user_events events = fw_interactions_of(&j->r->log_model->events, user);
+    const fw_taste_filter filter = {.allowed = j->params->allowed,
+                                    .seen = j->params->seen ? fw_events_of(j->params->seen, user) : (fw_item_set){0},
+                                    .own = !j->taste.rule.repeats && !j->params->include_seen};
+    fw_best best = {.heap = heap, .k = j->params->k};
+    fw_taste_find(&j->taste, &events, &filter, &scratch, &best);
+    fw_best_write(&best, j->results + i * j->params->k);
+  }
+  fw_taste_scratch_clear(&scratch);
+  fw_free(heap);
+  return status;
+}
+
+typedef struct step {
+  job *job;
+  size_t first;
+} step;
+
+static furrow_status recommend_step(void *context, size_t first, size_t count, furrow_error *err) {
+  const step *s = context;
+  return recommend_part(s->job, s->first + first, count, err);
+}
+
+furrow_status fw_events_recommend(const furrow_recommender *r, const uint64_t *users, size_t count,
+                                  const furrow_recommend_params *params, furrow_recommendation *results,
+                                  furrow_error *err) {
+  job j = {
+      .r = r, .params = params, .users = users, .results = results, .taste = fw_made_taste_view(&r->log_model->made)};
+  fw_pool *pool = NULL;
+  FW_TRY(check_context(params, err));
+  furrow_status status = count > PART ? fw_parallel_start(&pool, params->threads, err) : FURROW_OK;
+  for (size_t first = 0; status == FURROW_OK && first < count; first += STEP) {
+    step s = {.job = &j, .first = first};
+    const size_t n = count - first < STEP ? count - first : STEP;
+    status = fw_parallel_run(pool, n, PART, recommend_step, &s, err);
+    if (status == FURROW_OK)
+      status = fw_report_progress(params->progress, params->progress_user, "recommending", first + n, count, err);
+  }
+  fw_pool_free(pool);
+  return status;
+}
+
+furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,
+                                furrow_recommendation *results, furrow_error *err) {
+  const fw_sparse_rows *weights = &r->log_model->made.weights;
+  fw_best best = {.k = params->k};
+  if (!r->log_model->made.has_weights)
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "the recommender has no weights between items: the most popular ones were the better selection");
+  if (weights->offset[item] == weights->offset[item + 1])
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "no item is similar to %s: too few users took it",
+                   furrow_recommender_item_name(r, item));
+  FW_TRY(FW_ALLOC(&best.heap, params->k, err));
+  for (size_t i = weights->offset[item]; i < weights->offset[item + 1]; i++) {
+    const uint32_t other = weights->column[i];
+    if (!params->allowed || params->allowed[other]) fw_best_offer(&best, (double)weights->value[i], other);
+  }
+  fw_best_write(&best, results);
+  fw_free(best.heap);
+  return FURROW_OK;
+}

@@ -1,0 +1,49 @@
+/* recommend/selection.h: chooses how items are recommended, by each user's last events.
+ *
+ * The last fifth of each user's events is held out. Rules (recommend/taste.h) are compared by the NDCG of what they
+ * recommend from the earlier events: the most popular items, the user's own history where the log repeats, item-item
+ * weights of several strengths, and rules between them, one setting at a time. The work is counted, never timed. */
+#ifndef FW_RECOMMEND_SELECTION_H
+#define FW_RECOMMEND_SELECTION_H
+
+#include "recommend/recipe.h"
+
+typedef enum fw_candidate_kind {
+  FW_CANDIDATE_POPULAR,
+  FW_CANDIDATE_OWN,     /* the user's own history */
+  FW_CANDIDATE_ITEMS,   /* item-item weights, all events alike */
+  FW_CANDIDATE_RECENT,  /* item-item weights, recent events count more; own history and popularity, too */
+  FW_CANDIDATE_CONTENT, /* the same with features of items */
+  FW_CANDIDATES
+} fw_candidate_kind;
+
+/* How good a candidate is for the events that were held out. */
+typedef struct fw_candidate {
+  bool there;
+  double ndcg;
+  double gain;  /* mean over users of its NDCG minus the NDCG of the most popular items */
+  double error; /* standard error of the gain */
+} fw_candidate;
+
+typedef struct fw_rule_selection {
+  fw_recipe recipe;
+  fw_candidate_kind chosen;
+  fw_candidate candidates[FW_CANDIDATES];
+  size_t users;   /* whose events were held out and count */
+  double repeats; /* share of the held-out events whose item the user had taken before */
+} fw_rule_selection;
+
+typedef struct fw_selection_params {
+  size_t k; /* of the NDCG */
+  fw_recipe_means means;
+  furrow_progress progress; /* "choosing", in comparisons; NULL: none */
+  void *progress_user;
+} fw_selection_params;
+
+/* Without events that can be held out, the most popular items are chosen. */
+furrow_status fw_select(const fw_interactions *all, const fw_selection_params *params, fw_rule_selection *selection,
+                        furrow_error *err) FURROW_MUST_USE;
+
+const char *fw_candidate_name(fw_candidate_kind kind);
+
+#endif

@@ -1,0 +1,134 @@
+/* recommend/taste.c: scores of items from what a user did. */
+#include "recommend/taste.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+furrow_status fw_taste_scratch_init(fw_taste_scratch *scratch, size_t items, furrow_error *err) {
+  *scratch = (fw_taste_scratch){0};
+  FW_TRY(FW_ALLOC_ZERO(&scratch->score, items, err));
+  FW_TRY(FW_ALLOC_ZERO(&scratch->is_found, items, err));
+  return FW_ALLOC(&scratch->found, items, err);
+}
+
+void fw_taste_scratch_clear(fw_taste_scratch *scratch) {
+  fw_free(scratch->score);
+  fw_free(scratch->is_found);
+  fw_free(scratch->found);
+  *scratch = (fw_taste_scratch){0};
+}
+
+/* ---- Weights of events ---------------------------------------------------------------------------------- */
+
+static double decay(double age, double recency) {
+  return recency > 0 ? exp(-age / recency) : 0;
+}
+
+static double event_weight(const fw_taste_rule *rule, double age, double strength) {
+  const double weight = rule->recency > 0 ? decay(age, rule->recency) + rule->always : 1;
+  return weight * (1 + rule->rating * strength);
+}
+
+static double own_weight(const fw_taste_rule *rule, double age) {
+  return rule->own * (rule->own_recency > 0 ? decay(age, rule->own_recency) + rule->own_always : 1);
+}
+
+/* The age of event i, given the age of the event after it; events of the same time have the same age. */
+static size_t age_of(const fw_user_events *events, size_t i, size_t after) {
+  return i + 1 < events->count && events->time[i] == events->time[i + 1] ? after : events->count - 1 - i;
+}
+
+/* ---- Scores --------------------------------------------------------------------------------------------- */
+
+static void add_score(fw_taste_scratch *scratch, uint32_t item, double score) {
+  if (!scratch->is_found[item]) {
+    scratch->is_found[item] = 1;
+    scratch->found[scratch->found_count++] = item;
+  }
+  scratch->score[item] += score;
+}
+
+static void add_events(const fw_taste *taste, const fw_user_events *events, fw_taste_scratch *scratch) {
+  const fw_taste_rule *rule = &taste->rule;
+  const fw_sparse_rows *weights = taste->weights;
+  size_t age = 0;
+  for (size_t i = events->count; i-- > 0;) {
+    const uint32_t item = events->item[i];
+    age = age_of(events, i, age);
+    if (rule->own > 0) add_score(scratch, item, own_weight(rule, (double)age));
+    if (!weights) continue;
+    const double weight = event_weight(rule, (double)age, events->strength[i]);
+    for (size_t w = weights->offset[item]; w < weights->offset[item + 1]; w++)
+      add_score(scratch, weights->column[w], weight * weights->value[w]);
+  }
+}
+
+static bool is_left_out(const fw_taste_filter *filter, uint32_t item) {
+  return (filter->allowed && !filter->allowed[item]) || fw_item_set_has(&filter->seen, item);
+}
+
+/* Marks the user's own items, so that they are not offered as popular ones, and takes them out of the scores. */
+static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
+  for (size_t i = 0; i < events->count; i++) {
+    add_score(scratch, events->item[i], 0);
+    scratch->score[events->item[i]] = -INFINITY;
+  }
+}
+
+void fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
+                   fw_taste_scratch *scratch, fw_best *best) {
+  /* The popularity decides between items without a score of their own, whatever the rule says. */
+  const double popular = taste->rule.popular > 0 ? taste->rule.popular : 1e-9;
+  scratch->found_count = 0;
+  add_events(taste, events, scratch);
+  if (filter->own) drop_own(events, scratch);
+  for (size_t i = 0; i < scratch->found_count; i++) {
+    const uint32_t item = scratch->found[i];
+    const double score = scratch->score[item] + popular * (double)taste->popularity[item];
+    if (isfinite(score) && !is_left_out(filter, item)) fw_best_offer(best, score, item);
+  }
+  for (size_t i = 0; i < taste->items; i++) {
+    const uint32_t item = taste->by_popularity[i];
+    const double score = popular * (double)taste->popularity[item];
+    if (best->count == best->k && score < best->heap[0].score) break;
+    if (!scratch->is_found[item] && !is_left_out(filter, item)) fw_best_offer(best, score, item);
+  }
+  for (size_t i = 0; i < scratch->found_count; i++) {
+    scratch->score[scratch->found[i]] = 0;
+    scratch->is_found[scratch->found[i]] = 0;
+  }
+}
+
+void fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item, double *parts) {
+  const fw_sparse_rows *weights = taste->weights;
+  size_t age = 0;
+  for (size_t i = events->count; i-- > 0;) {
+    const uint32_t source = events->item[i];
+    age = age_of(events, i, age);
+    parts[i] = taste->rule.own > 0 && source == item ? own_weight(&taste->rule, (double)age) : 0;
+    if (!weights) continue;
+    size_t at = weights->offset[source];
+    while (at < weights->offset[source + 1] && weights->column[at] < item) at++;
+    if (at < weights->offset[source + 1] && weights->column[at] == item)
+      parts[i] += event_weight(&taste->rule, (double)age, events->strength[i]) * weights->value[at];
+  }
+}
+
+/* ---- Popularity ----------------------------------------------------------------------------------------- */
+
+static int compare_popularity(const void *a, const void *b, void *popularity) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  const float *of = popularity;
+  if (of[x] != of[y]) return of[x] > of[y] ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
+furrow_status fw_taste_order(const float *popularity, size_t items, uint32_t **order, furrow_error *err) {
+  FW_TRY(FW_ALLOC(order, items, err));
+  for (size_t i = 0; i < items; i++) (*order)[i] = (uint32_t)i;
+  if (items > 1) qsort_r(*order, items, sizeof **order, compare_popularity, (void *)popularity);
+  return FURROW_OK;
+}
