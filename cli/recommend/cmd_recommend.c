@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buffer.h"
 #include "base/mem.h"
 #include "core/commands.h"
 #include "core/fail.h"
@@ -22,7 +23,7 @@ typedef struct recommend_values {
   const char *model, *users, *events, *like, *name, *out;
   finding_values finding;
   int on_unknown;
-  uint32_t threads;
+  uint32_t threads, explain;
   bool json, csv, force, quiet;
 } recommend_values;
 
@@ -47,7 +48,9 @@ static const option model_options[] = {
     {.name = "events",
      .kind = OPTION_TEXT,
      .argument = "LOG",
-     .help = "recommend to the users of this log by their events in it, whether the model knows them or not (fm)",
+     .help =
+         "recommend to the users of this log by their events in it, whether the model knows them or not (recommender, "
+         "fm)",
      .offset = AT(events)},
     {.name = "like",
      .kind = OPTION_TEXT,
@@ -61,6 +64,11 @@ static const option output_options[] = {
      .argument = "COL",
      .help = "also print this column of the table of items (--items)",
      .offset = AT(name)},
+    {.name = "explain",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "recommender: also print up to N items of the user that speak most for each item",
+     .offset = AT(explain)},
     {.name = "json",
      .kind = OPTION_FLAG,
      .help = "print a JSON object for each user, one per line",
@@ -91,8 +99,17 @@ typedef struct recommending {
   size_t count, capacity;
   uint64_t skipped; /* users that the model does not know */
   furrow_recommendation *results;
+  const furrow_new_users *new_users; /* NULL: users of the model */
+  furrow_recommend_reason *reasons;  /* values->explain, of one result */
+  size_t reason_count;
   output *out;
 } recommending;
+
+/* Whom results are for. */
+typedef struct subject {
+  const char *name;
+  uint64_t number; /* of the user of the model, or of the new user */
+} subject;
 
 /* ---- Users ---------------------------------------------------------------------------------------------- */
 
@@ -161,10 +178,41 @@ static void put_csv(output *out, const char *text) {
   output_data(out, "\"");
 }
 
-static void put_line(const recommending *r, const char *of, size_t position, const furrow_recommendation *result) {
+/* Finds the user's items that speak for a result. */
+static void find_reasons(recommending *r, const subject *of, uint64_t item) {
+  const size_t most = r->values->explain;
+  r->reason_count = 0;
+  if (most == 0) return;
+  const furrow_status status =
+      r->new_users
+          ? furrow_recommender_explain_new(r->job.recommender, r->new_users, of->number, item, r->reasons, most,
+                                           &r->reason_count, NULL)
+          : furrow_recommender_explain(r->job.recommender, of->number, item, r->reasons, most, &r->reason_count, NULL);
+  if (status != FURROW_OK) r->reason_count = 0;
+}
+
+/* The name of an item for people: its cell of the table of items, or its name in the log. */
+static const char *shown_name(const recommending *r, uint64_t item) {
+  const char *cell = r->names ? furrow_item_table_get(r->names, item, 0) : "";
+  return cell[0] ? cell : furrow_recommender_item_name(r->job.recommender, item);
+}
+
+/* The reasons in one cell, with semicolons between them. */
+static void put_reasons(const recommending *r, void (*put)(output *, const char *)) {
+  fw_buffer text = {0};
+  for (size_t i = 0; i < r->reason_count; i++) {
+    if (i > 0) fw_buffer_text(&text, "; ");
+    fw_buffer_text(&text, shown_name(r, r->reasons[i].item));
+  }
+  fw_buffer_byte(&text, 0);
+  if (fw_buffer_status(&text, NULL) == FURROW_OK) put(r->out, text.bytes);
+  fw_buffer_clear(&text);
+}
+
+static void put_line(recommending *r, const subject *of, size_t position, const furrow_recommendation *result) {
   void (*put)(output *, const char *) = r->values->csv ? put_csv : put_plain;
   const char *between = r->values->csv ? "," : "\t";
-  put(r->out, of);
+  put(r->out, of->name);
   output_format(r->out, "%s%zu%s", between, position, between);
   put(r->out, furrow_recommender_item_name(r->job.recommender, result->item));
   output_text(r->out, between);
@@ -173,12 +221,33 @@ static void put_line(const recommending *r, const char *of, size_t position, con
     output_text(r->out, between);
     put(r->out, furrow_item_table_get(r->names, result->item, 0));
   }
+  if (r->values->explain > 0) {
+    find_reasons(r, of, result->item);
+    output_text(r->out, between);
+    put_reasons(r, put);
+  }
   output_text(r->out, "\n");
 }
 
-static void put_json(const recommending *r, const char *of, const furrow_recommendation *results) {
+static void put_json_reasons(recommending *r, const subject *of, uint64_t item) {
+  find_reasons(r, of, item);
+  output_text(r->out, ", \"because\": [");
+  for (size_t i = 0; i < r->reason_count; i++) {
+    output_text(r->out, i > 0 ? ", {\"item\": " : "{\"item\": ");
+    output_json_text(r->out, furrow_recommender_item_name(r->job.recommender, r->reasons[i].item));
+    output_format(r->out, ", \"part\": %.9g", r->reasons[i].part);
+    if (r->names) {
+      output_text(r->out, ", \"name\": ");
+      output_json_text(r->out, furrow_item_table_get(r->names, r->reasons[i].item, 0));
+    }
+    output_text(r->out, "}");
+  }
+  output_text(r->out, "]");
+}
+
+static void put_json(recommending *r, const subject *of, const furrow_recommendation *results) {
   output_format(r->out, "{\"%s\": ", r->values->like ? "like" : "user");
-  output_json_text(r->out, of);
+  output_json_text(r->out, of->name);
   output_text(r->out, ", \"items\": [");
   for (size_t i = 0; i < r->job.params.k && results[i].item != FURROW_NO_ITEM; i++) {
     output_text(r->out, i > 0 ? ", {\"item\": " : "{\"item\": ");
@@ -188,12 +257,13 @@ static void put_json(const recommending *r, const char *of, const furrow_recomme
       output_text(r->out, ", \"name\": ");
       output_json_text(r->out, furrow_item_table_get(r->names, results[i].item, 0));
     }
+    if (r->values->explain > 0) put_json_reasons(r, of, results[i].item);
     output_text(r->out, "}");
   }
   output_text(r->out, "]}\n");
 }
 
-static void put_results(const recommending *r, const char *of, const furrow_recommendation *results) {
+static void put_results(recommending *r, const subject *of, const furrow_recommendation *results) {
   if (r->values->json) {
     put_json(r, of, results);
     return;
@@ -208,6 +278,7 @@ static void put_header(const recommending *r) {
     output_text(r->out, ",");
     put_csv(r->out, r->values->name);
   }
+  if (r->values->explain > 0) output_text(r->out, ",because");
   output_text(r->out, "\n");
 }
 
@@ -227,7 +298,7 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
     status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
   if (status != FURROW_OK) return status;
   put_header(r);
-  put_results(r, like, r->results);
+  put_results(r, &(subject){.name = like, .number = item}, r->results);
   return output_flush(r->out, err);
 }
 
@@ -254,9 +325,11 @@ static furrow_status recommend_new(recommending *r, furrow_error *err) {
   if (status == FURROW_OK)
     status = furrow_recommender_recommend_new(r->job.recommender, users, &r->job.params, r->results, err);
   if (status == FURROW_OK) put_header(r);
+  r->new_users = users;
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    put_results(r, furrow_new_users_name(users, i), r->results + i * r->job.params.k);
+    put_results(r, &(subject){.name = furrow_new_users_name(users, i), .number = i}, r->results + i * r->job.params.k);
   if (status == FURROW_OK) status = output_flush(r->out, err);
+  r->new_users = NULL;
   furrow_new_users_free(users);
   return status;
 }
@@ -271,7 +344,10 @@ static furrow_status recommend_users(recommending *r, furrow_error *err) {
     const size_t n = r->count - first < most ? r->count - first : most;
     status = furrow_recommender_recommend(r->job.recommender, r->users + first, n, &r->job.params, r->results, err);
     for (size_t i = 0; status == FURROW_OK && i < n; i++)
-      put_results(r, furrow_recommender_user_name(r->job.recommender, r->users[first + i]), r->results + i * k);
+      put_results(r,
+                  &(subject){.name = furrow_recommender_user_name(r->job.recommender, r->users[first + i]),
+                             .number = r->users[first + i]},
+                  r->results + i * k);
     if (status == FURROW_OK) status = output_flush(r->out, err);
   }
   return status;
@@ -285,6 +361,8 @@ static furrow_status check_recommend_values(const recommend_values *values, furr
   if (values->force && !values->out) return fail(err, FURROW_E_ARGUMENT, "--force needs --out");
   if (values->like || values->events) {
     const char *which = values->like ? "--like" : "--events";
+    if (values->like && values->explain > 0)
+      return fail(err, FURROW_E_ARGUMENT, "--explain is about users: it does not go with --like");
     if (values->like && values->events) return fail(err, FURROW_E_ARGUMENT, "--like and --events are two questions");
     if (values->users || values->finding.exclude || values->finding.context.count > 0)
       return fail(err, FURROW_E_ARGUMENT, "--users, --exclude and --context do not go with %s", which);
@@ -293,6 +371,14 @@ static furrow_status check_recommend_values(const recommend_values *values, furr
                   which);
   }
   return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
+}
+
+static furrow_status prepare_reasons(recommending *r, furrow_error *err) {
+  if (r->values->explain == 0) return FURROW_OK;
+  if (!recommend_job_is_of_log(&r->job))
+    return fail(err, FURROW_E_ARGUMENT, "--explain is for recommenders of a log (train --model recommender)");
+  r->reasons = calloc(r->values->explain, sizeof *r->reasons);
+  return r->reasons ? FURROW_OK : fail_memory(err);
 }
 
 static furrow_status find_items(recommending *r, furrow_error *err) {
@@ -308,7 +394,9 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
   if (status == FURROW_OK && r.job.params.k > items) r.job.params.k = items;
   if (status == FURROW_OK && values->name)
     status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
+  if (status == FURROW_OK) status = prepare_reasons(&r, err);
   if (status == FURROW_OK) status = find_items(&r, err);
+  free(r.reasons);
   furrow_item_table_free(r.names);
   recommend_job_close(&r.job);
   free(r.users);

@@ -38,6 +38,21 @@ static void report_figure(report *r, const char *name, const furrow_rank_figure 
     report_line(r, name, "%.6f +- %.6f", figure->mean, figure->interval);
 }
 
+/* What simpler recommendations reach, and how much more the model does. */
+static void report_baseline(report *r, const char *name, const furrow_rank_figure *ndcg, double gain,
+                            double gain_error) {
+  char key[64];
+  if (!r->json) {
+    report_line(r, name, "%.6f (the model: %+.6f, standard error %.6f)", ndcg->mean, gain, gain_error);
+    return;
+  }
+  report_f64(r, name, ndcg->mean);
+  snprintf(key, sizeof key, "gain over %s", name);
+  report_f64(r, key, gain);
+  snprintf(key, sizeof key, "gain error over %s", name);
+  report_f64(r, key, gain_error);
+}
+
 /* from -infinity: all. */
 static void report_from(report *r, double from) {
   if (!r->json && !isfinite(from))
@@ -61,6 +76,8 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
   report_u64(&r, "k", f->k);
   for (size_t i = 0; i < FIGURES; i++) report_figure(&r, figures[i].name, figures[i].figure);
   report_f64(&r, "coverage", f->coverage);
+  report_baseline(&r, "popular ndcg", &f->popular_ndcg, f->popular_gain, f->popular_gain_error);
+  if (!isnan(f->own_gain)) report_baseline(&r, "own history ndcg", &f->own_ndcg, f->own_gain, f->own_gain_error);
   report_from(&r, from);
   report_u64(&r, "relevant items", f->relevant);
   report_u64(&r, "unknown items", f->unknown);
@@ -73,9 +90,14 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
   report_finish(&r);
 }
 
-static void print_notes(const ranking_values *values, const furrow_rank_figures *f, const furrow_events_info *events) {
-  if (!values->finding.exclude)
+static void print_notes(const ranking_values *values, const furrow_rank_figures *f, const furrow_events_info *events,
+                        bool leaves_out_own) {
+  if (!values->finding.exclude && !leaves_out_own)
     say("furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
+  if (f->popular_gain < -f->popular_gain_error)
+    say("furrow: warning: the model ranks worse than the most popular items: NDCG %.4f, popular %.4f; furrow train "
+        "--model recommender finds a better one\n",
+        f->ndcg.mean, f->popular_ndcg.mean);
   if (f->unknown > 0)
     say("furrow: note: %" PRIu64 " of %" PRIu64
         " relevant items are not known to the model: they count, but cannot be found\n",
@@ -131,7 +153,7 @@ furrow_status eval_ranking_run(const ranking_values *values, const ranking_sourc
   if (status == FURROW_OK) status = furrow_recommender_evaluate(job.recommender, truth, &job.params, &figures, err);
   progress_stop(&job.progress);
   if (status == FURROW_OK) report_figures(out, json, &figures, &events, params.from);
-  if (status == FURROW_OK && !source->quiet) print_notes(values, &figures, &events);
+  if (status == FURROW_OK && !source->quiet) print_notes(values, &figures, &events, recommend_job_is_of_log(&job));
   furrow_events_free(truth);
   recommend_job_close(&job);
   return status;

@@ -24,6 +24,10 @@ const option finding_options[] = {
      .argument = "LOG",
      .help = "leave out the items that a user has in this log",
      .offset = AT(exclude)},
+    {.name = "include-seen",
+     .kind = OPTION_FLAG,
+     .help = "recommender: also recommend what a user took in the training log (by default only if that log repeats)",
+     .offset = AT(include_seen)},
     {.name = "items",
      .kind = OPTION_TEXT,
      .argument = "FILE",
@@ -144,6 +148,21 @@ static furrow_status split_pair(const char *name, const char *text, char **colum
   return *column ? FURROW_OK : fail_memory(err);
 }
 
+/* Whether a cell is the value, or a set that has it: elements are separated by | or ;. */
+static bool has_value(const char *cell, const char *value) {
+  const size_t length = strlen(value);
+  if (strcmp(cell, value) == 0) return true;
+  for (const char *at = cell; length > 0 && *at;) {
+    const size_t n = strcspn(at, "|;");
+    const size_t blanks = strspn(at, " ") < n ? strspn(at, " ") : n;
+    size_t end = n;
+    while (end > blanks && at[end - 1] == ' ') end--;
+    if (end - blanks == length && memcmp(at + blanks, value, length) == 0) return true;
+    at += n + (at[n] != 0);
+  }
+  return false;
+}
+
 static furrow_status allow_where(recommend_job *job, const char *text, furrow_error *err) {
   furrow_item_table *table = NULL;
   char *column = NULL;
@@ -153,7 +172,7 @@ static furrow_status allow_where(recommend_job *job, const char *text, furrow_er
   if (status == FURROW_OK)
     status = furrow_item_table_load(&table, job->recommender, job->values->items, (const char *const *)&column, 1, err);
   for (uint64_t i = 0; status == FURROW_OK && i < furrow_recommender_item_count(job->recommender); i++) {
-    const bool is = strcmp(furrow_item_table_get(table, i, 0), value) == 0;
+    const bool is = has_value(furrow_item_table_get(table, i, 0), value);
     job->allowed[i] &= is;
     kept += is;
   }
@@ -244,14 +263,24 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
   params.threads = job->params.threads = threads;
   if (values->k) job->params.k = (size_t)values->k;
   job->params.candidates = (size_t)values->candidates;
+  job->params.include_seen = values->include_seen;
   job->params.progress = show_progress;
   job->params.progress_user = job;
   furrow_status status = check_finding_values(values, err);
   if (status == FURROW_OK) status = furrow_recommender_open(&job->recommender, model, &params, err);
+  if (status == FURROW_OK && values->include_seen && !recommend_job_is_of_log(job))
+    status = fail(err, FURROW_E_ARGUMENT, "--include-seen is for recommenders of a log: this model knows no events");
   if (status == FURROW_OK) status = find_allowed(job, err);
   if (status == FURROW_OK) status = read_context(job, err);
   if (status == FURROW_OK) status = read_seen(job, err);
   return status;
+}
+
+bool recommend_job_is_of_log(const recommend_job *job) {
+  furrow_recommender_figures figures;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(job->recommender, &figures);
+  return figures.of_log;
 }
 
 static void note_method(const recommend_job *job) {

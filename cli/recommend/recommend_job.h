@@ -11,7 +11,7 @@ typedef struct finding_values {
   int64_t k; /* 0: not given */
   const char *exclude, *items, *only, *without;
   text_list where, context;
-  bool exact;
+  bool exact, include_seen;
   int64_t candidates; /* 0: not given */
   double recall;      /* 0: not given */
 } finding_values;
@@ -35,6 +35,8 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
 /* Chooses how items are found for that number of users, and prints a note about it. */
 furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_error *err);
 void recommend_job_close(recommend_job *job);
+/* Whether the model is a recommender of a log, which knows what its users took. */
+bool recommend_job_is_of_log(const recommend_job *job);
 
 /* Calls take for every line of a file of names (- is standard input), without its line end; blank lines are skipped. */
 furrow_status for_each_name(const char *path, furrow_status (*take)(void *user, const char *name, furrow_error *err),

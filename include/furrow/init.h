@@ -54,6 +54,7 @@
 #define FURROW_DEFAULTS_furrow_train_params
 #define FURROW_DEFAULTS_furrow_scorer_params
 #define FURROW_DEFAULTS_furrow_recommender_params
+#define FURROW_DEFAULTS_furrow_recommender_fit_params .k = 10,
 #define FURROW_DEFAULTS_furrow_events_params .from = -HUGE_VAL,
 #define FURROW_DEFAULTS_furrow_prepare_params .k = 10, .recall = 0.99, .keep = true,
 #define FURROW_DEFAULTS_furrow_recommend_params .k = 10,

@@ -134,7 +134,8 @@ typedef struct furrow_recommender_figures {
   uint64_t users; /* whose last events were compared */
   double repeats; /* share of the held-out events whose item the user had taken before; from 0.1 on items that a user
                      took are recommended again */
-  size_t candidate_count; /* 0: the model is not a recommender of a log */
+  bool of_log;    /* the model is a recommender of a log; false: there are no figures */
+  size_t candidate_count;
   furrow_recommender_candidate candidates[8];
 } furrow_recommender_figures;
 
@@ -334,6 +335,19 @@ FURROW_API furrow_status furrow_recommender_similar(const furrow_recommender *re
                                                     const furrow_recommend_params *params,
                                                     furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
 
+/* An item of the user and its part of a score. Layout fixed. */
+typedef struct furrow_recommend_reason {
+  uint64_t item; /* that the user took */
+  double part;   /* of the score, positive */
+} furrow_recommend_reason;
+
+/* Finds the items of a user that speak most for an item: up to `count` reasons, the strongest first; *found: how many
+ * there are. The model is a recommender of a log.
+ * Errors:  E_RANGE, there is no such user or item; E_UNSUPPORTED, another kind of model; E_MEMORY. */
+FURROW_API furrow_status furrow_recommender_explain(const furrow_recommender *recommender, uint64_t user, uint64_t item,
+                                                    furrow_recommend_reason *reasons, size_t count, size_t *found,
+                                                    furrow_error *err) FURROW_MUST_USE;
+
 /* ---- New users ------------------------------------------------------------------------------------------ */
 
 /* Users of a log, known to the model or not, and the vectors that their events give them. */
@@ -367,6 +381,12 @@ FURROW_API furrow_status furrow_recommender_recommend_new(const furrow_recommend
                                                           furrow_recommendation *results,
                                                           furrow_error *err) FURROW_MUST_USE;
 
+/* The same as furrow_recommender_explain, for new user i. */
+FURROW_API furrow_status furrow_recommender_explain_new(const furrow_recommender *recommender,
+                                                        const furrow_new_users *users, size_t i, uint64_t item,
+                                                        furrow_recommend_reason *reasons, size_t count, size_t *found,
+                                                        furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Measuring rankings --------------------------------------------------------------------------------- */
 
 /* The mean of a figure over users, and half of its 95 % confidence interval: 1.96 standard errors. Layout fixed. */
@@ -388,6 +408,12 @@ typedef struct furrow_rank_figures {
   furrow_rank_figure mrr;    /* 1 / position of the first hit, 0 without one */
   furrow_rank_figure hit;    /* 1 if there is a hit */
   double coverage;           /* share of the allowed items that at least one user gets */
+  /* What simpler recommendations reach for the same users. gain: the mean over users of the model's NDCG minus theirs;
+   * gain_error: its standard error. NaN: not known. */
+  furrow_rank_figure popular_ndcg; /* of the items that are most frequent in the training data */
+  double popular_gain, popular_gain_error;
+  furrow_rank_figure own_ndcg; /* of what each user took most often; a recommender of a log that repeats */
+  double own_gain, own_gain_error;
 } furrow_rank_figures;
 
 /* Sets the size, and everything else to 0. */

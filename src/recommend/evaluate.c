@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "recommend/events.h"
+#include "recommend/log_model.h"
 #include "recommend/recommender.h"
 
 enum { USERS_AT_ONCE = 8192 };
@@ -59,6 +60,32 @@ void fw_user_ranking_means(const fw_user_ranking_sum *sum, furrow_rank_figures *
   figures->users = sum->users;
 }
 
+/* Sums over users of the NDCG of simpler recommendations, and of how much more the model's is. */
+typedef struct baseline {
+  double sum, squares, gain, gain_squares;
+} baseline;
+
+static void add_to_baseline(baseline *to, double ndcg, double model) {
+  to->sum += ndcg;
+  to->squares += ndcg * ndcg;
+  to->gain += model - ndcg;
+  to->gain_squares += (model - ndcg) * (model - ndcg);
+}
+
+/* The standard error of a mean. */
+static double error_of(double sum, double squares, double n) {
+  const double mean = sum / n, variance = squares / n - mean * mean;
+  return n > 1 ? sqrt((variance > 0 ? variance : 0) / (n - 1)) : NAN;
+}
+
+static void baseline_means(const baseline *of, size_t users, furrow_rank_figure *ndcg, double *gain,
+                           double *gain_error) {
+  const double n = (double)users;
+  *ndcg = (furrow_rank_figure){.mean = of->sum / n, .interval = 1.96 * error_of(of->sum, of->squares, n)};
+  *gain = of->gain / n;
+  *gain_error = error_of(of->gain, of->gain_squares, n);
+}
+
 typedef struct evaluation {
   const furrow_recommender *r;
   const furrow_events *truth;
@@ -67,25 +94,72 @@ typedef struct evaluation {
   bool *hits;                     /* k, for one user: whether the result is relevant */
   uint8_t *shown;                 /* for each item: 1 if it was recommended to a user */
   fw_user_ranking_sum sum;
+  baseline popular, own;
+  uint32_t *own_items; /* of one user */
+  size_t own_capacity;
+  fw_taste_scratch scratch; /* for own history */
+  fw_scored *heap;
   uint64_t relevant, unknown;
   furrow_progress progress; /* the caller's callback */
   void *progress_user;
   uint64_t done, total;
 } evaluation;
 
-/* Counts the user's items in the truth that are not among the seen ones. */
-static size_t count_relevant(const evaluation *e, uint64_t user) {
+/* Items that are neither recommended to the user nor relevant. */
+typedef struct left_out {
+  fw_item_set seen, own;
+} left_out;
+
+static furrow_status find_left_out(evaluation *e, uint64_t user, left_out *out, furrow_error *err) {
+  out->seen = e->params->seen ? fw_events_of(e->params->seen, user) : (fw_item_set){0};
+  return fw_own_items(e->r, user, e->params, &e->own_items, &e->own_capacity, &out->own, err);
+}
+
+static bool is_left_out(const left_out *out, uint32_t item) {
+  return fw_item_set_has(&out->seen, item) || fw_item_set_has(&out->own, item);
+}
+
+/* Counts the user's relevant items that the model knows. */
+static size_t count_relevant(const evaluation *e, uint64_t user, const left_out *out) {
   const fw_item_set chosen = fw_events_of(e->truth, user);
-  if (!e->params->seen) return chosen.count;
-  const fw_item_set seen = fw_events_of(e->params->seen, user);
   size_t count = 0;
-  for (size_t i = 0; i < chosen.count; i++) count += !fw_item_set_has(&seen, chosen.items[i]);
+  for (size_t i = 0; i < chosen.count; i++) count += !is_left_out(out, chosen.items[i]);
   return count;
 }
 
-static void count_user(evaluation *e, uint64_t user, const furrow_recommendation *results) {
+/* The NDCG of the most frequent items: items are numbered by falling frequency. */
+static double popular_ndcg(const evaluation *e, const fw_item_set *chosen, const left_out *out, size_t relevant) {
+  size_t at = 0;
+  for (uint32_t item = 0; item < e->r->items.count && at < e->params->k; item++)
+    if ((!e->params->allowed || e->params->allowed[item]) && !is_left_out(out, item))
+      e->hits[at++] = fw_item_set_has(chosen, item);
+  while (at < e->params->k) e->hits[at++] = false;
+  return fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
+}
+
+/* Whether a user's own history is a recommendation. */
+static bool has_own(const evaluation *e) {
+  return e->r->log_model && e->r->log_model->made.rule.repeats;
+}
+
+static double own_ndcg(evaluation *e, uint64_t user, const fw_item_set *chosen, const left_out *out, size_t relevant) {
+  const fw_user_events events = fw_interactions_of(&e->r->log_model->events, user);
+  const fw_taste_filter filter = {.allowed = e->params->allowed, .seen = out->seen};
+  fw_taste taste = fw_made_taste_view(&e->r->log_model->made);
+  fw_best best = {.heap = e->heap, .k = e->params->k};
+  taste.rule = (fw_taste_rule){.own = 1, .repeats = true};
+  taste.weights = NULL;
+  fw_taste_find(&taste, &events, &filter, &e->scratch, &best);
+  fw_scored_sort(best.heap, best.count);
+  for (size_t i = 0; i < e->params->k; i++) e->hits[i] = i < best.count && fw_item_set_has(chosen, best.heap[i].item);
+  return fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
+}
+
+static furrow_status count_user(evaluation *e, uint64_t user, const furrow_recommendation *results, furrow_error *err) {
   const fw_item_set chosen = fw_events_of(e->truth, user);
-  const uint64_t unknown = fw_events_unknown(e->truth, user), relevant = count_relevant(e, user) + unknown;
+  left_out out;
+  FW_TRY(find_left_out(e, user, &out, err));
+  const uint64_t unknown = fw_events_unknown(e->truth, user), relevant = count_relevant(e, user, &out) + unknown;
   for (size_t i = 0; i < e->params->k; i++) {
     const bool there = results[i].item != FURROW_NO_ITEM;
     e->hits[i] = there && fw_item_set_has(&chosen, (uint32_t)results[i].item);
@@ -93,8 +167,11 @@ static void count_user(evaluation *e, uint64_t user, const furrow_recommendation
   }
   const fw_user_figures figures = fw_user_ranking(e->hits, e->params->k, relevant);
   fw_user_ranking_add(&e->sum, &figures);
+  add_to_baseline(&e->popular, popular_ndcg(e, &chosen, &out, relevant), figures.ndcg);
+  if (has_own(e)) add_to_baseline(&e->own, own_ndcg(e, user, &chosen, &out, relevant), figures.ndcg);
   e->relevant += relevant;
   e->unknown += unknown;
+  return FURROW_OK;
 }
 
 static bool report_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
@@ -104,11 +181,15 @@ static bool report_progress(void *user, const char *phase, uint64_t done, uint64
 }
 
 /* Leaves out users without a relevant item: they saw all items of the truth before. */
-static furrow_status choose_users(const evaluation *e, uint64_t **users, size_t *count, furrow_error *err) {
+static furrow_status choose_users(evaluation *e, uint64_t **users, size_t *count, furrow_error *err) {
   size_t all = 0, kept = 0;
   FW_TRY(fw_events_users(e->truth, users, &all, err));
-  for (size_t i = 0; i < all; i++)
-    if (count_relevant(e, (*users)[i]) + fw_events_unknown(e->truth, (*users)[i]) > 0) (*users)[kept++] = (*users)[i];
+  for (size_t i = 0; i < all; i++) {
+    const uint64_t user = (*users)[i];
+    left_out out;
+    FW_TRY(find_left_out(e, user, &out, err));
+    if (count_relevant(e, user, &out) + fw_events_unknown(e->truth, user) > 0) (*users)[kept++] = user;
+  }
   *count = kept;
   return kept > 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "no user that the model knows has a relevant item");
 }
@@ -121,7 +202,7 @@ static furrow_status evaluate_users(evaluation *e, const uint64_t *users, size_t
   for (e->done = 0; e->done < count; e->done += USERS_AT_ONCE) {
     const size_t n = count - e->done < USERS_AT_ONCE ? count - e->done : USERS_AT_ONCE;
     FW_TRY(furrow_recommender_recommend(e->r, users + e->done, n, &params, e->results, err));
-    for (size_t i = 0; i < n; i++) count_user(e, users[e->done + i], e->results + i * params.k);
+    for (size_t i = 0; i < n; i++) FW_TRY(count_user(e, users[e->done + i], e->results + i * params.k, err));
   }
   return FURROW_OK;
 }
@@ -141,6 +222,8 @@ static furrow_status alloc_buffers(evaluation *e, size_t count, furrow_error *er
   if (!fw_size_mul(users, e->params->k, &results)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(FW_ALLOC(&e->results, results, err));
   FW_TRY(FW_ALLOC(&e->hits, e->params->k, err));
+  FW_TRY(FW_ALLOC(&e->heap, e->params->k, err));
+  if (has_own(e)) FW_TRY(fw_taste_scratch_init(&e->scratch, e->r->items.count, err));
   return FW_ALLOC_ZERO(&e->shown, e->r->items.count, err);
 }
 
@@ -169,11 +252,18 @@ furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender,
     full.relevant = e.relevant;
     full.unknown = e.unknown;
     full.coverage = coverage_of(&e);
+    full.own_ndcg = (furrow_rank_figure){NAN, NAN};
+    full.own_gain = full.own_gain_error = NAN;
+    baseline_means(&e.popular, e.sum.users, &full.popular_ndcg, &full.popular_gain, &full.popular_gain_error);
+    if (has_own(&e)) baseline_means(&e.own, e.sum.users, &full.own_ndcg, &full.own_gain, &full.own_gain_error);
     fw_info_write(figures, &full, sizeof full);
   }
   fw_free(users);
   fw_free(e.results);
   fw_free(e.hits);
+  fw_free(e.heap);
+  fw_free(e.own_items);
+  fw_taste_scratch_clear(&e.scratch);
   fw_free(e.shown);
   return status;
 }

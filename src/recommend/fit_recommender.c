@@ -141,6 +141,7 @@ void furrow_recommender_get_figures(const furrow_recommender *recommender, furro
   furrow_recommender_figures_init(&found);
   const fw_log_model *log_model = recommender->log_model;
   if (log_model) {
+    found.of_log = true;
     found.k = log_model->k;
     found.users = log_model->selection.users;
     found.repeats = log_model->selection.repeats;

@@ -159,14 +159,14 @@ static uint64_t count_events(const part *parts, uint32_t threads, const label_fa
   return left_out;
 }
 
-static void fill_user(fw_interactions *all, size_t first, size_t end, read_event *events, double deviation) {
+static void fill_user(fw_interactions *all, size_t first, size_t end, read_event *events) {
   if (end - first > 1) qsort(events + first, end - first, sizeof *events, compare_times);
   for (size_t i = first; i < end; i++) {
     all->item[i] = events[i].item;
     all->time[i] = events[i].time;
     all->strength[i] = all->rated ? events[i].label : 0;
   }
-  if (all->rated) fw_interactions_rate(all->strength + first, end - first, deviation);
+  if (all->rated) fw_interactions_rate(all->strength + first, end - first, all->deviation);
 }
 
 static furrow_status collect(fw_interactions *all, const part *parts, uint32_t threads, fw_interactions_info *info,
@@ -176,6 +176,7 @@ static furrow_status collect(fw_interactions *all, const part *parts, uint32_t t
   size_t count = 0;
   for (uint32_t t = 0; t < threads; t++) count += parts[t].count;
   all->rated = facts.many;
+  all->deviation = facts.deviation;
   info->positive = facts.two && !facts.many ? (double)facts.high : NAN;
   FW_TRY(alloc_events(all, count, err));
   FW_TRY(FW_ALLOC(&events, count, err));
@@ -187,7 +188,7 @@ static furrow_status collect(fw_interactions *all, const part *parts, uint32_t t
   group_events(parts, threads, &facts, all->offset, events);
   memmove(all->offset + 1, all->offset, all->users * sizeof *all->offset);
   all->offset[0] = 0;
-  for (size_t u = 0; u < all->users; u++) fill_user(all, all->offset[u], all->offset[u + 1], events, facts.deviation);
+  for (size_t u = 0; u < all->users; u++) fill_user(all, all->offset[u], all->offset[u + 1], events);
   for (size_t i = 0; i < all->offset[all->users] && !all->timed; i++) all->timed = all->time[i] != all->time[0];
   fw_free(events);
   return FURROW_OK;

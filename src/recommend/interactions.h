@@ -13,6 +13,7 @@ typedef struct fw_interactions {
   double *time;    /* of each event, in seconds; all 0 if the log has no times */
   float *strength; /* of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
   bool timed, rated;
+  double deviation; /* of all ratings of the log that strengths are relative to */
 } fw_interactions;
 
 void fw_interactions_clear(fw_interactions *all);
@@ -40,7 +41,7 @@ typedef struct fw_user_events {
 
 fw_user_events fw_interactions_of(const fw_interactions *all, size_t user);
 
-/* Turns the ratings of one user into strengths. deviation: of all ratings of the log. */
+/* Turns the ratings of one user into strengths. */
 void fw_interactions_rate(float *ratings, size_t count, double deviation);
 
 /* Splits each user's events in two: the last fifth, at least one, of users with at least two events, and the rest.

@@ -1,6 +1,7 @@
 /* recommend/log_model.c: a recommender of a log as a model directory. */
 #include "recommend/log_model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ static furrow_status write_json(const fw_log_model *log_model, fw_buffer *text, 
   fw_json_out_open(&json);
   fw_json_out_member(&json, "format", "table");
   fw_json_out_member_unsigned(&json, "rows", log_model->events.offset[log_model->events.users]);
+  if (log_model->events.rated) fw_json_out_member_real(&json, "rating_deviation", log_model->events.deviation);
   if (!isnan(log_model->positive)) fw_json_out_member_real(&json, "positive", log_model->positive);
   fw_json_out_close(&json);
   put_recipe(&json, &log_model->selection.recipe);
@@ -148,6 +150,7 @@ static furrow_status see_member(void *user, const char *member, const char *text
   const char *name = member_below(member, ALGORITHM "/");
   if (!text) return FURROW_OK;
   if (name) see_setting(&to->selection.recipe, name, text);
+  if (strcmp(member, "data/rating_deviation") == 0) to->events.deviation = strtod(text, NULL);
   if (strcmp(member, "data/positive") == 0) to->positive = strtod(text, NULL);
   name = member_below(member, "figures/ranking/");
   if (!name) return FURROW_OK;
@@ -160,7 +163,13 @@ static furrow_status see_member(void *user, const char *member, const char *text
   return FURROW_OK;
 }
 
-static furrow_status check_recipe(const fw_recipe *recipe, const char *path, furrow_error *err) {
+static furrow_status check_recipe(const fw_log_model *of, const char *path, furrow_error *err) {
+  const fw_recipe *recipe = &of->selection.recipe;
+  if (!(of->events.deviation >= 0 && of->events.deviation <= FLT_MAX)) {
+    fw_fail(err, FURROW_E_FORMAT, "data/rating_deviation is not a number of at least 0");
+    fw_error_set_file(err, path);
+    return FURROW_E_FORMAT;
+  }
   for (size_t i = 0; i < NUMBERS; i++) {
     const double number = *(const double *)((const char *)recipe + numbers[i].offset);
     if (isfinite(number) && number >= 0) continue;
@@ -175,7 +184,7 @@ static furrow_status read_json(fw_log_model *to, const char *folder, furrow_erro
   char *path = NULL;
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
   furrow_status status = furrow_model_json_for_each(path, see_member, to, err);
-  if (status == FURROW_OK) status = check_recipe(&to->selection.recipe, path, err);
+  if (status == FURROW_OK) status = check_recipe(to, path, err);
   fw_free(path);
   return status;
 }
@@ -423,7 +432,6 @@ static furrow_status copy_events(fw_interactions *to, const furrow_matrix *matri
     to->time[i] = furrow_matrix_row_view_get(&rows[EVENT_TIME], i);
     to->strength[i] = (float)furrow_matrix_row_view_get(&rows[EVENT_STRENGTH], i);
     to->timed = to->timed || to->time[i] != to->time[0];
-    to->rated = to->rated || to->strength[i] != 0;
     if (!isfinite(to->time[i]) || !(fabsf(to->strength[i]) <= 2))
       return fail_matrix(folder, "events", "has a time or a strength out of range", err);
   }
@@ -448,6 +456,7 @@ static furrow_status load_learned(fw_log_model *to, const char *folder, size_t u
   to->made.has_weights = to->selection.recipe.weights;
   to->events.users = users;
   to->events.items = items;
+  to->events.rated = to->events.deviation > 0;
   if (to->made.has_weights) FW_TRY(read_weights(to, folder, items, threads, err));
   FW_TRY(read_popularity(to, folder, threads, err));
   return read_events(to, folder, threads, err);

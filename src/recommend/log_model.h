@@ -28,4 +28,23 @@ furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, si
 furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_encoder *encoder, const char *folder,
                                 const furrow_matrix_write_params *params, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Recommenders of a log (recommend_events.c) ---------------------------------------------------------- */
+
+/* Recommends to `count` users by their events: to users[i], or to i (users NULL), of `events`. The parameters are
+ * checked; params->seen is for users of r. As furrow_recommender_recommend. */
+furrow_status fw_events_recommend(const furrow_recommender *r, const fw_interactions *events, const uint64_t *users,
+                                  size_t count, const furrow_recommend_params *params, furrow_recommendation *results,
+                                  furrow_error *err) FURROW_MUST_USE;
+/* As furrow_recommender_similar. */
+furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,
+                                furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
+/* As furrow_recommender_explain, for user `user` of `events`. */
+furrow_status fw_events_explain(const furrow_recommender *r, const fw_interactions *events, uint64_t user,
+                                uint64_t item, furrow_recommend_reason *reasons, size_t count, size_t *found,
+                                furrow_error *err) FURROW_MUST_USE;
+/* Writes the user's own items, ascending and each once, to *items, which grows and is freed by the caller, unless a
+ * recommender of a log recommends them again: then, and for other models, there are none. */
+furrow_status fw_own_items(const furrow_recommender *r, uint64_t user, const furrow_recommend_params *params,
+                           uint32_t **items, size_t *capacity, fw_item_set *own, furrow_error *err) FURROW_MUST_USE;
+
 #endif

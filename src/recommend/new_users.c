@@ -17,6 +17,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/score/scorer.h"
 #include "recommend/events.h"
+#include "recommend/log_model.h"
 #include "vector/data/parallel.h"
 
 enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
@@ -29,11 +30,13 @@ typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
 typedef struct new_event {
   size_t name; /* offset of the user's name in `names`, ends with a 0 */
   size_t order;
+  double time;
   uint32_t item;
   float label;
 } new_event;
 
-/* A user's events are first … first + count - 1, ascending by item, each item once. */
+/* A user's events are first … first + count - 1: ascending by item, each item once; for a recommender of a log all
+ * events, the earliest first. */
 typedef struct newcomer {
   size_t first, count, order;
 } newcomer;
@@ -47,6 +50,8 @@ struct furrow_new_users {
   float *queries;  /* d floats for each user */
   double *levels;  /* b + c for each user */
   uint32_t *items; /* the events' items */
+  /* of a recommender of a log, in place of queries, levels and items */
+  fw_interactions log; /* user i has the events of users[i] */
   furrow_events_info info;
 };
 
@@ -274,12 +279,14 @@ static furrow_status take_event(void *user, const fw_log_event *event, furrow_er
     to->info.unknown_items += item->kind != FW_TABLE_MISSING;
     return FURROW_OK;
   }
-  const fw_data_conf *data = &of->r->scorer->plan->data;
+  const float label = (float)event->label;
   FW_TRY(FW_GROW(&to->events, &to->event_capacity, to->event_count + 1, err));
-  to->events[to->event_count] = (new_event){.name = to->names.size,
-                                            .order = to->event_count,
-                                            .item = (uint32_t)number,
-                                            .label = (float)fw_transform_label(data, (float)event->label)};
+  to->events[to->event_count] =
+      (new_event){.name = to->names.size,
+                  .order = to->event_count,
+                  .time = event->time,
+                  .item = (uint32_t)number,
+                  .label = of->r->log_model ? label : fw_transform_label(&of->r->scorer->plan->data, label)};
   to->event_count++;
   fw_buffer_append(&to->names, who->text, who->length);
   fw_buffer_byte(&to->names, 0);
@@ -294,16 +301,24 @@ static int compare_events(const void *a, const void *b, void *names) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static int compare_new_times(const void *a, const void *b, void *names) {
+  const new_event *x = a, *y = b;
+  const int order = strcmp((const char *)names + x->name, (const char *)names + y->name);
+  if (order != 0) return order;
+  if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
 static int compare_users(const void *a, const void *b) {
   const newcomer *x = a, *y = b;
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Groups the events by user. If a user has several events with the same item, the last one counts. */
-static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
+/* Groups the events by user. Unless all events count, the last one of a user's events with the same item does. */
+static furrow_status group_events(furrow_new_users *to, bool all, furrow_error *err) {
   size_t kept = 0;
   if (to->event_count == 0) return FURROW_OK;
-  qsort_r(to->events, to->event_count, sizeof *to->events, compare_events, to->names.bytes);
+  qsort_r(to->events, to->event_count, sizeof *to->events, all ? compare_new_times : compare_events, to->names.bytes);
   for (size_t i = 0; i < to->event_count; i++) {
     const new_event *e = &to->events[i], *before = kept ? &to->events[kept - 1] : NULL;
     const bool same = before && strcmp(to->names.bytes + before->name, to->names.bytes + e->name) == 0;
@@ -313,7 +328,7 @@ static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
     }
     newcomer *user = &to->users[to->count - 1];
     if (e->order < user->order) user->order = e->order;
-    if (same && before->item == e->item) kept--;
+    if (same && !all && before->item == e->item) kept--;
     to->events[kept++] = *e;
     user->count = kept - user->first;
   }
@@ -342,16 +357,48 @@ static furrow_status fold_all(const furrow_recommender *r, furrow_new_users *to,
                  furrow_new_users_name(to, bad));
 }
 
+/* The events in the order of the users, as a recommender of a log takes them. */
+static furrow_status make_log(const furrow_recommender *r, furrow_new_users *to, furrow_error *err) {
+  fw_interactions *log = &to->log;
+  size_t at = 0;
+  *log = (fw_interactions){.users = to->count, .items = r->items.count, .deviation = r->log_model->events.deviation};
+  FW_TRY(FW_ALLOC_ZERO(&log->offset, to->count + 1, err));
+  FW_TRY(FW_ALLOC(&log->item, to->event_count, err));
+  FW_TRY(FW_ALLOC(&log->time, to->event_count, err));
+  FW_TRY(FW_ALLOC(&log->strength, to->event_count, err));
+  for (size_t u = 0; u < to->count; u++) {
+    const new_event *events = to->events + to->users[u].first;
+    for (size_t i = 0; i < to->users[u].count; i++, at++) {
+      log->item[at] = events[i].item;
+      log->time[at] = events[i].time;
+      log->strength[at] = r->log_model->events.rated ? events[i].label : 0;
+    }
+    log->offset[u + 1] = at;
+    if (r->log_model->events.rated)
+      fw_interactions_rate(log->strength + log->offset[u], to->users[u].count, log->deviation);
+  }
+  return FURROW_OK;
+}
+
 static furrow_status load_events(furrow_new_users *made, const furrow_recommender *r, const char *uri,
                                  const furrow_events_params *params, furrow_error *err) {
   reading of = {.r = r, .to = made};
   void *const users[1] = {&of};
   furrow_events_params one = *params;
   one.threads = 1; /* keeps the events in the order of the log */
-  const fw_event_log log = {.r = r, .uri = uri, .params = &one, .labels = loss_of(r) != FOLD_ORDER, .take = take_event};
+  const bool of_log = r->log_model != NULL;
+  const fw_event_log log = {.r = r,
+                            .uri = uri,
+                            .params = &one,
+                            .labels = of_log || loss_of(r) != FOLD_ORDER,
+                            .times = of_log,
+                            .optional = of_log,
+                            .take = take_event};
+  if (of_log && one.from == -HUGE_VAL && !isnan(r->log_model->positive)) one.from = r->log_model->positive;
   FW_TRY(fw_event_log_read(&log, users, &made->info.below, &made->info.bad, err));
-  FW_TRY(group_events(made, err));
+  FW_TRY(group_events(made, of_log, err));
   made->info.users = made->count;
+  if (of_log) return make_log(r, made, err);
   return fold_all(r, made, params->threads, err);
 }
 
@@ -361,8 +408,9 @@ furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recom
   furrow_new_users *made = NULL;
   furrow_events_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_events_params, err));
-  if (recommender->kind != FW_VECTORS_ALL || recommender->d < 2)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "recommending to new users needs a factorization machine (fm)");
+  if (!recommender->log_model && (recommender->kind != FW_VECTORS_ALL || recommender->d < 2))
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "recommending to new users needs a recommender of a log or a factorization machine (fm)");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   const furrow_status status = load_events(made, recommender, uri, &used, err);
   return FW_HAND_OVER(status, users, made, furrow_new_users_free);
@@ -376,6 +424,7 @@ void furrow_new_users_free(furrow_new_users *users) {
   fw_free(users->queries);
   fw_free(users->levels);
   fw_free(users->items);
+  fw_interactions_clear(&users->log);
   fw_free(users);
 }
 
@@ -441,9 +490,18 @@ furrow_status furrow_recommender_recommend_new(const furrow_recommender *recomme
   if (used.k == 0 || used.k > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "k must be 1 to 4294967295");
   if (used.context_count > 0)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "items for new users cannot be chosen with a context");
+  used.seen = NULL; /* it is about users of the model */
+  if (recommender->log_model)
+    return fw_events_recommend(recommender, &users->log, NULL, users->count, &used, results, err);
   searching s = {.r = recommender, .users = users, .params = &used, .results = results};
   furrow_status status = fw_parallel_start(&pool, used.threads, err);
   if (status == FURROW_OK) status = fw_parallel_run(pool, users->count, FW_SEARCH_USERS, search_part, &s, err);
   fw_pool_free(pool);
   return status;
+}
+
+furrow_status furrow_recommender_explain_new(const furrow_recommender *recommender, const furrow_new_users *users,
+                                             size_t i, uint64_t item, furrow_recommend_reason *reasons, size_t count,
+                                             size_t *found, furrow_error *err) {
+  return fw_events_explain(recommender, &users->log, i, item, reasons, count, found, err);
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "recommend/events.h"
+#include "recommend/log_model.h"
 #include "recommend/recommender.h"
 #include "vector/data/parallel.h"
 
@@ -402,7 +403,8 @@ furrow_status furrow_recommender_recommend(const furrow_recommender *recommender
   furrow_recommend_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
   FW_TRY(check_recommend_params(recommender, users, count, &used, err));
-  if (recommender->log_model) return fw_events_recommend(recommender, users, count, &used, results, err);
+  if (recommender->log_model)
+    return fw_events_recommend(recommender, &recommender->log_model->events, users, count, &used, results, err);
   job j = {.r = recommender,
            .params = &used,
            .users = users,

@@ -1,5 +1,5 @@
 /* recommend/recommend_events.c: recommends from the events of users, with a recommender of a log. */
-#include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -12,7 +12,8 @@ enum { PART = 64, STEP = 16384 };
 typedef struct job {
   const furrow_recommender *r;
   const furrow_recommend_params *params;
-  const uint64_t *users;
+  const fw_interactions *events;
+  const uint64_t *users; /* NULL: 0, 1, … */
   furrow_recommendation *results;
   fw_taste taste;
 } job;
@@ -22,6 +23,27 @@ static furrow_status check_context(const furrow_recommend_params *params, furrow
   return fw_fail(err, FURROW_E_ARGUMENT, "a recommender of a log does not use a context");
 }
 
+static bool leaves_out_own(const furrow_recommender *r, const furrow_recommend_params *params) {
+  return r->log_model && !r->log_model->made.rule.repeats && !params->include_seen;
+}
+
+static int compare_items(const void *a, const void *b) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+furrow_status fw_own_items(const furrow_recommender *r, uint64_t user, const furrow_recommend_params *params,
+                           uint32_t **items, size_t *capacity, fw_item_set *own, furrow_error *err) {
+  *own = (fw_item_set){0};
+  if (!leaves_out_own(r, params)) return FURROW_OK;
+  const fw_user_events events = fw_interactions_of(&r->log_model->events, user);
+  FW_TRY(FW_GROW(items, capacity, events.count, err));
+  for (size_t i = 0; i < events.count; i++) (*items)[i] = events.item[i];
+  if (events.count > 1) qsort(*items, events.count, sizeof **items, compare_items);
+  *own = (fw_item_set){.items = *items, .count = events.count};
+  return FURROW_OK;
+}
+
 static furrow_status recommend_part(void *context, size_t first, size_t count, furrow_error *err) {
   const job *j = context;
   fw_taste_scratch scratch;
@@ -29,11 +51,11 @@ static furrow_status recommend_part(void *context, size_t first, size_t count, f
   furrow_status status = fw_taste_scratch_init(&scratch, j->taste.items, err);
   if (status == FURROW_OK) status = FW_ALLOC(&heap, j->params->k, err);
   for (size_t i = first; status == FURROW_OK && i < first + count; i++) {
-    const uint64_t user = j->users[i];
-    const fw_user_events events = fw_interactions_of(&j->r->log_model->events, user);
+    const uint64_t user = j->users ? j->users[i] : i;
+    const fw_user_events events = fw_interactions_of(j->events, user);
     const fw_taste_filter filter = {.allowed = j->params->allowed,
                                     .seen = j->params->seen ? fw_events_of(j->params->seen, user) : (fw_item_set){0},
-                                    .own = !j->taste.rule.repeats && !j->params->include_seen};
+                                    .own = leaves_out_own(j->r, j->params)};
     fw_best best = {.heap = heap, .k = j->params->k};
     fw_taste_find(&j->taste, &events, &filter, &scratch, &best);
     fw_best_write(&best, j->results + i * j->params->k);
@@ -53,11 +75,15 @@ static furrow_status recommend_step(void *context, size_t first, size_t count, f
   return recommend_part(s->job, s->first + first, count, err);
 }
 
-furrow_status fw_events_recommend(const furrow_recommender *r, const uint64_t *users, size_t count,
-                                  const furrow_recommend_params *params, furrow_recommendation *results,
+furrow_status fw_events_recommend(const furrow_recommender *r, const fw_interactions *events, const uint64_t *users,
+                                  size_t count, const furrow_recommend_params *params, furrow_recommendation *results,
                                   furrow_error *err) {
-  job j = {
-      .r = r, .params = params, .users = users, .results = results, .taste = fw_made_taste_view(&r->log_model->made)};
+  job j = {.r = r,
+           .params = params,
+           .events = events,
+           .users = users,
+           .results = results,
+           .taste = fw_made_taste_view(&r->log_model->made)};
   fw_pool *pool = NULL;
   FW_TRY(check_context(params, err));
   furrow_status status = count > PART ? fw_parallel_start(&pool, params->threads, err) : FURROW_OK;
@@ -90,4 +116,58 @@ furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, cons
   fw_best_write(&best, results);
   fw_free(best.heap);
   return FURROW_OK;
+}
+
+/* ---- Reasons -------------------------------------------------------------------------------------------- */
+
+/* Adds the parts of events with the same item. */
+static void join_parts(const fw_user_events *events, double *parts) {
+  for (size_t i = 0; i < events->count; i++)
+    for (size_t j = 0; j < i; j++)
+      if (events->item[j] == events->item[i]) {
+        parts[j] += parts[i];
+        parts[i] = 0;
+        break;
+      }
+}
+
+static furrow_status list_reasons(const fw_taste *taste, const fw_user_events *events, uint32_t item,
+                                  furrow_recommend_reason *reasons, size_t count, size_t *found, furrow_error *err) {
+  fw_best best = {.k = count};
+  double *parts = NULL;
+  furrow_status status = FW_ALLOC(&parts, events->count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&best.heap, count, err);
+  if (status == FURROW_OK) {
+    fw_taste_explain(taste, events, item, parts);
+    join_parts(events, parts);
+    for (size_t i = 0; count > 0 && i < events->count; i++)
+      if (parts[i] > 0) fw_best_offer(&best, parts[i], events->item[i]);
+    fw_scored_sort(best.heap, best.count);
+    for (size_t i = 0; i < best.count; i++)
+      reasons[i] = (furrow_recommend_reason){.item = best.heap[i].item, .part = best.heap[i].score};
+    *found = best.count;
+  }
+  fw_free(parts);
+  fw_free(best.heap);
+  return status;
+}
+
+furrow_status fw_events_explain(const furrow_recommender *r, const fw_interactions *events, uint64_t user,
+                                uint64_t item, furrow_recommend_reason *reasons, size_t count, size_t *found,
+                                furrow_error *err) {
+  if (!r->log_model)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "only a recommender of a log says which items speak for another");
+  if (user >= events->users || item >= r->items.count)
+    return fw_fail(err, FURROW_E_RANGE, "there is no such user or item");
+  const fw_taste taste = fw_made_taste_view(&r->log_model->made);
+  const fw_user_events of_user = fw_interactions_of(events, user);
+  return list_reasons(&taste, &of_user, (uint32_t)item, reasons, count, found, err);
+}
+
+furrow_status furrow_recommender_explain(const furrow_recommender *recommender, uint64_t user, uint64_t item,
+                                         furrow_recommend_reason *reasons, size_t count, size_t *found,
+                                         furrow_error *err) {
+  const fw_interactions none = {0};
+  const fw_interactions *events = recommender->log_model ? &recommender->log_model->events : &none;
+  return fw_events_explain(recommender, events, user, item, reasons, count, found, err);
 }

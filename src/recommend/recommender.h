@@ -59,14 +59,6 @@ furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_conta
 /* Returns how many candidates per user the model scores (recommend.c). */
 size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candidates);
 
-/* ---- Recommenders of a log (recommend_events.c) ---------------------------------------------------------- */
-
-/* As furrow_recommender_recommend and furrow_recommender_similar; the parameters are checked. */
-furrow_status fw_events_recommend(const furrow_recommender *r, const uint64_t *users, size_t count,
-                                  const furrow_recommend_params *params, furrow_recommendation *results,
-                                  furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,
-                                furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
 /* Writes the best items, best first, and fills up with FURROW_NO_ITEM. */
 void fw_best_write(fw_best *best, furrow_recommendation *results);
 
