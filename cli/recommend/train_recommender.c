@@ -107,7 +107,7 @@ static furrow_status fit_recommender(furrow_recommender **recommender, const rec
 }
 
 furrow_status train_recommender(const recommender_training *t, output *out, furrow_error *err) {
-  const encoder_reading reading = {.threads = t->threads, .on_bad = t->on_bad, .quiet = t->quiet};
+  const encoder_reading reading = {.threads = t->threads, .on_bad = t->on_bad, .quiet = t->quiet, .table_items = true};
   furrow_encoder *encoder = NULL;
   furrow_recommender *recommender = NULL;
   furrow_status status = job_check_out(t->out, t->force, err);

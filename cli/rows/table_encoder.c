@@ -1,11 +1,13 @@
 /* cli/rows/table_encoder.c: an encoder for a log. */
 #include "rows/table_encoder.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
 #include "core/ranks.h"
+#include "core/shown_text.h"
 #include "rows/rows_source.h"
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
@@ -83,6 +85,7 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_schema *made = NULL;
   furrow_encoder_params params;
   furrow_parser_stats tables;
+  uint64_t lacking = 0;
   const bool automatic = strcmp(schema, "auto") == 0;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
@@ -95,9 +98,13 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.on_bad = reading->on_bad;
   params.comm = reading->comm;
   params.stats = &tables;
+  params.table_items = reading->table_items;
+  params.items_without_row = &lacking;
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
   if (status == FURROW_OK && !reading->quiet) print_notes(&tables);
+  if (status == FURROW_OK && !reading->quiet && lacking > 0)
+    say("furrow: warning: the table of items has no row for %" PRIu64 " of the log's items\n", lacking);
   furrow_schema_free(made);
   free(folder);
   return status;

@@ -21,6 +21,7 @@ typedef struct encoder_reading {
   furrow_on_bad on_bad;
   bool quiet;              /* else stderr says which rows of the tables were left out */
   const furrow_comm *comm; /* ranks that make it together; NULL: each process for itself */
+  bool table_items;        /* items that only a table has are items, too */
 } encoder_reading;
 
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */

@@ -168,6 +168,10 @@ typedef struct furrow_encoder_params {
    * encoder that one process would build. Every rank reads the tables, and all of the log where there is a history.
    * NULL: this process is alone. */
   const furrow_comm *comm;
+  /* True: items that only a table has are items, too: those whose key is the column with the role item. A recommender
+   * of the log can recommend them by their features. */
+  bool table_items;
+  uint64_t *items_without_row; /* with table_items: gets the number of the log's items that no table has; NULL: none */
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */

@@ -189,6 +189,67 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   return status;
 }
 
+/* ---- Items of tables ------------------------------------------------------------------------------------- */
+
+typedef struct item_adder {
+  const fw_field *field;
+  fw_text_counter *texts;
+  uint64_t matched; /* rows whose item the log has */
+} item_adder;
+
+static furrow_status add_items(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                               furrow_error *err) {
+  item_adder *to = user;
+  (void)piece, (void)cursor;
+  for (size_t i = 0; i < batch->records; i++) {
+    const fw_table_cell *cell = &batch->cells[i];
+    if (cell->kind != FW_TABLE_TEXT) continue;
+    const uint64_t hash = fw_string_table_hash(cell->text, cell->length);
+    const size_t before = to->texts->count;
+    FW_TRY(fw_text_counter_add(to->texts, hash, cell->text, cell->length, 0, err));
+    if (to->texts->count == before)
+      to->matched++;
+    else /* as often as a name must occur to be kept */
+      FW_TRY(fw_text_counter_add(to->texts, hash, cell->text, cell->length, to->field->column->min_count, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status fail_keys(const fw_side_table *table, furrow_error *err) {
+  return fw_fail(err, FURROW_E_FORMAT, "table %s: its column %s has none of the values that the log has in %s",
+                 table->uri, table->column, table->key);
+}
+
+static furrow_status add_table_items(build *b, size_t t, fw_text_counter *texts, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  const fw_side_table *side = &b->schema->tables[t];
+  const char *names[1] = {side->column};
+  const uint64_t of_log = texts->count;
+  item_adder adder = {.field = &d->fields[d->item_field], .texts = texts};
+  void *const users[] = {&adder};
+  const fw_table_scan_params params = scan_params(b, true);
+  furrow_parser_stats stats = {.size = sizeof stats};
+  fw_table *table = NULL;
+  FW_TRY(fw_table_create(&table, fw_table_source_layout(b->tables[t]), names, 1, NULL, err));
+  furrow_status status = fw_table_scan(b->tables[t], table, &params, users, add_items, &stats, err);
+  fw_table_free(table);
+  if (status == FURROW_OK && adder.matched == 0) status = fail_keys(side, err);
+  if (status == FURROW_OK && b->params.items_without_row && of_log > adder.matched)
+    *b->params.items_without_row = of_log - adder.matched;
+  return status;
+}
+
+/* Adds the items that only a table of items has. */
+static furrow_status learn_table_items(build *b, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  if (!b->params.table_items || d->item_field == SIZE_MAX || !fw_field_has_texts(&d->fields[d->item_field]))
+    return FURROW_OK;
+  for (size_t t = 0; t < b->schema->table_count; t++)
+    if (strcmp(b->schema->tables[t].key, d->fields[d->item_field].column->name) == 0)
+      return add_table_items(b, t, &b->learned[d->item_field].texts, err);
+  return FURROW_OK;
+}
+
 /* Numbers the features of all fields. */
 static furrow_status number_features(build *b, furrow_error *err) {
   fw_dictionary *d = &b->encoder.dictionary;
@@ -286,9 +347,7 @@ static furrow_status check_keys(const build *b, size_t t, furrow_error *err) {
     const char *text = fw_string_table_text(&field->texts, i, &length);
     if (fw_string_table_find(&keys, text, length) != FW_STRING_TABLE_NONE) return FURROW_OK;
   }
-  fw_fail(err, FURROW_E_FORMAT, "table %s: its column %s has none of the values that the log has in %s", table->uri,
-          table->column, table->key);
-  return FURROW_E_FORMAT;
+  return fail_keys(table, err);
 }
 
 static furrow_status join_table(build *b, size_t t, furrow_error *err) {
@@ -401,6 +460,7 @@ static furrow_status learn_tables(build *b, furrow_error *err) {
 static furrow_status learn_fields(build *b, furrow_error *err) {
   FW_TRY(fw_comm_all_ok(b->comm, learn_tables(b, err), err));
   FW_TRY(learn_log(b, err));
+  FW_TRY(learn_table_items(b, err));
   FW_TRY(number_features(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(join_table(b, i, err));
   return learn_history(b, err);
