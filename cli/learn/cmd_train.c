@@ -20,6 +20,7 @@
 #include "core/written.h"
 #include "furrow/io.h"
 #include "furrow/learn.h"
+#include "furrow/recommend.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/raw_log.h"
@@ -542,6 +543,23 @@ static void hint_schema(const train_values *values, furrow_error *err) {
   add_hint(err, "if the columns have names or texts in them, --schema auto reads the file as a raw log");
 }
 
+/* Measures whether a model of a log with users and items can recommend, and stores that. */
+static void judge_ranking(const train_values *values) {
+  furrow_rank_figures figures;
+  furrow_recommender_params params;
+  furrow_error ignored;
+  furrow_recommender_params_init(&params);
+  furrow_rank_figures_init(&figures);
+  params.threads = values->threads;
+  if (!values->raw.schema || ranks_count() > 1) return;
+  if (furrow_recommender_judge(values->out, values->train, &params, &figures, &ignored) != FURROW_OK) return;
+  if (!values->quiet && figures.popular_gain < -figures.popular_gain_error)
+    say("furrow: warning: do not recommend items with this model: it orders them worse than their popularity does "
+        "(NDCG "
+        "%.4f, most popular items %.4f); --model recommender is for that\n",
+        figures.ndcg.mean, figures.popular_ndcg.mean);
+}
+
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings,
                                     const fold_figures *figures, output *out, furrow_error *err) {
   furrow_trainer *trainer = NULL;
@@ -556,6 +574,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
+  if (status == FURROW_OK) judge_ranking(values);
   if (status == FURROW_OK && !values->quiet) print_row_types(settings, values->out);
   furrow_trainer_free(trainer);
   return status;

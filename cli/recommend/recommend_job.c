@@ -246,6 +246,25 @@ static bool show_progress(void *user, const char *phase, uint64_t done, uint64_t
   return true;
 }
 
+bool recommend_job_is_of_log(const recommend_job *job) {
+  furrow_recommender_figures figures;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(job->recommender, &figures);
+  return figures.of_log;
+}
+
+/* A model that ranks worse than the most popular items says so. */
+static void warn_ranking(const recommend_job *job) {
+  furrow_recommender_figures figures;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(job->recommender, &figures);
+  if (!job->quiet && figures.gain < -figures.gain_error)
+    say("furrow: warning: the model orders items worse than their popularity does (NDCG %.4f, most popular items "
+        "%.4f); "
+        "furrow train --model recommender --train LOG --out MODEL does better\n",
+        figures.ndcg, figures.popular_ndcg);
+}
+
 static furrow_status check_finding_values(const finding_values *values, furrow_error *err) {
   if (values->exact && (values->candidates || values->recall != 0))
     return fail(err, FURROW_E_ARGUMENT, "--exact cannot be used with --candidates or --recall");
@@ -270,17 +289,11 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
   if (status == FURROW_OK) status = furrow_recommender_open(&job->recommender, model, &params, err);
   if (status == FURROW_OK && values->include_seen && !recommend_job_is_of_log(job))
     status = fail(err, FURROW_E_ARGUMENT, "--include-seen is for recommenders of a log: this model knows no events");
+  if (status == FURROW_OK) warn_ranking(job);
   if (status == FURROW_OK) status = find_allowed(job, err);
   if (status == FURROW_OK) status = read_context(job, err);
   if (status == FURROW_OK) status = read_seen(job, err);
   return status;
-}
-
-bool recommend_job_is_of_log(const recommend_job *job) {
-  furrow_recommender_figures figures;
-  furrow_recommender_figures_init(&figures);
-  furrow_recommender_get_figures(job->recommender, &figures);
-  return figures.of_log;
 }
 
 static void note_method(const recommend_job *job) {

@@ -134,7 +134,10 @@ typedef struct furrow_recommender_figures {
   uint64_t users; /* whose last events were compared */
   double repeats; /* share of the held-out events whose item the user had taken before; from 0.1 on items that a user
                      took are recommended again */
-  bool of_log;    /* the model is a recommender of a log; false: there are no figures */
+  bool of_log;    /* the model is a recommender of a log; false: there are only the next four figures */
+  /* NDCG of the model and of the most popular items, and the mean difference with its standard error; of a recommender
+   * of a log for events that were held out, of other models as furrow_recommender_judge stored them; NaN: not known */
+  double ndcg, popular_ndcg, gain, gain_error;
   size_t candidate_count;
   furrow_recommender_candidate candidates[8];
 } furrow_recommender_figures;
@@ -428,6 +431,18 @@ static inline void furrow_rank_figures_init(furrow_rank_figures *figures) {
 FURROW_API furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender, const furrow_events *truth,
                                                      const furrow_recommend_params *params,
                                                      furrow_rank_figures *figures, furrow_error *err) FURROW_MUST_USE;
+
+/* Measures how a model that scores rows orders items: recommends the last fifth of each user's events from the earlier
+ * ones, for up to 1000 users (up to 100 if the model has to score every item), and compares with the most popular
+ * items. The model was trained with these events, so that the figures are too good; a model that is worse than the most
+ * popular items even so should not recommend. Stores the figures in the furrow.json of the model. `log`: the training
+ * log. params NULL: the defaults.
+ * Errors:  as furrow_recommender_open and furrow_recommender_evaluate; E_UNSUPPORTED, a recommender of a log, too;
+ * E_IO.
+ */
+FURROW_API furrow_status furrow_recommender_judge(const char *model, const char *log,
+                                                  const furrow_recommender_params *params, furrow_rank_figures *figures,
+                                                  furrow_error *err) FURROW_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -299,6 +299,40 @@ static furrow_status read_all(furrow_events *events, const fw_event_log *log, fu
   return status;
 }
 
+/* Appends the pairs of one user. */
+static furrow_status gather_user(const fw_interactions *from, size_t user, gathered *all, furrow_error *err) {
+  const fw_user_events events = fw_interactions_of(from, user);
+  for (size_t i = 0; i < events.count; i++)
+    FW_TRY(append_pair(&all->known, &all->known_count, &all->known_capacity, pair_of(user, events.item[i]), err));
+  return FURROW_OK;
+}
+
+static furrow_status gather_users(const fw_interactions *from, size_t most, gathered *all, furrow_error *err) {
+  size_t users = 0, seen = 0;
+  for (size_t u = 0; u < from->users; u++) users += from->offset[u + 1] > from->offset[u];
+  const size_t wanted = users < most ? users : most;
+  for (size_t u = 0; u < from->users; u++) {
+    if (from->offset[u + 1] == from->offset[u]) continue;
+    const bool is_wanted = (seen + 1) * wanted / users > seen * wanted / users;
+    seen++;
+    if (is_wanted) FW_TRY(gather_user(from, u, all, err));
+  }
+  all->known_count = drop_repeats(all->known, all->known_count);
+  return FURROW_OK;
+}
+
+furrow_status fw_events_from(furrow_events **events, const fw_interactions *from, size_t most_users,
+                             furrow_error *err) {
+  furrow_events *made = NULL;
+  gathered all = {0};
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  made->user_count = from->users;
+  furrow_status status = gather_users(from, most_users, &all, err);
+  if (status == FURROW_OK) status = group_by_user(made, &all, err);
+  clear_gathered(&all);
+  return FW_HAND_OVER(status, events, made, furrow_events_free);
+}
+
 furrow_status furrow_events_load(furrow_events **events, const furrow_recommender *recommender, const char *uri,
                                  const furrow_events_params *params, furrow_error *err) {
   furrow_events_params used;

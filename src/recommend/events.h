@@ -2,7 +2,7 @@
 #ifndef FW_RECOMMEND_EVENTS_H
 #define FW_RECOMMEND_EVENTS_H
 
-#include "recommend/recommender.h"
+#include "recommend/interactions.h"
 #include "rows/encode/encoder.h"
 
 /* One event of a log. */
@@ -42,6 +42,9 @@ bool fw_entries_find(const furrow_recommender *r, const fw_entries *entries, con
 /* Returns the known items of a user; fw_events_unknown counts the user's items that the model does not know. */
 fw_item_set fw_events_of(const furrow_events *events, uint64_t user);
 uint64_t fw_events_unknown(const furrow_events *events, uint64_t user);
+/* Makes events of interactions, each item of a user once: of all users, or of at most that many, spread evenly. */
+furrow_status fw_events_from(furrow_events **events, const fw_interactions *from, size_t most_users,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Writes the users that have events, with known items or not, in ascending order. The caller frees *users with
  * fw_free. */
 furrow_status fw_events_users(const furrow_events *events, uint64_t **users, size_t *count,

@@ -1,4 +1,5 @@
 /* recommend/fit_recommender.c: from a log to a recommender. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -140,7 +141,21 @@ void furrow_recommender_get_figures(const furrow_recommender *recommender, furro
   furrow_recommender_figures found;
   furrow_recommender_figures_init(&found);
   const fw_log_model *log_model = recommender->log_model;
+  found.ndcg = found.popular_ndcg = found.gain = found.gain_error = NAN;
+  if (recommender->ranking.there) {
+    found.ndcg = recommender->ranking.ndcg;
+    found.popular_ndcg = recommender->ranking.popular;
+    found.gain = recommender->ranking.gain;
+    found.gain_error = recommender->ranking.gain_error;
+  }
   if (log_model) {
+    const fw_candidate *chosen = &log_model->selection.candidates[log_model->selection.chosen];
+    if (chosen->there) {
+      found.ndcg = chosen->ndcg;
+      found.popular_ndcg = log_model->selection.candidates[FW_CANDIDATE_POPULAR].ndcg;
+      found.gain = chosen->gain;
+      found.gain_error = chosen->error;
+    }
     found.of_log = true;
     found.k = log_model->k;
     found.users = log_model->selection.users;

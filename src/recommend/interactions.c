@@ -135,7 +135,7 @@ static furrow_status alloc_events(fw_interactions *all, size_t count, furrow_err
   return FW_ALLOC(&all->strength, count, err);
 }
 
-/* Copies the events of all threads, those of a user together; offset[u] becomes the end of user u. */
+/* Groups the events of all threads by user; offset[u] becomes the end of user u. */
 static void group_events(const part *parts, uint32_t threads, const label_facts *facts, size_t *offset,
                          read_event *to) {
   for (uint32_t t = 0; t < threads; t++)

@@ -305,6 +305,7 @@ static furrow_status load_scorer(furrow_recommender *r, const char *model, unsig
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a model of several classes does not rank items");
   FW_TRY(fw_recommender_open_names(r, err));
   r->context_fields = count_context(r->encoder);
+  FW_TRY(fw_stored_ranking_load(&r->ranking, model, err));
   FW_TRY(make_item_rows(r, err));
   return make_vectors(r, err);
 }

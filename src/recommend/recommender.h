@@ -23,10 +23,19 @@ typedef enum fw_vector_kind {
   FW_VECTORS_ALL   /* they order items like the whole model */
 } fw_vector_kind;
 
+/* How a model that scores rows ranks the events that it was trained on (judge.c). */
+typedef struct fw_stored_ranking {
+  bool there;
+  double ndcg, popular, gain, gain_error;
+} fw_stored_ranking;
+
+furrow_status fw_stored_ranking_load(fw_stored_ranking *ranking, const char *folder, furrow_error *err) FURROW_MUST_USE;
+
 struct furrow_recommender {
   char *folder;                   /* NULL: it was fitted and not loaded */
   struct fw_log_model *log_model; /* a recommender of a log (log_model.h); NULL: a model that scores rows */
   furrow_scorer *scorer;          /* NULL: a recommender of a log */
+  fw_stored_ranking ranking;      /* of a model that scores rows */
   furrow_encoder *encoder;
   fw_entries users, items;
   furrow_container *rows; /* of the items */
