@@ -585,8 +585,8 @@ static inline void furrow_searcher_open_params_init(furrow_searcher_open_params 
 }
 
 /* Loads an index file, or the shards of a manifest, with the names of the ids where there are any, and prepares it for
- * searching. Index and names belong together, as with furrow_index_load_with_names. Searches in shards are those of
- * furrow_shards_search. params NULL: the defaults. Collective with params->comm.
+ * searching. Index and names belong together, as with furrow_index_load_with_names. A manifest is searched
+ * as furrow_shards_search does it. params NULL: the defaults. Collective with params->comm.
  * Errors: as furrow_index_load_with_names and furrow_searcher_create; for a manifest, as furrow_shards_open.
  * Owner:  the caller frees *searcher with furrow_searcher_free. */
 FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const char *path,

@@ -119,7 +119,7 @@ typedef enum fw_value_kind {
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
   X(USER_FIELDS, "user-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
-    "fields of the user, the one with his id first; all but those of the item where it is not set")                    \
+    "fields of the user, the field with the id first; if not set, every field that is not in item-fields")             \
   X(ITEM_FIELDS, "item-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
     "fields of the item, the one with its id first: for ranking losses and negatives")                                 \
   X(NEGATIVES, "negatives", NULL, NULL, INT, 0, 1048576, "0", "N",                                                     \
@@ -155,7 +155,7 @@ typedef enum fw_value_kind {
   X(STALENESS, "staleness", "angel.staleness", NULL, INT, 0, 64, "0", "K",                                             \
     "accepted for older configurations; has no effect")                                                                \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
-    "learning rate; wins over those of optimizers in the JSON")                                                        \
+    "learning rate; replaces the rates of optimizers in the JSON")                                                     \
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
     "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
   X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \

@@ -335,7 +335,7 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
   if (data->signed_classes && !set) data->label = FW_LABEL_POS_NEG;
   if (!labels[0]) return FURROW_OK;
   if (!two && loss != FW_LOSS_SOFTMAX)
-    return fw_fail(err, FURROW_E_ARGUMENT, "labels are those of classes, and %s has none", fw_loss_name(loss));
+    return fw_fail(err, FURROW_E_ARGUMENT, "labels names the classes, but %s has no classes", fw_loss_name(loss));
   FW_TRY(take_labels(memory, conf, err));
   const size_t classes = two ? 2 : plan->graph.outputs;
   if (data->label_count != classes)

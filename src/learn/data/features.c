@@ -72,7 +72,7 @@ static furrow_status create_array(fw_features *features, furrow_error *err) {
   const fw_features_params *params = &features->params;
   const uint64_t count = count_own(params);
   if (count >= SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_alloc((void **)&features->array, (size_t)(count ? count : 1), params->bytes, err));
+  FW_TRY(FW_ALLOC_ROWS(&features->array, (size_t)(count ? count : 1), params->bytes, err));
   fw_prefer_large_pages(features->array, (size_t)count * params->bytes);
   features->count = count;
   for (uint64_t i = 0; i < count; i++)

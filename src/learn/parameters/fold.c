@@ -544,7 +544,7 @@ static furrow_status take_memory(folding *f, furrow_error *err) {
   }
   for (size_t i = 0; i < f->scaling->count; i++) f->centred += f->scaling->mean[i] != 0;
   most = factors > most ? factors : most;
-  FW_TRY(fw_alloc((void **)&f->terms, f->centred, most * sizeof *f->terms, err));
+  FW_TRY(FW_ALLOC_ROWS(&f->terms, f->centred, most, err));
   FW_TRY(FW_ALLOC(&f->sum, factors, err));
   FW_TRY(FW_ALLOC(&f->by_slot, width, err));
   return fw_parameters_keys(f->p, &f->keys, &f->records, err);

@@ -173,8 +173,8 @@ static furrow_status allocate(column_exchange *x, furrow_error *err) {
   if (status == FURROW_OK) status = FW_ALLOC(&counts, 2 * ranks, err);
   x->send_counts = counts;
   if (status == FURROW_OK) status = FW_ALLOC(&x->parts, ranks, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&x->send, ranks, x->buffer_bytes, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&x->receive, ranks, x->buffer_bytes, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&x->send, ranks, x->buffer_bytes, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&x->receive, ranks, x->buffer_bytes, err);
   if (status != FURROW_OK) return status;
   x->count_sizes = sizes + ranks;
   x->send_sizes = sizes + 2 * ranks;
@@ -379,7 +379,7 @@ static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const 
 static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   const size_t rows = w->about->rows, ranks = w->comm->ranks;
   const size_t numbers = rows * ranks > PANEL_NUMBERS ? rows * ranks : PANEL_NUMBERS;
-  furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
+  furrow_status status = FW_ALLOC_ROWS(&w->values, numbers, furrow_element_size(w->type), err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->col_ids, PANEL_NUMBERS, err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->taken, ranks, err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->row_ids, rows, err);

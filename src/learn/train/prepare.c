@@ -274,7 +274,7 @@ static furrow_status settle_facts(fw_prepared *d, const fw_data_facts *facts, fu
   const char *label = d->samples->found_label;
   FW_TRY(check_known(d, err));
   FW_TRY(fw_samples_settle_columns(d->samples, t->conf, &settled, err));
-  if (label) FW_TRY(fw_trainer_note(t, false, err, "the labels are those of the column %.200s, by its name", label));
+  if (label) FW_TRY(fw_trainer_note(t, false, err, "the column %.200s has the labels, as its name says", label));
   FW_TRY(settle_labels(d, facts, &settled, err));
   settle_fields(d, facts, &settled);
   FW_TRY(choose_solver(d, facts, err));
