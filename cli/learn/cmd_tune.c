@@ -139,7 +139,9 @@ static bool is_given(const void *user, const char *name) {
   const furrow_learn_key *key;
   for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
     if (strcmp(key->name, name) == 0)
-      return values->keys.texts[i] || is_defined(&values->define, name) || is_defined(&values->define, key->angel_key);
+      return learn_value_at(&values->keys, i) || is_defined(&values->define, name) ||
+             is_defined(&values->define, key->angel_key) ||
+             (strcmp(name, "rank") == 0 && is_defined(&values->define, "factors"));
   return false;
 }
 

@@ -260,6 +260,7 @@ typedef enum fw_key {
 /* A value that was set, or a default: its text (canonical for names) and the number. */
 typedef struct fw_value {
   const char *text; /* NULL: not set */
+  const char *name; /* the name of the key by which it was set; NULL: its own name */
   int64_t integer;  /* whole numbers, yes and no, numbers of names and row types */
   double real;
 } fw_value;
@@ -272,6 +273,10 @@ typedef union fw_element {
 
 /* The key of a name, Angel's or short; FW_KEYS: none. */
 fw_key fw_key_find(const char *name);
+/* Returns the same name in static memory; NULL if no key has it. */
+const char *fw_key_static_name(const char *name);
+/* Returns the name by which a key was set, for messages; the key's own name if a file set it, or nothing. */
+const char *fw_conf_key_name(const furrow_learn_conf *conf, fw_key key);
 /* The key at a path of the JSON that is a plain value ("train/epoch"); FW_KEYS: none. */
 fw_key fw_key_at_path(const char *section, furrow_json_text member);
 fw_value_kind fw_key_kind(fw_key key);

@@ -383,7 +383,7 @@ static unsigned plan_levels(const furrow_learn_conf *conf) {
 static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
   for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_LR && key != FW_KEY_SEED && key != FW_KEY_STALENESS && fw_conf_has_key(conf, (fw_key)key))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_key_facts((fw_key)key)->name,
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_conf_key_name(conf, (fw_key)key),
                      key == FW_KEY_EPOCHS ? ": its rounds are trees" : "");
   const uint64_t classes = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
   const uint64_t of_trees = UINT64_MAX << (FW_KEY_TREES - FW_KEY_LOSS); /* to the last key */
