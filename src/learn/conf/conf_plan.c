@@ -505,7 +505,7 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     spec = built;
   } else if (!spec) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the configuration has no graph");
+    fw_fail(err, FURROW_E_ARGUMENT, "the configuration names neither an algorithm nor layers");
     fw_error_set_hint(err, "name an algorithm (%s) or give layers in a JSON file", fw_builtin_names);
     return FURROW_E_ARGUMENT;
   } else {

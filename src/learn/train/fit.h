@@ -43,6 +43,7 @@ typedef struct fw_prepared {
   furrow_trainer_fit_params params;
   const fw_solver *solver;
   bool exact;                          /* the solver seeks the exact minimum: L-BFGS */
+  bool l2_by_epochs;                   /* l2 is not set and was derived from the number of epochs */
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
@@ -71,7 +72,7 @@ furrow_status fw_fail_no_rows(const fw_prepared *prepared, furrow_error *err);
 furrow_status fw_prepared_share(const fw_prepared *prepared, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 
 /* Steps of fw_prepare, each in its file. prepare_rows.c: */
-furrow_status fw_prepare_samples(fw_prepared *prepared, const char *train, bool split,
+furrow_status fw_prepare_samples(fw_prepared *prepared, const char *train, const char *valid,
                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_prepare_epoch_rows(fw_prepared *prepared, const char *valid, furrow_error *err) FURROW_MUST_USE;
 /* prepare.c: what an encoder says of a raw log; the labels alone, by all rows, which are in memory. */
