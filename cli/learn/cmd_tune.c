@@ -166,10 +166,10 @@ typedef struct tuning {
   output *out;
   search search;
   furrow_parser_params parser;
-  furrow_parser_stats read, valid_read; /* of the last trial: what was read and skipped */
+  furrow_parser_stats read, valid_read; /* what the last trial read and skipped */
   progress progress;
   char what[32];           /* "run 3" */
-  furrow_trainer *trainer; /* of the model that is written; NULL: none */
+  furrow_trainer *trainer; /* trainer of the model that is written; NULL: none */
   double deadline;         /* 0: none */
   bool headed;
 } tuning;

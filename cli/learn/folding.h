@@ -14,7 +14,7 @@ typedef struct folding {
   const char *train;
   furrow_trainer_params trainer;
   furrow_trainer_fit_params fit; /* with the number of folds */
-  furrow_parser_stats read;      /* of the last fold: what was read and skipped */
+  furrow_parser_stats read;      /* what the last fold read and skipped */
 } folding;
 
 /* Figures of the folds so far. */

@@ -52,7 +52,7 @@ void learn_options_fill(void);
 typedef struct learn_settings {
   furrow_learn_conf *conf;
   furrow_layer_formats *formats;
-  conf_paths paths; /* of the JSON file */
+  conf_paths paths; /* paths of the JSON file */
 } learn_settings;
 
 /* What a configuration starts from; NULL: not given. */

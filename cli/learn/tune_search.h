@@ -33,7 +33,7 @@ typedef struct search_setting {
 /* A training, or one for each fold. */
 typedef struct search_trial {
   size_t setting;
-  double share;                 /* of the rows */
+  double share;                 /* share of the rows */
   furrow_learn_metrics figures; /* rows is 0: it failed */
   double seconds;
   uint64_t rows; /* that were trained on */

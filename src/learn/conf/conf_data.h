@@ -374,7 +374,7 @@ typedef struct fw_defaults_spec {
 /* What one JSON file says. */
 typedef struct fw_conf_json {
   fw_value values[FW_KEYS]; /* texts are owned */
-  fw_value keys[FW_KEYS];   /* of its section furrow: they count as keys that were set; texts are owned */
+  fw_value keys[FW_KEYS];   /* keys of its section furrow: they count as keys that were set; texts are owned */
   fw_defaults_spec defaults;
   fw_graph_spec *graph; /* NULL: it has no layers */
   bool trees;           /* it has a section gbdt, and no layers */

@@ -16,7 +16,7 @@ typedef struct builder builder;
 typedef struct algorithm {
   const char *name;
   void (*build)(builder *b);
-  fw_loss_type loss; /* of build_linear */
+  fw_loss_type loss; /* the loss that is given to of build_linear */
 } algorithm;
 
 struct builder {

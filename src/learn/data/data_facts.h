@@ -12,7 +12,7 @@
 
 typedef struct fw_data_facts {
   uint64_t rows;
-  uint64_t digest;          /* of their labels, features and values */
+  uint64_t digest;          /* digest of their labels, features and values */
   size_t longest, shortest; /* features of a row at most, and at least */
   uint64_t fields;          /* the largest field, + 1; 0: rows have none */
   uint64_t end;             /* the largest feature, + 1; 0: rows have none */

@@ -27,11 +27,11 @@ typedef struct slot {
 
 struct fw_features {
   fw_features_params params;
-  unsigned char *array; /* of a known range */
+  unsigned char *array; /* records of the features of a known range */
   slot *slots;          /* a power of two of them, at most 2/3 full */
   size_t slot_count;
   int hash_shift; /* 64 - log2(slot_count) */
-  uint64_t seed;  /* of hashes */
+  uint64_t seed;  /* seed of hashes */
   uint64_t count;
   unsigned char **chunks;
   size_t chunk_count, chunk_capacity;

@@ -274,7 +274,7 @@ static void cut_blanks(fw_buffer *out) {
   fw_buffer_byte(out, '\n');
 }
 
-/* Trees in place of layers. */
+/* Describes trees instead of layers. */
 static void put_forest(fw_buffer *out, const fw_plan *plan) {
   const fw_forest_conf *forest = &plan->forest;
   const uint64_t trees = (uint64_t)forest->rounds * plan->graph.outputs;

@@ -27,7 +27,7 @@ typedef struct fw_layer_place {
 typedef struct fw_description {
   const fw_plan *plan;
   uint64_t features;    /* FW_COUNT_UNKNOWN: not known */
-  fw_layer_size *sizes; /* of each layer */
+  fw_layer_size *sizes; /* size of each layer */
   fw_layer_place *positions;
   uint64_t parameters, bytes;
   /* where the number of features is not known: what does not depend on it, and what each feature adds */

@@ -277,7 +277,7 @@ static furrow_status transpose_bytes(fw_binned *b, fw_spin_pool *pool, furrow_er
 typedef struct turner {
   fw_binned *binned;
   size_t blocks, sparse;
-  uint32_t *owner; /* of each bin of the sparse features: number of the feature among them */
+  uint32_t *owner; /* owner of each bin of the sparse features: number of the feature among them */
   size_t *at;      /* blocks * sparse */
 } turner;
 

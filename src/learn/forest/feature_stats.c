@@ -36,16 +36,16 @@ typedef struct feature_facts {
 
 /* What is known of one of the batches that come together. */
 typedef struct batch_scan {
-  void **records; /* of uses; NULL: there is none */
+  void **records; /* records of uses; NULL: there is none */
   uint32_t *numbers;
   size_t record_capacity, number_capacity;
-  key_stamp *keys; /* of rows whose keys do not ascend: a table */
+  key_stamp *keys; /* hash table of the keys of a row whose keys do not ascend */
   size_t key_capacity;
   uint32_t stamp;
   bool has_unknown;     /* some feature has no number yet */
   feature_facts *facts; /* by number: of this batch, of others before it */
   size_t fact_capacity;
-  row_sample sample; /* of this batch */
+  row_sample sample; /* sample of this batch */
   furrow_status status;
   furrow_error error;
 } batch_scan;

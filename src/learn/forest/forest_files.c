@@ -72,7 +72,7 @@ typedef struct writing {
   size_t cols;
   furrow_element_type type;
   int32_t *tree_ids;
-  void *values; /* of a panel: at least a row, at least a column */
+  void *values; /* values of a panel: at least a row, at least a column */
   furrow_matrix_writer *writer;
 } writing;
 

@@ -36,17 +36,17 @@ struct fw_forest_predictor {
   fw_traverse_tree *bundles; /* the first tree of each */
   fw_traverse_node *nodes;
   double *leaves;   /* rate * predict */
-  size_t slots;     /* of a row, times GROUP_ROWS; leaves read slot 0 */
+  size_t slots;     /* slots of a row, times GROUP_ROWS; leaves read slot 0 */
   uint32_t none;    /* the last slot, which no node reads */
   uint32_t *absent; /* a group of rows without any feature */
-  size_t groups;    /* of GROUP_ROWS rows in a block */
+  size_t groups;    /* groups of GROUP_ROWS rows in a block */
   size_t direct_count;
-  feature_slots *direct; /* of features below direct_count */
-  fw_features *table;    /* of others; NULL: there are none */
+  feature_slots *direct; /* slots of features below direct_count */
+  fw_features *table;    /* slots of others; NULL: there are none */
 };
 
 struct fw_predict_scratch {
-  uint32_t *slots; /* of predictor->groups groups of rows, without any feature between two calls */
+  uint32_t *slots; /* slots of predictor->groups groups of rows; all are empty between two calls */
 };
 
 #define ABSENT_LEFT 0u

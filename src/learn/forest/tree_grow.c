@@ -33,10 +33,10 @@ enum {
 typedef struct grown {
   size_t node; /* in the tree */
   size_t begin, end;
-  size_t rows; /* of all ranks */
+  size_t rows; /* number of rows of all ranks */
   fw_sum sum;
   bool may_split;
-  double least_hessian;    /* of a child */
+  double least_hessian;    /* lower bound of the hessian of a child */
   fw_histogram *histogram; /* NULL: not made, or not kept */
   fw_best_split best;
 } grown;
@@ -76,7 +76,7 @@ struct fw_grower {
   size_t piece_capacity;
   fw_histogram **parts;
   size_t part_capacity;
-  fw_best_split *found; /* of the nodes of a pair, by range */
+  fw_best_split *found; /* best splits of the nodes of a pair, by range */
   size_t found_capacity;
   fw_row_split *splits;
   size_t split_capacity;

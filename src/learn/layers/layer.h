@@ -42,7 +42,7 @@ typedef struct node {
   size_t weights; /* number of them */
   real *weight;
   size_t states;  /* arrays of the optimizer for each weight; 0 where the net does not train */
-  real *state[2]; /* of dense arrays; NULL where there is none */
+  real *state[2]; /* state of dense arrays; NULL where there is none */
   size_t biases;
   real *bias;
   real *bias_state[2]; /* as state, where the optimizer steps biases, too */
@@ -81,7 +81,7 @@ typedef struct real_net {
   uint64_t seed;
   fw_features *features; /* records of features; NULL: dense data */
   real *nothing;         /* a record of zeros, for features that the model does not have */
-  fw_arena arena;        /* of nodes and packed weights */
+  fw_arena arena;        /* memory of nodes and packed weights */
   size_t dense_sums;     /* numbers of real_pass.dense */
 } real_net;
 
@@ -109,7 +109,7 @@ typedef struct real_pass {
 typedef struct pass_memory {
   fw_pass base;
   real_pass pass;
-  void *numbers; /* of all tensors, and of x where it is copied */
+  void *numbers; /* memory of all tensors, and of x where it is copied */
   size_t number_capacity;
   size_t record_capacity;
 } pass_memory;

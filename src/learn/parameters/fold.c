@@ -171,7 +171,7 @@ typedef struct folding {
   const fw_plan *plan;
   const fw_graph *graph;
   const fw_scaling *scaling;
-  uint64_t *keys; /* of records; NULL: 0 … records - 1 */
+  uint64_t *keys; /* keys of records; NULL: 0 … records - 1 */
   size_t records;
   size_t centred;  /* features with a mean */
   double *terms;   /* numbers of them, by ascending key: for each output, or factor */

@@ -13,10 +13,10 @@
 
 /* Which features are saved. */
 typedef struct saved_features {
-  uint64_t *keys; /* of this rank, ascending; NULL: 0 … count-1 */
+  uint64_t *keys; /* keys of this rank, ascending; NULL: 0 … count-1 */
   size_t count;
   bool open;      /* columns may have no feature */
-  uint64_t total; /* of all ranks */
+  uint64_t total; /* number of features of all ranks */
   uint64_t end;   /* largest key + 1 */
 } saved_features;
 
@@ -298,11 +298,11 @@ typedef struct writing {
   const furrow_comm *comm;
   int32_t servers;
   furrow_element_type type;
-  const uint64_t *keys; /* of this rank's features, ascending; NULL: all columns are its own */
+  const uint64_t *keys; /* keys of this rank's features, ascending; NULL: all columns are its own */
   size_t key_count;
   bool sparse;      /* only columns with a feature have elements */
   int32_t *row_ids; /* 0 … rows - 1 */
-  char *values;     /* of a panel */
+  char *values;     /* values of a panel */
   int64_t *col_ids;
   size_t *taken; /* columns of each rank's, in a panel */
   furrow_matrix_writer *writer;

@@ -54,8 +54,8 @@ typedef struct fw_prepared {
   furrow_container *fold_rows;         /* rows that were left out, to be scored at the end; NULL: none */
   bool scaled;                         /* rows are in the units of `scaling` */
   bool widens;                         /* the saved weights are doubles */
-  fw_scaling scaling;                  /* of features and labels */
-  fw_scaling linear_scaling; /* of the linear model, where the net cannot take means that a linear model can */
+  fw_scaling scaling;                  /* scaling of features and labels */
+  fw_scaling linear_scaling; /* scaling of the linear model, where the net cannot take means that a linear model can */
 } fw_prepared;
 
 /* Opens `train` (and `valid`, unless NULL), settles what the configuration leaves to the data, and scales the rows. The
@@ -87,7 +87,7 @@ struct fw_fit {
   furrow_trainer *trainer;
   const fw_prepared *data;
   const fw_solver *solver;
-  void *state; /* of the solver */
+  void *state; /* state of the solver */
   const struct fw_fit_metric *by;
   fw_tally *tally;
   bool keep_best;
