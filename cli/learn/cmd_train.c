@@ -242,7 +242,7 @@ typedef struct training {
   const furrow_trainer *trainer;
   output *out;
   progress progress;
-  size_t epoch;  /* that progress is about; 0: none */
+  size_t epoch;  /* the epoch that progress is about; 0: none */
   char what[32]; /* "epoch 3" */
   bool headed;
 } training;
@@ -364,7 +364,8 @@ static furrow_status run_folds(const train_values *values, const learn_settings 
     if (status == FURROW_OK) print_fold(values, figures, out);
     if (status == FURROW_OK) status = output_flush(out, err);
   }
-  if (status == FURROW_OK && !values->quiet && !values->out) print_notes(&f.read); /* with --out, as of the model */
+  if (status == FURROW_OK && !values->quiet && !values->out)
+    print_notes(&f.read); /* with --out, the notes of the model say it */
   return status;
 }
 

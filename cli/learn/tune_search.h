@@ -36,7 +36,7 @@ typedef struct search_trial {
   double share;                 /* share of the rows */
   furrow_learn_metrics figures; /* rows is 0: it failed */
   double seconds;
-  uint64_t rows; /* that were trained on */
+  uint64_t rows; /* rows that were trained on */
 } search_trial;
 
 typedef struct search {

@@ -244,7 +244,7 @@ FURROW_API furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const 
 typedef struct furrow_epoch {
   uint32_t epoch;       /* 1, 2 … */
   bool best;            /* the best so far by the chosen metric */
-  double learning_rate; /* at its start */
+  double learning_rate; /* the rate at the start of the epoch */
   double seconds;       /* seconds of training, without validation */
   /* Of the scores that the updates were made from. gbdt: after the round, figures of 65,536 rows at most, evenly
    * spread, though `rows` counts all. AUC is exact for up to 262,144 rows; beyond that and in several processes it
@@ -474,9 +474,9 @@ typedef struct furrow_scorer_params {
   size_t size;                   /* set by furrow_scorer_params_init */
   const furrow_learn_conf *conf; /* NULL: the model's graph.json. Furrow's own defaults do not count in it, unless the
                                     key `defaults` is set: it is for Angel's models that lack that file */
-  furrow_fc_order fc_order;      /* in x out */
+  furrow_fc_order fc_order;      /* order of the weights of a layer; by default in x out */
   bool absent_is_zero;           /* trees: absent features count as 0, as in Angel, whatever gbdt.split.missing says */
-  unsigned threads;              /* that load; 0: one for each processor */
+  unsigned threads;              /* threads that load; 0: one for each processor */
 } furrow_scorer_params;
 
 /* Sets the defaults. */

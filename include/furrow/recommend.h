@@ -38,7 +38,7 @@ typedef struct furrow_recommender furrow_recommender;
 /* How a recommender is opened. */
 typedef struct furrow_recommender_params {
   size_t size;      /* set by furrow_recommender_params_init */
-  unsigned threads; /* that load; 0: one for each processor */
+  unsigned threads; /* threads that load; 0: one for each processor */
 } furrow_recommender_params;
 
 /* Sets the size and the defaults. */

@@ -306,7 +306,7 @@ FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_erro
 typedef struct furrow_parser_stats {
   size_t size;                /* set by furrow_parser_stats_init */
   uint64_t rows;              /* rows handed out */
-  uint64_t features;          /* and their features */
+  uint64_t features;          /* number of their features */
   uint64_t bytes;             /* bytes of text, uncompressed; 0 for rows that are not parsed */
   uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
   uint64_t ignored;           /* pieces of text without a meaning that were skipped (a word without a number …) */
@@ -585,7 +585,7 @@ typedef struct furrow_rows_format {
   size_t size;             /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
   const char *name;        /* what params.format and ?format= say */
   const char *description; /* one line */
-  const furrow_arg *args;  /* that it takes */
+  const furrow_arg *args;  /* arguments that it takes */
   size_t nargs;            /* how many there are */
   /* Called once per parser; the other functions get *state. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);

@@ -215,7 +215,7 @@ typedef enum furrow_side {
 /* A field of the rows: a column, a part of a time, a cross. The library makes it; it may grow at its end. */
 typedef struct furrow_encoder_field {
   const char *name;          /* "movieId", "timestamp.hour", "userId x timestamp.hour" */
-  furrow_side side;          /* whose it is */
+  furrow_side side;          /* what it describes: the event, the user or the item */
   uint64_t first, count;     /* its features are first … first + count - 1 */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
   uint64_t unknown, missing; /* cells of the training data with a value that is too rare, or without a value */

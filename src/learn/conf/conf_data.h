@@ -232,7 +232,7 @@ typedef enum fw_value_kind {
   X(MIN_CHILD_WEIGHT, "min-child-weight", "ml.gbdt.min.child.weight", "gbdt/minchildweight", REAL, 0, 1e300, "0.01",   \
     "X", "least sum of hessians of a node")                                                                            \
   X(MIN_GAIN, "min-gain", "ml.gbdt.min.split.gain", "gbdt/minsplitgain", REAL, 0, 1e300, "0", "X",                     \
-    "a split must gain more than that")                                                                                \
+    "a split must have a gain larger than X")                                                                          \
   X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
   X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
   X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \

@@ -33,7 +33,8 @@ struct fw_linear_problem {
   double *all_value, *all_gradient;     /* the same of all ranks; alone they are those above */
   double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): of each row if
                     by_feature, else of one row for each block, the row at work */
-  double *all_slope, *own_gradient; /* by feature: of the rows of all ranks; of this rank's features, not alone */
+  double *all_slope, *own_gradient; /* where gradients are summed by feature: slopes of all ranks' rows; gradients of
+                                       this rank's features, in jobs of several ranks */
   /* the transposed copy */
   bool by_feature;
   uint64_t *use_offset; /* features + 1 */

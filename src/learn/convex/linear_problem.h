@@ -48,7 +48,7 @@ typedef enum fw_lbfgs_state {
   FW_LBFGS_STUCK /* rounding hides any descent: x is as good as it gets */
 } fw_lbfgs_state;
 
-enum { FW_LBFGS_HISTORY = 120 }; /* at most */
+enum { FW_LBFGS_HISTORY = 120 }; /* the most pairs that are kept */
 
 /* For reading: where it is, and after the first step the value and the largest derivative there, and the calls of the
  * function so far. The rest is its own. */

@@ -21,7 +21,7 @@ typedef struct fw_data_facts {
   size_t label_count;                /* different ones; FW_CLASSES_MAX + 1: more */
   double labels[FW_CLASSES_MAX];     /* ascending */
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
-  double label_mean, label_squares;  /* and the sum of the squared deviations from it */
+  double label_mean, label_squares;  /* label_squares: sum of the squared deviations from the mean */
   bool whole_labels;                 /* all are whole numbers */
   fw_features *features;             /* records of data_facts.c; NULL: values are of no interest. Must be the last */
 } fw_data_facts;

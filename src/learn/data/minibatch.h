@@ -79,7 +79,7 @@ typedef struct fw_batcher fw_batcher;
 typedef struct fw_batcher_params {
   bool dense;     /* features are columns 0 … range - 1 of x */
   uint64_t range; /* keys must be below; 0: open */
-  size_t slots;   /* that every row must have (data->short_rows: at most); 0: any number */
+  size_t slots;   /* features that every row must have (data->short_rows: at most); 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */

@@ -37,7 +37,7 @@ furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *scaling, 
 typedef struct fw_scaled_block {
   furrow_rowblock block;
   float *value, *label;
-  uint64_t *offset; /* and index, field: where features were added */
+  uint64_t *offset; /* own offset, index and field, where features were added */
   void *index, *field;
   size_t value_capacity, label_capacity, offset_capacity, index_capacity, field_capacity;
 } fw_scaled_block;
@@ -103,7 +103,7 @@ typedef struct fw_samples {
   bool in_memory;
   furrow_container *container; /* in memory: owns the block; NULL: the parser does */
   furrow_rowblock block;
-  furrow_parser_stats stats; /* in memory: of the loading */
+  furrow_parser_stats stats; /* rows in memory: what was read and skipped */
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
   bool failed;               /* opening failed, which all ranks know */

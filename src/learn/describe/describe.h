@@ -12,10 +12,10 @@
 /* What a layer keeps. */
 typedef struct fw_layer_size {
   bool by_feature;  /* weights have a column for each feature */
-  uint64_t rows;    /* by feature: numbers of each */
+  uint64_t rows;    /* parameters by feature: numbers of each feature */
   uint64_t weights; /* FW_COUNT_UNKNOWN: not known */
   uint64_t biases;
-  uint64_t bytes; /* with the optimizer's state */
+  uint64_t bytes; /* bytes, with the optimizer's state */
 } fw_layer_size;
 
 /* Where a layer stands in a drawing: rows from above, columns from the left. */

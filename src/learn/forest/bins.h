@@ -17,8 +17,8 @@
 
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */
-#define FW_BINS_APART 256 /* from one dense feature to the next, in a histogram */
-#define FW_DENSE_GROUP 4  /* dense features are a multiple of that in histograms: some may be for nothing */
+#define FW_BINS_APART 256 /* distance of two dense features in a histogram, in bins */
+#define FW_DENSE_GROUP 4  /* histograms have space for a multiple of this number of dense features */
 #define FW_NO_FEATURE UINT32_MAX
 
 typedef struct fw_cut_feature {
@@ -26,7 +26,7 @@ typedef struct fw_cut_feature {
   uint64_t count;     /* rows that have it */
   float least, most;  /* the least and the largest of its values */
   uint32_t bins;      /* its cuts are one fewer */
-  uint32_t first_bin; /* in a histogram */
+  uint32_t first_bin; /* its first bin in a histogram */
   size_t first_cut;
 } fw_cut_feature;
 
@@ -39,7 +39,7 @@ typedef struct fw_cut_id {
 typedef struct fw_cuts {
   size_t count;  /* number of features */
   size_t dense;  /* number of dense features, the first ones: a byte of every row */
-  size_t single; /* from this one on features have one bin each */
+  size_t single; /* from this feature on, each has one bin */
   fw_cut_feature *feature;
   size_t cut_count;
   double *cut;

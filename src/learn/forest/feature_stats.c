@@ -43,7 +43,7 @@ typedef struct batch_scan {
   size_t key_capacity;
   uint32_t stamp;
   bool has_unknown;     /* some feature has no number yet */
-  feature_facts *facts; /* by number: of this batch, of others before it */
+  feature_facts *facts; /* facts by feature number, of this batch and earlier ones */
   size_t fact_capacity;
   row_sample sample; /* sample of this batch */
   furrow_status status;

@@ -105,7 +105,7 @@ static uint32_t settle_slot(const fw_forest_predictor *w, uint32_t slot, uint32_
   return slot > 0 ? slot * GROUP_ROWS : w->none;
 }
 
-/* Features by ascending number: their slots, and a row without any of them. */
+/* Numbers the slots of all features, and fills in a row that has none of the features. */
 static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *keys, size_t key_count,
                                      furrow_error *err) {
   uint32_t slot = 1;

@@ -29,7 +29,7 @@ typedef struct fw_row_chunk {
   fw_row_split *split;
   const uint64_t *bits; /* bits of the split, if it has a set */
   size_t begin, end;
-  size_t lefts; /* that go left */
+  size_t lefts; /* rows that go left */
   size_t left_to, right_to;
 } row_chunk;
 

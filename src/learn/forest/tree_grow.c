@@ -31,7 +31,7 @@ enum {
 };
 
 typedef struct grown {
-  size_t node; /* in the tree */
+  size_t node; /* its number in the tree */
   size_t begin, end;
   size_t rows; /* number of rows of all ranks */
   fw_sum sum;
@@ -44,7 +44,7 @@ typedef struct grown {
 /* Nodes of a pair whose best splits are wanted. */
 typedef struct pair {
   grown *filled; /* summed up from its rows */
-  grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
+  grown *rest;   /* the sibling, found by subtraction; NULL: not wanted, or there is nothing to subtract from */
   /* Parts of the sum, the first of them the node's histogram. A thread that has summed up a piece leaves its part to
    * the next thread that needs one, so there are at most as many parts as threads at work. */
   size_t first_part, parts;

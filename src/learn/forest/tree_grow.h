@@ -197,7 +197,7 @@ typedef struct fw_growth {
   size_t row_count;       /* the tree is grown from the first row_count rows, ascending */
   const uint8_t *allowed; /* features; NULL: all */
   fw_forest *forest;
-  size_t tree;  /* in the forest: a leaf so far */
+  size_t tree;  /* number of the tree in the forest; it is a leaf so far */
   double start; /* added to predict of every node */
   double rate;
   double *score; /* scores of each row: rate * predict of its leaf is added */

@@ -34,7 +34,7 @@ typedef struct packed_weights packed_weights; /* fc_packed.c */
 /* A layer with its parameters, which it borrows. */
 typedef struct node {
   const fw_layer *layer;
-  size_t index; /* in the graph, and of its tensors in a pass */
+  size_t index; /* its place in the graph, and the place of its tensors in a pass */
   const layer_ops *ops;
   size_t width;    /* numbers of a row in its tensors */
   size_t in_width; /* fc and dense input layer: numbers of a row of its input */
@@ -93,7 +93,7 @@ typedef enum pass_kind { PASS_ALONE, PASS_OWN_ROWS, PASS_OWN_FEATURES } pass_kin
 typedef struct real_pass {
   const fw_minibatch *batch;
   tensor *tensors;     /* one for each node */
-  real **record;       /* for each feature of the batch */
+  real **record;       /* record of each feature of the batch */
   const real *x;       /* dense data: batch->x in the net's type */
   const fw_step *step; /* NULL: scoring: no dropout, no gradients */
   /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */

@@ -48,11 +48,11 @@ struct fw_pipeline {
   _Alignas(64) flight *now; /* NULL: none */
   bool updating;
   fw_step step;
-  double row_ns; /* that a row took in a task of the last batch; 0: not known */
+  double row_ns; /* time of a row in a task of the last batch; 0: not known */
   furrow_status status;
   furrow_error error;
   /* for the caller */
-  _Alignas(64) atomic_uint_fast64_t batches; /* that are done */
+  _Alignas(64) atomic_uint_fast64_t batches; /* finished batches */
   atomic_uint_fast64_t rows;
   uint64_t reported; /* rows that were reported of these batches */
   furrow_status caller_status;

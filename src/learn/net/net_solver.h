@@ -21,7 +21,7 @@ typedef struct fw_batch_slot {
   fw_net *net;
   const fw_graph *graph;
   fw_batcher *batcher;
-  fw_pass *pass, *own_pass; /* that it uses, and one of its own; NULL: none */
+  fw_pass *pass, *own_pass; /* the pass that it uses; its own pass, or NULL */
   fw_minibatch *batch;      /* NULL: none */
   size_t row_capacity;
   size_t task_rows;      /* rows of a task */
@@ -125,7 +125,7 @@ typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_erro
 
 typedef struct fw_net_job {
   const fw_row_source *from; /* jobs of several ranks: this rank's rows of each batch */
-  bool train;                /* else rows are only scored */
+  bool train;                /* false: rows are only scored */
   uint32_t epoch;
   /* For each batch of all ranks, one after the other, on some thread; NULL: not wanted. Training takes fw_tally_batch
    * alone. */

@@ -129,8 +129,8 @@ typedef struct column_exchange {
   size_t parameter, element;
   const uint64_t *keys;
   size_t key_count;
-  size_t numbers;      /* that one rank sends to another in a round */
-  size_t buffer_bytes; /* for what one rank sends to another */
+  size_t numbers;      /* numbers that one rank sends to another in a round */
+  size_t buffer_bytes; /* bytes that one rank sends to another at most */
   column_request *requests;
   size_t *request_sizes, *count_sizes, *send_sizes, *receive_sizes;
   uint64_t *send_counts, *receive_counts;

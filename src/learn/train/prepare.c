@@ -92,7 +92,7 @@ static furrow_status settle_encoder(fw_prepared *d, const furrow_encoder *encode
   fw_settled settled = {.hour_field = hour_field_of(d, &encoder->dictionary)};
   /* Numbers that users give items are ratings; a schema names the classes of other labels. */
   d->ratings = label && !label->classes && sides;
-  d->in_order = encoder->schema->history > 0; /* which refuses other logs */
+  d->in_order = encoder->schema->history > 0; /* a history refuses logs in another order */
   if (sides && !fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) && !fw_conf_is_set(conf, FW_KEY_USER_FIELDS)) {
     settled.item_fields = side_of(encoder, true, lists);
     settled.user_fields = side_of(encoder, false, lists + fields);

@@ -10,7 +10,7 @@
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"
 
-enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* at most, where nobody says otherwise; of an epoch */
+enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* the default limit; iterations of an epoch */
 
 struct fw_convex_fit {
   uint32_t *use;          /* rows of the samples; NULL: all */

@@ -12,7 +12,7 @@ typedef struct fw_seen_data {
   uint64_t rows, digest;
   size_t scaled, centred; /* features in other units, and those whose mean was taken away */
   double label_mean, label_factor;
-  bool exact;           /* by the exact minimum */
+  bool exact;           /* it is the exact minimum */
   uint32_t saved_epoch; /* 0: the last */
   double linear_loss;   /* loss of the linear model on of the validation rows, where the net became the linear model */
 } fw_seen_data;
