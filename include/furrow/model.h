@@ -584,8 +584,8 @@ typedef struct furrow_matrix_row_view {
   const int64_t *col_ids;   /* their columns; NULL: first_col, first_col + 1, … */
   int64_t first_col;        /* first column of a view without col_ids */
   furrow_element_type type; /* type of the values */
-  furrow_elements values;   /* the first element and what follows */
-  size_t stride;            /* from one element to the next */
+  furrow_elements values;   /* points at the first element */
+  size_t stride;            /* distance of two elements in values */
 } furrow_matrix_row_view;
 
 /* Returns: the column of element i. */

@@ -74,7 +74,7 @@ typedef enum fw_value_kind {
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(VALID, "valid", "angel.validate.data.path", NULL, TEXT, 0, 0, "", "URI", "the validation data")                    \
   X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
-    "what Angel would do; inctrain goes on from load")                                                                 \
+    "the job of Angel's configuration; inctrain continues from the model in load")                                     \
   X(SEPARATOR, "separator", "ml.data.splitor", NULL, SEPARATOR, 0, 0, "\\s+", "\\s+",                                  \
     "what stands between the fields of libsvm, dummy and dense data: blanks")                                          \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
@@ -238,7 +238,7 @@ typedef enum fw_value_kind {
   X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
     "binary:logistic|reg:squarederror|multi:softmax|rank:ndcg", "loss of gbdt; rank:ndcg orders the rows of each qid") \
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
-    "features of gbdt whose every value is a candidate, each with its number of values")                               \
+    "features of gbdt that are categories, each with its number of values")                                            \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
     "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
   X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \

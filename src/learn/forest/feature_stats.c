@@ -525,7 +525,7 @@ static furrow_status check_kind(fw_feature_stats *s, const fw_minibatch *batch, 
   if (!s->columns && !s->features)
     return dense ? fw_feature_stats_make_columns(s, batch->columns, err) : fw_feature_stats_make_features(s, err);
   if (s->dense != dense || (dense && batch->columns != s->column_count))
-    return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
+    return fw_fail(err, FURROW_E_STATE, "rows do not have the same columns as earlier rows");
   return FURROW_OK;
 }
 

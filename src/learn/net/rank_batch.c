@@ -517,7 +517,7 @@ typedef struct flight {
   const fw_row_source *from;
   const fw_step *step; /* NULL: scoring */
   fw_tally *tally;
-  bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
+  bool counts;          /* each rank computes the terms of its own rows, and all ranks count all rows */
   furrow_status filled; /* how `next` was filled, or `own` before it is begun */
   furrow_error error;
 } flight;
