@@ -53,8 +53,8 @@ static inline float fw_exp_of(float x) {
 
 /* ---- ranking_gradients.c: rows that are ranked within groups ---- */
 
-/* LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010), weighted by what swapping two rows changes of
- * NDCG. */
+/* LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010), each pair weighted by
+ * the change of NDCG if its two rows are swapped. */
 typedef struct fw_lambdas {
   const fw_row_groups *groups;
   const float *label;
