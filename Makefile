@@ -98,6 +98,10 @@ test:
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) $(JOBS)
 
+## test-full: the tests with every combination of models, formats and data; make test has samples of the slow ones
+test-full:
+	@FURROW_FULL=1 $(MAKE) test
+
 ## asan: the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 asan:
 	@$(require) test
@@ -136,13 +140,6 @@ mpi-sample mpi-test:
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) 1 -C mpi -L '$(MPI_LABEL)'
-
-## interop: comparisons with other systems on all data and kinds of indexes; make test has a sample
-interop:
-	@$(require) test
-	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
-	@$(call build,$(BUILD)) all furrow_tests
-	@FURROW_FULL=1 tools/run_tests.sh $(BUILD) $(JOBS) -R '^interop_'
 
 ## python-test: the tests of the Python package, in build/python-venv
 python-test:
@@ -241,6 +238,6 @@ bench: all
 	@$(call build,$(BUILD)) furrow_bench
 	@tools/run_bench.sh $(BUILD)
 
-.PHONY: all help demo install deb python docs sbom format clean test asan tsan tsan-full valgrind valgrind-sample
-.PHONY: mpi-sample mpi-test interop python-test python-asan deb-test neon s390x reproducible coverage reliability fuzz fuzz-long
+.PHONY: all help demo install deb python docs sbom format clean test test-full asan tsan tsan-full valgrind valgrind-sample
+.PHONY: mpi-sample mpi-test python-test python-asan deb-test neon s390x reproducible coverage reliability fuzz fuzz-long
 .PHONY: mutation power-test crash-test crash-programs fault-test soak bench

@@ -169,17 +169,11 @@ static void print_cost(double began) {
 }
 
 /* The library's messages name keys; where the command has an option for a key, names the option instead. */
-static void name_option(const command *cmd, furrow_error *err) {
-  static const char start[] = "set the key `";
+static void name_options(const command *cmd, furrow_error *err) {
   if (strstr(err->message, "(max_line_bytes)") && option_is_named(cmd->groups, "max-line"))
     add_hint(err, "--max-line BYTES allows longer ones");
-  char name[sizeof err->hint];
-  if (strncmp(err->hint, start, sizeof start - 1) != 0) return;
-  strcpy(name, err->hint + sizeof start - 1);
-  char *end = strchr(name, '`');
-  if (!end) return;
-  *end = 0;
-  if (option_is_named(cmd->groups, name)) add_hint(err, "set --%s%s", name, end + 1);
+  options_replace_keys(cmd->groups, err->message);
+  options_replace_keys(cmd->groups, err->hint);
 }
 
 static furrow_status check_and_run(const command *cmd, const void *values, output *out, furrow_error *err) {
@@ -199,7 +193,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
     print_help(out, cmd, path);
   else if (status == FURROW_OK && ranks_begin(cmd->on_all_ranks, common.rank_timeout, &status, err))
     status = check_and_run(cmd, values, out, err);
-  if (status != FURROW_OK) name_option(cmd, err);
+  if (status != FURROW_OK) name_options(cmd, err);
   free(values);
   if (common.verbose) print_cost(began);
   return status;

@@ -283,6 +283,25 @@ bool option_is_named(const option_group *groups, const char *name) {
   return false;
 }
 
+void options_replace_keys(const option_group *groups, char *text) {
+  static const char before[] = "key `";
+  char name[64];
+  for (char *at = text; (at = strstr(at, before));) {
+    const char *word = at + sizeof before - 1;
+    const size_t n = strcspn(word, "`");
+    char *begin = at - text >= 4 && strncmp(at - 4, "the ", 4) == 0 ? at - 4 : at;
+    at += sizeof before - 1;
+    if (word[n] != '`' || n >= sizeof name) continue;
+    memcpy(name, word, n);
+    name[n] = 0;
+    if (!option_is_named(groups, name)) continue;
+    memcpy(begin, "--", 2);
+    memcpy(begin + 2, name, n);
+    memmove(begin + 2 + n, word + n + 1, strlen(word + n + 1) + 1);
+    at = begin + 2 + n;
+  }
+}
+
 /* Finds the option named name[0 … length-1]; with name NULL, the option with that letter. */
 static found find_option(parse_state *state, const char *name, size_t length, char letter) {
   size_t place = 0;

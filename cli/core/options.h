@@ -111,6 +111,9 @@ furrow_status options_parse(const char *path, const option_group *groups, const 
 
 /* Returns whether the groups have an option of that name. */
 bool option_is_named(const option_group *groups, const char *name);
+/* Writes "--name" for "the key `name`" and "key `name`" in a message of the library, if the groups have that option.
+ * The text does not become longer. */
+void options_replace_keys(const option_group *groups, char *text);
 
 /* Returns the candidate that a mistyped word most likely stands for, or NULL. */
 const char *closest_word(const char *word, const char *const *candidates, size_t count);

@@ -15,8 +15,8 @@ typedef struct output {
   bool terminal; /* standard output is one */
   char *data;
   size_t used;
-  int errnum;    /* of the failed write; 0: none failed */
-  int exit_code; /* of a command that did not fail: 1 for "the inputs differ", otherwise 0 */
+  int errnum;    /* errno of the failed write; 0: none failed */
+  int exit_code; /* exit code of a command that did not fail: 1 for "the inputs differ", otherwise 0 */
 } output;
 
 enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output_reserve returns */

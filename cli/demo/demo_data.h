@@ -29,7 +29,7 @@ typedef struct demo_size {
 typedef struct demo_entity {
   uint8_t category, second; /* second == category: it has none */
   double weight, taste[DEMO_CATEGORIES];
-  double price; /* of an item: how far it is from the usual one; of a user: how much they like that */
+  double price; /* items: how far the price is from the usual one; users: how much they like high prices */
 } demo_entity;
 
 typedef struct demo_world {
@@ -59,7 +59,7 @@ void demo_item_name(uint32_t item, char name[DEMO_NAME]);
 void demo_title(const demo_world *world, uint32_t item, char title[DEMO_TITLE]);
 /* Returns the price in cents. */
 uint32_t demo_price(const demo_world *world, uint32_t item);
-/* Returns the user or item of a name; the count: there is none. */
+/* Returns the number of the user or item with this name; if there is none, the number of users or items. */
 uint32_t demo_user_of(const demo_world *world, const char *name);
 uint32_t demo_item_of(const demo_world *world, const char *name);
 

@@ -41,13 +41,13 @@ furrow_status demo_score_ranking(demo_ranking *ranking, const char *model, uint3
 typedef struct demo_hit {
   uint32_t item;
   double score, chance; /* the model's score (or similarity), and the true probability of a click */
-  bool shown, clicked;  /* in the test rows */
+  bool shown, clicked;  /* whether the user saw it, and clicked it, in the test rows */
 } demo_hit;
 
 /* A user at an hour on a device: what they clicked on, what they get. */
 typedef struct demo_example {
   demo_event query;
-  uint32_t shown, clicked;              /* in the training rows */
+  uint32_t shown, clicked;              /* events of the user in the training rows, and clicks among them */
   uint32_t clicks[DEMO_CATEGORIES];     /* by category */
   uint32_t past[DEMO_PAST], past_count; /* the items of the last clicks, the last first */
   demo_hit hits[DEMO_SHOWN];

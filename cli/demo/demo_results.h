@@ -65,7 +65,7 @@ typedef struct demo_model {
   const char *name, *title; /* "fm", "FM" */
   demo_epoch epochs[DEMO_EPOCHS];
   size_t epoch_count;
-  double logloss, auc; /* of the test rows */
+  double logloss, auc; /* figures of the test rows */
   demo_ranking ranking;
   demo_bin bins[DEMO_BINS];
   demo_matrix matrices[DEMO_MATRICES];
@@ -103,16 +103,16 @@ typedef struct demo_results {
   demo_truth truth;
   demo_model models[DEMO_MODELS];
   demo_index indexes[DEMO_INDEXES];
-  demo_field *fields; /* of the first index's file */
+  demo_field *fields; /* fields of the first index's file */
   size_t field_count;
-  uint32_t nprobe; /* of the search in the report */
+  uint32_t nprobe; /* nprobe of the search in the report */
   double popular;  /* NDCG@10 of the most popular items */
   demo_example examples[DEMO_EXAMPLES];
   demo_like likes[DEMO_LIKE];
   demo_plane plane;
   demo_file files[DEMO_FILES];
   size_t file_count;
-  double seconds; /* of the whole demo */
+  double seconds; /* seconds of the whole demo */
 } demo_results;
 
 /* Each reads what a step of the demo wrote. The history is the file of `train --history`, the curve is what `index

@@ -94,7 +94,7 @@ typedef struct building {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
   furrow_reservoir *sample;
-  uint64_t trained_on;      /* by all processes, as the next two */
+  uint64_t trained_on;      /* sum of all processes, as are the next two */
   uint64_t added, left_out; /* vectors */
   bool empty;               /* only --train: no vectors are added */
   double error, norm;       /* mean squares of the quantization error and of the vectors; NaN: unknown */

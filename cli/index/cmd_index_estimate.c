@@ -65,7 +65,7 @@ static const option_group estimate_groups[] = {
 typedef struct index_size {
   uint64_t codes;      /* codes of all vectors; IVF flat: the vectors */
   uint64_t ids;        /* ids in the lists and in an id map */
-  uint64_t centroids;  /* of the lists */
+  uint64_t centroids;  /* centroids of the lists */
   uint64_t graph;      /* HNSW graph over the centroids, without the centroids */
   uint64_t quantizers; /* centroids of sub-quantizers */
   uint64_t refinement; /* second codes, or vectors */

@@ -67,8 +67,8 @@ typedef struct merging {
   furrow_shards **manifests; /* one for each operand, or NULL */
   size_t on_disk;            /* indexes whose lists are in a data file */
   size_t direct_maps;        /* indexes that have one */
-  furrow_id_names *names;    /* of all of them; NULL: none has names */
-  furrow_file_lock *lock;    /* of an index that is read and replaced; NULL: none is */
+  furrow_id_names *names;    /* names of all of them; NULL: none has names */
+  furrow_file_lock *lock;    /* lock of an index that is read and replaced; NULL: none is */
 } merging;
 
 /* Loads index i, and the names of its ids: its own, or for the first shard of a manifest the names of all shards. */

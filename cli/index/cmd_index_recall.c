@@ -126,7 +126,7 @@ typedef struct measuring {
   size_t k;
   float *distances;
   int64_t *ids;
-  double *times; /* of single queries */
+  double *times; /* times of single queries */
   recall_point points[MOST_POINTS];
   size_t count;
 } measuring;

@@ -84,7 +84,7 @@ typedef struct searching {
   int64_t *found;
   result_sink sink;
   uint64_t count;
-  double seconds; /* of the searches alone */
+  double seconds; /* seconds of the searches alone */
 } searching;
 
 static bool by_range(const searching *s) {

@@ -8,7 +8,7 @@
 typedef struct edit_values {
   const char *destination; /* NULL: in place */
   bool force;
-  const char *compat; /* of compat_options */
+  const char *compat; /* value of the option of compat_options */
 } edit_values;
 
 extern const option edit_options[];
@@ -31,7 +31,7 @@ typedef struct named_index {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
   bool unique_ids;        /* saving fails if an id occurs more than once */
-  furrow_file_lock *lock; /* of the file that is changed in place; NULL: another one is written */
+  furrow_file_lock *lock; /* lock of the file that is changed in place; NULL: another one is written */
 } named_index;
 
 /* Loads an index and its names; E_STATE: another process changes the same file. Clear it, even after a failure. */

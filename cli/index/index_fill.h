@@ -11,7 +11,7 @@ typedef enum on_nan { ON_NAN_ERROR, ON_NAN_SKIP } on_nan;
 typedef struct fill_values {
   const char *base, *model, *ids, *names;
   vector_values vectors;
-  furrow_axis axis; /* of a model's matrix */
+  furrow_axis axis; /* axis of a model's matrix */
   on_nan on_nan;
   size_t memory;
   uint32_t threads;
@@ -26,15 +26,16 @@ typedef struct filling {
   const fill_values *values;
   furrow_vectors_reader *vectors;
   furrow_ids ids;         /* ids of --ids; otherwise the ids of the vectors, or none */
-  furrow_name_list names; /* of --names, or of --ids where that has names; empty: none */
+  furrow_name_list names; /* names of --names, or of --ids where that has names; empty: none */
   const char *names_path;
-  int64_t first_id;   /* of the first vector, if it is named and has no id of its own */
+  int64_t first_id;   /* id of the first vector, if it is named and has no id of its own */
   int64_t *named_ids; /* ids of the vectors that were added with a name, and these names */
   const char **id_names;
   uint64_t *named_rows; /* the numbers of these vectors in the file, where several processes have a part each */
   size_t named;
   vector_block block;
-  uint64_t first, total; /* of several processes: this one has the vectors from number `first` on, of `total`; else 0 */
+  uint64_t first, total; /* jobs of several processes: this process has the vectors from number `first` on, of `total`;
+                            otherwise 0 */
   uint64_t added, skipped; /* by this process */
 } filling;
 

@@ -17,7 +17,7 @@ typedef struct recall_point {
 /* What the options of truth_options fill. */
 typedef struct truth_values {
   const char *base, *model, *truth, *ids;
-  furrow_axis axis; /* of a model's matrix */
+  furrow_axis axis; /* axis of a model's matrix */
 } truth_values;
 
 extern const option truth_options[];

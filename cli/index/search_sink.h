@@ -21,7 +21,7 @@ furrow_status result_check(const result_values *values, furrow_error *err);
 typedef struct result_sink {
   const result_values *values;
   output *out;
-  report report; /* of JSON */
+  report report; /* report in the form of JSON */
   furrow_vectors_writer *ids, *distances, *starts;
   const furrow_id_names *names; /* NULL: ids are printed */
   uint64_t total;               /* results so far, with --range */

@@ -28,7 +28,7 @@ typedef struct first_rows {
   rows_summary summary;
   bool all; /* the rows are complete */
   label_task task;
-  size_t label_column;   /* of a csv that has none: the one that is likely; SIZE_MAX: none */
+  size_t label_column;   /* the likely column of labels if the csv does not name one; SIZE_MAX: none */
   const char *label_why; /* how it was found */
 } first_rows;
 

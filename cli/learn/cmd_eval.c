@@ -64,9 +64,9 @@ static void eval_init(void *values) {
 typedef struct eval_report {
   const furrow_scorer *scorer;
   const furrow_evaluation *evaluation;
-  furrow_learn_metrics metrics; /* of the evaluation */
-  uint32_t bins;                /* of the calibration table; 0: none */
-  const unknown_names *names;   /* of the rows */
+  furrow_learn_metrics metrics; /* metrics of the evaluation */
+  uint32_t bins;                /* bins of the calibration table; 0: none */
+  const unknown_names *names;   /* names of the rows */
 } eval_report;
 
 enum { SHOWN_CLASSES = 20 };

@@ -81,7 +81,7 @@ typedef struct predicting {
   explaining explaining;
   sample_id sid;         /* not SID_AUTO */
   size_t classes;        /* with --probabilities: 2, or the number of classes of softmax */
-  double *probabilities; /* of a row */
+  double *probabilities; /* probabilities of a row */
 } predicting;
 
 /* Writes the fewest digits that read back to the same float; integers without an exponent. */

@@ -243,7 +243,7 @@ typedef struct training {
   const furrow_trainer *trainer;
   output *out;
   progress progress;
-  size_t epoch;  /* that progress is about; 0: none */
+  size_t epoch;  /* the epoch that progress is about; 0: none */
   char what[32]; /* "epoch 3" */
   bool headed;
 } training;
@@ -365,6 +365,8 @@ static furrow_status run_folds(const train_values *values, const learn_settings 
     if (status == FURROW_OK) print_fold(values, figures, out);
     if (status == FURROW_OK) status = output_flush(out, err);
   }
+  if (status == FURROW_OK && !values->quiet && !values->out)
+    print_notes(&f.read); /* with --out, the notes of the model say it */
   return status;
 }
 
@@ -608,7 +610,7 @@ static furrow_status check_folds(const train_values *values, furrow_error *err) 
                 {"--checkpoint", values->checkpoint != NULL},
                 {"--stream", values->stream},
                 {"--dry-run", values->dry_run},
-                {"--train -", values->train && values->train[0] == '-'},
+                {"--train -", values->train && source_is_stdin(values->train)},
                 {"--history without --out", values->history && !values->out},
                 {"--curve without --out", values->curve && !values->out}};
   if (values->folds == 0) return FURROW_OK;

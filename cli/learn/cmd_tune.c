@@ -18,6 +18,7 @@
 #include "learn/learn_options.h"
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
+#include "rows/rows_source.h"
 
 enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* HELD_OUT: one row in 5 is held out without --valid and --folds */
 
@@ -139,7 +140,9 @@ static bool is_given(const void *user, const char *name) {
   const furrow_learn_key *key;
   for (size_t i = 0; i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
     if (strcmp(key->name, name) == 0)
-      return values->keys.texts[i] || is_defined(&values->define, name) || is_defined(&values->define, key->angel_key);
+      return learn_value_at(&values->keys, i) || is_defined(&values->define, name) ||
+             is_defined(&values->define, key->angel_key) ||
+             (strcmp(name, "rank") == 0 && is_defined(&values->define, "factors"));
   return false;
 }
 
@@ -163,9 +166,10 @@ typedef struct tuning {
   output *out;
   search search;
   furrow_parser_params parser;
+  furrow_parser_stats read, valid_read; /* what the last trial read and skipped */
   progress progress;
   char what[32];           /* "run 3" */
-  furrow_trainer *trainer; /* of the model that is written; NULL: none */
+  furrow_trainer *trainer; /* trainer of the model that is written; NULL: none */
   double deadline;         /* 0: none */
   bool headed;
 } tuning;
@@ -234,6 +238,7 @@ static furrow_status try_folds(tuning *t, const furrow_learn_conf *conf, search_
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && figures->count < count) status = folding_next(&f, figures, &trial->rows, err);
   status = explain_few(t, status, err);
+  t->read = f.read;
   furrow_learn_metrics_init(&trial->figures);
   furrow_learn_metrics_init(&deviation);
   if (status == FURROW_OK) furrow_learn_metrics_summarize(figures->folds, figures->count, &trial->figures, &deviation);
@@ -241,8 +246,7 @@ static furrow_status try_folds(tuning *t, const furrow_learn_conf *conf, search_
   return status;
 }
 
-static furrow_status score(const tuning *t, const furrow_trainer *trainer, furrow_learn_metrics *metrics,
-                           furrow_error *err) {
+static furrow_status score(tuning *t, const furrow_trainer *trainer, furrow_learn_metrics *metrics, furrow_error *err) {
   furrow_scorer *scorer = NULL;
   furrow_scorer_scratch *space = NULL;
   furrow_evaluation *evaluation = NULL;
@@ -257,6 +261,7 @@ static furrow_status score(const tuning *t, const furrow_trainer *trainer, furro
     status = furrow_evaluation_add_block(evaluation, space, block, err);
   furrow_learn_metrics_init(metrics);
   if (status == FURROW_END) furrow_evaluation_get_metrics(evaluation, metrics);
+  if (status == FURROW_END) furrow_sample_reader_get_stats(rows, &t->valid_read);
   furrow_sample_reader_close(rows);
   furrow_evaluation_free(evaluation);
   furrow_scorer_scratch_free(space);
@@ -275,6 +280,7 @@ static furrow_status try_valid(tuning *t, const furrow_learn_conf *conf, search_
   furrow_status status = furrow_trainer_create(&trainer, conf, &params, err);
   if (status == FURROW_OK) status = furrow_trainer_fit(trainer, t->values->train, NULL, &fit, err);
   if (status == FURROW_OK) trial->rows = furrow_trainer_get_epoch(trainer, 0)->train->rows;
+  if (status == FURROW_OK) furrow_trainer_get_stats(trainer, &t->read, NULL);
   if (status == FURROW_OK) status = score(t, trainer, &trial->figures, err);
   furrow_trainer_free(trainer);
   return status;
@@ -377,6 +383,8 @@ static void report_table(const tuning *t, report *r, const search_trial *best) {
 
 static void tell_result(const tuning *t, const search_trial *best) {
   report r;
+  if (!t->values->quiet) print_notes(&t->read);
+  if (!t->values->quiet) print_notes(&t->valid_read);
   if (t->values->quiet && !t->values->json) return;
   report_start(&r, t->out, t->values->json);
   if (t->values->json)
@@ -453,7 +461,7 @@ static furrow_status check_values(const tune_values *values, furrow_error *err) 
   if (values->runs < 1 || values->runs > MOST_RUNS)
     return fail(err, FURROW_E_ARGUMENT, "--runs must be 1 to %d", MOST_RUNS);
   if (!(values->time >= 0)) return fail(err, FURROW_E_ARGUMENT, "--time must be 0 or more");
-  if (values->train[0] == '-' || (values->valid && values->valid[0] == '-'))
+  if (source_is_stdin(values->train) || (values->valid && source_is_stdin(values->valid)))
     return fail(err, FURROW_E_ARGUMENT, "each run reads the samples again, which standard input cannot do");
   return FURROW_OK;
 }
@@ -471,6 +479,8 @@ static furrow_status prepare(tuning *t, const tune_values *values, const furrow_
   if (!read_u64(furrow_learn_conf_get(conf, "seed"), &seed))
     return fail(err, FURROW_E_ARGUMENT, "the seed is not a number");
   furrow_parser_params_init(&t->parser);
+  furrow_parser_stats_init(&t->read);
+  furrow_parser_stats_init(&t->valid_read);
   if (values->format) t->parser.format = values->format;
   t->parser.on_bad = values->on_bad;
   t->parser.threads = values->threads;

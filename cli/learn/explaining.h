@@ -11,7 +11,7 @@ typedef struct explaining {
   const scoring *scoring;
   bool json;
   uint64_t top;              /* contributions of a row to print; 0: all */
-  struct contribution *list; /* of a row */
+  struct contribution *list; /* contributions of a row */
   size_t capacity;
 } explaining;
 

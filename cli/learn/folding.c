@@ -19,7 +19,7 @@ static uint64_t trained_rows(const furrow_trainer *trainer) {
   return epoch ? epoch->train->rows : 0;
 }
 
-furrow_status folding_next(const folding *f, fold_figures *figures, uint64_t *rows, furrow_error *err) {
+furrow_status folding_next(folding *f, fold_figures *figures, uint64_t *rows, furrow_error *err) {
   furrow_trainer *trainer = NULL;
   furrow_trainer_fit_params fit = f->fit;
   furrow_learn_metrics *metrics = &figures->folds[figures->count];
@@ -33,6 +33,8 @@ furrow_status folding_next(const folding *f, fold_figures *figures, uint64_t *ro
     furrow_learn_metrics_init(metrics);
     furrow_trainer_get_fold_metrics(trainer, metrics);
     if (rows) *rows = trained_rows(trainer);
+    furrow_parser_stats_init(&f->read);
+    furrow_trainer_get_stats(trainer, &f->read, NULL);
     figures->count++;
   }
   furrow_trainer_free(trainer);

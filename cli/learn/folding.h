@@ -14,6 +14,7 @@ typedef struct folding {
   const char *train;
   furrow_trainer_params trainer;
   furrow_trainer_fit_params fit; /* with the number of folds */
+  furrow_parser_stats read;      /* what the last fold read and skipped */
 } folding;
 
 /* Figures of the folds so far. */
@@ -23,7 +24,7 @@ typedef struct fold_figures {
 } fold_figures;
 
 /* Trains without the next fold and adds its figures. *rows (may be NULL): rows that were trained on. */
-furrow_status folding_next(const folding *f, fold_figures *figures, uint64_t *rows, furrow_error *err);
+furrow_status folding_next(folding *f, fold_figures *figures, uint64_t *rows, furrow_error *err);
 
 /* Print the headings, the line of the fold that was added last, and the lines of mean and deviation. */
 void fold_headings(output *out, const fold_figures *figures);

@@ -181,22 +181,27 @@ static const char *help_of(const furrow_learn_key *key) {
   return texts[used++];
 }
 
-/* Adds the options of key i, which all fill the same field. The key `rank` has two: --rank is Angel's word for the
- * factors of an embedding, in a tree where a rank is a process of a job. */
+static bool is_factors(const furrow_learn_key *key) {
+  return strcmp(key->name, "rank") == 0;
+}
+
+/* Adds the options of key i. The key `rank` has two: --rank is Angel's word for the factors of an embedding, in a tree
+ * where a rank is a process of a job. */
 static size_t add_options(const furrow_learn_key *key, size_t i, size_t count) {
   const option named = {.name = key->name,
                         .kind = OPTION_TEXT,
                         .argument = key->value,
                         .help = help_of(key),
                         .offset = i * sizeof(const char *)};
-  if (strcmp(key->name, "rank") != 0) {
+  if (!is_factors(key)) {
     learn_options[count++] = named;
     return count;
   }
   learn_options[count] = named;
-  learn_options[count++].name = "factors";
+  learn_options[count].name = "factors";
+  learn_options[count++].offset = offsetof(learn_values, factors);
   learn_options[count] = named;
-  learn_options[count++].help = "the same as --factors; -D and JSON files use this name";
+  learn_options[count++].help = "the same as --factors, by the name that Angel uses";
   return count;
 }
 
@@ -209,11 +214,20 @@ void learn_options_fill(void) {
 
 /* ---- The configuration ---- */
 
+const char *learn_value_at(const learn_values *values, size_t i) {
+  return !values->texts[i] && is_factors(furrow_learn_key_at(i)) ? values->factors : values->texts[i];
+}
+
 static furrow_status set_texts(furrow_learn_conf *conf, const learn_values *values, furrow_error *err) {
   furrow_status status = FURROW_OK;
   const furrow_learn_key *key;
-  for (size_t i = 0; status == FURROW_OK && i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++)
-    if (values->texts[i]) status = furrow_learn_conf_set(conf, key->name, values->texts[i], err);
+  for (size_t i = 0; status == FURROW_OK && i < LEARN_KEYS && (key = furrow_learn_key_at(i)); i++) {
+    const char *text = learn_value_at(values, i), *factors = is_factors(key) ? values->factors : NULL;
+    if (factors && strcmp(factors, text) != 0)
+      status = fail_token(err, text, "--rank is another name of --factors, which is %s", factors);
+    else if (text)
+      status = furrow_learn_conf_set(conf, factors ? "factors" : key->name, text, err);
+  }
   return status;
 }
 

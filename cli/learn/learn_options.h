@@ -38,7 +38,11 @@ enum { LEARN_KEYS = 128 };
 /* The texts of the given keys, in the order of furrow_learn_key_at. */
 typedef struct learn_values {
   const char *texts[LEARN_KEYS];
+  const char *factors; /* the other name of the key `rank` */
 } learn_values;
+
+/* Returns the text that an option gives the i-th key, or NULL. */
+const char *learn_value_at(const learn_values *values, size_t i);
 
 /* A table made from the library's keys by learn_options_fill, which main calls first. */
 extern option learn_options[LEARN_KEYS + 1];
@@ -48,7 +52,7 @@ void learn_options_fill(void);
 typedef struct learn_settings {
   furrow_learn_conf *conf;
   furrow_layer_formats *formats;
-  conf_paths paths; /* of the JSON file */
+  conf_paths paths; /* paths of the JSON file */
 } learn_settings;
 
 /* What a configuration starts from; NULL: not given. */

@@ -49,7 +49,7 @@ typedef struct scoring {
   size_t size;             /* rows of the current block */
   bool compared;           /* the features of the first rows were compared with the model's */
   uint64_t known, unknown; /* features of these rows that the model has, and does not have */
-  unknown_names names;     /* of all rows so far */
+  unknown_names names;     /* names of all rows so far */
 } scoring;
 
 /* Loads the model alone. */

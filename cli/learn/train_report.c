@@ -11,6 +11,7 @@
 #include "core/interrupt.h"
 #include "core/text_file.h"
 #include "draw/chart.h"
+#include "learn/learn_options.h"
 
 /* A figure of metrics: its name, offset, and digits after the decimal point. */
 typedef struct figure {
@@ -179,12 +180,21 @@ void report_epochs(report *r, const furrow_trainer *trainer) {
 
 /* ---- Notes ---- */
 
+/* Adds a note, with the options of the command instead of the library's keys. */
+static void report_note(report *r, const char *name, const char *note) {
+  const option_group groups[] = {{"", learn_options, 0}, {0}};
+  char *text = strdup(note);
+  if (text) options_replace_keys(groups, text);
+  report_text(r, name, text ? text : note);
+  free(text);
+}
+
 static void list_notes(report *r, const furrow_trainer *trainer, const char *name, bool warnings) {
   const char *text;
   bool warning = false;
   report_list(r, name);
   for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
-    if (warning == warnings) report_text(r, NULL, text);
+    if (warning == warnings) report_note(r, NULL, text);
   report_end(r);
 }
 
@@ -197,7 +207,7 @@ void report_notes(report *r, const furrow_trainer *trainer) {
     return;
   }
   for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
-    report_text(r, warning ? "warning" : "note", text);
+    report_note(r, warning ? "warning" : "note", text);
 }
 
 /* ---- History ---- */

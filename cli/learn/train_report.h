@@ -37,7 +37,7 @@ furrow_status history_draw(const char *path, const char *title, const furrow_tra
  * as 0. The scores of the model on disk are compared with the trainer's scores. */
 typedef struct rounding {
   uint64_t rows, labels; /* rows that were scored; rows whose predicted label changed */
-  double largest, sum;   /* of the absolute differences of pred */
+  double largest, sum;   /* largest and sum of the absolute differences of pred */
 } rounding;
 
 furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, const char *model, const char *rows,

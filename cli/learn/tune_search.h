@@ -33,10 +33,10 @@ typedef struct search_setting {
 /* A training, or one for each fold. */
 typedef struct search_trial {
   size_t setting;
-  double share;                 /* of the rows */
+  double share;                 /* share of the rows */
   furrow_learn_metrics figures; /* rows is 0: it failed */
   double seconds;
-  uint64_t rows; /* that were trained on */
+  uint64_t rows; /* rows that were trained on */
 } search_trial;
 
 typedef struct search {

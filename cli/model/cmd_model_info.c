@@ -278,7 +278,7 @@ typedef struct description {
   job job;
   report report;
   table table;
-  int exit_code; /* of the first matrix that could not be read */
+  int exit_code; /* exit code of the first matrix that could not be read */
 } description;
 
 /* Reports a matrix that cannot be read with its error; the others are still described. */

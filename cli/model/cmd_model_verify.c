@@ -52,8 +52,8 @@ static void verify_init(void *values) {
 typedef struct checking {
   const verify_values *values;
   report *report;
-  uint64_t errors, remarks; /* of the current matrix */
-  int exit_code;            /* of the first error of all */
+  uint64_t errors, remarks; /* errors and remarks of the current matrix */
+  int exit_code;            /* exit code of the first error of all */
 } checking;
 
 static void report_finding(report *r, const furrow_matrix_finding *finding) {

@@ -101,7 +101,7 @@ typedef struct gathering {
   size_t classes, feature_count; /* features of the model */
   uint64_t *features;
   double *bias, *weights;
-  weighted_list *lists; /* of each class */
+  weighted_list *lists; /* lists of each class */
   bool norms;           /* the model has vectors */
 } gathering;
 

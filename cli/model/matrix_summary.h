@@ -9,8 +9,8 @@
 typedef struct matrix_summary {
   const char *folder;
   furrow_matrix_source_params params;
-  furrow_matrix_meta *own_meta; /* of matrix_summary_from_meta */
-  furrow_matrix_source *source; /* of matrix_summary_from_files */
+  furrow_matrix_meta *own_meta; /* metadata of matrix_summary_from_meta */
+  furrow_matrix_source *source; /* source of matrix_summary_from_files */
   const furrow_matrix_meta *meta;
   const char *meta_name;              /* NULL: not known */
   const furrow_matrix_format *format; /* NULL: unknown format */
@@ -19,7 +19,7 @@ typedef struct matrix_summary {
   furrow_layer_kind layer;
   const graph_text *graph;
   size_t saved_rows;
-  int32_t first_row, last_row; /* of the saved ones */
+  int32_t first_row, last_row; /* first and last of the saved ones */
   size_t files, row_blocks, col_blocks;
   bool hash;
   uint64_t bytes;

@@ -132,7 +132,7 @@ static const option log_options[] = {
     {.name = "time",
      .kind = OPTION_TEXT,
      .argument = "COL",
-     .help = "the column that says when: the last rows become the second of two files",
+     .help = "the column of the time: the latest rows go to the second of two files",
      .offset = AT(time)},
     {.name = "user",
      .kind = OPTION_TEXT,
@@ -262,7 +262,7 @@ typedef struct split_job {
   unsigned number; /* part of the temporary names: the same on all ranks */
   name_list names;
   sink_format format;
-  char ending[ENDING_TEXT]; /* of the files */
+  char ending[ENDING_TEXT]; /* ending of the files */
   const char *directory;    /* directory created for the files; NULL: it existed */
   uint64_t bounds[MOST_OUTPUTS];
   size_t count;

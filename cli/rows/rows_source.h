@@ -40,8 +40,8 @@ typedef struct source {
   furrow_container *container;
   bool container_given; /* its only block was returned */
   furrow_rowblock container_block;
-  furrow_parser_stats stats; /* of the container */
-  const char **names;        /* of source_column_names */
+  furrow_parser_stats stats; /* statistics of the container */
+  const char **names;        /* result of source_column_names */
   progress progress;
 } source;
 

@@ -9,9 +9,9 @@ enum { SUMMARY_DISTINCT = 10 };
 /* Statistics of one kind of number. Integers stay integers: a double would round them above 2^53. */
 typedef struct number_summary {
   uint64_t count, nans, infinities, zeros;
-  double min, max;  /* of the finite ones; floats */
-  double sum, rest; /* of the finite ones: a sum of twice the precision, so that the mean does not depend on the order
-                       of rows */
+  double min, max;     /* least and largest of the finite ones; floats */
+  double sum, rest;    /* sum of the finite ones: a sum of twice the precision, so that the mean does not depend on the
+                          order    of rows */
   int64_t least, most; /* min and max of integers */
 } number_summary;
 
@@ -29,7 +29,7 @@ typedef struct label_count {
 typedef struct rows_summary {
   furrow_value_type value_type;
   uint64_t rows, features, blocks, block_bytes;
-  uint64_t fewest_rows, most_rows; /* of a block */
+  uint64_t fewest_rows, most_rows; /* fewest rows and most rows of a block */
   uint64_t fewest_features, most_features, empty_rows;
   range_summary index, field;
   number_summary label, value, weight;

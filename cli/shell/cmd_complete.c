@@ -19,7 +19,7 @@ typedef struct completing {
   output *out;
   const command *cmd;   /* command that the words name */
   const char *word;     /* the word to complete */
-  const text_list *all; /* of the line */
+  const text_list *all; /* all words of the line */
   size_t first;         /* index of the first word after the command's name */
 } completing;
 

@@ -67,7 +67,7 @@ typedef struct furrow_model_export_params {
   unsigned threads;                          /* 0: one for each processor */
   size_t memory;                             /* bytes of elements in memory; 0: 1 GiB */
   furrow_progress progress;                  /* "reading", in bytes of data files; NULL: none */
-  void *progress_user;                       /* of progress */
+  void *progress_user;                       /* the user pointer of progress */
 } furrow_model_export_params;
 
 /* Sets the defaults. */
@@ -80,11 +80,11 @@ static inline void furrow_model_export_params_init(furrow_model_export_params *p
 typedef struct furrow_model_export_result {
   size_t size;                 /* set by furrow_model_export_result_init */
   size_t matrices;             /* how many matrices */
-  uint64_t vectors, dimension; /* of the last matrix */
+  uint64_t vectors, dimension; /* vectors and dimension of the last matrix */
   uint64_t elements;           /* dense files: with the zeros for absent elements */
   uint64_t absent;             /* dense files: zeros that stand for absent elements */
-  uint64_t bytes;              /* of the file */
-  uint64_t ids_bytes;          /* of the second file; 0: there is none */
+  uint64_t bytes;              /* bytes of the file */
+  uint64_t ids_bytes;          /* bytes of the second file; 0: there is none */
 } furrow_model_export_result;
 
 /* Sets the size and clears the rest. */
@@ -125,7 +125,7 @@ typedef struct furrow_model_import_params {
   const char *ids;          /* npy of 64-bit ids of the vectors; NULL: PATH.ids.npy if there is one, else 0, 1, … */
   size_t memory;            /* bytes of elements in memory; 0: 1 GiB */
   furrow_progress progress; /* "reading", in bytes of the file; NULL: none */
-  void *progress_user;      /* of progress */
+  void *progress_user;      /* the user pointer of progress */
 } furrow_model_import_params;
 
 /* Sets the defaults. */
@@ -138,7 +138,7 @@ static inline void furrow_model_import_params_init(furrow_model_import_params *p
 typedef struct furrow_model_import_result {
   size_t size;        /* set by furrow_model_import_result_init */
   size_t matrices;    /* how many matrices */
-  int64_t rows, cols; /* of the last matrix */
+  int64_t rows, cols; /* rows and columns of the last matrix */
   uint64_t elements;  /* elements of all matrices */
   uint64_t left_out;  /* elements of rows that saved_rows does not list */
 } furrow_model_import_result;
@@ -166,9 +166,9 @@ FURROW_API furrow_status furrow_model_import(const char *path, const char *targe
 /* An array of a file. Texts and shape are valid during the call. The library allocates it; it may grow at its end. */
 typedef struct furrow_array_info {
   const char *file;      /* kind of the file: "npy", "fvecs", "npz" … */
-  const char *name;      /* of a tensor, or of a member of an npz; "" where the file is one array */
-  const char *type;      /* of its elements, as NumPy writes it: "f4", "i8", "U3"; safetensors: "F32" … */
-  size_t dimensions;     /* of shape; 0: one element */
+  const char *name;      /* name of a tensor, or of a member of an npz; "" where the file is one array */
+  const char *type;      /* type of its elements, as NumPy writes it: "f4", "i8", "U3"; safetensors: "F32" … */
+  size_t dimensions;     /* number of elements of shape; 0: one element */
   const uint64_t *shape; /* FURROW_COUNT_UNKNOWN: rows of a compressed fvecs */
 } furrow_array_info;
 

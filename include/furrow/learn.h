@@ -166,8 +166,9 @@ typedef struct furrow_learn_metrics {
   double mean_label;      /* share of positive rows; regression: mean label */
   double mean_prediction; /* mean probability; regression: mean prediction */
   double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
-  double precision; /* of the positive class, where the prediction is the likelier class; of several classes the plain
-                       mean over the classes that are a label or a prediction. As in scikit-learn, a share of nothing is
+  double precision; /* precision of the positive class, where the prediction is the likelier class; of several classes
+                       the plain mean over the classes that are a label or a prediction. As in scikit-learn, a share of
+                       nothing is
                        0 */
   double recall;    /* likewise */
   double f1;        /* likewise */
@@ -243,8 +244,8 @@ FURROW_API furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const 
 typedef struct furrow_epoch {
   uint32_t epoch;       /* 1, 2 … */
   bool best;            /* the best so far by the chosen metric */
-  double learning_rate; /* at its start */
-  double seconds;       /* of training, without validation */
+  double learning_rate; /* the rate at the start of the epoch */
+  double seconds;       /* seconds of training, without validation */
   /* Of the scores that the updates were made from. gbdt: after the round, figures of 65,536 rows at most, evenly
    * spread, though `rows` counts all. AUC is exact for up to 262,144 rows; beyond that and in several processes it
    * comes from bins. Lives as long as the epoch. */
@@ -331,7 +332,7 @@ FURROW_API const char *furrow_trainer_get_note(const furrow_trainer *trainer, si
 /* A training between two epochs, as the checkpoint of furrow_trainer_fit_params keeps it. The library allocates it; it
  * may grow at its end. */
 typedef struct furrow_checkpoint_info {
-  uint64_t bytes;           /* of the file */
+  uint64_t bytes;           /* bytes of the file */
   uint32_t number_size;     /* bytes of a parameter: 4 or 8 */
   uint32_t epochs;          /* done so far */
   uint32_t best;            /* the best one, counted from 1; 0: none */
@@ -473,9 +474,9 @@ typedef struct furrow_scorer_params {
   size_t size;                   /* set by furrow_scorer_params_init */
   const furrow_learn_conf *conf; /* NULL: the model's graph.json. Furrow's own defaults do not count in it, unless the
                                     key `defaults` is set: it is for Angel's models that lack that file */
-  furrow_fc_order fc_order;      /* in x out */
+  furrow_fc_order fc_order;      /* order of the weights of a layer; by default in x out */
   bool absent_is_zero;           /* trees: absent features count as 0, as in Angel, whatever gbdt.split.missing says */
-  unsigned threads;              /* that load; 0: one for each processor */
+  unsigned threads;              /* threads that load; 0: one for each processor */
 } furrow_scorer_params;
 
 /* Sets the defaults. */
@@ -498,7 +499,7 @@ FURROW_API furrow_status furrow_scorer_create(furrow_scorer **scorer, const furr
 /* Frees a scorer. Takes NULL. */
 FURROW_API void furrow_scorer_free(furrow_scorer *scorer);
 /* Returns: the configuration of the model.
- * Owner:   the scorer; valid as long as it is. */
+ * Owner:   the scorer; valid until it is freed. */
 FURROW_API const furrow_learn_conf *furrow_scorer_conf(const furrow_scorer *scorer);
 
 /* Makes the scratch of a thread.
@@ -529,11 +530,11 @@ FURROW_API size_t furrow_scorer_class_count(const furrow_scorer *scorer);
  *          that rank, and past the last class. */
 FURROW_API double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i);
 /* Returns: the name of a feature; NULL: it has none.
- * Owner:   the scorer; valid as long as it is. */
+ * Owner:   the scorer; valid until it is freed. */
 FURROW_API const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature);
 /* Returns: the encoder of a model that was trained on a raw log: it says what features stand for, and makes rows of
  *          events; NULL: the model is one of rows.
- * Owner:   the scorer; valid as long as it is. */
+ * Owner:   the scorer; valid until it is freed. */
 FURROW_API const furrow_encoder *furrow_scorer_encoder(const furrow_scorer *scorer);
 /* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; for other models the
  * probability of the positive class.
@@ -550,10 +551,10 @@ FURROW_API furrow_status furrow_scorer_class_probabilities(const furrow_scorer *
 typedef struct furrow_contributions {
   size_t size;              /* set by furrow_contributions_init */
   size_t classes;           /* furrow_scorer_class_count */
-  size_t count;             /* of features */
+  size_t count;             /* number of features */
   const uint64_t *features; /* columns of the model, ascending */
-  const double *values;     /* of feature i to class c: values[i * classes + c] */
-  const double *bias;       /* of each class: what a row has without contributions */
+  const double *values;     /* contribution of feature i to class c: values[i * classes + c] */
+  const double *bias;       /* bias of each class: what a row has without contributions */
   const double *outputs;    /* the graph's output for each class; furrow_score.pred is the likeliest class's */
 } furrow_contributions;
 
@@ -597,9 +598,9 @@ typedef struct furrow_forest_info {
   size_t size;     /* set by furrow_forest_info_init */
   size_t trees;    /* 0: the model is not a forest */
   size_t classes;  /* trees of a round: 1, or the classes of softmax; tree t is of class t % classes */
-  unsigned levels; /* of nodes that the matrices can hold: 2^levels - 1 nodes in a tree */
+  unsigned levels; /* levels of nodes that the matrices can hold: 2^levels - 1 nodes in a tree */
   unsigned depth;  /* splits on the longest path to a leaf */
-  uint64_t leaves; /* of all trees */
+  uint64_t leaves; /* leaves of all trees */
   bool sums;       /* gain and cover of nodes are known */
 } furrow_forest_info;
 
@@ -621,7 +622,7 @@ typedef struct furrow_tree_node {
   int32_t feature;  /* the split's, a column of the model; -1: a leaf */
   double value;     /* rows with feature <= value go to 2n+1 */
   double predict;   /* what a leaf adds to the score, times the learning rate */
-  double gain;      /* of the split; NaN: unknown */
+  double gain;      /* gain of the split; NaN: unknown */
   double cover;     /* sum of the hessians of the rows that reached the node in training; NaN: unknown */
 } furrow_tree_node;
 
@@ -641,7 +642,7 @@ typedef struct furrow_feature_importance {
   int32_t feature; /* column of the model */
   uint64_t count;  /* splits */
   double gain;     /* NaN: unknown */
-  double cover;    /* of the split nodes; NaN: unknown */
+  double cover;    /* cover of the split nodes; NaN: unknown */
 } furrow_feature_importance;
 
 /* Lists the features that have a split, by falling gain (where it is unknown, by falling count), then ascending.

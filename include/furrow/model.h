@@ -140,7 +140,7 @@ typedef struct furrow_partition_meta {
   int32_t save_col_elem_num;    /* column formats: elements of a column, that is saved rows */
   const char *file_name;        /* within the matrix folder */
   int64_t offset, length;       /* bytes in that file */
-  size_t row_count;             /* of rows */
+  size_t row_count;             /* number of rows */
   furrow_matrix_row_meta *rows; /* in the order of the file (JSON: the order of a Java HashMap) */
   const char *extra;            /* unknown members; NULL: none */
 } furrow_partition_meta;
@@ -169,9 +169,9 @@ typedef struct furrow_matrix_meta {
   int64_t col;                      /* columns; -1: no limit */
   int32_t block_row;                /* rows of a partition */
   int64_t block_col;                /* columns of a partition; both -1: hash partitions */
-  size_t option_count;              /* of options */
+  size_t option_count;              /* number of options */
   furrow_matrix_option *options;    /* attributes, written in the order of a Java HashMap */
-  size_t part_count;                /* of parts */
+  size_t part_count;                /* number of parts */
   furrow_partition_meta *parts;     /* ascending part_id */
   const char *extra;                /* unknown members; NULL: none */
   furrow_matrix_meta_origin origin; /* the kind of file that it was read from */
@@ -226,9 +226,9 @@ typedef struct furrow_matrix_spec {
   int64_t cols;       /* columns; -1: no limit, which range partitions refuse; must be set (import: 0) */
   int64_t first_col;  /* 0: the index range begins here and ends at first_col + cols */
   const furrow_matrix_option *options; /* attributes; the two entries of the index range are added */
-  size_t option_count;                 /* of options */
+  size_t option_count;                 /* number of options */
   const int32_t *saved_rows;           /* rows that are saved, in this order; NULL: all */
-  size_t saved_row_count;              /* of saved_rows */
+  size_t saved_row_count;              /* number of saved_rows */
   int64_t block_cols;                  /* range: columns of a partition; 0: as Angel computes them from the next two */
   int64_t part_size;                   /* elements of a partition; 500000 */
   int32_t max_parts;                   /* partitions at most; 500 */
@@ -274,8 +274,8 @@ typedef struct furrow_panel {
   const int32_t *row_ids;   /* their ids; ascending */
   size_t cols;              /* columns, 0 or more */
   const int64_t *col_ids;   /* their ids; NULL: first_col, first_col + 1, … */
-  int64_t first_col;        /* of a panel without col_ids */
-  furrow_element_type type; /* of the values */
+  int64_t first_col;        /* first column of a panel without col_ids */
+  furrow_element_type type; /* type of the values */
   furrow_elements values;   /* rows * cols of them */
 } furrow_panel;
 
@@ -306,9 +306,9 @@ enum {
 
 /* What the library tells the functions of a format. It may grow at its end. */
 typedef struct furrow_matrix_format_context {
-  furrow_element_type type; /* of the elements */
+  furrow_element_type type; /* type of the elements */
   int key_bits;             /* 32, 64 */
-  const char *separator;    /* of text */
+  const char *separator;    /* separator of text */
   size_t separator_length;  /* its bytes */
   bool angel_bytes;         /* encode: as Angel, even where that loses digits */
   bool dense;               /* the row type is dense */
@@ -338,7 +338,7 @@ typedef struct furrow_matrix_format {
   const char *name;       /* "TextColumnFormat": what users write; a letter, then letters, digits, _ */
   const char *class_name; /* what the metadata says; its last part is the name */
   const char *about;      /* a description in one line */
-  unsigned flags;         /* of FURROW_MATRIX_FORMAT_… */
+  unsigned flags;         /* bits: FURROW_MATRIX_FORMAT_… */
   /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. */
   void (*record_size)(const furrow_matrix_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and sets *used to the bytes they took. A
@@ -395,14 +395,14 @@ typedef enum furrow_matrix_row_order {
 typedef struct furrow_matrix_source_params {
   size_t size;                       /* set by furrow_matrix_source_params_init */
   const char *meta_name;             /* metadata file; NULL: searched, see furrow_matrix_meta_load */
-  const char *separator;             /* of text; NULL: the one of the first record, "," if there is none */
+  const char *separator;             /* separator of text; NULL: the one of the first record, "," if there is none */
   const char *format;                /* NULL: what the metadata says; must be set for psmeta */
   int32_t row_type;                  /* -1, the default: what the metadata says; must be set for psmeta */
   furrow_matrix_row_order row_order; /* AUTO; for formats without row ids */
   /* LIST: the rows in the order in which Angel saved them, each once; a partition skips the rows that it does not have.
    * Only furrow_matrix_source_open reads the array. */
   const int32_t *rows;
-  size_t row_count; /* of rows */
+  size_t row_count; /* number of rows */
 } furrow_matrix_source_params;
 
 /* Sets the defaults. */
@@ -463,10 +463,10 @@ FURROW_API void furrow_partition_reader_close(furrow_partition_reader *reader);
 typedef struct furrow_matrix_selection {
   size_t size;                /* set by furrow_matrix_selection_init */
   const int32_t *rows;        /* row ids in any order; NULL: all */
-  size_t row_count;           /* of rows */
+  size_t row_count;           /* number of rows */
   int64_t first_col, end_col; /* columns, the end is exclusive; INT64_MIN, INT64_MAX */
   const int32_t *part_ids;    /* ids of partitions in any order; NULL: all */
-  size_t part_count;          /* of part_ids */
+  size_t part_count;          /* number of part_ids */
 } furrow_matrix_selection;
 
 /* Sets the defaults: everything. */
@@ -582,10 +582,10 @@ FURROW_API uint64_t furrow_matrix_count(const furrow_matrix *matrix);
 typedef struct furrow_matrix_row_view {
   size_t count;             /* elements */
   const int64_t *col_ids;   /* their columns; NULL: first_col, first_col + 1, … */
-  int64_t first_col;        /* of a view without col_ids */
-  furrow_element_type type; /* of the values */
-  furrow_elements values;   /* the first element and what follows */
-  size_t stride;            /* from one element to the next */
+  int64_t first_col;        /* first column of a view without col_ids */
+  furrow_element_type type; /* type of the values */
+  furrow_elements values;   /* points at the first element */
+  size_t stride;            /* distance of two elements in values */
 } furrow_matrix_row_view;
 
 /* Returns: the column of element i. */
@@ -618,8 +618,8 @@ FURROW_API size_t furrow_matrix_column(const furrow_matrix *matrix, int64_t col,
 /* How matrices and models are written. */
 typedef struct furrow_matrix_write_params {
   size_t size;           /* set by furrow_matrix_write_params_init */
-  const char *separator; /* of text; NULL: "," (convert: the source's). Formats with several fields refuse line ends
-                            and what numbers consist of: letters, digits, + - . */
+  const char *separator; /* separator of text; NULL: "," (convert: the source's). Formats with several fields refuse
+                            line ends and what numbers consist of: letters, digits, + - . */
   const char *meta_name; /* "_meta" or "meta"; NULL: "_meta" (convert: the source's) */
   bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
@@ -710,7 +710,7 @@ FURROW_API furrow_status furrow_matrix_save(const furrow_matrix *matrix, const c
 
 /* An entry of a model directory. An element of an array: layout fixed. */
 typedef struct furrow_model_entry {
-  const char *name;   /* of the matrix folder, or of a file */
+  const char *name;   /* name of the matrix folder, or of a file */
   const char *folder; /* path of a matrix folder; NULL: another file of the model (graph.json) */
 } furrow_model_entry;
 
@@ -718,9 +718,9 @@ typedef struct furrow_model_entry {
  * a matrix folder itself. Hidden files and Angel's temporary ones (_tmp.…) are left out. The library allocates it; it
  * may grow at its end. */
 typedef struct furrow_model_listing {
-  const char *path;                     /* of the directory */
+  const char *path;                     /* path of the directory */
   bool single;                          /* the path is a matrix folder, the only entry */
-  size_t matrix_count, file_count;      /* of matrices, of files */
+  size_t matrix_count, file_count;      /* numbers of matrices and of files */
   furrow_model_entry *matrices, *files; /* by name */
   void *memory;                         /* the library's own */
 } furrow_model_listing;
@@ -749,7 +749,7 @@ typedef struct furrow_model_convert_params {
    * returns other than OK ends the job. */
   furrow_status (*choose_format)(void *user, const furrow_matrix_source *source, const char **format,
                                  furrow_error *err);
-  void *user;               /* of choose_format */
+  void *user;               /* the user pointer of choose_format */
   int32_t row_type;         /* -1, the default: the source's */
   int32_t part_rows;        /* rows of a partition; 0: the source's partitions */
   int64_t part_cols;        /* columns of a partition; 0: the source's partitions */
@@ -758,7 +758,7 @@ typedef struct furrow_model_convert_params {
   int32_t parts_per_file;   /* 0: the source's files */
   size_t memory;            /* bytes of elements and text in memory; 0: 1 GiB */
   furrow_progress progress; /* "reading", in bytes of data files; NULL: none */
-  void *progress_user;      /* of progress */
+  void *progress_user;      /* the user pointer of progress */
 } furrow_model_convert_params;
 
 /* Sets the defaults. */
@@ -775,7 +775,7 @@ typedef struct furrow_model_convert_result {
   size_t files;      /* other files */
   uint64_t elements; /* elements of all matrices */
   uint64_t dropped;  /* elements lost to angel_bytes */
-  uint64_t bytes;    /* of data files */
+  uint64_t bytes;    /* bytes of data files */
 } furrow_model_convert_result;
 
 /* Sets the size and clears the rest. */
@@ -799,7 +799,7 @@ typedef struct furrow_matrix_stats_params {
   size_t size;              /* set by furrow_matrix_stats_params_init */
   unsigned threads;         /* 0: one for each processor */
   furrow_progress progress; /* "reading", in bytes of data files; NULL: none */
-  void *progress_user;      /* of progress */
+  void *progress_user;      /* the user pointer of progress */
 } furrow_matrix_stats_params;
 
 /* Sets the defaults. */
@@ -812,10 +812,10 @@ static inline void furrow_matrix_stats_params_init(furrow_matrix_stats_params *p
 typedef struct furrow_matrix_stats {
   size_t size;                                /* set by furrow_matrix_stats_init */
   uint64_t elements, zeros, nans, infinities; /* the number of each */
-  double min, max, mean, deviation;           /* of the finite ones; NaN if there are none */
+  double min, max, mean, deviation;           /* figures of the finite ones; NaN if there are none */
   int64_t min_col, max_col;                   /* valid if elements > 0 */
   uint64_t rows;                              /* saved rows */
-  uint64_t bytes;                             /* of all partitions */
+  uint64_t bytes;                             /* bytes of all partitions */
 } furrow_matrix_stats;
 
 /* Sets the size and clears the rest. */
@@ -836,7 +836,7 @@ typedef struct furrow_matrix_finding {
   int32_t part_id;      /* -1: not of one partition */
   const char *file;     /* path; "" if not of a file */
   uint64_t offset;      /* byte in that file, or FURROW_NO_OFFSET */
-  furrow_status status; /* of an error; OK for a remark */
+  furrow_status status; /* status of an error; OK for a remark */
   const char *message;  /* what is wrong, one line */
   const char *hint;     /* what to do about it, one line; "" = none */
 } furrow_matrix_finding;
@@ -849,9 +849,9 @@ typedef struct furrow_matrix_verify_params {
   /* Receives each finding, in the order of partitions, at the end, from the caller's thread; NULL: findings are not
    * wanted. The finding is valid during the call. */
   void (*found)(void *user, const furrow_matrix_finding *finding);
-  void *user;               /* of found */
+  void *user;               /* the user pointer of found */
   furrow_progress progress; /* "reading", in bytes of data files; NULL: none */
-  void *progress_user;      /* of progress */
+  void *progress_user;      /* the user pointer of progress */
 } furrow_matrix_verify_params;
 
 /* Sets the defaults. */
@@ -884,7 +884,7 @@ typedef struct furrow_matrix_compare_params {
   unsigned threads;              /* 0: one for each processor */
   size_t memory;                 /* bytes of elements in memory; 0: 1 GiB */
   furrow_progress progress;      /* "comparing", in ranges of columns; NULL: none */
-  void *progress_user;           /* of progress */
+  void *progress_user;           /* the user pointer of progress */
 } furrow_matrix_compare_params;
 
 /* Sets the defaults. */

@@ -38,7 +38,7 @@ typedef struct furrow_recommender furrow_recommender;
 /* How a recommender is opened. */
 typedef struct furrow_recommender_params {
   size_t size;      /* set by furrow_recommender_params_init */
-  unsigned threads; /* that load; 0: one for each processor */
+  unsigned threads; /* threads that load; 0: one for each processor */
 } furrow_recommender_params;
 
 /* Sets the size and the defaults. */
@@ -63,7 +63,7 @@ FURROW_API void furrow_recommender_free(furrow_recommender *recommender);
 FURROW_API uint64_t furrow_recommender_user_count(const furrow_recommender *recommender);
 FURROW_API uint64_t furrow_recommender_item_count(const furrow_recommender *recommender);
 /* Returns: the name of a user or item, ended by a 0; NULL: there is none with that number.
- * Owner:   the recommender; valid as long as it is. */
+ * Owner:   the recommender; valid until it is freed. */
 FURROW_API const char *furrow_recommender_user_name(const furrow_recommender *recommender, uint64_t user);
 FURROW_API const char *furrow_recommender_item_name(const furrow_recommender *recommender, uint64_t item);
 /* Finds a user or item by name.
@@ -73,13 +73,13 @@ FURROW_API furrow_status furrow_recommender_find_user(const furrow_recommender *
 FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *recommender, const char *name,
                                                       size_t length, uint64_t *item, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the column of the log that holds the items, or the users.
- * Owner:   the recommender; valid as long as it is. */
+ * Owner:   the recommender; valid until it is freed. */
 FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
 FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
 
 /* Returns: the recommender's model, which scores rows and events; NULL: it is a recommender of a log, which does not
  *          score rows.
- * Owner:   the recommender; valid as long as it is. */
+ * Owner:   the recommender; valid until it is freed. */
 FURROW_API const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender);
 
 /* ---- A recommender of a log ----------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ FURROW_API furrow_status furrow_item_table_load(furrow_item_table **table, const
 FURROW_API void furrow_item_table_free(furrow_item_table *table);
 /* Returns: the cell of an item in the i-th column of the `columns` that were loaded, ended by a 0; "" where it is empty
  *          or the table does not have the item.
- * Owner:   the table; valid as long as it is. */
+ * Owner:   the table; valid until it is freed. */
 FURROW_API const char *furrow_item_table_get(const furrow_item_table *table, uint64_t item, size_t i);
 /* Returns: the number of the model's items that have a row. */
 FURROW_API uint64_t furrow_item_table_count(const furrow_item_table *table);
@@ -230,7 +230,7 @@ FURROW_API uint64_t furrow_item_table_count(const furrow_item_table *table);
 /* An item and its score: the graph's output for the user and the item, furrow_score.pred. Layout fixed. */
 typedef struct furrow_recommendation {
   uint64_t item; /* FURROW_NO_ITEM: there are no more; the score is -infinity */
-  double score;  /* of furrow_recommender_similar: the cosine of the two items' vectors */
+  double score;  /* furrow_recommender_similar: the cosine of the two items' vectors */
 } furrow_recommendation;
 
 /* How items are found. */
@@ -370,7 +370,7 @@ FURROW_API void furrow_new_users_free(furrow_new_users *users);
 /* Returns: the number of users who have an event with an item that the model knows. */
 FURROW_API size_t furrow_new_users_count(const furrow_new_users *users);
 /* Returns: the name of user i, in the order of their first events, ended by a 0; NULL: there are fewer users.
- * Owner:   the users; valid as long as they are. */
+ * Owner:   the users; valid until they are freed. */
 FURROW_API const char *furrow_new_users_name(const furrow_new_users *users, size_t i);
 /* Fills *info, which furrow_events_info_init has initialised; unknown_users are events without a user. */
 FURROW_API void furrow_new_users_get_info(const furrow_new_users *users, furrow_events_info *info);

@@ -102,8 +102,8 @@ typedef struct furrow_row {
   furrow_keys field;            /* length elements; absent when the format has no fields */
   furrow_keys index;            /* length elements, in the order of the text */
   furrow_values value;          /* length elements; absent: all are 1 */
-  furrow_key_type key_type;     /* of field and index */
-  furrow_value_type value_type; /* of label and value */
+  furrow_key_type key_type;     /* type of field and index */
+  furrow_value_type value_type; /* type of label and value */
 } furrow_row;
 
 /* Returns: element i of an array, which must not be absent. */
@@ -166,8 +166,8 @@ typedef struct furrow_rowblock {
   furrow_keys field;            /* elements up to offset[size] */
   furrow_keys index;            /* elements up to offset[size] */
   furrow_values value;          /* elements up to offset[size] */
-  furrow_key_type key_type;     /* of field and index */
-  furrow_value_type value_type; /* of label and value */
+  furrow_key_type key_type;     /* type of field and index */
+  furrow_value_type value_type; /* type of label and value */
 } furrow_rowblock;
 
 /* Returns: row i, which must be below block->size (asserted). It borrows the arrays of the block. */
@@ -306,7 +306,7 @@ FURROW_API furrow_status furrow_parser_rewind(furrow_parser *parser, furrow_erro
 typedef struct furrow_parser_stats {
   size_t size;                /* set by furrow_parser_stats_init */
   uint64_t rows;              /* rows handed out */
-  uint64_t features;          /* and their features */
+  uint64_t features;          /* number of their features */
   uint64_t bytes;             /* bytes of text, uncompressed; 0 for rows that are not parsed */
   uint64_t bad_rows;          /* rows left out by FURROW_ON_BAD_SKIP */
   uint64_t ignored;           /* pieces of text without a meaning that were skipped (a word without a number …) */
@@ -411,13 +411,13 @@ typedef enum furrow_dense_type {
 /* A table of rows × columns: column i is feature i. A NaN is a missing value: the row does not have that feature. */
 typedef struct furrow_dense_rows {
   size_t size;            /* set by furrow_dense_rows_init */
-  size_t rows, columns;   /* of the table */
+  size_t rows, columns;   /* rows and columns of the table */
   const void *values;     /* row after row */
-  furrow_dense_type type; /* of the values; f32 */
+  furrow_dense_type type; /* type of the values; f32 */
   size_t row_stride;      /* elements from the start of a row to the start of the next; 0: columns */
-  const float *label;     /* of each row; NULL: rows have no labels */
-  const float *weight;    /* of each row; NULL: 1 */
-  const uint64_t *qid;    /* of each row; NULL: 0 */
+  const float *label;     /* label of each row; NULL: rows have no labels */
+  const float *weight;    /* weight of each row; NULL: 1 */
+  const uint64_t *qid;    /* qid of each row; NULL: 0 */
   bool drop_zeros;        /* leave out values that are 0 */
 } furrow_dense_rows;
 
@@ -448,8 +448,8 @@ typedef struct furrow_rows_writer furrow_rows_writer;
 typedef struct furrow_rows_writer_params {
   size_t size;                  /* set by furrow_rows_writer_params_init */
   const char *format;           /* "libsvm" */
-  furrow_key_type key_type;     /* of the cache file; text takes blocks of any type */
-  furrow_value_type value_type; /* of the cache file */
+  furrow_key_type key_type;     /* type of fields and indices in the cache file; text takes blocks of any type */
+  furrow_value_type value_type; /* type of labels and values in the cache file */
   uint64_t columns;             /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
   char delimiter;               /* csv: ',' */
   bool header;                  /* csv: write a line of names (label, weight, f0, f1 …) */
@@ -516,7 +516,7 @@ typedef enum furrow_arg_type {
 /* An argument that a format takes in the URI. One that is not declared is an error that lists these. Layout fixed. */
 typedef struct furrow_arg {
   const char *name;     /* the key in the URI */
-  furrow_arg_type type; /* of its value */
+  furrow_arg_type type; /* type of its value */
   const char *fallback; /* the value when it is not given */
   const char *one_of;   /* FURROW_ARG_ONE_OF: "auto|yes|no" */
   const char *help;     /* one line */
@@ -548,7 +548,7 @@ FURROW_API furrow_status furrow_rowbuilder_feature_of_field(furrow_rowbuilder *r
 typedef struct furrow_rows_chunk {
   const char *bytes; /* beginning with a record */
   size_t length;     /* how many there are */
-  uint64_t offset;   /* of bytes[0] in the file, uncompressed */
+  uint64_t offset;   /* offset of bytes[0] in the file, uncompressed */
   const char *file;  /* its path */
   bool last;         /* the file ends with this chunk: its last record may be cut short */
   void *internal;    /* the library's */
@@ -562,9 +562,9 @@ FURROW_API furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size
 
 /* What open_rows is asked to read. The library makes it, valid while open_rows runs; it may grow at its end. */
 typedef struct furrow_rows_request {
-  const char *const *paths;     /* of the URI, as they were written */
+  const char *const *paths;     /* paths of the URI, as they were written */
   size_t npaths;                /* how many there are */
-  const furrow_args *args;      /* of the URI, checked */
+  const furrow_args *args;      /* arguments of the URI, checked */
   uint32_t part, nparts;        /* give part `part` of `nparts` */
   furrow_key_type key_type;     /* blocks of these types are handed on as they are; others are converted, and copied */
   furrow_value_type value_type; /* the same */
@@ -585,7 +585,7 @@ typedef struct furrow_rows_format {
   size_t size;             /* sizeof(furrow_rows_format), or set by furrow_rows_format_init */
   const char *name;        /* what params.format and ?format= say */
   const char *description; /* one line */
-  const furrow_arg *args;  /* that it takes */
+  const furrow_arg *args;  /* arguments that it takes */
   size_t nargs;            /* how many there are */
   /* Called once per parser; the other functions get *state. NULL: state is NULL. */
   furrow_status (*open)(const furrow_args *args, void **state, furrow_error *err);

@@ -53,11 +53,11 @@ typedef struct furrow_schema_propose_params {
   size_t size; /* set by furrow_schema_propose_params_init */
   const char
       *label; /* the column of the label. NULL, here and in the next five: found by name and content; "": no column */
-  const char *weight; /* of the rows' weights */
-  const char *group;  /* of queries or sessions */
-  const char *user;   /* of the users */
-  const char *item;   /* of the items */
-  const char *time;   /* of the times */
+  const char *weight; /* the column of the rows' weights */
+  const char *group;  /* the column of queries or sessions */
+  const char *user;   /* the column of the users */
+  const char *item;   /* the column of the items */
+  const char *time;   /* the column of the times */
   /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
   const char *const *tables;
   size_t table_count;         /* how many there are */
@@ -93,7 +93,7 @@ FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const cha
 
 /* One column of a schema. The library makes it; it may grow at its end. */
 typedef struct furrow_schema_column {
-  const char *name; /* of the log or of a table */
+  const char *name; /* name of the log or of a table */
   const char *as;   /* "label", "category" … */
   const char *role; /* "user", "item", "time" or "" */
   const char *why;  /* what a proposal found; "" where a person wrote the schema */
@@ -219,7 +219,7 @@ typedef enum furrow_side {
 /* A field of the rows: a column, a part of a time, a cross. The library makes it; it may grow at its end. */
 typedef struct furrow_encoder_field {
   const char *name;          /* "movieId", "timestamp.hour", "userId x timestamp.hour" */
-  furrow_side side;          /* whose it is */
+  furrow_side side;          /* what it describes: the event, the user or the item */
   uint64_t first, count;     /* its features are first … first + count - 1 */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
   uint64_t unknown, missing; /* cells of the training data with a value that is too rare, or without a value */

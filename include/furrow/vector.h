@@ -239,7 +239,7 @@ typedef struct furrow_index_info {
   int64_t ntotal;                /* may exceed `stored`: vectors with NaN are counted, but not stored */
   bool trained;                  /* whether vectors can be added */
   furrow_distance_metric metric; /* how vectors are compared */
-  float metric_arg;              /* of metrics other than inner product and L2 */
+  float metric_arg;              /* argument of metrics other than inner product and L2 */
   /* kinds IVF_*; 0 otherwise */
   uint64_t nlist;               /* lists */
   uint64_t nprobe;              /* lists that a search probes by default */
@@ -276,14 +276,14 @@ static inline void furrow_index_info_init(furrow_index_info *info) {
 FURROW_API void furrow_index_get_info(const furrow_index *index, furrow_index_info *info);
 
 /* Returns: the i-th index inside of this one; NULL: there is none (or it was stored as missing).
- * Owner:   `index`; valid as long as it. */
+ * Owner:   `index`; valid until it is freed. */
 FURROW_API const furrow_index *furrow_index_child(const furrow_index *index, size_t i);
 /* Returns: what the i-th index inside is to this one: "quantizer", "storage", "index", "base", "refine"; NULL: this
  *          kind has no i-th.
  * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_index_child_name(const furrow_index *index, size_t i);
 /* Returns: the IVF index: this one, or the one inside of transforms, id maps and refinements; NULL: there is none.
- * Owner:   `index`; valid as long as it. */
+ * Owner:   `index`; valid until it is freed. */
 FURROW_API const furrow_index *furrow_index_ivf(const furrow_index *index);
 
 /* One transform of a TRANSFORM index. */
@@ -355,7 +355,7 @@ FURROW_API furrow_status furrow_index_get_list_stats(const furrow_index *index, 
 
 /* One field of an index file. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_field {
-  uint64_t offset;     /* of its first byte in the file */
+  uint64_t offset;     /* offset of its first byte in the file */
   uint64_t size;       /* its bytes */
   const char *path;    /* "quantizer/ntotal", "lists/17/ids" */
   const char *type;    /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
@@ -377,9 +377,9 @@ FURROW_API furrow_status furrow_index_for_each_field(const char *path, const fur
 /* Something that furrow_index_verify found. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_finding {
   bool fatal;           /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
-  const char *path;     /* of the index inside the file ("" for the outer one), or of the field */
+  const char *path;     /* path of the index inside the file ("" for the outer one), or of the field */
   uint64_t offset;      /* byte in the file, or FURROW_NO_OFFSET */
-  furrow_status status; /* of the error; OK for a remark */
+  furrow_status status; /* status of the error; OK for a remark */
   const char *message;  /* what is wrong, one line, no full stop */
 } furrow_index_finding;
 
@@ -585,8 +585,8 @@ static inline void furrow_searcher_open_params_init(furrow_searcher_open_params 
 }
 
 /* Loads an index file, or the shards of a manifest, with the names of the ids where there are any, and prepares it for
- * searching. Index and names belong together, as with furrow_index_load_with_names. Searches in shards are those of
- * furrow_shards_search. params NULL: the defaults. Collective with params->comm.
+ * searching. Index and names belong together, as with furrow_index_load_with_names. A manifest is searched
+ * as furrow_shards_search does it. params NULL: the defaults. Collective with params->comm.
  * Errors: as furrow_index_load_with_names and furrow_searcher_create; for a manifest, as furrow_shards_open.
  * Owner:  the caller frees *searcher with furrow_searcher_free. */
 FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const char *path,
@@ -601,13 +601,14 @@ FURROW_API size_t furrow_searcher_dimension(const furrow_searcher *searcher);
 /* Returns: the number of vectors (ntotal), of all shards together. */
 FURROW_API uint64_t furrow_searcher_vectors(const furrow_searcher *searcher);
 /* Returns: the index that is searched, or the first shard, which has the quantizers of all; NULL: another rank has it.
- * Owner:   the searcher, or the caller who gave the index to furrow_searcher_create; valid as long as the searcher. */
+ * Owner:   the searcher, or the caller who gave the index to furrow_searcher_create; valid until the searcher is freed.
+ */
 FURROW_API const furrow_index *furrow_searcher_index(const furrow_searcher *searcher);
 /* Returns: the names of the ids, as furrow_searcher_open found them; NULL: there are none.
- * Owner:   the searcher; valid as long as it. */
+ * Owner:   the searcher; valid until it is freed. */
 FURROW_API const furrow_id_names *furrow_searcher_names(const furrow_searcher *searcher);
 /* Returns: the name of an id, *size bytes, not terminated by a 0; NULL: it has none.
- * Owner:   the searcher; valid as long as it. */
+ * Owner:   the searcher; valid until it is freed. */
 FURROW_API const char *furrow_searcher_name(const furrow_searcher *searcher, int64_t id, size_t *size);
 
 /* How a search is done. */
@@ -646,8 +647,8 @@ FURROW_API furrow_status furrow_searcher_search(const furrow_searcher *searcher,
 typedef struct furrow_range_result {
   size_t n;         /* queries */
   uint64_t *starts; /* n + 1: results of query i are at starts[i] … starts[i+1]-1, sorted by id */
-  int64_t *ids;     /* of all results */
-  float *distances; /* of all results */
+  int64_t *ids;     /* ids of all results */
+  float *distances; /* distances of all results */
 } furrow_range_result;
 
 /* Finds all vectors within a radius (L2: distance < radius; IP: > radius). params NULL: the defaults.
@@ -724,10 +725,10 @@ FURROW_API uint64_t furrow_shards_bytes_of(const furrow_shards *shards, size_t i
 /* Returns: the dimension of the vectors. */
 FURROW_API size_t furrow_shards_dimension(const furrow_shards *shards);
 /* Returns: the path of the file of shard i; NULL: there is no such shard.
- * Owner:   the shards; valid as long as they. */
+ * Owner:   the shards; valid until they are freed. */
 FURROW_API const char *furrow_shards_path(const furrow_shards *shards, size_t i);
 /* Returns: shard i; NULL: it is not loaded here.
- * Owner:   the shards; valid as long as they. */
+ * Owner:   the shards; valid until they are freed. */
 FURROW_API const furrow_index *furrow_shards_index(const furrow_shards *shards, size_t i);
 
 /* Finds the k best of each of n queries in all shards: the results of furrow_searcher_search in the index that

@@ -102,7 +102,7 @@ FURROW_API furrow_status furrow_vectors_reader_open_memory(furrow_vectors_reader
 FURROW_API void furrow_vectors_reader_close(furrow_vectors_reader *vectors);
 
 /* Returns: the path that was opened; "" for memory.
- * Owner:   the reader; valid as long as it. */
+ * Owner:   the reader; valid until it is closed. */
 FURROW_API const char *furrow_vectors_reader_path(const furrow_vectors_reader *vectors);
 /* Returns: elements of a vector; 0 only if there are no vectors. */
 FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *vectors);
@@ -301,7 +301,7 @@ FURROW_API size_t furrow_reservoir_count(const furrow_reservoir *sample);
 FURROW_API const float *furrow_reservoir_vectors(const furrow_reservoir *sample);
 /* Returns: the position of each kept vector in the sample of all parts, ascending, for
  *          furrow_index_train_params.positions; NULL: the sample is not of a part.
- * Owner:   the sample; valid as long as it. */
+ * Owner:   the sample; valid until it is freed. */
 FURROW_API const uint64_t *furrow_reservoir_positions(const furrow_reservoir *sample);
 
 /* ---- Exact search --------------------------------------------------------------------------------------- */

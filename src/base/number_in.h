@@ -28,7 +28,7 @@ const char *fw_read_i32(const char *s, const char *end, int32_t *value, bool *ov
 const char *fw_read_i64(const char *s, const char *end, int64_t *value, bool *overflow);
 
 /* Parses a text that consists of at most 15 digits; returns false for any other text. Most numbers in tables are
- * such. */
+ * that short. */
 static inline bool fw_read_digits(const char *text, size_t length, double *number) {
   uint64_t whole = 0;
   if (length == 0 || length > 15) return false;

@@ -47,7 +47,7 @@ typedef struct mpi_state {
   pthread_mutex_t lock; /* serialises all calls of MPI */
   char (*hosts)[HOST_TEXT];
 
-  MPI_Request *requests; /* of the collective call in progress */
+  MPI_Request *requests; /* requests of the collective call in progress */
   MPI_Status *statuses;
   size_t started, receives, capacity; /* receives come first */
   double bytes;                       /* bytes of all started messages */

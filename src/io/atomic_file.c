@@ -39,7 +39,7 @@ struct fw_atomic_file {
   char *buffer;
   size_t filled;
   uint64_t flushed;   /* bytes that have left the buffer */
-  furrow_error error; /* of the write that failed; later calls report it again */
+  furrow_error error; /* error of the write that failed; later calls report it again */
 };
 
 /* Replacing a file needs permission only on its directory. A file that is protected against writing is still not

@@ -15,7 +15,7 @@
 
 struct fw_input {
   char *path;
-  int fd; /* of a local file; -1: none */
+  int fd; /* file descriptor of a local file; -1: none */
   bool is_stdin;
   bool may_wait;          /* a pipe, a terminal …: a read may wait until bytes are written */
   fw_file_system *system; /* the file system, unless the file is local */

@@ -12,7 +12,7 @@ struct fw_stream {
   const fw_decoder *decoder;
   void *state;
   uint64_t given;     /* bytes of text returned so far */
-  furrow_error error; /* of the read that failed; later reads report it again */
+  furrow_error error; /* error of the read that failed; later reads report it again */
 };
 
 /* ---- compressions ---- */
@@ -21,7 +21,7 @@ typedef struct codec {
   const char *name;
   const fw_decoder *decoder; /* NULL: recognised, but not supported */
   fw_file_kind kind;
-  size_t offset, length; /* of the bytes that identify it */
+  size_t offset, length; /* offset and length of the bytes that identify it */
   const char *magic;
 } codec;
 

@@ -138,7 +138,7 @@ furrow_status fw_uri_add_arg(fw_uri *uri, const char *key, const char *value, fu
 }
 
 static furrow_status copy_parts(fw_uri *copy, const fw_uri *uri, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)&copy->paths, uri->npaths, sizeof *copy->paths, err));
+  FW_TRY(FW_ALLOC_ZERO(&copy->paths, uri->npaths, err));
   for (; copy->npaths < uri->npaths; copy->npaths++)
     FW_TRY(fw_strndup(&copy->paths[copy->npaths], uri->paths[copy->npaths], strlen(uri->paths[copy->npaths]), err));
   for (size_t i = 0; i < uri->nargs; i++) FW_TRY(fw_uri_add_arg(copy, uri->args[i].key, uri->args[i].value, err));

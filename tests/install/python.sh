@@ -39,9 +39,11 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 "$work/venv/bin/pip" install --no-deps --editable "$work/python" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/venv/bin/pip" uninstall --quiet --yes furrow-ml
 refused "No matching distribution found for numpy" "$work/venv/bin/pip" install "$work/python"
-# The package needs NumPy: here it is found where $python has it.
-"$python" -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)' \
-  >"$(echo "$work"/venv/lib/python3*/site-packages)/numpy.pth"
+# With NumPy of the system, as README says. If $python is itself in an environment, NumPy may be there alone.
+"$python" -m venv --clear --system-site-packages "$work/venv"
+"$work/venv/bin/python" -c 'import numpy' 2>/dev/null ||
+  "$python" -c 'import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)' \
+    >"$(echo "$work"/venv/lib/python3*/site-packages)/numpy.pth"
 "$work/venv/bin/pip" install "$work/python" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/venv/bin/pip" show furrow-ml
 cd "$work/venv"

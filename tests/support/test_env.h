@@ -31,6 +31,11 @@ static inline bool test_remove_dir(const char *dir) {
   return nftw(dir, test_remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0;
 }
 
+/* Whether all combinations are to be tested (make test-full), not a sample. */
+static inline bool test_is_full(void) {
+  return getenv("FURROW_FULL") != NULL;
+}
+
 /* How many names a folder has, hidden ones, too; -1: it cannot be read. */
 static inline int test_entries(const char *folder) {
   DIR *handle = opendir(folder);

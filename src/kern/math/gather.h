@@ -14,7 +14,7 @@ typedef struct fw_gather_rows {
   size_t n;
   const uint32_t *offset;  /* uses of row i are offset[i] … offset[i+1]-1 */
   size_t uses;             /* number of uses of all rows */
-  const uint32_t *feature; /* of each use */
+  const uint32_t *feature; /* feature of each use */
   const float *value;      /* NULL: all 1 */
   void *const *record;     /* the record of each feature */
   size_t at;               /* offset of the n numbers in a record */
@@ -30,7 +30,7 @@ typedef struct fw_gather_uses {
   const uint32_t *offset; /* uses of feature i are use[offset[i]] … use[offset[i+1]-1] */
   size_t uses;            /* number of uses of all features, which limits prefetching; 0: no prefetching */
   const uint32_t *use;    /* needed only if there are values */
-  const uint32_t *place;  /* of each use, in the same order */
+  const uint32_t *place;  /* place of each use, in the same order */
   const float *value;     /* value[use]; NULL: all 1 */
   const void *from, *squares;
   size_t stride; /* numbers from one place to the next, in both */

@@ -30,7 +30,7 @@
 
 /* A sample of vectors and queries, used to choose the length of heads and their scales. */
 typedef struct sample {
-  float heads[MOST_ROWS * FW_HEAD_MOST], squares[MOST_ROWS]; /* of the vectors */
+  float heads[MOST_ROWS * FW_HEAD_MOST], squares[MOST_ROWS]; /* heads, and sums of the squares, of the vectors */
   const float *x[SAMPLE];                                    /* the queries */
   size_t questions;
 } sample;

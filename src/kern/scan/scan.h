@@ -120,7 +120,8 @@ typedef struct fw_scan {
   size_t (*sift)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                  uint64_t masks[FW_BLOCK_GROUP]);
 
-  /* The same, faster; vectors up to 2 m steps above the limit may pass, not just m. NULL: not available. */
+  /* The same, but faster and less precise: vectors up to 2 m steps above the limit may pass, where `sift` lets m steps
+   * pass. NULL: not available. */
   size_t (*sift_quickly)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                          uint64_t masks[FW_BLOCK_GROUP]);
 

@@ -139,7 +139,7 @@ static inline void fetch_some(ahead next, size_t m) {
 typedef struct strip {
   const uint8_t *codes;
   const float *extra;
-  size_t width; /* of the last block */
+  size_t width; /* width of the last block */
   ahead next;
 } strip;
 
@@ -167,7 +167,7 @@ enum { ROWS = 4 }; /* rows whose bytes are averaged before they are added */
 
 /* Adds ROWS rows from row m on; only `left` of them exist, and the bytes of the others are 0. */
 INLINE void add_means(const int count, const fw_lut *lut, const strip *at, size_t m, size_t left, sums *s) {
-  __m512i means[2][FW_BLOCK_GROUP]; /* of the first two and the second two rows */
+  __m512i means[2][FW_BLOCK_GROUP]; /* means of the first two and the second two rows */
   UNROLL for (int b = 0; b < count; b++) means[0][b] = means[1][b] = _mm512_setzero_si512();
   UNROLL for (int i = 0; i < ROWS; i++) {
     const size_t row = m + (size_t)i;

@@ -403,7 +403,7 @@ static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint3
 typedef struct constants {
   __m256i digit_zero, nine, minus, point;           /* bytes; the point minus '0' */
   __m256i spreads[4];                               /* bytes 4 * j: element j of a half */
-  __m256i byte_numbers, from_end, from_end_plus_16; /* of a lane: i, 15 - i, 31 - i */
+  __m256i byte_numbers, from_end, from_end_plus_16; /* for byte i of a lane: i, 15 - i, 31 - i */
   __m256i minus_lengths; /* for tokens that begin at a byte: 16 - i; except at the last byte, which must be a digit */
   __m256i first_byte, last_four;       /* masks */
   __m256i positions, positions_behind; /* 32 + 2 * i, and the same of the next byte */

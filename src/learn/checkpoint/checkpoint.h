@@ -26,10 +26,11 @@ void fw_epochs_link(fw_epoch *epochs, size_t count);
 typedef struct fw_checkpoint {
   uint64_t steps, best_steps; /* updates so far, and up to the best epoch */
   uint32_t best;              /* epoch, from 1; 0: none */
-  uint32_t halvings;          /* of the learning rate */
+  uint32_t halvings;          /* halvings of the learning rate */
   size_t epochs;
   fw_epoch *history;
-  fw_buffer best_snapshot; /* of the best epoch (snapshot_ops.h); empty: it is not kept, or it is the last one */
+  fw_buffer
+      best_snapshot; /* snapshot of the best epoch (snapshot_ops.h); empty: it is not kept, or it is the last one */
 } fw_checkpoint;
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint);

@@ -28,12 +28,12 @@ static furrow_status write_bytes(void *to, const void *bytes, size_t size, furro
 /* A checkpoint that is being saved: whole, or in parts. */
 typedef struct saving {
   const char *folder;
-  char *path; /* of the checkpoint */
+  char *path; /* path of the checkpoint */
   const fw_checkpoint *checkpoint;
   const fw_snapshot_ops *snapshot_ops;
   const furrow_comm *comm;
   uint64_t fingerprint;
-  uint64_t snapshot_bytes, best_bytes; /* of the file that is being written */
+  uint64_t snapshot_bytes, best_bytes; /* bytes of both snapshots of the file that is being written */
   /* parts */
   uint64_t id;
   unsigned char *table;

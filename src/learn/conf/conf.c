@@ -86,12 +86,19 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
   furrow_error spec = {0};
   fw_value parsed;
   if (found == FW_KEYS) return fw_conf_set_angel(conf, key, value, err);
-  if (fw_key_parse(found, value, strlen(value), &parsed, &spec) == FURROW_OK)
+  if (fw_key_parse(found, value, strlen(value), &parsed, &spec) == FURROW_OK) {
+    parsed.name = fw_key_static_name(key);
     return fw_value_keep(&conf->keys[found], parsed, value, strlen(value), err);
+  }
   fw_fail(err, FURROW_E_ARGUMENT, "%s %s", key, spec.message);
   fw_error_set_token(err, value, strlen(value));
   if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
   return FURROW_E_ARGUMENT;
+}
+
+const char *fw_conf_key_name(const furrow_learn_conf *conf, fw_key key) {
+  const char *name = conf->keys[key].name;
+  return name ? name : fw_key_facts(key)->name;
 }
 
 static void take_value(fw_value *to, fw_value *from) {

@@ -144,7 +144,7 @@ typedef struct fw_layer {
   double dropout; /* probability that a unit is dropped */
   fw_optimizer optimizer;
   fw_loss_type loss;
-  double delta; /* of the Huber loss */
+  double delta; /* delta of the Huber loss */
   /* for graph.json, which merges the layers of a stack again */
   size_t stack, stack_size; /* position in its fc stack, and its size (1: no stack) */
   const char *stack_name;
@@ -161,7 +161,7 @@ typedef struct fw_graph {
 } fw_graph;
 
 typedef struct fw_data_conf {
-  const char *path;    /* of the JSON file; may be NULL */
+  const char *path;    /* path of the JSON file; may be NULL */
   const char *format;  /* "libsvm", "dummy", "dense", or a format of rows (libffm, csv …) */
   int index_base;      /* subtracted from every index of libsvm and libffm: 1, as Angel does; -1: find out */
   int64_t range;       /* features are 0 … range - 1; -1: open */
@@ -203,13 +203,13 @@ typedef struct fw_model_conf {
   int32_t row_type;                  /* T_FLOAT_DENSE … */
   int64_t size;                      /* -1 */
   int64_t block_size;                /* 1000000 */
-  const char *load_path, *save_path; /* of the JSON file; may be NULL */
+  const char *load_path, *save_path; /* paths of the JSON file; may be NULL */
 } fw_model_conf;
 
 typedef struct fw_train_conf {
   uint32_t epochs;  /* 0: by the number of rows */
   uint32_t batch;   /* rows of an update; 0: rows / updates, rounded up */
-  uint32_t updates; /* of an epoch, where batch is 0 */
+  uint32_t updates; /* number of updates of an epoch, where batch is 0 */
   double lr;
   fw_decay_type decay;
   double decay_alpha, decay_beta;
@@ -234,7 +234,7 @@ typedef struct fw_train_conf {
 typedef struct fw_forest_conf {
   bool used;                  /* the algorithm is gbdt: graph has a loss and outputs, but no layers */
   uint32_t rounds;            /* trees, of each class */
-  unsigned levels;            /* of nodes in a tree, root and leaves among them: depth + 1 */
+  unsigned levels;            /* levels of nodes in a tree, root and leaves among them: depth + 1 */
   uint32_t splits;            /* candidates of a feature at most */
   double row_ratio;           /* share of the rows that a tree is grown from */
   double feature_ratio;       /* share of the features that a tree may split by */
@@ -246,8 +246,8 @@ typedef struct fw_forest_conf {
   size_t category_count;      /* features whose values are all candidates, however many */
   const uint64_t *categories; /* ascending, 0-based */
   bool node_stats;            /* gain and sums of each node are saved, too */
-  uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
-  uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
+  uint32_t leaves;            /* leaves of a tree, at most: the best leaf is split first; 0: level by level */
+  uint32_t min_rows;          /* rows of a leaf, at least; 0: by the number of rows */
   bool from_average;          /* scores start at the log odds or log shares of the labels */
   uint32_t truncation;        /* rank:ndcg: one row of a pair is among the first `truncation` rows of its group */
 } fw_forest_conf;

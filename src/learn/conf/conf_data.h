@@ -74,7 +74,7 @@ typedef enum fw_value_kind {
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(VALID, "valid", "angel.validate.data.path", NULL, TEXT, 0, 0, "", "URI", "the validation data")                    \
   X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
-    "what Angel would do; inctrain goes on from load")                                                                 \
+    "the job of Angel's configuration; inctrain continues from the model in load")                                     \
   X(SEPARATOR, "separator", "ml.data.splitor", NULL, SEPARATOR, 0, 0, "\\s+", "\\s+",                                  \
     "what stands between the fields of libsvm, dummy and dense data: blanks")                                          \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
@@ -119,7 +119,7 @@ typedef enum fw_value_kind {
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
   X(USER_FIELDS, "user-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
-    "fields of the user, the one with his id first; all but those of the item where it is not set")                    \
+    "fields of the user, the field with the id first; if not set, every field that is not in item-fields")             \
   X(ITEM_FIELDS, "item-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
     "fields of the item, the one with its id first: for ranking losses and negatives")                                 \
   X(NEGATIVES, "negatives", NULL, NULL, INT, 0, 1048576, "0", "N",                                                     \
@@ -155,7 +155,7 @@ typedef enum fw_value_kind {
   X(STALENESS, "staleness", "angel.staleness", NULL, INT, 0, 64, "0", "K",                                             \
     "accepted for older configurations; has no effect")                                                                \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
-    "learning rate; wins over those of optimizers in the JSON")                                                        \
+    "learning rate; replaces the rates of optimizers in the JSON")                                                     \
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
     "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
   X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \
@@ -232,13 +232,13 @@ typedef enum fw_value_kind {
   X(MIN_CHILD_WEIGHT, "min-child-weight", "ml.gbdt.min.child.weight", "gbdt/minchildweight", REAL, 0, 1e300, "0.01",   \
     "X", "least sum of hessians of a node")                                                                            \
   X(MIN_GAIN, "min-gain", "ml.gbdt.min.split.gain", "gbdt/minsplitgain", REAL, 0, 1e300, "0", "X",                     \
-    "a split must gain more than that")                                                                                \
+    "a split must have a gain larger than X")                                                                          \
   X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
   X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
   X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
     "binary:logistic|reg:squarederror|multi:softmax|rank:ndcg", "loss of gbdt; rank:ndcg orders the rows of each qid") \
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
-    "features of gbdt whose every value is a candidate, each with its number of values")                               \
+    "features of gbdt that are categories, each with its number of values")                                            \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
     "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
   X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
@@ -260,6 +260,7 @@ typedef enum fw_key {
 /* A value that was set, or a default: its text (canonical for names) and the number. */
 typedef struct fw_value {
   const char *text; /* NULL: not set */
+  const char *name; /* the name of the key by which it was set; NULL: its own name */
   int64_t integer;  /* whole numbers, yes and no, numbers of names and row types */
   double real;
 } fw_value;
@@ -272,6 +273,10 @@ typedef union fw_element {
 
 /* The key of a name, Angel's or short; FW_KEYS: none. */
 fw_key fw_key_find(const char *name);
+/* Returns the same name in static memory; NULL if no key has it. */
+const char *fw_key_static_name(const char *name);
+/* Returns the name by which a key was set, for messages; the key's own name if a file set it, or nothing. */
+const char *fw_conf_key_name(const furrow_learn_conf *conf, fw_key key);
 /* The key at a path of the JSON that is a plain value ("train/epoch"); FW_KEYS: none. */
 fw_key fw_key_at_path(const char *section, furrow_json_text member);
 fw_value_kind fw_key_kind(fw_key key);
@@ -369,7 +374,7 @@ typedef struct fw_defaults_spec {
 /* What one JSON file says. */
 typedef struct fw_conf_json {
   fw_value values[FW_KEYS]; /* texts are owned */
-  fw_value keys[FW_KEYS];   /* of its section furrow: they count as keys that were set; texts are owned */
+  fw_value keys[FW_KEYS];   /* keys of its section furrow: they count as keys that were set; texts are owned */
   fw_defaults_spec defaults;
   fw_graph_spec *graph; /* NULL: it has no layers */
   bool trees;           /* it has a section gbdt, and no layers */

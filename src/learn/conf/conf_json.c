@@ -126,7 +126,7 @@ typedef struct typed_object {
   const fw_names *types;
   const char *members[MOST_NUMBERS]; /* names of the numbers, NULL after the last */
   const char *text;                  /* name of a member that is a text; NULL: none */
-  uint64_t text_offset;              /* of the text; 0: not there */
+  uint64_t text_offset;              /* offset of the text; 0: not there */
   bool published;                    /* whether it is FW_ADAGRAD_VARIANT */
   int64_t type;                      /* -1: not there */
   double numbers[MOST_NUMBERS];      /* NaN: not there */
@@ -294,7 +294,7 @@ static const struct {
 /* A layer while it is read. */
 typedef struct reading {
   fw_graph_spec *graph;
-  size_t capacity; /* of graph->layers */
+  size_t capacity; /* capacity of graph->layers */
   fw_layer_spec layer;
   unsigned seen;
   uint64_t offsets[MEMBERS]; /* where the values begin */

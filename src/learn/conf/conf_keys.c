@@ -37,11 +37,12 @@ fw_value_kind fw_key_kind(fw_key key) {
 
 /* ---- Finding ---- */
 
-/* Other names: of Angel's trees, of older versions of Angel, of the settings in its documents. */
+/* Other names of keys: `factors`, names of Angel's trees, of older versions of Angel, and of its documents. */
 static const struct alias {
   const char *name;
   fw_key key;
-} aliases[] = {{"ml.gbdt.class.num", FW_KEY_CLASSES},
+} aliases[] = {{"factors", FW_KEY_RANK},
+               {"ml.gbdt.class.num", FW_KEY_CLASSES},
                {"ml.gbdt.feature.sample.ratio", FW_KEY_FEATURE_RATIO},
                {"ml.decay.intervals", FW_KEY_DECAY_INTERVALS},
                {"ml.validate.ratio", FW_KEY_VALID_RATIO},
@@ -52,15 +53,23 @@ static const struct alias {
                {"ml.svm.reg.l2", FW_KEY_L2},
                {"ml.mlr.reg.l2", FW_KEY_L2}};
 
-fw_key fw_key_find(const char *name) {
+static struct alias find_name(const char *name) {
   for (size_t i = 0; i < FW_KEYS; i++) {
     const furrow_learn_key *facts = &rules[i].facts;
-    if (strcmp(facts->name, name) == 0) return (fw_key)i;
-    if (facts->angel_key && strcmp(facts->angel_key, name) == 0) return (fw_key)i;
+    if (strcmp(facts->name, name) == 0) return (struct alias){facts->name, (fw_key)i};
+    if (facts->angel_key && strcmp(facts->angel_key, name) == 0) return (struct alias){facts->angel_key, (fw_key)i};
   }
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-    if (strcmp(aliases[i].name, name) == 0) return aliases[i].key;
-  return FW_KEYS;
+    if (strcmp(aliases[i].name, name) == 0) return aliases[i];
+  return (struct alias){NULL, FW_KEYS};
+}
+
+fw_key fw_key_find(const char *name) {
+  return find_name(name).key;
+}
+
+const char *fw_key_static_name(const char *name) {
+  return find_name(name).name;
 }
 
 /* In any case: Angel's documents print loadPath, and its code reads loadpath. */

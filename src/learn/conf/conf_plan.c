@@ -335,7 +335,7 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
   if (data->signed_classes && !set) data->label = FW_LABEL_POS_NEG;
   if (!labels[0]) return FURROW_OK;
   if (!two && loss != FW_LOSS_SOFTMAX)
-    return fw_fail(err, FURROW_E_ARGUMENT, "labels are those of classes, and %s has none", fw_loss_name(loss));
+    return fw_fail(err, FURROW_E_ARGUMENT, "labels names the classes, but %s has no classes", fw_loss_name(loss));
   FW_TRY(take_labels(memory, conf, err));
   const size_t classes = two ? 2 : plan->graph.outputs;
   if (data->label_count != classes)
@@ -383,7 +383,7 @@ static unsigned plan_levels(const furrow_learn_conf *conf) {
 static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
   for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_LR && key != FW_KEY_SEED && key != FW_KEY_STALENESS && fw_conf_has_key(conf, (fw_key)key))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_key_facts((fw_key)key)->name,
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_conf_key_name(conf, (fw_key)key),
                      key == FW_KEY_EPOCHS ? ": its rounds are trees" : "");
   const uint64_t classes = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
   const uint64_t of_trees = UINT64_MAX << (FW_KEY_TREES - FW_KEY_LOSS); /* to the last key */
@@ -505,7 +505,7 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     spec = built;
   } else if (!spec) {
-    fw_fail(err, FURROW_E_ARGUMENT, "the configuration has no graph");
+    fw_fail(err, FURROW_E_ARGUMENT, "the configuration names neither an algorithm nor layers");
     fw_error_set_hint(err, "name an algorithm (%s) or give layers in a JSON file", fw_builtin_names);
     return FURROW_E_ARGUMENT;
   } else {

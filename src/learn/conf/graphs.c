@@ -16,7 +16,7 @@ typedef struct builder builder;
 typedef struct algorithm {
   const char *name;
   void (*build)(builder *b);
-  fw_loss_type loss; /* of build_linear */
+  fw_loss_type loss; /* the loss that is given to of build_linear */
 } algorithm;
 
 struct builder {
@@ -83,7 +83,7 @@ static const fw_layer_spec *from_json_without(builder *b, fw_layer_type type, fw
 furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err) {
   for (unsigned key = FW_KEY_LOSS; key < FW_KEYS; key++)
     if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used & bit_of(key)))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_key_facts((fw_key)key)->name, graph);
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_conf_key_name(conf, (fw_key)key), graph);
   return FURROW_OK;
 }
 

@@ -17,8 +17,9 @@ struct fw_linear_problem {
   /* ranks: rank r has blocks, rows and features begin[r] … begin[r + 1] - 1 */
   const furrow_comm *comm;
   size_t *block_begin, *row_begin, *feature_begin;
-  size_t *sizes;                      /* 2 * ranks: bytes of what ranks exchange */
-  size_t first_feature, last_feature; /* of this rank, up to before the last: it sums their gradient */
+  size_t *sizes; /* 2 * ranks: bytes of what ranks exchange */
+  size_t first_feature,
+      last_feature; /* this rank sums the gradient of the features from first_feature to last_feature - 1 */
   /* rows of this rank: their uses of features, numbered by ascending key */
   size_t rows, features;
   uint64_t *key;
@@ -32,14 +33,15 @@ struct fw_linear_problem {
   double *all_value, *all_gradient;     /* the same of all ranks; alone they are those above */
   double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): of each row if
                     by_feature, else of one row for each block, the row at work */
-  double *all_slope, *own_gradient; /* by feature: of the rows of all ranks; of this rank's features, not alone */
+  double *all_slope, *own_gradient; /* where gradients are summed by feature: slopes of all ranks' rows; gradients of
+                                       this rank's features, in jobs of several ranks */
   /* the transposed copy */
   bool by_feature;
   uint64_t *use_offset; /* features + 1 */
-  uint32_t *use_row;    /* of this rank's features, as use_value; rows of all ranks */
+  uint32_t *use_row;    /* rows of the uses of this rank's features, as use_value; rows of all ranks */
   float *use_value;     /* NULL: all 1 */
   size_t segments;
-  uint32_t *segment_feature; /* of the first use of each segment */
+  uint32_t *segment_feature; /* feature of the first use of each segment */
   double *cut;               /* 2 * width for each segment: sums of features that began before it, that end after it */
 };
 

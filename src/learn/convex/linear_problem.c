@@ -428,11 +428,12 @@ static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Allocates *own for the numbers of this rank, and *all for the numbers of all ranks; alone they are the same. */
+/* Allocates *own for `count` rows of `width` numbers of this rank, and *all for `all_count` rows of all ranks. A job
+ * of one rank has one array for both. */
 static furrow_status alloc_shared(const fw_linear_problem *p, double **own, double **all, size_t count,
-                                  size_t all_count, size_t bytes, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)own, count, bytes, err));
-  if (p->comm->ranks > 1) return fw_alloc((void **)all, all_count, bytes, err);
+                                  size_t all_count, size_t width, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ROWS(own, count, width, err));
+  if (p->comm->ranks > 1) return FW_ALLOC_ROWS(all, all_count, width, err);
   *all = *own;
   return FURROW_OK;
 }
@@ -441,11 +442,10 @@ static furrow_status make_blocks(fw_linear_problem *p, furrow_error *err) {
   const size_t own = own_blocks(p), rows = p->row_begin[p->comm->ranks];
   p->by_feature = p->features > 0 && fw_linear_problem_size(p) > MOST_PARAMETERS_BY_BLOCK;
   p->last_feature = p->features;
-  FW_TRY(alloc_shared(p, &p->block_value, &p->all_value, own, p->blocks, sizeof(double), err));
-  const size_t bytes = block_width(p) * sizeof(double), slopes = p->width * sizeof(double);
-  FW_TRY(alloc_shared(p, &p->block_gradient, &p->all_gradient, own, p->blocks, bytes, err));
-  if (p->by_feature) return alloc_shared(p, &p->slope, &p->all_slope, p->rows, rows, slopes, err);
-  return fw_alloc((void **)&p->slope, own, slopes, err);
+  FW_TRY(alloc_shared(p, &p->block_value, &p->all_value, own, p->blocks, 1, err));
+  FW_TRY(alloc_shared(p, &p->block_gradient, &p->all_gradient, own, p->blocks, block_width(p), err));
+  if (p->by_feature) return alloc_shared(p, &p->slope, &p->all_slope, p->rows, rows, p->width, err);
+  return FW_ALLOC_ROWS(&p->slope, own, p->width, err);
 }
 
 static furrow_status fill_problem(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {

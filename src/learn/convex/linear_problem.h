@@ -35,7 +35,7 @@ typedef furrow_status (*fw_value_and_gradient)(void *user, const double *x, doub
 
 typedef struct fw_lbfgs_params {
   fw_value_and_gradient function;
-  void *user;             /* of the function */
+  void *user;             /* the user pointer of the function */
   double tolerance;       /* converged: no derivative is larger */
   double value_tolerance; /* converged: two iterations in a row lowered the value by this share at most; 0: never */
   const double *diagonal; /* n numbers > 0: about the second derivatives; copied. NULL: all 1 */
@@ -48,7 +48,7 @@ typedef enum fw_lbfgs_state {
   FW_LBFGS_STUCK /* rounding hides any descent: x is as good as it gets */
 } fw_lbfgs_state;
 
-enum { FW_LBFGS_HISTORY = 120 }; /* at most */
+enum { FW_LBFGS_HISTORY = 120 }; /* the most pairs that are kept */
 
 /* For reading: where it is, and after the first step the value and the largest derivative there, and the calls of the
  * function so far. The rest is its own. */
@@ -61,9 +61,9 @@ typedef struct fw_lbfgs {
   double *memory;
   double *gradient, *next_x, *next_gradient, *direction, *inverse; /* inverse: 1 / diagonal; NULL: all 1 */
   double *step, *change; /* differences of x and of the gradient, `history` of each; a ring, the newest at `newest` */
-  double product[FW_LBFGS_HISTORY]; /* of both */
+  double product[FW_LBFGS_HISTORY]; /* inner product of step and change */
   size_t history, pairs, newest;
-  double *part; /* of a sum, for each block */
+  double *part; /* part of a sum, for each block */
   unsigned small_gains;
   fw_lbfgs_state state;
 } fw_lbfgs;
@@ -89,7 +89,7 @@ typedef struct fw_linear_problem fw_linear_problem;
 typedef struct fw_linear_params {
   const furrow_rowblock *rows; /* needed by create alone, as are the arrays below */
   const uint32_t *use;         /* numbers of the rows to use; NULL: all */
-  size_t count;                /* of them */
+  size_t count;                /* number of rows to use */
   const double *label;         /* by row of the block: 1 or -1 (log), 0 … outputs - 1 (softmax), any number */
   const double *weight;        /* by row of the block; NULL: all 1 */
   fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2 or HUBER */
@@ -137,9 +137,9 @@ void fw_linear_problem_score_rows(const fw_linear_problem *problem, const double
 /* ---- Solver --------------------------------------------------------------------------------------------- */
 
 typedef struct fw_linear_solver_params {
-  double tolerance;       /* of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
-                             deviation of the labels */
-  const double *w;        /* first W, and vectors; NULL: 0, where vectors would stay */
+  double tolerance; /* bound of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
+                       deviation of the labels */
+  const double *w;  /* first W, and vectors; NULL: 0, where vectors would stay */
   const double *bias;     /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
   double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;

@@ -30,8 +30,8 @@ static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t
   return FURROW_OK;
 }
 
-/* Elements begin[r] … begin[r + 1] - 1 of `bytes` bytes each go to rank r; what all ranks sent to this one, in their
- * order, takes the place of *array; *count (may be NULL) is how many these are. */
+/* Sends elements begin[r] … begin[r + 1] - 1, of `bytes` bytes each, to rank r. Replaces *array by the elements that
+ * this rank received, in the order of the ranks that sent them, and sets *count (may be NULL) to their number. */
 static furrow_status share_move(const fw_linear_problem *p, void **array, size_t bytes, const size_t *begin,
                                 size_t *count, furrow_error *err) {
   size_t *send = p->sizes, *receive = p->sizes + p->comm->ranks, total = 0;
@@ -44,6 +44,7 @@ static furrow_status share_move(const fw_linear_problem *p, void **array, size_t
   if (count) *count = total / bytes;
   return FURROW_OK;
 }
+#define SHARE_MOVE(p, array, begin, count, err) share_move(p, (void **)(array), sizeof **(array), begin, count, err)
 
 furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void *all, size_t bytes,
                                const size_t *begin, furrow_error *err) {
@@ -209,11 +210,11 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
 /* rows, uses: where those for each rank begin. */
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
-  FW_TRY(share_move(p, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
-  FW_TRY(share_move(p, (void **)&p->label, sizeof *p->label, rows, NULL, err));
-  if (p->weight) FW_TRY(share_move(p, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
-  FW_TRY(share_move(p, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
-  if (p->value) FW_TRY(share_move(p, (void **)&p->value, sizeof *p->value, uses, NULL, err));
+  FW_TRY(SHARE_MOVE(p, &p->offset, rows, &p->rows, err));
+  FW_TRY(SHARE_MOVE(p, &p->label, rows, NULL, err));
+  if (p->weight) FW_TRY(SHARE_MOVE(p, &p->weight, rows, NULL, err));
+  FW_TRY(SHARE_MOVE(p, &p->feature, uses, NULL, err));
+  if (p->value) FW_TRY(SHARE_MOVE(p, &p->value, uses, NULL, err));
   return fw_comm_all_ok(p->comm, sum_lengths(p, err), err);
 }
 
@@ -303,9 +304,9 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
 /* Exchanges counts and uses. counts has the own uses by feature, and is replaced by all ranks' counts for this rank's
  * features. begin: where the own uses for each rank begin. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
-  FW_TRY(share_move(p, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
-  FW_TRY(share_move(p, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
-  if (p->value) FW_TRY(share_move(p, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
+  FW_TRY(SHARE_MOVE(p, counts, p->feature_begin, NULL, err));
+  FW_TRY(SHARE_MOVE(p, &p->use_row, begin, NULL, err));
+  if (p->value) FW_TRY(SHARE_MOVE(p, &p->use_value, begin, NULL, err));
   return fw_comm_all_ok(p->comm, join_uses(p, *counts, err), err);
 }
 

@@ -92,7 +92,8 @@ static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums 
       const size_t output = k < p->outputs ? k : 0;
       const double curve = sum * (classes ? share[output] * (1 - share[output]) : 1);
       const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2 * p->factor_scale[f];
-      diagonal[f * p->width + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
+      diagonal[f * p->width + k] =
+          second > 0 ? second : 1; /* a second derivative of 0: the loss does not depend on the parameter */
     }
   }
   return FURROW_OK;

@@ -14,7 +14,7 @@
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
   uint64_t uses, nonzero;
-  uint64_t last_row;      /* that listed it, from 1 */
+  uint64_t last_row;      /* the last row that has it, from 1 */
   double mean, squares;   /* squares: sum of squared deviations from the mean */
   double nonzero_squares; /* sum of squares */
   float first, second;    /* the first two different values; `different` says how many are known */

@@ -12,7 +12,7 @@
 
 typedef struct fw_data_facts {
   uint64_t rows;
-  uint64_t digest;          /* of their labels, features and values */
+  uint64_t digest;          /* digest of their labels, features and values */
   size_t longest, shortest; /* features of a row at most, and at least */
   uint64_t fields;          /* the largest field, + 1; 0: rows have none */
   uint64_t end;             /* the largest feature, + 1; 0: rows have none */
@@ -21,7 +21,7 @@ typedef struct fw_data_facts {
   size_t label_count;                /* different ones; FW_CLASSES_MAX + 1: more */
   double labels[FW_CLASSES_MAX];     /* ascending */
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
-  double label_mean, label_squares;  /* and the sum of the squared deviations from it */
+  double label_mean, label_squares;  /* label_squares: sum of the squared deviations from the mean */
   bool whole_labels;                 /* all are whole numbers */
   fw_features *features;             /* records of data_facts.c; NULL: values are of no interest. Must be the last */
 } fw_data_facts;

@@ -17,7 +17,7 @@ struct fw_epoch_rows {
   const fw_data_conf *data;
   fw_epoch_rows_params params;
   bool counted;
-  uint64_t rows, positives; /* of the share */
+  uint64_t rows, positives; /* rows and positives of the share */
   double keep[2];           /* chance of a negative and of a positive row to be used */
   /* the epoch */
   uint32_t epoch;

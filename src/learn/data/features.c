@@ -27,11 +27,11 @@ typedef struct slot {
 
 struct fw_features {
   fw_features_params params;
-  unsigned char *array; /* of a known range */
+  unsigned char *array; /* records of the features of a known range */
   slot *slots;          /* a power of two of them, at most 2/3 full */
   size_t slot_count;
   int hash_shift; /* 64 - log2(slot_count) */
-  uint64_t seed;  /* of hashes */
+  uint64_t seed;  /* seed of hashes */
   uint64_t count;
   unsigned char **chunks;
   size_t chunk_count, chunk_capacity;
@@ -72,7 +72,7 @@ static furrow_status create_array(fw_features *features, furrow_error *err) {
   const fw_features_params *params = &features->params;
   const uint64_t count = count_own(params);
   if (count >= SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_alloc((void **)&features->array, (size_t)(count ? count : 1), params->bytes, err));
+  FW_TRY(FW_ALLOC_ROWS(&features->array, (size_t)(count ? count : 1), params->bytes, err));
   fw_prefer_large_pages(features->array, (size_t)count * params->bytes);
   features->count = count;
   for (uint64_t i = 0; i < count; i++)

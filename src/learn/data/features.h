@@ -17,7 +17,7 @@
 typedef struct fw_features fw_features;
 
 typedef struct fw_features_params {
-  size_t bytes;   /* of a record */
+  size_t bytes;   /* bytes of a record */
   uint64_t range; /* keys 0 … range - 1 get their records at once; 0: a table, records are made one by one */
   uint64_t most;  /* refuse more features than that, of a table; 0: no limit */
   void (*first)(const void *context, uint64_t key, void *record); /* writes the first numbers */

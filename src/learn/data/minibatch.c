@@ -26,12 +26,12 @@ struct fw_batcher {
   uint32_t *feature, *place, *use, *use_row, *use_place;
   float *value;
   bool has_value, has_place; /* some value is not 1; some row does not have its features in the order of the slots */
-  fw_local_ids local_ids;    /* of features */
+  fw_local_ids local_ids;    /* numbers of features */
   size_t offset_capacity;
   uint32_t *use_offset;
   uint32_t *position; /* NULL: rows have none */
   size_t position_capacity;
-  uint32_t *joined; /* of fw_batcher_join: numbers for its parts, and the part of each row */
+  uint32_t *joined; /* scratch of fw_batcher_join: numbers for its parts, and the part of each row */
   size_t joined_capacity;
 };
 

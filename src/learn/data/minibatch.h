@@ -15,16 +15,16 @@
 /* ---- Local ids of features (local_ids.c) ---- */
 
 typedef struct fw_local_ids {
-  uint64_t *key; /* of each number */
+  uint64_t *key; /* key of each number */
   size_t count, capacity;
   uint64_t range; /* keys must be below; 0: open */
   /* For a known range that is not too large: an array over it, its own or another fw_local_ids' array */
   struct fw_local_id_array *array, *own;
   /* Else a table, searched from a key's hash on */
   struct fw_local_id_entry *table;
-  uint64_t seed;  /* of hashes */
+  uint64_t seed;  /* seed of hashes */
   unsigned shift; /* 64 - log2(size of the table) */
-  uint32_t stamp; /* of this batch */
+  uint32_t stamp; /* stamp of this batch */
 } fw_local_ids;
 
 /* Initializes the caller's struct; to be cleared after a failure, too. `beside` (may be NULL) is another one with the
@@ -53,7 +53,7 @@ typedef struct fw_minibatch {
   float *label;       /* transformed; NaN: there is none */
   float *weight;      /* NULL: all 1 */
   uint64_t *qid;      /* the rows' groups, of a loss that ranks the rows of each; else NULL */
-  uint32_t *position; /* of rows in the batch of all ranks, ascending; NULL: row i is at i */
+  uint32_t *position; /* positions of rows in the batch of all ranks, ascending; NULL: row i is at i */
   uint64_t first_row; /* number of its first row in the data, for errors (streamed data; else in the epoch) */
   /* sparse data; NULL for dense data */
   uint32_t *offset; /* rows + 1: uses of row i are offset[i] … offset[i+1]-1 */
@@ -79,7 +79,7 @@ typedef struct fw_batcher fw_batcher;
 typedef struct fw_batcher_params {
   bool dense;     /* features are columns 0 … range - 1 of x */
   uint64_t range; /* keys must be below; 0: open */
-  size_t slots;   /* that every row must have (data->short_rows: at most); 0: any number */
+  size_t slots;   /* features that every row must have (data->short_rows: at most); 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
@@ -124,7 +124,7 @@ typedef struct fw_batch_part {
   const float *weight;       /* rows; NULL: all 1 */
   const uint32_t *row_uses;  /* rows: how many uses; NULL: none */
   const void *key;           /* keys: different features */
-  furrow_key_type key_type;  /* of keys */
+  furrow_key_type key_type;  /* type of the keys */
   const uint32_t *use_key;   /* uses: the number of the key */
   const float *value;        /* uses; NULL: all 1 */
   uint32_t *row;             /* set by fw_batcher_join: rows: the row in the batch */

@@ -97,7 +97,7 @@ struct furrow_line_reader {
   fw_plan *plan;
   line_format own;
   line_format dummy; /* instead of libsvm, for indices without values: as files are read */
-  fw_buffer copy;    /* of the text, with padding */
+  fw_buffer copy;    /* copy of the text, with padding */
   fw_chunk chunk;
   furrow_rowblock block;
 };

@@ -19,7 +19,7 @@ typedef struct fw_scaling {
   uint64_t *key; /* ascending */
   double *mean;
   double *factor;      /* above 0 */
-  int64_t *slot;       /* of a feature with a mean: the slot that it has to itself in every row; -1: unknown */
+  int64_t *slot;       /* for each feature with a mean, the slot that no other feature has in any row; -1: unknown */
   double label_mean;   /* 0 */
   double label_factor; /* above 0; 0: labels stay as they are, whatever the mean */
 } fw_scaling;
@@ -37,7 +37,7 @@ furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *scaling, 
 typedef struct fw_scaled_block {
   furrow_rowblock block;
   float *value, *label;
-  uint64_t *offset; /* and index, field: where features were added */
+  uint64_t *offset; /* own offset, index and field, where features were added */
   void *index, *field;
   size_t value_capacity, label_capacity, offset_capacity, index_capacity, field_capacity;
 } fw_scaled_block;
@@ -54,13 +54,13 @@ void fw_scaled_block_clear(fw_scaled_block *scaled);
 
 typedef struct fw_holdout {
   unsigned char *fold_of;          /* rows of this rank: the fold that each is in; NULL: none is held out */
-  uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold, of this rank */
+  uint64_t rows[FW_FOLDS_MAX + 1]; /* number of rows of each fold, of this rank */
 } fw_holdout;
 
 typedef enum fw_holdout_unit {
   FW_HOLD_ROWS,
   FW_HOLD_OF_CLASSES, /* rows, the same share of each label */
-  FW_HOLD_GROUPS      /* rows with the same qid stay together; shares are of the groups */
+  FW_HOLD_GROUPS      /* rows with the same qid stay together; a share counts groups, not rows */
 } fw_holdout_unit;
 /* The unit that a loss needs. */
 fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
@@ -92,9 +92,9 @@ typedef struct fw_samples {
       found_label; /* the csv column that was taken for the labels by its name; NULL: it was given, or none was found */
   fw_uri uri;      /* with the arguments that the conf adds */
   furrow_parser_params params;
-  bool trees; /* of the conf */
+  bool trees; /* whether gbdt is the algorithm of the conf */
   bool once;  /* the files cannot be read again */
-  int base;   /* of the conf; -1: auto */
+  int base;   /* index base of the conf; -1: auto */
   /* csv: the names of its features, encoded and separated by commas, and a name that two of them have; the columns of
    * labels and weights; NULL: there is none, or it is not known */
   char *columns, *column_twice, *label_column, *weight_column, *delimiter;
@@ -103,7 +103,7 @@ typedef struct fw_samples {
   bool in_memory;
   furrow_container *container; /* in memory: owns the block; NULL: the parser does */
   furrow_rowblock block;
-  furrow_parser_stats stats; /* in memory: of the loading */
+  furrow_parser_stats stats; /* rows in memory: what was read and skipped */
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
   bool failed;               /* opening failed, which all ranks know */

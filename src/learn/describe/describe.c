@@ -147,7 +147,18 @@ static void put_data(fw_buffer *out, const fw_plan *plan) {
   fw_buffer_byte(out, '\n');
 }
 
-static void put_training(fw_buffer *out, const fw_train_conf *train) {
+/* Prints the learning rate of the first layer. FTRL's is its alpha, which does not decay. */
+static void put_rate(fw_buffer *out, const fw_plan *plan) {
+  const fw_optimizer *first = &plan->graph.layers[0].optimizer;
+  if (first->type == FW_OPTIMIZER_FTRL && plan->train.recommended)
+    fw_buffer_format(out, ", learning rate %g (alpha of FTRL)\n", first->a);
+  else
+    fw_buffer_format(out, ", learning rate %g, %s\n", isnan(first->lr) ? plan->train.lr : first->lr,
+                     fw_decay_name(plan->train.decay));
+}
+
+static void put_training(fw_buffer *out, const fw_plan *plan) {
+  const fw_train_conf *train = &plan->train;
   fw_buffer_text(out, "training    ");
   if (train->lbfgs) {
     fw_buffer_text(out, train->lbfgs_pairs ? "from the linear model on, by L-BFGS, for several strengths of L2\n"
@@ -164,7 +175,7 @@ static void put_training(fw_buffer *out, const fw_train_conf *train) {
     fw_buffer_format(out, ", %u rows an update", train->batch);
   else
     fw_buffer_format(out, ", %u updates an epoch", train->updates);
-  fw_buffer_format(out, ", learning rate %g, %s\n", train->lr, fw_decay_name(train->decay));
+  put_rate(out, plan);
 }
 
 static void put_head(fw_buffer *out, const fw_description *about) {
@@ -172,7 +183,7 @@ static void put_head(fw_buffer *out, const fw_description *about) {
   fw_buffer_format(out, "graph       %s, %s\n", plan->model.algorithm ? plan->model.algorithm : "from JSON",
                    fw_loss_name(plan->graph.loss));
   put_data(out, plan);
-  put_training(out, &plan->train);
+  put_training(out, plan);
   fw_buffer_format(out, "model       %s\n", furrow_matrix_row_type_get(plan->model.row_type)->name);
   fw_buffer_text(out, "parameters  ");
   fw_buffer_parameters(out, about);
@@ -263,7 +274,7 @@ static void cut_blanks(fw_buffer *out) {
   fw_buffer_byte(out, '\n');
 }
 
-/* Trees in place of layers. */
+/* Describes trees instead of layers. */
 static void put_forest(fw_buffer *out, const fw_plan *plan) {
   const fw_forest_conf *forest = &plan->forest;
   const uint64_t trees = (uint64_t)forest->rounds * plan->graph.outputs;

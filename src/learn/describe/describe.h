@@ -12,10 +12,10 @@
 /* What a layer keeps. */
 typedef struct fw_layer_size {
   bool by_feature;  /* weights have a column for each feature */
-  uint64_t rows;    /* by feature: numbers of each */
+  uint64_t rows;    /* parameters by feature: numbers of each feature */
   uint64_t weights; /* FW_COUNT_UNKNOWN: not known */
   uint64_t biases;
-  uint64_t bytes; /* with the optimizer's state */
+  uint64_t bytes; /* bytes, with the optimizer's state */
 } fw_layer_size;
 
 /* Where a layer stands in a drawing: rows from above, columns from the left. */
@@ -27,7 +27,7 @@ typedef struct fw_layer_place {
 typedef struct fw_description {
   const fw_plan *plan;
   uint64_t features;    /* FW_COUNT_UNKNOWN: not known */
-  fw_layer_size *sizes; /* of each layer */
+  fw_layer_size *sizes; /* size of each layer */
   fw_layer_place *positions;
   uint64_t parameters, bytes;
   /* where the number of features is not known: what does not depend on it, and what each feature adds */

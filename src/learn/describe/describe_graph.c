@@ -109,7 +109,7 @@ typedef struct drawing {
   fw_buffer *out;
   const fw_description *about;
   size_t columns, rows;
-  double left; /* of the first column */
+  double left; /* left edge of the first column */
 } drawing;
 
 /* ---- Text ---- */

@@ -267,7 +267,7 @@ static void transpose_rows(void *context, size_t i) {
 }
 
 static furrow_status transpose_bytes(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err));
+  FW_TRY(FW_ALLOC_ROWS(&b->column, b->rows, b->cuts->dense, err));
   fw_prefer_large_pages(b->column, b->rows * b->cuts->dense);
   fw_spin_pool_run(pool, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, transpose_rows, b);
   return FURROW_OK;
@@ -277,7 +277,7 @@ static furrow_status transpose_bytes(fw_binned *b, fw_spin_pool *pool, furrow_er
 typedef struct turner {
   fw_binned *binned;
   size_t blocks, sparse;
-  uint32_t *owner; /* of each bin of the sparse features: number of the feature among them */
+  uint32_t *owner; /* owner of each bin of the sparse features: number of the feature among them */
   size_t *at;      /* blocks * sparse */
 } turner;
 

@@ -17,16 +17,16 @@
 
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */
-#define FW_BINS_APART 256 /* from one dense feature to the next, in a histogram */
-#define FW_DENSE_GROUP 4  /* dense features are a multiple of that in histograms: some may be for nothing */
+#define FW_BINS_APART 256 /* distance of two dense features in a histogram, in bins */
+#define FW_DENSE_GROUP 4  /* histograms have space for a multiple of this number of dense features */
 #define FW_NO_FEATURE UINT32_MAX
 
 typedef struct fw_cut_feature {
   uint64_t id;        /* as the data has it */
   uint64_t count;     /* rows that have it */
-  float least, most;  /* of its values */
+  float least, most;  /* the least and the largest of its values */
   uint32_t bins;      /* its cuts are one fewer */
-  uint32_t first_bin; /* in a histogram */
+  uint32_t first_bin; /* its first bin in a histogram */
   size_t first_cut;
 } fw_cut_feature;
 
@@ -37,16 +37,16 @@ typedef struct fw_cut_id {
 } fw_cut_id;
 
 typedef struct fw_cuts {
-  size_t count;  /* of features */
+  size_t count;  /* number of features */
   size_t dense;  /* number of dense features, the first ones: a byte of every row */
-  size_t single; /* from this one on features have one bin each */
+  size_t single; /* from this feature on, each has one bin */
   fw_cut_feature *feature;
   size_t cut_count;
   double *cut;
   float *edge;      /* the largest float that is not above the cut: x <= cut if x <= edge */
-  float *full_edge; /* of dense features: FW_BINS_APART each, filled up with infinity */
+  float *full_edge; /* edges of dense features: FW_BINS_APART each, filled up with infinity */
   float *pivot;     /* every 16th of them */
-  size_t bins;      /* of a histogram over all features */
+  size_t bins;      /* number of bins of a histogram over all features */
   size_t first_sparse_bin;
   size_t single_offset; /* the bin of a feature of one bin is its number and this */
   fw_cut_id *by_id;     /* ascending */
@@ -87,12 +87,12 @@ typedef struct fw_binned {
   uint8_t *byte;
   void *byte_memory; /* where it begins */
   uint8_t *column;   /* rows of dense feature 0, of feature 1 … */
-  size_t *end;       /* of the bins of each row; end[-1] is 0 */
+  size_t *end;       /* ends of the bins of each row; end[-1] is 0 */
   uint32_t *bin;
   size_t entries, entry_capacity;
-  size_t *batch_begin; /* of batches that are added: their first rows, then their entries */
+  size_t *batch_begin; /* offsets of batches that are added: their first rows, then their entries */
   size_t batch_capacity;
-  size_t *column_end; /* of the rows of each sparse feature; column_end[-1] is 0 */
+  size_t *column_end; /* ends of the rows of each sparse feature; column_end[-1] is 0 */
   uint32_t *column_row;
   uint8_t *column_bin; /* NULL: no sparse feature has more than a bin */
 } fw_binned;

@@ -23,13 +23,13 @@ typedef struct row_set {
   uint64_t first, all; /* number of the first row among the rows of all ranks, and the number of all rows */
   fw_binned binned;
   fw_node_rows rows;
-  double *score;  /* of class 0 for all rows, of class 1 … */
-  double *before; /* of trees that were there before: all classes of row 0, of row 1 …; NULL: none */
+  double *score;  /* scores of class 0 for all rows, of class 1 … */
+  double *before; /* scores of trees that were there before: all classes of row 0, of row 1 …; NULL: none */
   size_t before_capacity;
-  uint64_t *qid; /* of rows that are ranked, until they are in groups */
+  uint64_t *qid; /* qids of rows that are ranked, until they are in groups */
   size_t qid_capacity;
   fw_row_groups groups;
-  fw_group_order order; /* of all ranks' groups */
+  fw_group_order order; /* order of all ranks' groups */
 } row_set;
 
 struct fw_booster {
@@ -40,21 +40,21 @@ struct fw_booster {
   fw_feature_stats *stats;
   fw_cuts *cuts;
   row_set train, valid;
-  float *label, *weight; /* of the first pass, to know the rows again; weight NULL: all 1 */
+  float *label, *weight; /* from the first pass, to check that the second has the same rows; weight NULL: all 1 */
   size_t looked, label_capacity, weight_capacity;
   fw_grower *grower;
   fw_gradients gradients;
   float *log_sum;
-  fw_lambdas lambdas; /* of rows that are ranked */
+  fw_lambdas lambdas; /* lambdas of rows that are ranked */
   uint8_t *allowed;
-  uint64_t *chance; /* of features: random numbers to choose them by */
+  uint64_t *chance; /* for each feature a random number, by which features are sampled */
   fw_forest *forest;
   /* of trees that were there before the first round: rows get their scores by values, not by bins; NULL: none */
   fw_forest_predictor *predictor;
   fw_predict_scratch *scratch;
   uint32_t *columns; /* 0, 1 …, for dense rows */
   size_t column_capacity, start_trees;
-  double *base; /* of each class: what scores start at, folded into the first trees */
+  double *base; /* first score of each class: what scores start at, folded into the first trees */
   double most_weight;
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;

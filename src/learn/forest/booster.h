@@ -30,8 +30,8 @@ void fw_booster_set_comm(fw_booster *booster, const furrow_comm *comm, uint64_t 
  * transformed and checked. Threads take a batch each. */
 furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Continues from the trees of a forest: rows get its scores as they are added. To be called before the second pass, if
- * there is such a forest. The same trees on the same rows give the bytes of a run without a break. */
+/* Continues from the trees of a forest: rows begin with its scores. Call it before the second pass. If the rows are the
+ * same as before, the result has the bytes of a training without a break. */
 furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* Between the passes: chooses the cuts. */
 furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;

@@ -102,7 +102,7 @@ typedef struct chooser {
   fw_feature_stats *stats;
   fw_cuts *cuts;
   seen **feature; /* in order of appearance */
-  size_t *first;  /* of a feature's values; two more for its least and most */
+  size_t *first;  /* where each feature's values begin; two more for its least and largest */
   float *value, *spare;
   double *cut; /* FW_BINS - 1 at most of each, at `first_cut` */
   size_t *first_cut;

@@ -126,7 +126,7 @@ static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, fur
   uint64_t kind[4] = {s->columns != NULL, s->features != NULL, s->column_count, s->columns ? ~s->column_count : 0};
   FW_TRY(fw_comm_max_u64(comm, kind, 4, err));
   if ((kind[0] && kind[1]) || (kind[0] && kind[2] != ~kind[3]))
-    return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
+    return fw_fail(err, FURROW_E_STATE, "rows do not have the same columns as earlier rows");
   furrow_status status = FURROW_OK;
   if (kind[0] && !s->columns) status = fw_feature_stats_make_columns(s, kind[2], err);
   if (kind[1] && !s->features) status = fw_feature_stats_make_features(s, err);

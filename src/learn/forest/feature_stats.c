@@ -36,16 +36,16 @@ typedef struct feature_facts {
 
 /* What is known of one of the batches that come together. */
 typedef struct batch_scan {
-  void **records; /* of uses; NULL: there is none */
+  void **records; /* records of uses; NULL: there is none */
   uint32_t *numbers;
   size_t record_capacity, number_capacity;
-  key_stamp *keys; /* of rows whose keys do not ascend: a table */
+  key_stamp *keys; /* hash table of the keys of a row whose keys do not ascend */
   size_t key_capacity;
   uint32_t stamp;
   bool has_unknown;     /* some feature has no number yet */
-  feature_facts *facts; /* by number: of this batch, of others before it */
+  feature_facts *facts; /* facts by feature number, of this batch and earlier ones */
   size_t fact_capacity;
-  row_sample sample; /* of this batch */
+  row_sample sample; /* sample of this batch */
   furrow_status status;
   furrow_error error;
 } batch_scan;
@@ -525,7 +525,7 @@ static furrow_status check_kind(fw_feature_stats *s, const fw_minibatch *batch, 
   if (!s->columns && !s->features)
     return dense ? fw_feature_stats_make_columns(s, batch->columns, err) : fw_feature_stats_make_features(s, err);
   if (s->dense != dense || (dense && batch->columns != s->column_count))
-    return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
+    return fw_fail(err, FURROW_E_STATE, "rows do not have the same columns as earlier rows");
   return FURROW_OK;
 }
 

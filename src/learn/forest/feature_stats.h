@@ -73,19 +73,19 @@ typedef struct row_sample {
 struct fw_feature_stats {
   const fw_plan *plan;
   bool dense;    /* rows are columns */
-  seen *columns; /* of dense data */
+  seen *columns; /* statistics of the columns of dense data */
   size_t column_count;
-  fw_features *features; /* of sparse data: records are `seen` */
-  uint32_t *numbers;     /* of columns */
+  fw_features *features; /* statistics of the features of sparse data: records are `seen` */
+  uint32_t *numbers;     /* numbers of the columns */
   size_t number_capacity;
-  struct batch_scan *scans; /* of sparse batches that come together */
+  struct batch_scan *scans; /* scans of sparse batches that come together */
   const uint32_t **scan_numbers;
   size_t scan_capacity, scan_numbers_capacity;
   uint32_t count;
   uint64_t rows;
-  uint64_t *ids; /* of features in order of appearance */
+  uint64_t *ids; /* ids of features in order of appearance */
   size_t id_capacity;
-  value_set **sets; /* of features that are categories and have more than a value */
+  value_set **sets; /* different values of features that are categories and have more than a value */
   size_t set_capacity;
   row_sample sample;
   uint64_t step;                   /* every step-th row is in the sample */
@@ -94,7 +94,7 @@ struct fw_feature_stats {
   uint32_t chosen_from, chosen_to; /* then: the features whose cuts this rank chooses, in order of appearance */
 };
 
-enum { FW_NOT_MET = 0 }; /* a feature's number before its first value */
+enum { FW_NOT_MET = 0 }; /* the number of a feature that has not had a value yet */
 
 /* The record of a feature that has a number, and its different values: NULL unless it is a category of several. */
 seen *fw_feature_stats_find(const fw_feature_stats *stats, uint64_t id);

@@ -44,7 +44,7 @@ static furrow_status take_forest(fw_forest **forest, fw_forest *made, furrow_sta
 furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats,
                                furrow_error *err) {
   if (classes == 0 || classes > INT32_MAX)
-    return fw_fail(err, FURROW_E_RANGE, "a forest of %zu classes cannot be", classes);
+    return fw_fail(err, FURROW_E_RANGE, "a forest cannot have %zu classes", classes);
   if (levels == 0 || levels > FW_FOREST_LEVELS)
     return fw_fail(err, FURROW_E_RANGE, "trees have 1 to %d levels of nodes, not %u", FW_FOREST_LEVELS, levels);
   fw_forest *made = NULL;
@@ -307,14 +307,14 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
   if (size < HEADER) return fail_at(err, size, "the forest ends inside its header");
   if (memcmp(bytes + AT_MAGIC, MAGIC, 8) != 0) return fail_at(err, AT_MAGIC, "not a forest");
   const uint32_t levels = fw_get_le32(bytes + AT_LEVELS);
-  if (levels < 1 || levels > FW_FOREST_LEVELS) return fail_at(err, AT_LEVELS, "the number of levels cannot be");
+  if (levels < 1 || levels > FW_FOREST_LEVELS) return fail_at(err, AT_LEVELS, "the number of levels is out of range");
   const uint32_t stats = fw_get_le32(bytes + AT_STATS);
   if (stats > 1) return fail_at(err, AT_STATS, "whether nodes have sums is neither 0 nor 1");
   const uint64_t classes = fw_get_le64(bytes + AT_CLASSES), trees = fw_get_le64(bytes + AT_TREES);
-  if (classes < 1 || classes > INT32_MAX) return fail_at(err, AT_CLASSES, "the number of classes cannot be");
+  if (classes < 1 || classes > INT32_MAX) return fail_at(err, AT_CLASSES, "the number of classes is out of range");
   const uint64_t nodes = (UINT64_C(1) << levels) - 1;
   if (trees % classes != 0 || trees > FW_FOREST_NODES / nodes)
-    return fail_at(err, AT_TREES, "the number of trees cannot be");
+    return fail_at(err, AT_TREES, "the number of trees is out of range");
   uint64_t wanted = HEADER;
   for (size_t i = 0; i < (stats ? ARRAYS : ARRAYS - STATS); i++) wanted += trees * nodes * arrays[i].size;
   if (size < wanted) return fail_at(err, size, "the forest ends inside its nodes");

@@ -20,17 +20,17 @@
 
 typedef struct fw_forest {
   size_t classes;  /* trees of a round: 1, or the classes of softmax. Tree t is of class t % classes */
-  unsigned levels; /* of nodes, the root's among them */
-  size_t nodes;    /* of a tree: 2^levels - 1 */
+  unsigned levels; /* levels of nodes, the root's among them */
+  size_t nodes;    /* nodes of a tree: 2^levels - 1 */
   size_t trees;    /* rounds * classes */
   size_t capacity; /* trees that the arrays can hold */
   /* `nodes` of each tree, tree after tree */
-  int32_t *feature;         /* of the split, 0-based; -1: a leaf, or no node at all */
-  double *value;            /* of the split; 0 for leaves */
-  double *predict;          /* of leaves; of every node that rows reached in training */
+  int32_t *feature;         /* feature of the split, 0-based; -1: a leaf, or no node at all */
+  double *value;            /* threshold of the split; 0 for leaves */
+  double *predict;          /* prediction of leaves; of every node that rows reached in training */
   uint8_t *missing_flipped; /* 1: rows without the feature go the other way than Angel's rule has it */
   /* statistics of training; NULL: the model does not have them */
-  double *gain;     /* of its split, as the objective falls: 0 of leaves */
+  double *gain;     /* gain of its split, as the objective falls: 0 of leaves */
   double *gradient; /* sums over its rows */
   double *hessian;
   /* names of features, which the scorer owns; NULL: they have none */

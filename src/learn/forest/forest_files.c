@@ -56,7 +56,7 @@ static void set_number(fw_forest *forest, const matrix_spec *about, size_t tree,
   if (about->kind == FEATURE)
     forest->feature[at] = (int32_t)number;
   else if (about->kind == MISSING)
-    forest->missing_flipped[at] = number == 0 ? 0 : number == 1 ? 1 : 2; /* 2: the check refuses it */
+    forest->missing_flipped[at] = number == 0 ? 0 : number == 1 ? 1 : 2; /* fw_forest_check refuses 2 */
   else
     *real_at(forest, about, tree, col) = number;
 }
@@ -72,7 +72,7 @@ typedef struct writing {
   size_t cols;
   furrow_element_type type;
   int32_t *tree_ids;
-  void *values; /* of a panel: at least a row, at least a column */
+  void *values; /* values of a panel: at least a row, at least a column */
   furrow_matrix_writer *writer;
 } writing;
 

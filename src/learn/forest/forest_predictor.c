@@ -36,17 +36,17 @@ struct fw_forest_predictor {
   fw_traverse_tree *bundles; /* the first tree of each */
   fw_traverse_node *nodes;
   double *leaves;   /* rate * predict */
-  size_t slots;     /* of a row, times GROUP_ROWS; leaves read slot 0 */
+  size_t slots;     /* slots of a row, times GROUP_ROWS; leaves read slot 0 */
   uint32_t none;    /* the last slot, which no node reads */
   uint32_t *absent; /* a group of rows without any feature */
-  size_t groups;    /* of GROUP_ROWS rows in a block */
+  size_t groups;    /* groups of GROUP_ROWS rows in a block */
   size_t direct_count;
-  feature_slots *direct; /* of features below direct_count */
-  fw_features *table;    /* of others; NULL: there are none */
+  feature_slots *direct; /* slots of features below direct_count */
+  fw_features *table;    /* slots of others; NULL: there are none */
 };
 
 struct fw_predict_scratch {
-  uint32_t *slots; /* of predictor->groups groups of rows, without any feature between two calls */
+  uint32_t *slots; /* slots of predictor->groups groups of rows; all are empty between two calls */
 };
 
 #define ABSENT_LEFT 0u
@@ -105,7 +105,7 @@ static uint32_t settle_slot(const fw_forest_predictor *w, uint32_t slot, uint32_
   return slot > 0 ? slot * GROUP_ROWS : w->none;
 }
 
-/* Features by ascending number: their slots, and a row without any of them. */
+/* Numbers the slots of all features, and fills in a row that has none of the features. */
 static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *keys, size_t key_count,
                                      furrow_error *err) {
   uint32_t slot = 1;

@@ -17,10 +17,10 @@
 #define FW_PAIR_ROWS ((size_t)1 << (31 - FW_PAIR_BITS))
 
 typedef struct fw_gradients {
-  uint64_t *pair;                     /* of each row */
-  int64_t gradient_sum, hessian_sum;  /* of all rows, in units */
+  uint64_t *pair;                     /* gradient and hessian of each row */
+  int64_t gradient_sum, hessian_sum;  /* sums of the gradients and hessians of all rows, in units */
   double gradient_unit, hessian_unit; /* what 1 stands for: powers of two */
-  double most_hessian;                /* of a row, in units and rounded up */
+  double most_hessian;                /* largest hessian of a row, in units and rounded up */
 } fw_gradients;
 
 static inline int64_t fw_pair_gradient(uint64_t pair) {
@@ -53,17 +53,17 @@ static inline float fw_exp_of(float x) {
 
 /* ---- ranking_gradients.c: rows that are ranked within groups ---- */
 
-/* LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010), weighted by what swapping two rows changes of
- * NDCG. */
+/* LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010), each pair weighted by
+ * the change of NDCG if its two rows are swapped. */
 typedef struct fw_lambdas {
   const fw_row_groups *groups;
   const float *label;
-  size_t truncation;           /* one row of a pair is among the first `truncation` rows */
-  float *gradient, *hessian;   /* of each row */
-  double *ideal;               /* of each group: discounted gain of the best order of the first `truncation` rows */
-  float *discount;             /* of places */
-  uint64_t *key;               /* order of the rows of each group, kept from round to round: it changes little */
-  float *score, *gain, *g, *h; /* of the rows in that order */
+  size_t truncation;         /* one row of a pair is among the first `truncation` rows */
+  float *gradient, *hessian; /* gradient and hessian of each row */
+  double *ideal;             /* for each group, the discounted gain of the best order of the first `truncation` rows */
+  float *discount;           /* discounts of places */
+  uint64_t *key;             /* order of the rows of each group, kept from round to round: it changes little */
+  float *score, *gain, *g, *h; /* numbers of the rows, in that order */
 } fw_lambdas;
 
 /* The caller's struct, all zeros before; to be cleared after a failure, too. Groups and labels must outlive it. */
@@ -79,7 +79,7 @@ void fw_lambdas_fill(fw_lambdas *lambdas, const double *score, fw_spin_pool *poo
 typedef struct fw_gradient_job {
   const fw_binned *rows;
   fw_loss_type loss;
-  const double *score;       /* of this class, a number for each row */
+  const double *score;       /* score of each row for this class */
   double base;               /* added to every score */
   const float *log_sum;      /* softmax: ln of the sum of exp(score) over classes; a number for each row */
   const fw_lambdas *lambdas; /* rows that are ranked: gradients and hessians, filled in; else NULL */

@@ -27,9 +27,9 @@ enum { FEW = 16 };
 
 typedef struct fw_row_chunk {
   fw_row_split *split;
-  const uint64_t *bits; /* of the split, if it has a set */
+  const uint64_t *bits; /* bits of the split, if it has a set */
   size_t begin, end;
-  size_t lefts; /* that go left */
+  size_t lefts; /* rows that go left */
   size_t left_to, right_to;
 } row_chunk;
 
@@ -154,7 +154,7 @@ typedef struct split_job {
   fw_node_rows *rows;
   fw_row_split *splits;
   size_t count, set_count;
-  const uint64_t *bits[MOST_SPLITS];  /* of each split; NULL: it has no set */
+  const uint64_t *bits[MOST_SPLITS];  /* bits of each split; NULL: it has no set */
   const fw_row_split *with_set[SETS]; /* those that have one */
   bool clear;                         /* sets are cleared, not filled */
   uint32_t *to;

@@ -96,7 +96,7 @@ static void put_in_order(const fw_lambdas *l, size_t begin, size_t n, const doub
 
 /* One row, and the sums that it gets from its pairs with the rows after it. */
 typedef struct pull {
-  float score, gain, discount; /* of the row; gains are shares of the ideal one */
+  float score, gain, discount; /* score, gain and discount of the row; gains are shares of the ideal one */
   float g[PARTIAL_SUMS], h[PARTIAL_SUMS];
 } pull;
 

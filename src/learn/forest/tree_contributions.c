@@ -27,8 +27,8 @@ enum { POINTS = 4, MOST_WALKS = (FW_FOREST_LEVELS + 2 * POINTS - 1) / (2 * POINT
 
 /* Nodes of a tree stand before their children, the left one first. */
 typedef struct explained_node {
-  double value;        /* of the split; leaf: rate * predict */
-  double share;        /* of the edge to the node, times those above it of the same feature */
+  double value;        /* threshold of the split; leaf: rate * predict */
+  double share;        /* share of the edge to the node, times those above it of the same feature */
   uint32_t slot;       /* number of the feature; LEAF */
   uint32_t right;      /* distance to the right child */
   uint8_t same;        /* level of the edge above with the feature of the edge to this node; 0: none */
@@ -40,9 +40,9 @@ typedef double numbers __attribute__((vector_size(POINTS * sizeof(double)), alig
 
 /* The edge to the node at a level of the present path; the edge to the root has no feature. */
 typedef struct edge {
-  numbers inverse; /* of its factor */
-  numbers product; /* of the factors up to here, times the weights of the points */
-  numbers sum;     /* of the leaves below, times their products */
+  numbers inverse; /* inverse of its factor */
+  numbers product; /* product of the factors up to here, times the weights of the points */
+  numbers sum;     /* sum of the leaves below, times their products */
   double share, one;
 } edge;
 
@@ -107,7 +107,7 @@ typedef struct packing {
   fw_tree_explainer *explainer;
   double rate;
   size_t tree, count;
-  uint32_t slots[FW_FOREST_LEVELS + 1]; /* of the edges of the present path */
+  uint32_t slots[FW_FOREST_LEVELS + 1]; /* slots of the edges of the present path */
   double shares[FW_FOREST_LEVELS + 1];
 } packing;
 

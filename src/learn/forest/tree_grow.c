@@ -31,12 +31,12 @@ enum {
 };
 
 typedef struct grown {
-  size_t node; /* in the tree */
+  size_t node; /* its number in the tree */
   size_t begin, end;
-  size_t rows; /* of all ranks */
+  size_t rows; /* number of rows of all ranks */
   fw_sum sum;
   bool may_split;
-  double least_hessian;    /* of a child */
+  double least_hessian;    /* lower bound of the hessian of a child */
   fw_histogram *histogram; /* NULL: not made, or not kept */
   fw_best_split best;
 } grown;
@@ -44,7 +44,7 @@ typedef struct grown {
 /* Nodes of a pair whose best splits are wanted. */
 typedef struct pair {
   grown *filled; /* summed up from its rows */
-  grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
+  grown *rest;   /* the sibling, found by subtraction; NULL: not wanted, or there is nothing to subtract from */
   /* Parts of the sum, the first of them the node's histogram. A thread that has summed up a piece leaves its part to
    * the next thread that needs one, so there are at most as many parts as threads at work. */
   size_t first_part, parts;
@@ -76,7 +76,7 @@ struct fw_grower {
   size_t piece_capacity;
   fw_histogram **parts;
   size_t part_capacity;
-  fw_best_split *found; /* of the nodes of a pair, by range */
+  fw_best_split *found; /* best splits of the nodes of a pair, by range */
   size_t found_capacity;
   fw_row_split *splits;
   size_t split_capacity;

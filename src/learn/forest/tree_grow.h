@@ -22,7 +22,7 @@ typedef struct fw_node_rows {
   uint32_t *order[2];
   uint64_t *bits; /* for splits by sparse features; a bit for each row, several times */
   struct fw_row_chunk *chunks;
-  uint64_t *sides; /* of the rows of each chunk */
+  uint64_t *sides; /* sides of the rows of each chunk */
   size_t chunk_capacity, side_capacity;
 } fw_node_rows;
 
@@ -33,7 +33,7 @@ typedef struct fw_row_split {
   int32_t last_left; /* bins up to this one go left; -1: none */
   bool absent_left;
   size_t middle;      /* out: where the rows that went right begin */
-  double left, right; /* of fw_node_rows_score */
+  double left, right; /* arguments of fw_node_rows_score */
   size_t node;        /* the caller's */
 } fw_row_split;
 
@@ -73,7 +73,7 @@ typedef struct fw_sum {
 } fw_sum;
 
 typedef struct fw_histogram {
-  uint64_t *packed; /* of each bin; 0 where the sum is wide */
+  uint64_t *packed; /* packed sum of each bin; 0 where the sum is wide */
   fw_sum *wide;
   struct fw_histogram *next; /* in the list of free ones */
 } fw_histogram;
@@ -155,11 +155,11 @@ typedef struct fw_grow_ranks {
   const fw_histograms *all;
   fw_spin_pool *pool;
   size_t *slice;           /* ranks + 1: rank r's features are slice[r] … slice[r + 1] - 1 */
-  size_t *words;           /* of each rank's slice in a message */
+  size_t *words;           /* words of each rank's slice in a message */
   size_t *sent, *received; /* bytes of a message to each rank, and from each */
   uint64_t *send, *receive;
   size_t send_capacity, receive_capacity;
-  fw_best_split *best; /* of this rank, then of all */
+  fw_best_split *best; /* best splits of this rank, then of all */
   size_t best_capacity;
 } fw_grow_ranks;
 
@@ -197,10 +197,10 @@ typedef struct fw_growth {
   size_t row_count;       /* the tree is grown from the first row_count rows, ascending */
   const uint8_t *allowed; /* features; NULL: all */
   fw_forest *forest;
-  size_t tree;  /* in the forest: a leaf so far */
+  size_t tree;  /* number of the tree in the forest; it is a leaf so far */
   double start; /* added to predict of every node */
   double rate;
-  double *score; /* of each row: rate * predict of its leaf is added */
+  double *score; /* scores of each row: rate * predict of its leaf is added */
   /* Called between splits, or levels: a status that is not OK ends the tree with it; NULL: none. */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;

@@ -172,7 +172,7 @@ typedef struct drawing {
   const fw_forest *forest;
   size_t tree;
   double strongest; /* largest |predict| of its leaves */
-  size_t leaves;    /* that have their place */
+  size_t leaves;    /* leaves that have a place so far */
 } drawing;
 
 /* Fill and line of each kind of box; leaves are blue below 0 and orange above, the stronger the further from 0. */

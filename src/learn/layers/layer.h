@@ -34,7 +34,7 @@ typedef struct packed_weights packed_weights; /* fc_packed.c */
 /* A layer with its parameters, which it borrows. */
 typedef struct node {
   const fw_layer *layer;
-  size_t index; /* in the graph, and of its tensors in a pass */
+  size_t index; /* its place in the graph, and the place of its tensors in a pass */
   const layer_ops *ops;
   size_t width;    /* numbers of a row in its tensors */
   size_t in_width; /* fc and dense input layer: numbers of a row of its input */
@@ -42,7 +42,7 @@ typedef struct node {
   size_t weights; /* number of them */
   real *weight;
   size_t states;  /* arrays of the optimizer for each weight; 0 where the net does not train */
-  real *state[2]; /* of dense arrays; NULL where there is none */
+  real *state[2]; /* state of dense arrays; NULL where there is none */
   size_t biases;
   real *bias;
   real *bias_state[2]; /* as state, where the optimizer steps biases, too */
@@ -81,7 +81,7 @@ typedef struct real_net {
   uint64_t seed;
   fw_features *features; /* records of features; NULL: dense data */
   real *nothing;         /* a record of zeros, for features that the model does not have */
-  fw_arena arena;        /* of nodes and packed weights */
+  fw_arena arena;        /* memory of nodes and packed weights */
   size_t dense_sums;     /* numbers of real_pass.dense */
 } real_net;
 
@@ -93,7 +93,7 @@ typedef enum pass_kind { PASS_ALONE, PASS_OWN_ROWS, PASS_OWN_FEATURES } pass_kin
 typedef struct real_pass {
   const fw_minibatch *batch;
   tensor *tensors;     /* one for each node */
-  real **record;       /* for each feature of the batch */
+  real **record;       /* record of each feature of the batch */
   const real *x;       /* dense data: batch->x in the net's type */
   const fw_step *step; /* NULL: scoring: no dropout, no gradients */
   /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
@@ -109,7 +109,7 @@ typedef struct real_pass {
 typedef struct pass_memory {
   fw_pass base;
   real_pass pass;
-  void *numbers; /* of all tensors, and of x where it is copied */
+  void *numbers; /* memory of all tensors, and of x where it is copied */
   size_t number_capacity;
   size_t record_capacity;
 } pass_memory;

@@ -68,7 +68,7 @@ void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, 
 }
 
 typedef struct task_shape {
-  size_t rows, cols, down, across; /* of a task; how many tasks */
+  size_t rows, cols, down, across; /* rows and columns of a task; tasks in each direction */
 } task_shape;
 
 static size_t ceil_div(size_t n, size_t by) {

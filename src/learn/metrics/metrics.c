@@ -22,7 +22,7 @@ struct fw_tally {
   double label_mean, label_spread; /* regression: mean label, sum of w * (label - mean)^2; must follow the sums */
   size_t classes;                  /* 0: regression */
   double *class_sums;              /* CLASS_SUMS for each class, then the confusion matrix, a row for each label */
-  size_t class_numbers;            /* of class_sums */
+  size_t class_numbers;            /* length of class_sums */
   fw_ranking *ranking;             /* two classes; else NULL */
   double ndcg;                     /* rows that are ranked in groups */
 };
@@ -308,8 +308,8 @@ typedef struct scored_job {
   const fw_scored_rows *rows;
   fw_spin_pool *pool;
   size_t first, every, count;
-  size_t from, to; /* of them: those that are found now */
-  double *out;     /* of a row, for each task */
+  size_t from, to; /* the part of these rows that is computed now */
+  double *out;     /* outputs of a row, for each task */
   fw_tally_row *found;
   size_t kept; /* the number of the first one that is kept */
 } scored_job;

@@ -123,8 +123,9 @@ void fw_tally_clear(fw_tally *tally, size_t exact_rows);
 
 /* Counts a row by the outputs of its graph (graph.outputs numbers); weight >= 0. */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
-/* What of a row can be found without the rows before it: `score` is the probability of the positive class, negative
- * (-0, too) where the other one is predicted; of several classes the predicted one. fw_tally_add does both. */
+/* The terms of a row, which do not depend on other rows. `score` is the probability of the positive class, with the
+ * sign bit set if the negative class is predicted; with several classes it is the predicted class. fw_tally_add
+ * computes the terms and adds them. */
 typedef struct fw_row_terms {
   double loss, score;
 } fw_row_terms;

@@ -23,7 +23,7 @@ struct fw_ranking {
   sums_of_ties sums;
   double *count;            /* for each bin the weight of negative rows, then of positive ones */
   size_t begin, end;        /* bins that may have rows: the others are not looked at */
-  pthread_mutex_t settling; /* of callers that ask at once, one sorts */
+  pthread_mutex_t settling; /* lets one of several callers sort, while the others wait */
 };
 
 /* ---- Bins ----------------------------------------------------------------------------------------------- */

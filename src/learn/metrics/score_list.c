@@ -186,8 +186,8 @@ enum { RANGES = 64, PROBES = 4, LEAST_ROWS = 1 << 14 };
 typedef struct range_sort {
   fw_score_list *list, other;
   uint64_t limit[RANGES - 1]; /* the first key of each range but the first */
-  size_t at[RANGES][RANGES];  /* of a block's rows of each range: how many, then where they go */
-  size_t begin[RANGES + 1];   /* of ranges, in `other` */
+  size_t at[RANGES][RANGES];  /* for each block and range: how many rows, then where they go */
+  size_t begin[RANGES + 1];   /* begins of ranges, in `other` */
   furrow_status status[RANGES];
 } range_sort;
 

@@ -13,7 +13,8 @@ furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batc
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = net->ops->sums_by_row(net) || net->parameters->comm->ranks > 1; /* then it has the list */
+  rules.unlisted =
+      net->ops->sums_by_row(net) || net->parameters->comm->ranks > 1; /* several ranks: the rank batch lists the uses */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }

@@ -31,17 +31,17 @@ typedef struct fw_pass {
 } fw_pass;
 
 typedef struct fw_step {
-  uint64_t number;   /* of the update, from 1: Adam's t, dropout's key */
+  uint64_t number;   /* number of the update, from 1: Adam's t, dropout's key */
   double rate;       /* learning rate now */
   double scale;      /* what the rate of an optimizer with an lr of its own is multiplied with: rate / train.lr */
-  uint32_t halvings; /* of all rates: rate and scale have them already, alpha of FTRL does not */
+  uint32_t halvings; /* halvings of all rates: rate and scale have them already, alpha of FTRL does not */
 } fw_step;
 
 enum { FW_SUM_ROWS = 512 }; /* of a task of `sum`, which needs nothing but these rows */
 
 /* Bytes that a batch needs where the features of a net are divided among ranks. */
 typedef struct fw_net_sizes {
-  size_t weights; /* of a feature: its record up to the last weights */
+  size_t weights; /* length of the part of a feature's record that holds weights */
   size_t row;     /* the gradients of a row that updates of features take */
   size_t use;     /* the gradients of a use: embeddings with slots */
   size_t dense;   /* gradients of dense arrays: numbers, not bytes */

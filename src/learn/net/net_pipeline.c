@@ -20,7 +20,7 @@ enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
 typedef struct flight {
   fw_batch_slot slot;
   bool filled;
-  furrow_status status; /* of filling it, and of finding its records */
+  furrow_status status; /* status of filling it, and of finding its records */
   furrow_error error;
 } flight;
 
@@ -43,18 +43,18 @@ struct fw_pipeline {
   bool ended;                      /* nothing is left to be claimed */
   unsigned unused_count;
   flight *unused[MOST_SLOTS];
-  flight *at[MOST_SLOTS]; /* of batch n: at[n % MOST_SLOTS] */
+  flight *at[MOST_SLOTS]; /* batch n is at[n % MOST_SLOTS] */
   /* the stage */
   _Alignas(64) flight *now; /* NULL: none */
   bool updating;
   fw_step step;
-  double row_ns; /* that a row took in a task of the last batch; 0: not known */
+  double row_ns; /* time of a row in a task of the last batch; 0: not known */
   furrow_status status;
   furrow_error error;
   /* for the caller */
-  _Alignas(64) atomic_uint_fast64_t batches; /* that are done */
+  _Alignas(64) atomic_uint_fast64_t batches; /* finished batches */
   atomic_uint_fast64_t rows;
-  uint64_t reported; /* of these batches */
+  uint64_t reported; /* rows that were reported of these batches */
   furrow_status caller_status;
   furrow_error caller_error;
 };

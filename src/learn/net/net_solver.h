@@ -21,16 +21,16 @@ typedef struct fw_batch_slot {
   fw_net *net;
   const fw_graph *graph;
   fw_batcher *batcher;
-  fw_pass *pass, *own_pass; /* that it uses, and one of its own; NULL: none */
+  fw_pass *pass, *own_pass; /* the pass that it uses; its own pass, or NULL */
   fw_minibatch *batch;      /* NULL: none */
   size_t row_capacity;
   size_t task_rows;      /* rows of a task */
   size_t halved;         /* number of tasks at the end that are cut in two; 0 where gradients are summed by row */
-  uint64_t *number;      /* of each row in the data, from 1: for messages */
+  uint64_t *number;      /* number of each row in the data, from 1, for messages */
   double *out;           /* outputs of each row */
-  fw_row_terms *terms;   /* of each row, for its tally */
+  fw_row_terms *terms;   /* terms of each row, for its tally */
   bool has_terms;        /* they have been found; else the tally finds them */
-  double *loss;          /* of each task of rows */
+  double *loss;          /* loss of each task of rows */
   atomic_uint *unsummed; /* tasks of each part of the rows whose sums are still to be made: fw_batch_slot_run */
   atomic_bool unsound;   /* a loss or an output is not a number */
 } fw_batch_slot;
@@ -41,7 +41,7 @@ typedef struct fw_row_source {
   furrow_status (*fill)(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                         furrow_error *err);
   void *source;
-  size_t rows; /* of a batch */
+  size_t rows; /* rows of a batch */
   /* NULL: fill is called by one thread at a time. Else claim takes the next rows, one thread at a time (*count is 0 at
    * the end), and any thread adds those that were claimed to its batcher. */
   void (*claim)(void *source, size_t rows, size_t *first, size_t *count);
@@ -92,7 +92,7 @@ void fw_tally_batch(void *tally, const fw_batch_slot *slot);
 /* The progress of a training. */
 typedef struct fw_train_steps {
   uint64_t count;       /* updates so far that the optimizers know of */
-  uint32_t halvings;    /* of the learning rate, each after a divergence */
+  uint32_t halvings;    /* halvings of the learning rate, each after a divergence */
   atomic_bool diverged; /* a loss or score was not a number */
 } fw_train_steps;
 
@@ -109,9 +109,9 @@ typedef struct fw_net_solver {
   const fw_plan *plan;
   fw_spin_pool *pool;
   fw_train_steps *steps;
-  fw_batch_slot slots[2]; /* of single steps, and of several ranks: one is trained, one filled */
-  fw_pipeline *pipeline;  /* of one process; NULL: there was no run yet */
-  fw_rank_batch *ranks;   /* of several ranks; else NULL */
+  fw_batch_slot slots[2]; /* for single steps and for several ranks: one batch is trained while the other is filled */
+  fw_pipeline *pipeline;  /* pipeline of one process; NULL: there was no run yet */
+  fw_rank_batch *ranks;   /* the batch of a job of several ranks; else NULL */
 } fw_net_solver;
 
 /* What is borrowed must outlive the solver. max_features: of all ranks together; 0: no limit. */
@@ -124,8 +124,8 @@ typedef void (*fw_scored_batch)(void *user, const fw_batch_slot *slot);
 typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
 
 typedef struct fw_net_job {
-  const fw_row_source *from; /* of several ranks: this rank's rows of each batch */
-  bool train;                /* else rows are only scored */
+  const fw_row_source *from; /* jobs of several ranks: this rank's rows of each batch */
+  bool train;                /* false: rows are only scored */
   uint32_t epoch;
   /* For each batch of all ranks, one after the other, on some thread; NULL: not wanted. Training takes fw_tally_batch
    * alone. */

@@ -41,7 +41,7 @@ typedef struct home {
 
 /* Where the next use that is sent to a rank is written. */
 typedef struct use_writer {
-  uint32_t *number, *row_begin; /* of features; the first of the row */
+  uint32_t *number, *row_begin; /* number of the feature; where the row begins */
   uint32_t *row_uses;           /* NULL: the rank has no feature of the batch */
   float *value;                 /* NULL: all 1 */
   uint32_t *use;                /* in fw_rank_batch.uses; NULL: not listed */
@@ -412,7 +412,7 @@ static furrow_status begin_rank_batch(fw_rank_batch *b, fw_batch_slot *own, furr
   if (all.flags & HAS_FAILED) return fw_comm_share_status(b->comm, status, err);
   if (all.rows == 0) return FURROW_OK;
   totals mine = sum_headers(b->sent, b->comm->ranks);
-  mine.rows = own->batch->rows; /* every rank gets all of them */
+  mine.rows = own->batch->rows; /* every rank gets all rows */
   status = reserve_buffers(b, &mine, &all, err);
   if (status == FURROW_OK) status = fw_batch_slot_reserve(&b->whole, all.rows, err);
   if (status == FURROW_OK) status = b->ops->begin_rows(b->net, own->pass, own->batch, err);
@@ -513,11 +513,11 @@ static furrow_status add_dense(fw_rank_batch *b, furrow_error *err) {
 typedef struct flight {
   fw_net_solver *solver;
   fw_rank_batch *batch;
-  fw_batch_slot *own, *next; /* of this rank */
+  fw_batch_slot *own, *next; /* batches of this rank */
   const fw_row_source *from;
   const fw_step *step; /* NULL: scoring */
   fw_tally *tally;
-  bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
+  bool counts;          /* each rank computes the terms of its own rows, and all ranks count all rows */
   furrow_status filled; /* how `next` was filled, or `own` before it is begun */
   furrow_error error;
 } flight;

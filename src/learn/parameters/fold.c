@@ -171,7 +171,7 @@ typedef struct folding {
   const fw_plan *plan;
   const fw_graph *graph;
   const fw_scaling *scaling;
-  uint64_t *keys; /* of records; NULL: 0 … records - 1 */
+  uint64_t *keys; /* keys of records; NULL: 0 … records - 1 */
   size_t records;
   size_t centred;  /* features with a mean */
   double *terms;   /* numbers of them, by ascending key: for each output, or factor */
@@ -544,7 +544,7 @@ static furrow_status take_memory(folding *f, furrow_error *err) {
   }
   for (size_t i = 0; i < f->scaling->count; i++) f->centred += f->scaling->mean[i] != 0;
   most = factors > most ? factors : most;
-  FW_TRY(fw_alloc((void **)&f->terms, f->centred, most * sizeof *f->terms, err));
+  FW_TRY(FW_ALLOC_ROWS(&f->terms, f->centred, most, err));
   FW_TRY(FW_ALLOC(&f->sum, factors, err));
   FW_TRY(FW_ALLOC(&f->by_slot, width, err));
   return fw_parameters_keys(f->p, &f->keys, &f->records, err);

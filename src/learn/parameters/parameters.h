@@ -20,7 +20,7 @@ enum { FW_ARRAYS_MAX = 3 }; /* weights, and at most two arrays of optimizer stat
 
 /* What a layer keeps. */
 typedef struct fw_parameter {
-  const char *name; /* of the matrix: input_weight */
+  const char *name; /* name of the matrix: input_weight */
   size_t layer;
   bool by_feature; /* columns of features, else a dense array */
   bool bias;
@@ -43,8 +43,8 @@ typedef struct fw_parameters {
   fw_parameter *list; /* in the order of Angel's matrix ids */
   size_t count;
   fw_features *features; /* NULL: all arrays are dense */
-  size_t record_numbers; /* of a record */
-  size_t dense_numbers;  /* of all dense arrays */
+  size_t record_numbers; /* length of a record */
+  size_t dense_numbers;  /* length of all dense arrays */
   atomic_int *copies;    /* FW_COPIES_… */
   fw_arena arena;
 } fw_parameters;

@@ -13,10 +13,10 @@
 
 /* Which features are saved. */
 typedef struct saved_features {
-  uint64_t *keys; /* of this rank, ascending; NULL: 0 … count-1 */
+  uint64_t *keys; /* keys of this rank, ascending; NULL: 0 … count-1 */
   size_t count;
   bool open;      /* columns may have no feature */
-  uint64_t total; /* of all ranks */
+  uint64_t total; /* number of features of all ranks */
   uint64_t end;   /* largest key + 1 */
 } saved_features;
 
@@ -129,8 +129,8 @@ typedef struct column_exchange {
   size_t parameter, element;
   const uint64_t *keys;
   size_t key_count;
-  size_t numbers;      /* that one rank sends to another in a round */
-  size_t buffer_bytes; /* for what one rank sends to another */
+  size_t numbers;      /* numbers that one rank sends to another in a round */
+  size_t buffer_bytes; /* bytes that one rank sends to another at most */
   column_request *requests;
   size_t *request_sizes, *count_sizes, *send_sizes, *receive_sizes;
   uint64_t *send_counts, *receive_counts;
@@ -173,8 +173,8 @@ static furrow_status allocate(column_exchange *x, furrow_error *err) {
   if (status == FURROW_OK) status = FW_ALLOC(&counts, 2 * ranks, err);
   x->send_counts = counts;
   if (status == FURROW_OK) status = FW_ALLOC(&x->parts, ranks, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&x->send, ranks, x->buffer_bytes, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&x->receive, ranks, x->buffer_bytes, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&x->send, ranks, x->buffer_bytes, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&x->receive, ranks, x->buffer_bytes, err);
   if (status != FURROW_OK) return status;
   x->count_sizes = sizes + ranks;
   x->send_sizes = sizes + 2 * ranks;
@@ -298,11 +298,11 @@ typedef struct writing {
   const furrow_comm *comm;
   int32_t servers;
   furrow_element_type type;
-  const uint64_t *keys; /* of this rank's features, ascending; NULL: all columns are its own */
+  const uint64_t *keys; /* keys of this rank's features, ascending; NULL: all columns are its own */
   size_t key_count;
   bool sparse;      /* only columns with a feature have elements */
   int32_t *row_ids; /* 0 … rows - 1 */
-  char *values;     /* of a panel */
+  char *values;     /* values of a panel */
   int64_t *col_ids;
   size_t *taken; /* columns of each rank's, in a panel */
   furrow_matrix_writer *writer;
@@ -379,7 +379,7 @@ static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const 
 static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   const size_t rows = w->about->rows, ranks = w->comm->ranks;
   const size_t numbers = rows * ranks > PANEL_NUMBERS ? rows * ranks : PANEL_NUMBERS;
-  furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
+  furrow_status status = FW_ALLOC_ROWS(&w->values, numbers, furrow_element_size(w->type), err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->col_ids, PANEL_NUMBERS, err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->taken, ranks, err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->row_ids, rows, err);

@@ -114,10 +114,10 @@ typedef struct entry {
 struct fw_explainer {
   size_t classes;
   fw_tree_explainer *trees; /* NULL: a net */
-  double *bias;             /* of each class; trees: their own */
+  double *bias;             /* bias of each class; trees: their own */
   double *sum;              /* factors: sum of a row's vectors */
   size_t sum_capacity;
-  entry *entries; /* of a row, by ascending feature */
+  entry *entries; /* entries of a row, by ascending feature */
   size_t entry_capacity;
   uint64_t *features; /* the result, which may be longer while it is made */
   size_t feature_capacity;

@@ -22,7 +22,7 @@ typedef struct ranked_rows {
 struct furrow_evaluation {
   const furrow_scorer *scorer;
   fw_tally *tally;
-  uint64_t rows; /* of the blocks before the current one */
+  uint64_t rows; /* rows of the blocks before the current one */
   ranked_rows ranked;
 };
 
@@ -79,7 +79,7 @@ typedef struct taking {
   const uint64_t *qid;
   size_t bad_row; /* from 1; 0: none */
   bool bad_score;
-  double weight, label; /* of the bad row */
+  double weight, label; /* weight and label of the bad row */
 } taking;
 
 static bool are_finite(const double *outputs, size_t count) {

@@ -12,10 +12,10 @@ struct furrow_scorer {
   fw_plan *plan;
   fw_parameters *parameters; /* NULL: trees */
   fw_net *net;
-  double *additive;  /* of the net's layers: fw_additive_create */
+  double *additive;  /* what fw_additive_create made of the net's layers */
   fw_forest *forest; /* NULL: a net */
   fw_forest_predictor *predictor;
-  char **names; /* of features; NULL: they have none */
+  char **names; /* names of features; NULL: they have none */
   size_t name_count;
   furrow_encoder *encoder; /* NULL: a model of rows */
 };

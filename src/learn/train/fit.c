@@ -233,8 +233,14 @@ static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_sn
   const furrow_comm *comm = f->trainer->comm;
   FW_TRY(fw_checkpoint_tidy(f->data->params.checkpoint, comm, err));
   FW_TRY(fw_comm_share_status(comm, fw_trainer_new_object(f->trainer, made, err), err));
-  FW_TRY(fw_checkpoint_load(f->data->params.checkpoint, checkpoint, made, comm, err));
-  furrow_status status = check_best(f, checkpoint, err);
+  furrow_status status = fw_checkpoint_load(f->data->params.checkpoint, checkpoint, made, comm, err);
+  if (status == FURROW_E_STALE && f->data->l2_by_epochs)
+    fw_error_set_hint(err,
+                      "the key `l2` is not set, so it depends on the key `epochs`: use the same number of epochs, or "
+                      "set the key `l2` to that number / %u",
+                      f->trainer->plan->train.batch);
+  FW_TRY(status);
+  status = check_best(f, checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
   if (status == FURROW_OK) status = fw_trainer_adopt_object(f->trainer, made->object, err);
   if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */

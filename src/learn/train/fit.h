@@ -43,6 +43,7 @@ typedef struct fw_prepared {
   furrow_trainer_fit_params params;
   const fw_solver *solver;
   bool exact;                          /* the solver seeks the exact minimum: L-BFGS */
+  bool l2_by_epochs;                   /* l2 is not set and was derived from the number of epochs */
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
@@ -53,8 +54,8 @@ typedef struct fw_prepared {
   furrow_container *fold_rows;         /* rows that were left out, to be scored at the end; NULL: none */
   bool scaled;                         /* rows are in the units of `scaling` */
   bool widens;                         /* the saved weights are doubles */
-  fw_scaling scaling;                  /* of features and labels */
-  fw_scaling linear_scaling; /* of the linear model, where the net cannot take means that a linear model can */
+  fw_scaling scaling;                  /* scaling of features and labels */
+  fw_scaling linear_scaling; /* scaling of the linear model, where the net cannot take means that a linear model can */
 } fw_prepared;
 
 /* Opens `train` (and `valid`, unless NULL), settles what the configuration leaves to the data, and scales the rows. The
@@ -71,7 +72,7 @@ furrow_status fw_fail_no_rows(const fw_prepared *prepared, furrow_error *err);
 furrow_status fw_prepared_share(const fw_prepared *prepared, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 
 /* Steps of fw_prepare, each in its file. prepare_rows.c: */
-furrow_status fw_prepare_samples(fw_prepared *prepared, const char *train, bool split,
+furrow_status fw_prepare_samples(fw_prepared *prepared, const char *train, const char *valid,
                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_prepare_epoch_rows(fw_prepared *prepared, const char *valid, furrow_error *err) FURROW_MUST_USE;
 /* prepare.c: what an encoder says of a raw log; the labels alone, by all rows, which are in memory. */
@@ -86,7 +87,7 @@ struct fw_fit {
   furrow_trainer *trainer;
   const fw_prepared *data;
   const fw_solver *solver;
-  void *state; /* of the solver */
+  void *state; /* state of the solver */
   const struct fw_fit_metric *by;
   fw_tally *tally;
   bool keep_best;

@@ -143,9 +143,9 @@ furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_er
 
 /* Compares the losses of the linear model and of the net on the validation rows. */
 typedef struct comparison {
-  const double *scores; /* of the linear model */
+  const double *scores; /* scores of the linear model */
   size_t row;
-  double weight, sum, squares; /* of the differences */
+  double weight, sum, squares; /* weight, sum and sum of squares of the differences */
   double losses[2];            /* linear, net */
 } comparison;
 

@@ -92,7 +92,7 @@ static furrow_status settle_encoder(fw_prepared *d, const furrow_encoder *encode
   fw_settled settled = {.hour_field = hour_field_of(d, &encoder->dictionary)};
   /* Numbers that users give items are ratings; a schema names the classes of other labels. */
   d->ratings = label && !label->classes && sides;
-  d->in_order = encoder->schema->history > 0; /* which refuses other logs */
+  d->in_order = encoder->schema->history > 0; /* a history refuses logs in another order */
   if (sides && !fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) && !fw_conf_is_set(conf, FW_KEY_USER_FIELDS)) {
     settled.item_fields = side_of(encoder, true, lists);
     settled.user_fields = side_of(encoder, false, lists + fields);
@@ -250,12 +250,12 @@ static fw_settled_count epochs_of(const fw_prepared *d, const fw_data_facts *fac
 
 /* A strength that is about as strong as the default of the exact minimum. FTRL applies it once over all updates; other
  * optimizers add it to the mean gradient of each batch. */
-static fw_settled_real strength_of(const fw_prepared *d, const fw_data_facts *facts, uint32_t epochs) {
+static fw_settled_real strength_of(fw_prepared *d, const fw_data_facts *facts, uint32_t epochs) {
   const fw_plan *plan = d->trainer->plan;
   const double batch = plan->train.batch ? plan->train.batch : 1, rows = facts->rows ? (double)facts->rows : 1e6;
   if (d->exact || strcmp(furrow_learn_conf_get(d->trainer->conf, "l2"), "auto") != 0) return (fw_settled_real){0};
-  const bool ftrl = plan->graph.layers[0].optimizer.type == FW_OPTIMIZER_FTRL;
-  return (fw_settled_real){true, ftrl ? epochs / batch : 1 / rows};
+  d->l2_by_epochs = plan->graph.layers[0].optimizer.type == FW_OPTIMIZER_FTRL;
+  return (fw_settled_real){true, d->l2_by_epochs ? epochs / batch : 1 / rows};
 }
 
 /* Checks that everything is configured that cannot be found before the only pass over a stream. */
@@ -274,7 +274,7 @@ static furrow_status settle_facts(fw_prepared *d, const fw_data_facts *facts, fu
   const char *label = d->samples->found_label;
   FW_TRY(check_known(d, err));
   FW_TRY(fw_samples_settle_columns(d->samples, t->conf, &settled, err));
-  if (label) FW_TRY(fw_trainer_note(t, false, err, "the labels are those of the column %.200s, by its name", label));
+  if (label) FW_TRY(fw_trainer_note(t, false, err, "the column %.200s has the labels, as its name says", label));
   FW_TRY(settle_labels(d, facts, &settled, err));
   settle_fields(d, facts, &settled);
   FW_TRY(choose_solver(d, facts, err));
@@ -328,7 +328,7 @@ furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, f
   d->from_scratch = !d->trainer->loaded && !d->trainer->trained;
   d->own_valid = valid != NULL;
   furrow_status status = fw_prepared_share(d, fw_prepare_encoder(d, err), err);
-  if (status == FURROW_OK) status = fw_prepare_samples(d, train, !valid, err);
+  if (status == FURROW_OK) status = fw_prepare_samples(d, train, valid, err);
   if (status == FURROW_OK) status = settle_data(d, err);
   FW_TRY(fw_prepared_share(d, status, err));
   return fw_prepare_epoch_rows(d, valid, err);

@@ -88,11 +88,16 @@ static furrow_status leave_out(fw_prepared *d, furrow_error *err) {
 
 /* ---- Samples ---- */
 
+static bool is_stdin(const char *uri) {
+  const size_t n = strcspn(uri, "?#");
+  return (n == 1 && uri[0] == '-') || (n == 5 && strncmp(uri, "stdin", n) == 0);
+}
+
 /* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
  * has any number of them. */
 static furrow_status check_stream(const fw_prepared *d, const char *uri, bool split, furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
-  const bool once = d->params.stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
+  const bool once = d->params.stream && is_stdin(uri) && !strchr(uri, '#');
   const bool again =
       plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
   if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
@@ -112,8 +117,10 @@ static furrow_status pause_fit(const fw_prepared *d, furrow_error *err) {
   return fw_prepared_share(d, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
 }
 
-furrow_status fw_prepare_samples(fw_prepared *d, const char *train, bool split, furrow_error *err) {
-  FW_TRY(check_stream(d, train, split, err));
+furrow_status fw_prepare_samples(fw_prepared *d, const char *train, const char *valid, furrow_error *err) {
+  if (valid && is_stdin(train) && is_stdin(valid))
+    return fw_fail(err, FURROW_E_ARGUMENT, "training data and validation data cannot both come from standard input");
+  FW_TRY(check_stream(d, train, !valid, err));
   FW_TRY(open_samples(d, &d->samples, train, err));
   FW_TRY(pause_fit(d, err));
   FW_TRY(draw_negatives(d, d->samples, err));

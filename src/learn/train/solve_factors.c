@@ -19,7 +19,7 @@ enum { ITERATIONS = 100, LAST_ITERATIONS = 200, POWER_ITERATIONS = 12, PATIENCE 
 
 typedef struct factor_fit {
   fw_linear_start start;
-  fw_convex_fit *rows; /* of training, or all */
+  fw_convex_fit *rows; /* rows of training, or all */
   size_t factors, size;
   double *x, *best; /* parameters of the problem: now, and after the best epoch */
   double strength, best_strength;

@@ -33,8 +33,8 @@ typedef struct pass {
   const fw_samples *samples;
   filled *batchers;
   fw_minibatch *batches;
-  size_t count;      /* of them, at most */
-  uint64_t *numbers; /* of rows, for messages */
+  size_t count;      /* the most batches at a time */
+  uint64_t *numbers; /* numbers of the rows, for messages */
   uint32_t *list;    /* rows in memory; NULL: they are read */
   size_t listed, at;
   take_batches take; /* NULL: rows are only counted */

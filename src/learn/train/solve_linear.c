@@ -10,16 +10,16 @@
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"
 
-enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* at most, where nobody says otherwise; of an epoch */
+enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* the default limit; iterations of an epoch */
 
 struct fw_convex_fit {
   uint32_t *use;          /* rows of the samples; NULL: all */
-  size_t count;           /* of these, of this rank */
-  double *label, *weight; /* of all rows of the samples */
+  size_t count;           /* number of these rows of this rank */
+  double *label, *weight; /* labels and weights of all rows of the samples */
   fw_linear_problem *problem;
   fw_lbfgs *solver;
   size_t rows, outputs;    /* rows that this rank has in the problem */
-  double *scores;          /* of these rows */
+  double *scores;          /* scores of these rows */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */
   double *in_net_units;    /* then: its parameters for rows in the net's units, once it is solved */
 };

@@ -12,9 +12,9 @@ typedef struct fw_seen_data {
   uint64_t rows, digest;
   size_t scaled, centred; /* features in other units, and those whose mean was taken away */
   double label_mean, label_factor;
-  bool exact;           /* by the exact minimum */
+  bool exact;           /* it is the exact minimum */
   uint32_t saved_epoch; /* 0: the last */
-  double linear_loss;   /* of the validation rows, where the net became the linear model */
+  double linear_loss;   /* loss of the linear model on of the validation rows, where the net became the linear model */
 } fw_seen_data;
 
 /* What a training has to say in addition to its figures. */
@@ -27,7 +27,7 @@ struct furrow_trainer {
   furrow_learn_conf *conf;
   fw_plan *plan;
   fw_parameters *parameters; /* NULL: a forest is trained */
-  fw_net_solver *solver;     /* of the parameters; NULL likewise */
+  fw_net_solver *solver;     /* updates the parameters; NULL: a forest is trained */
   fw_forest *forest;         /* with stats; NULL: a net is trained */
   const furrow_comm *comm;
   fw_spin_pool *pool;
@@ -37,15 +37,15 @@ struct furrow_trainer {
   uint64_t max_features;
   bool fell_back; /* the net is the linear model */
   fw_train_steps steps;
-  /* of the last fit */
+  /* results of the last fit */
   fw_epoch *history;
   size_t epochs, history_capacity;
   uint32_t best;
-  furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
+  furrow_parser_stats train_read, valid_read; /* valid_read: zeros without separate validation data */
   fw_note *notes;
   size_t note_count, note_capacity;
   fw_seen_data seen;
-  furrow_learn_metrics fold; /* of the rows that were left out; no rows: none were */
+  furrow_learn_metrics fold; /* figures of the rows that were left out; its rows are 0 if none were */
   double *class_factors;     /* see fw_trainer_weigh_classes; NULL: none are known */
 };
 

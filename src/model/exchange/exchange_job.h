@@ -78,7 +78,7 @@ typedef struct fw_export {
   furrow_exchange_format format;
   const char *path;
   const char *ids_path; /* NULL: none */
-  fw_vectors_plan plan; /* of the current matrix */
+  fw_vectors_plan plan; /* plan of the current matrix */
   furrow_element_type type;
   furrow_element_type out_type; /* for dense files */
   furrow_model_export_result result;

@@ -12,7 +12,7 @@ typedef struct tensor_out {
   fw_export *job;
   fw_safetensors_writer *file;
   fw_temp_store *ids;
-  const char *name; /* of the matrix */
+  const char *name; /* name of the matrix */
   size_t capacity;  /* reserved bytes of the header */
 } tensor_out;
 

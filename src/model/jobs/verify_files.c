@@ -57,7 +57,7 @@ static furrow_status check_neighbour(fw_verification *v, const piece *before, co
   fw_findings *list = &v->parts[p->part];
   if (p->offset > reached)
     return fw_findings_add(
-        list, FURROW_E_FORMAT, id_of(v, p), path, reached, err, "%" PRIu64 " %s to none", p->offset - reached,
+        list, FURROW_E_FORMAT, id_of(v, p), path, reached, err, "%" PRIu64 " %s to no partition", p->offset - reached,
         fw_plural(p->offset - reached, "byte before the partition belongs", "bytes before the partition belong"));
   if (p->offset < reached && p->length > 0)
     return fw_findings_add(list, FURROW_E_FORMAT, id_of(v, p), path, p->offset, err,
@@ -102,7 +102,7 @@ static furrow_status check_pieces(fw_verification *v, const piece *pieces, size_
   }
   if (status != FURROW_OK || reached >= size) return status;
   return fw_findings_add(&v->parts[pieces[last].part], FURROW_E_FORMAT, id_of(v, &pieces[last]), path, reached, err,
-                         "%" PRIu64 " %s to none", size - reached,
+                         "%" PRIu64 " %s to no partition", size - reached,
                          fw_plural(size - reached, "byte after the last partition of the file belongs",
                                    "bytes after the last partition of the file belong"));
 }

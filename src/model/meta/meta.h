@@ -55,7 +55,7 @@ typedef struct fw_meta_owner {
   size_t row_count;
   furrow_matrix_option *options; /* owned, even if the pointers in meta change */
   furrow_partition_meta *parts;
-  furrow_matrix_row_meta *rows; /* of all partitions, in the order in which the partitions were added */
+  furrow_matrix_row_meta *rows; /* rows of all partitions, in the order in which the partitions were added */
 } fw_meta_owner;
 
 /* Creates empty metadata with a capacity of text_capacity bytes for texts, including their terminating zeros. */

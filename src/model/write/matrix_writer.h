@@ -59,7 +59,7 @@ struct furrow_matrix_writer {
   fw_part_stream *stream; /* for furrow_matrix_writer_write_panel; NULL until a partition begins */
   bool streaming;         /* a partition is incomplete */
   fw_write_totals totals;
-  furrow_error error; /* of a failure that left a partition incomplete; commit fails with it */
+  furrow_error error; /* error of a failure that left a partition incomplete; commit fails with it */
 };
 
 static inline bool fw_writer_by_column(const furrow_matrix_writer *writer) {

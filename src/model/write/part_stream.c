@@ -123,7 +123,7 @@ static bool ascends(const int64_t *cols, size_t count) {
   return good;
 }
 
-/* Checks that the columns belong to the partition and that those of a dense row are consecutive. `after` is the
+/* Checks that the columns belong to the partition and that a dense row has no gap between its columns. `after` is the
  * preceding column. */
 static furrow_status check_cols(const fw_part_stream *stream, const furrow_panel *panel, bool any, int64_t after,
                                 furrow_error *err) {

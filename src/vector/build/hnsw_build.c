@@ -2,8 +2,8 @@
  * search using hierarchical navigable small world graphs).
  *
  * Each vector draws its top level. Vectors are inserted from the highest level down. For each, a greedy search from the
- * entry point finds its neighbourhood. On each of its levels it is linked to those of the nearest vectors that are not
- * nearer to another selected vector. */
+ * entry point finds its neighbourhood. On each of its levels it is linked to the nearest vectors, except vectors that
+ * are nearer to one that is already linked. */
 #include "vector/build/build.h"
 
 #include <math.h>

@@ -121,8 +121,8 @@ static void what_is_not_for_trees_is_refused(void **state) {
   conf_expect_misfit("gbdt", "truncation=7", "truncation is for the objective rank:ndcg, not for binary:logistic");
   conf_expect_misfit("lr", "truncation=7", "truncation is not for lr");
   conf_expect_misfit("gbdt", "objective=rank:ndcg labels=1,2",
-                     "labels are those of classes, and LambdaRankLoss has "
-                     "none");
+                     "labels names the classes, but LambdaRankLoss has "
+                     "no classes");
   conf_expect_misfit("gbdt", "objective=rank:ndcg negatives=3",
                      "negatives are rows of the negative class, and "
                      "LambdaRankLoss has none");

@@ -185,7 +185,7 @@ static void cut_and_extended(void **state) {
   last = place_of("more", 4, file);
   resize("more", file, 3);
   expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "3 bytes after");
-  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "belong to none");
+  expect_finding("more", true, 4, file, (uint64_t)(last.offset + last.length), "belong to no partition");
 }
 
 static void overlap_and_gap(void **state) {

@@ -486,7 +486,7 @@ static void one_rank_fails_for_all(void **state) {
     check_failure(&j, FURROW_E_CANCELLED, "stopped by the test");
     plan.forest.leaves = 0;
     j.wrong = OTHER_LAYOUT;
-    check_failure(&j, FURROW_E_STATE, "rows do not have the columns of those before them");
+    check_failure(&j, FURROW_E_STATE, "rows do not have the same columns as earlier rows");
   }
   table_free(&t);
 }
