@@ -51,19 +51,23 @@ static void add_score(fw_taste_scratch *scratch, uint32_t item, double score) {
   scratch->score[item] += score;
 }
 
-static void add_events(const fw_taste *taste, const fw_user_events *events, fw_taste_scratch *scratch) {
+/* Adds what each event says; returns the sum of the events' weights. */
+static double add_events(const fw_taste *taste, const fw_user_events *events, fw_taste_scratch *scratch) {
   const fw_taste_rule *rule = &taste->rule;
   const fw_sparse_rows *weights = taste->weights;
   size_t age = 0;
+  double sum = 0;
   for (size_t i = events->count; i-- > 0;) {
     const uint32_t item = events->item[i];
     age = age_of(events, i, age);
+    const double weight = event_weight(rule, (double)age, events->strength[i]);
+    sum += weight;
     if (rule->own > 0) add_score(scratch, item, own_weight(rule, (double)age));
     if (!weights) continue;
-    const double weight = event_weight(rule, (double)age, events->strength[i]);
     for (size_t w = weights->offset[item]; w < weights->offset[item + 1]; w++)
       add_score(scratch, weights->column[w], weight * weights->value[w]);
   }
+  return sum;
 }
 
 static bool is_left_out(const fw_taste_filter *filter, uint32_t item) {
@@ -78,12 +82,17 @@ static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   }
 }
 
+/* The popularity counts relative to the events, so that few events say as much of a taste as many. Between items
+ * without a score of their own it decides, whatever the rule says. */
+static double popular_weight(const fw_taste_rule *rule, double sum) {
+  const double weight = rule->popular * (sum > 0 ? sum : 1);
+  return weight > 1e-9 ? weight : 1e-9;
+}
+
 void fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
                    fw_taste_scratch *scratch, fw_best *best) {
-  /* The popularity decides between items without a score of their own, whatever the rule says. */
-  const double popular = taste->rule.popular > 0 ? taste->rule.popular : 1e-9;
   scratch->found_count = 0;
-  add_events(taste, events, scratch);
+  const double popular = popular_weight(&taste->rule, add_events(taste, events, scratch));
   if (filter->own) drop_own(events, scratch);
   for (size_t i = 0; i < scratch->found_count; i++) {
     const uint32_t item = scratch->found[i];

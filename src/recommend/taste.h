@@ -2,7 +2,7 @@
  *
  *   score(i) = sum over the user's events e of w(e) * weight(item of e -> i)
  *            + own * sum over the user's events e with item i of v(e)
- *            + popular * popularity(i)
+ *            + popular * (sum over the user's events e of w(e)) * popularity(i)
  *   w(e) = (exp(-age / recency) + always) * (1 + rating * strength of e)
  *   v(e) = exp(-age / own_recency) + own_always
  *
