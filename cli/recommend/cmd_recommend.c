@@ -394,6 +394,7 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
   if (status == FURROW_OK && r.job.params.k > items) r.job.params.k = items;
   if (status == FURROW_OK && values->name)
     status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
+  if (status == FURROW_OK) recommend_job_warn(&r.job);
   if (status == FURROW_OK) status = prepare_reasons(&r, err);
   if (status == FURROW_OK) status = find_items(&r, err);
   free(r.reasons);

@@ -253,8 +253,7 @@ bool recommend_job_is_of_log(const recommend_job *job) {
   return figures.of_log;
 }
 
-/* A model that ranks worse than the most popular items says so. */
-static void warn_ranking(const recommend_job *job) {
+void recommend_job_warn(const recommend_job *job) {
   furrow_recommender_figures figures;
   furrow_recommender_figures_init(&figures);
   furrow_recommender_get_figures(job->recommender, &figures);
@@ -289,7 +288,6 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
   if (status == FURROW_OK) status = furrow_recommender_open(&job->recommender, model, &params, err);
   if (status == FURROW_OK && values->include_seen && !recommend_job_is_of_log(job))
     status = fail(err, FURROW_E_ARGUMENT, "--include-seen is for recommenders of a log: this model knows no events");
-  if (status == FURROW_OK) warn_ranking(job);
   if (status == FURROW_OK) status = find_allowed(job, err);
   if (status == FURROW_OK) status = read_context(job, err);
   if (status == FURROW_OK) status = read_seen(job, err);

@@ -35,6 +35,8 @@ furrow_status recommend_job_open(recommend_job *job, const char *model, const fi
 /* Chooses how items are found for that number of users, and prints a note about it. */
 furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_error *err);
 void recommend_job_close(recommend_job *job);
+/* Warns about a model that orders items worse than their popularity does. */
+void recommend_job_warn(const recommend_job *job);
 /* Whether the model is a recommender of a log, which knows what its users took. */
 bool recommend_job_is_of_log(const recommend_job *job);
 

@@ -135,11 +135,14 @@ typedef struct furrow_recommender_figures {
   double repeats; /* share of the held-out events whose item the user had taken before; from 0.1 on items that a user
                      took are recommended again */
   bool of_log;    /* the model is a recommender of a log; false: there are only the next four figures */
-  /* NDCG of the model and of the most popular items, and the mean difference with its standard error; of a recommender
-   * of a log for events that were held out, of other models as furrow_recommender_judge stored them; NaN: not known */
-  double ndcg, popular_ndcg, gain, gain_error;
-  size_t candidate_count;
-  furrow_recommender_candidate candidates[8];
+  /* Of a recommender of a log for events that were held out, of other models as furrow_recommender_judge stored it;
+   * NaN: not known. */
+  double ndcg;            /* of the model */
+  double popular_ndcg;    /* of the most popular items */
+  double gain;            /* mean over users of the model's NDCG minus the NDCG of the most popular items */
+  double gain_error;      /* standard error of the gain */
+  size_t candidate_count; /* candidates that were compared */
+  furrow_recommender_candidate candidates[8]; /* the first candidate_count of them are filled in */
 } furrow_recommender_figures;
 
 /* Sets the size, and everything else to 0. */
@@ -384,7 +387,8 @@ FURROW_API furrow_status furrow_recommender_recommend_new(const furrow_recommend
                                                           furrow_recommendation *results,
                                                           furrow_error *err) FURROW_MUST_USE;
 
-/* The same as furrow_recommender_explain, for new user i. */
+/* Finds the items of new user i that speak most for an item, as furrow_recommender_explain does.
+ * Errors:  E_RANGE, there is no such user or item; E_UNSUPPORTED, not a recommender of a log; E_MEMORY. */
 FURROW_API furrow_status furrow_recommender_explain_new(const furrow_recommender *recommender,
                                                         const furrow_new_users *users, size_t i, uint64_t item,
                                                         furrow_recommend_reason *reasons, size_t count, size_t *found,
@@ -411,12 +415,13 @@ typedef struct furrow_rank_figures {
   furrow_rank_figure mrr;    /* 1 / position of the first hit, 0 without one */
   furrow_rank_figure hit;    /* 1 if there is a hit */
   double coverage;           /* share of the allowed items that at least one user gets */
-  /* What simpler recommendations reach for the same users. gain: the mean over users of the model's NDCG minus theirs;
-   * gain_error: its standard error. NaN: not known. */
-  furrow_rank_figure popular_ndcg; /* of the items that are most frequent in the training data */
-  double popular_gain, popular_gain_error;
-  furrow_rank_figure own_ndcg; /* of what each user took most often; a recommender of a log that repeats */
-  double own_gain, own_gain_error;
+  /* What simpler recommendations reach for the same users; NaN: not known. */
+  furrow_rank_figure popular_ndcg; /* NDCG of the items that are most frequent in the training data */
+  double popular_gain;             /* mean over users of the model's NDCG minus popular_ndcg */
+  double popular_gain_error;       /* standard error of popular_gain */
+  furrow_rank_figure own_ndcg;     /* NDCG of what each user took most often; a recommender of a log that repeats */
+  double own_gain;                 /* mean over users of the model's NDCG minus own_ndcg */
+  double own_gain_error;           /* standard error of own_gain */
 } furrow_rank_figures;
 
 /* Sets the size, and everything else to 0. */

@@ -1,0 +1,23 @@
+# A recommender of a log: what is chosen, for known and for new users, with reasons, and how it is judged.
+awk 'BEGIN { r = 7; print "user,item,time"
+  for (u = 0; u < 120; u++) for (e = 0; e < 12; e++) {
+    r = r * 16807 % 2147483647; i = (r % 10 < 8) ? (u % 4) + 4 * (int(r / 10) % 15) : int(r / 10) % 60
+    print "u" u ",i" i "," 1600000000 + 1000 * e + u } }' > log.csv
+furrow train --model recommender --train log.csv --user user --item item --time time --out shop.model --json | tr ',' '\n' | grep -E '"(model|chosen|users|items|k)"' | head -5
+furrow recommend --model shop.model --users u1,u2 -k 3 | cut -f 1-2
+furrow recommend --model shop.model --users u1 -k 2 --csv --explain 1 | head -1
+echo '- new users'
+printf 'user,item,time\nx,i1,1\nx,i5,2\ny,i2,1\ny,i6,2\n' > new.csv
+furrow recommend --model shop.model --events new.csv -k 4 --explain 1 | awk '{ n[$1 " " (substr($3, 2) % 4)]++ } END { for (k in n) if (n[k] >= 3) print k }' | sort
+echo '- what does not apply'
+try furrow train --model recommender --train log.csv --out other.model --epochs 3
+try furrow train --model recommender --train log.csv --out other.model --valid log.csv
+try furrow recommend --model shop.model --like i1 --explain 2
+try furrow recommend --model shop.model --users nobody
+echo '- an fm of ratings says that it should not recommend'
+awk 'BEGIN { r = 3; print "user,item,rating"
+  for (u = 0; u < 60; u++) for (e = 0; e < 15; e++) {
+    r = r * 16807 % 2147483647; i = int((r % 1000) * (r % 1000) / 20000); r = r * 16807 % 2147483647
+    print "u" u ",i" i "," (i > 30 ? 5 : 1 + r % 4) } }' > ratings.csv
+furrow train --model fm --train ratings.csv --schema auto --out fm.model --quiet
+furrow recommend --model fm.model --users u1 -k 1 2>&1 >/dev/null | sed 's/[0-9]\.[0-9]*/N/g'
