@@ -32,6 +32,12 @@ static const option build_options[] = {
      .help = "the index file to write",
      .offset = offsetof(build_values, destination),
      .required = true},
+    {.name = "factory",
+     .kind = OPTION_TEXT,
+     .argument = "STRING",
+     .help = "the index as a factory string of Faiss: Flat, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; instead of "
+             "the options of the index below, except for --metric and --k-factor",
+     .offset = offsetof(build_values, spec.factory)},
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
@@ -83,6 +89,7 @@ static const option_group build_groups[] = {
 static void build_init(void *values) {
   build_values *build = values;
   fill_values_init(&build->fill);
+  spec_values_init(&build->spec);
   build->seed = 1234;
 }
 
@@ -201,6 +208,10 @@ static furrow_status draw_from_base(building *b, furrow_error *err) {
 
 static furrow_status train(building *b, furrow_error *err) {
   furrow_index_train_params params;
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(b->index, &info);
+  if (info.trained) return FURROW_OK;
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
@@ -222,6 +233,16 @@ static furrow_status train(building *b, furrow_error *err) {
 /* ---- Adding --------------------------------------------------------------------------------------------- */
 
 enum { TRIED = 256 };
+
+/* Whether vectors are scaled, so that decoded ones cannot be compared with them. */
+static bool is_normalized(const furrow_index *index) {
+  furrow_transform_info t;
+  furrow_transform_info_init(&t);
+  for (; index; index = furrow_index_child(index, 0))
+    for (size_t i = 0; furrow_index_get_transform_info(index, i, &t, NULL) == FURROW_OK; i++)
+      if (strcmp(t.fourcc, "VNrm") == 0) return true;
+  return false;
+}
 
 /* Whether an id occurs twice: the index decodes only one of its vectors. */
 static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
@@ -275,7 +296,7 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
-  if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) status = measure_error(b, err);
+  if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
@@ -334,10 +355,12 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_list_stats stats;
   furrow_list_stats_init(&stats);
   uint64_t size = 0;
+  char *factory = NULL;
   report r;
   furrow_index_save_params params;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
+  if (status == FURROW_OK) status = furrow_index_factory(b->index, &factory, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(b->index, &info);
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
@@ -345,13 +368,15 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_text(&r, "written", b->values->destination);
   if (b->values->shards) report_u64(&r, "shards", ranks_count());
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
+  report_text(&r, "factory", factory);
+  furrow_free(factory);
   report_i64(&r, "dimension", info.d);
   report_text(&r, "metric", furrow_distance_metric_name(info.metric));
   report_u64(&r, "trained with", b->trained_on);
   report_u64(&r, "vectors", b->added);
   if (b->left_out || r.json) report_u64(&r, "left out", b->left_out);
   if (b->names) report_u64(&r, "names", furrow_id_names_count(b->names));
-  report_u64(&r, "lists", lists.nlist);
+  if (lists.nlist > 0 || r.json) report_u64(&r, "lists", lists.nlist);
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
@@ -409,7 +434,7 @@ static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
   spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
   const bool ids = b->values->fill.ids || b->values->fill.model || b->fill.names.names || b->values->shards;
-  spec.id_map = ids && (spec.refine_flat || spec.refine_m > 0);
+  spec.id_map = ids && (spec.factory || spec.refine_flat || spec.refine_m > 0);
   return spec_create(&b->index, &spec, err);
 }
 
@@ -458,14 +483,17 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
 const command index_build_command = {
     .name = "build",
     .summary = "train an index, fill it with vectors and write it",
-    .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
+    .example = "furrow index build --base base.fvecs --out items.index --factory Flat\n"
+               "furrow index build --base base.fvecs --out items.index --factory OPQ16,IVF1024,PQ16x4fs,RFlat\n"
+               "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --base films.npy --ids titles.txt --out films.index --nlist 64 --m 8\n"
                "mpirun -n 8 furrow index build --base base.fbin --out items.index --nlist 4096 --m 32\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
     .one_of = "--base FILE | --from-model FOLDER | --train FILE",
     .about =
-        "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
+        "Builds an index that Faiss can read: the one of a factory string, or an IVFPQ index (IVF flat with --m 0). "
+        "Vectors are read block by block; the "
         "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
