@@ -397,10 +397,10 @@ FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_inde
 
 /* What an index is to be: a factory string, or fields for the most common kinds.
  *
- * A factory string has the parts of Faiss's, between commas. Codes: "Flat"; "SQ8" (SQ6, SQ4, SQfp16, SQbf16); "PQ16"
- * (PQ16x4: of 4 bits); "PQ16x4fs" (in blocks). Lists before them: "IVF1024"; "IVF1024_HNSW32". Transforms before these:
- * "L2norm"; "PCA64" (PCAR64, PCAW64, PCAWR64); "OPQ16" or "OPQ16_64"; "RR" or "RR64". A refinement after them: "RFlat";
- * "Refine(SQ8)". An id map around everything: "IDMap" or "IDMap2", as the first or the last part. */
+ * A factory string has the same parts as in Faiss, between commas. Codes: "Flat"; "SQ8" (SQ6, SQ4, SQfp16, SQbf16);
+ * "PQ16" (PQ16x4: of 4 bits); "PQ16x4fs" (in blocks). Lists before them: "IVF1024"; "IVF1024_HNSW32". Transforms before
+ * these: "L2norm"; "PCA64" (PCAR64, PCAW64, PCAWR64); "OPQ16" or "OPQ16_64"; "RR" or "RR64". A refinement after them:
+ * "RFlat"; "Refine(SQ8)". An id map around everything: "IDMap" or "IDMap2", as the first or the last part. */
 typedef struct furrow_index_spec {
   size_t size;                   /* set by furrow_index_spec_init */
   int32_t d;                     /* dimension of the vectors; must be set */
@@ -676,6 +676,93 @@ FURROW_API furrow_status furrow_searcher_search_range(const furrow_searcher *sea
                                                       furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
 /* Frees the results of a range search. Takes NULL. */
 FURROW_API void furrow_range_result_free(furrow_range_result *result);
+
+/* ---- Choosing and tuning -------------------------------------------------------------------------------- */
+
+/* What is wanted of an index. */
+typedef struct furrow_index_wish {
+  size_t size;                   /* set by furrow_index_wish_init */
+  uint64_t n;                    /* vectors; must be set */
+  int32_t d;                     /* their dimension; must be set */
+  furrow_distance_metric metric; /* L2; or IP */
+  bool normalize;                /* false. true: vectors are scaled to unit length first (cosine, with IP) */
+  bool ids;           /* false. true: vectors have custom ids, which may need an id map (furrow_index_spec.id_map) */
+  double recall;      /* 0.95: share of the nearest vectors that searches are to find. 1: exact search */
+  uint64_t max_bytes; /* 0: no limit; else the most bytes of the index file */
+} furrow_index_wish;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_wish_init(furrow_index_wish *wish) {
+  memset(wish, 0, sizeof *wish);
+  wish->size = sizeof *wish;
+  wish->metric = FURROW_METRIC_L2;
+  wish->recall = 0.95;
+}
+
+/* What furrow_index_choose found. */
+typedef struct furrow_index_choice {
+  size_t size;       /* set by furrow_index_choice_init */
+  char factory[128]; /* the factory string */
+  uint64_t bytes;    /* of the file, about */
+  uint64_t nlist;    /* the number of lists that an index with lists has for so many vectors */
+  uint64_t nprobe;   /* furrow_default_nprobe(nlist) */
+  uint64_t m;        /* the number of sub-quantizers that codes of such vectors have; 0: too few vectors for codes */
+} furrow_index_choice;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_index_choice_init(furrow_index_choice *choice) {
+  memset(choice, 0, sizeof *choice);
+  choice->size = sizeof *choice;
+}
+
+/* Chooses an index: flat vectors as long as comparing all of them is fast, then lists of product quantizer codes whose
+ * candidates are refined by the vectors. If that is larger than max_bytes, vectors and codes become shorter. The choice
+ * depends on the wish alone. Fills *choice, which furrow_index_choice_init has initialised.
+ * Errors: E_ARGUMENT, a field is wrong, or no index is as small as max_bytes. */
+FURROW_API furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_choice *choice,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Returns: the lists to probe where nothing is known about the vectors: a quarter, but 8 to 128. */
+FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);
+
+/* How settings are found. */
+typedef struct furrow_index_tune_params {
+  size_t size;            /* set by furrow_index_tune_params_init */
+  double recall;          /* 0.95: share of the true neighbours that a search is to find */
+  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results */
+  unsigned threads;       /* 0: one for each processor; does not change the result */
+} furrow_index_tune_params;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_tune_params_init(furrow_index_tune_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->recall = 0.95;
+}
+
+/* The settings that were found. */
+typedef struct furrow_index_tuning {
+  size_t size;     /* set by furrow_index_tuning_init */
+  bool reached;    /* whether they reach the recall; otherwise they are the ones that find most */
+  double recall;   /* of these queries */
+  uint64_t nprobe; /* lists to probe; 0: the index has none */
+  float k_factor;  /* candidates for each result; 0: the index has no refinement */
+} furrow_index_tuning;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
+  memset(tuning, 0, sizeof *tuning);
+  tuning->size = sizeof *tuning;
+}
+
+/* Finds the settings (nprobe, k_factor) that reach a recall with the least work, and stores them in the index, so that
+ * searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are fewer; the
+ * work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init has
+ * initialised. After a failure the index is as it was. A searcher of the index stays usable.
+ * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
+ *         furrow_searcher_search. */
+FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
+                                           size_t k, const furrow_index_tune_params *params,
+                                           furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Shards --------------------------------------------------------------------------------------------- */
 

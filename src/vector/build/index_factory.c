@@ -3,7 +3,8 @@
  *
  * A string has parts between commas. From the outside to the inside: an id map (first or last part), refinements (last
  * parts), transforms (first parts), lists, codes. An id map in front stands around everything after it, also around
- * refinements; in Faiss it stands inside of them, where vectors cannot be added to it. */
+ * refinements; in Faiss it stands inside of them, where vectors cannot be added to it. Parentheses, which Faiss does
+ * not have here, group parts: "L2norm,(IVF1024,PQ16,RFlat)" refines by the scaled vectors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static furrow_status parse_index(parsing *p, text_part text, int32_t d, furrow_i
 /* ---- Parts of a string ---------------------------------------------------------------------------------- */
 
 static furrow_status refuse_part(const parsing *p, furrow_status status, text_part part, const char *why) {
-  fw_fail(p->err, status, "'%s': the part '%.*s' %s", p->text, (int)part.size, part.text, why);
+  fw_fail(p->err, status, "a part of the factory string '%s' %s", p->text, why);
   fw_error_set_token(p->err, part.text, part.size);
   return status;
 }
@@ -306,16 +307,17 @@ static furrow_status refuse_unknown(const parsing *p, text_part part) {
 /* Lists and codes, or codes alone. */
 static furrow_status parse_codes(const parsing *p, text_part text, int32_t d, furrow_index **index) {
   text_part first = text, rest = {0};
-  list_params lists;
+  list_params lists = {0};
   code_params code;
-  const bool two = split_part(text, false, &first, &rest), has_lists = match_lists(first, &lists);
+  bool more = split_part(text, false, &first, &rest);
+  const bool has_lists = match_lists(first, &lists);
   if (has_lists) {
     FW_TRY(check_lists(p, first, &lists));
-    if (!two) return refuse_part(p, FURROW_E_ARGUMENT, first, "needs codes after it, as in IVF1024,Flat");
-    first = rest;
-  } else if (two) {
-    return refuse_unknown(p, match_code(first, &code) ? rest : first);
+    if (!more) return refuse_part(p, FURROW_E_ARGUMENT, first, "needs codes after it, as in IVF1024,Flat");
+    text = first = rest;
+    more = split_part(text, false, &first, &rest);
   }
+  if (more) return refuse_unknown(p, match_code(first, &code) ? rest : first);
   if (!match_code(first, &code)) return refuse_unknown(p, first);
   FW_TRY(check_code(p, first, &code, d, has_lists));
   return has_lists ? make_ivf(p, &lists, &code, d, index) : make_rows(p, &code, d, index);
@@ -447,7 +449,9 @@ static furrow_status parse_index(parsing *p, text_part text, int32_t d, furrow_i
   if (p->depth == DEPTH) return refuse_part(p, FURROW_E_ARGUMENT, text, "is nested too deep");
   p->depth++;
   furrow_status status = FURROW_OK;
-  if (split_part(text, false, &first, &rest) && is_id_map(first))
+  if (match_nested(text, "", &inner))
+    status = parse_index(p, inner, d, index);
+  else if (split_part(text, false, &first, &rest) && is_id_map(first))
     status = parse_id_map(p, first, rest, d, index);
   else if (split_part(text, true, &before, &last) && is_id_map(last))
     status = parse_id_map(p, last, before, d, index);
@@ -561,6 +565,7 @@ static void write_refine(fw_buffer *out, const furrow_index *index) {
 /* inside: a refinement follows, so that an id map has to be the last part. */
 static void write_index(fw_buffer *out, const furrow_index *index, bool inside) {
   const char *map = memcmp(index->fourcc, "IxM2", 4) == 0 ? "IDMap2" : "IDMap";
+  bool grouped = false;
   switch (index->kind) {
   case FURROW_INDEX_FLAT: fw_buffer_text(out, "Flat"); break;
   case FURROW_INDEX_SQ: write_sq(out, index->sq.sq.qtype); break;
@@ -579,7 +584,10 @@ static void write_index(fw_buffer *out, const furrow_index *index, bool inside) 
   case FURROW_INDEX_TRANSFORM:
     for (size_t i = 0; i < index->transforms.count; i++)
       write_transform(out, &index->transforms.list[i], index->child[0]);
-    write_index(out, index->child[0], inside);
+    grouped = index->child[0]->kind == FURROW_INDEX_REFINE;
+    if (grouped) fw_buffer_byte(out, '(');
+    write_index(out, index->child[0], inside && !grouped);
+    if (grouped) fw_buffer_byte(out, ')');
     break;
   case FURROW_INDEX_REFINE: write_refine(out, index); break;
   default: write_ivf(out, index); break;

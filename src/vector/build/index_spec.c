@@ -95,7 +95,7 @@ static furrow_status check_factory(const furrow_index_spec *s, furrow_error *err
 /* Writes the fields as a factory string, except for k_factor and by_residual. */
 static void write_factory(const furrow_index_spec *s, fw_buffer *out) {
   if (s->id_map) fw_buffer_text(out, "IDMap,");
-  if (s->normalize) fw_buffer_text(out, "L2norm,");
+  if (s->normalize) fw_buffer_text(out, "L2norm,("); /* a refinement compares the scaled vectors, too */
   if (s->opq) fw_buffer_format(out, "OPQ%" PRIu64 "_%d,", s->m, (int)inner_d(s));
   fw_buffer_format(out, "IVF%" PRIu64, s->nlist);
   if (s->hnsw_m > 0) fw_buffer_format(out, "_HNSW%" PRIu64, s->hnsw_m);
@@ -105,6 +105,7 @@ static void write_factory(const furrow_index_spec *s, fw_buffer *out) {
     fw_buffer_format(out, ",PQ%" PRIu64 "x%u", s->m, s->nbits);
   if (s->refine_m > 0) fw_buffer_format(out, "+%" PRIu64 "x%u", s->refine_m, s->refine_nbits);
   if (s->refine_flat) fw_buffer_text(out, ",RFlat");
+  if (s->normalize) fw_buffer_byte(out, ')');
 }
 
 /* Sets what a factory string does not say. Returns whether k_factor belongs to something. */

@@ -24,9 +24,10 @@ static furrow_status unsupported(const furrow_index *index, const char *why, fur
 }
 
 static furrow_status check_metric(const furrow_index *index, furrow_error *err) {
-  const bool flat = index->kind == FURROW_INDEX_FLAT;
+  const bool any = index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_ID_MAP ||
+                   index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_REFINE;
   if (index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP) return FURROW_OK;
-  if (flat && fw_metric_is_searched(index->metric)) return FURROW_OK;
+  if (any && fw_metric_is_searched(index->metric)) return FURROW_OK;
   const char *name = furrow_distance_metric_name(index->metric);
   return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be searched by %s", furrow_index_kind_name(index->kind),
                  name ? name : "?");

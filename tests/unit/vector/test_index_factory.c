@@ -92,6 +92,9 @@ static const struct {
     {"IDMap,PQ8x4fs,RFlat", NULL, 0.1},
     {"OPQ8,IVF4,PQ8x4fs,RFlat,IDMap2", "IDMap2,OPQ8,IVF4,PQ8x4fs,RFlat", 0.1},
     {"PCA8,IDMap,Flat", NULL, 0},
+    {"RR,(SQ4,RFlat)", "RR16,(SQ4,RFlat)", 0.3},
+    {"IDMap,L2norm,(OPQ4,IVF4,PQ4x4,Refine(SQ8))", NULL, 0},
+    {"(Flat)", "Flat", 1},
 };
 enum { STRINGS = sizeof strings / sizeof *strings };
 
@@ -133,15 +136,15 @@ static void wrong_strings_are_refused(void **state) {
     furrow_status status;
     const char *part, *message;
   } wrong[] = {
-      {"", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "", "the part '' is empty"},
+      {"", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "", "a part of the factory string '' is empty"},
       {"Flat,", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "", "is empty"},
-      {"flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "flat", "'flat': the part 'flat' is not something"},
-      {"HNSW32", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "the part 'HNSW32' is not something"},
-      {"IDMap,HNSW32,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "'HNSW32'"},
-      {"LSH", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "LSH", "'LSH'"},
-      {"ITQ,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "ITQ", "'ITQ'"},
-      {"IMI2x4,PQ8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IMI2x4", "'IMI2x4'"},
-      {"IVF4,RQ2x8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "RQ2x8", "'RQ2x8'"},
+      {"flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "flat", "'flat' is not something"},
+      {"HNSW32", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "is not something"},
+      {"IDMap,HNSW32,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "is not something"},
+      {"LSH", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "LSH", "is not something"},
+      {"ITQ,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "ITQ", "is not something"},
+      {"IMI2x4,PQ8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IMI2x4", "is not something"},
+      {"IVF4,RQ2x8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "RQ2x8", "is not something"},
       {"IVF4(IVF2,Flat),Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IVF4(IVF2,Flat)", ""},
       {"IVF4", FURROW_METRIC_L2, FURROW_E_ARGUMENT, "IVF4", "needs codes after it"},
       {"IVF0,Flat", FURROW_METRIC_L2, FURROW_E_ARGUMENT, "IVF0", "1 to 2^32 - 2 lists"},
@@ -163,8 +166,8 @@ static void wrong_strings_are_refused(void **state) {
       {"OPQ4_32,PQ4", FURROW_METRIC_L2, FURROW_E_ARGUMENT, "OPQ4_32", "has a dimension that is not possible"},
       {"OPQ3,PQ4", FURROW_METRIC_L2, FURROW_E_ARGUMENT, "OPQ3", "a number of parts that does not divide"},
       {"SQ8,Refine(IVF4,Flat)", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IVF4,Flat", "cannot be a refinement"},
-      {"Flat,SQ8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "SQ8", "'SQ8'"},
-      {"PCA8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "PCA8", "'PCA8'"},
+      {"Flat,SQ8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "SQ8", "is not something"},
+      {"PCA8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "PCA8", "is not something"},
       {"IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,IDMap,Flat",
        FURROW_METRIC_L2, FURROW_E_ARGUMENT, "Flat", "is nested too deep"},
   };
