@@ -119,7 +119,7 @@ typedef struct building {
   uint64_t added, left_out; /* vectors */
   bool empty;               /* only --train: no vectors are added */
   bool chosen;              /* the kind of the index was chosen here */
-  furrow_index_choice choice;
+  furrow_index_selection selection;
   furrow_index_tuning tuning; /* recall 0: not tuned */
   double error, norm;         /* mean squares of the quantization error and of the vectors; NaN: unknown */
 } building;
@@ -454,7 +454,7 @@ static furrow_status check_input(const char *path, furrow_error *err) {
   return add_hint(err, "each of them reads its own part of a file that all of them see");
 }
 
-/* Whether the kind of the index is to be chosen: nothing but the metric is said about it. */
+/* Whether the kind of the index is to be chosen: the options name nothing but its metric. */
 static bool is_chosen(const build_values *values) {
   const spec_values *s = &values->spec;
   return !s->factory && s->nlist == 0 && s->m == SPEC_NO_M && !s->nbits && !s->hnsw && !s->opq && !s->opq_dim &&
@@ -498,7 +498,7 @@ static furrow_status choose(building *b, furrow_index_spec *spec, bool ids, furr
   const uint64_t count = ranks_count() > 1 ? b->fill.total : furrow_vectors_reader_count(b->fill.vectors);
   furrow_index_wish wish;
   furrow_index_wish_init(&wish);
-  furrow_index_choice_init(&b->choice);
+  furrow_index_selection_init(&b->selection);
   if (b->empty || count == FURROW_COUNT_UNKNOWN) {
     fail(err, FURROW_E_ARGUMENT, "an index cannot be chosen, because the number of vectors is unknown");
     return add_hint(err, "--factory says what it is to be");
@@ -510,8 +510,8 @@ static furrow_status choose(building *b, furrow_index_spec *spec, bool ids, furr
   wish.ids = ids;
   wish.max_bytes = b->values->max_bytes;
   if (b->values->recall > 0) wish.recall = b->values->recall;
-  const furrow_status status = furrow_index_choose(&wish, &b->choice, err);
-  spec->factory = b->choice.factory;
+  const furrow_status status = furrow_index_choose(&wish, &b->selection, err);
+  spec->factory = b->selection.factory;
   spec->normalize = false;
   return status;
 }

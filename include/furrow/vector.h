@@ -700,26 +700,26 @@ static inline void furrow_index_wish_init(furrow_index_wish *wish) {
 }
 
 /* What furrow_index_choose found. */
-typedef struct furrow_index_choice {
-  size_t size;       /* set by furrow_index_choice_init */
+typedef struct furrow_index_selection {
+  size_t size;       /* set by furrow_index_selection_init */
   char factory[128]; /* the factory string */
   uint64_t bytes;    /* of the file, about */
-  uint64_t nlist;    /* the number of lists that an index with lists has for so many vectors */
+  uint64_t nlist;    /* lists of an index for n vectors, if it has lists */
   uint64_t nprobe;   /* furrow_default_nprobe(nlist) */
-  uint64_t m;        /* the number of sub-quantizers that codes of such vectors have; 0: too few vectors for codes */
-} furrow_index_choice;
+  uint64_t m;        /* sub-quantizers of codes for such vectors; 0: there are too few vectors for codes */
+} furrow_index_selection;
 
 /* Sets the size, and everything else to 0. */
-static inline void furrow_index_choice_init(furrow_index_choice *choice) {
-  memset(choice, 0, sizeof *choice);
-  choice->size = sizeof *choice;
+static inline void furrow_index_selection_init(furrow_index_selection *selection) {
+  memset(selection, 0, sizeof *selection);
+  selection->size = sizeof *selection;
 }
 
 /* Chooses an index: flat vectors as long as comparing all of them is fast, then lists of product quantizer codes whose
- * candidates are refined by the vectors. If that is larger than max_bytes, vectors and codes become shorter. The choice
- * depends on the wish alone. Fills *choice, which furrow_index_choice_init has initialised.
+ * candidates are refined by the vectors. If that is larger than max_bytes, vectors and codes become shorter. The result
+ * depends on the wish alone. Fills *selection, which furrow_index_selection_init has initialised.
  * Errors: E_ARGUMENT, a field is wrong, or no index is as small as max_bytes. */
-FURROW_API furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_choice *choice,
+FURROW_API furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_selection *selection,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Returns: the lists to probe where nothing is known about the vectors: a quarter, but 8 to 128. */
 FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);

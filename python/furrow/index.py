@@ -246,18 +246,18 @@ class Index(Card):
         own |= _given(k_factor=4.0 if refine_flat and not refine_m and k_factor is None else k_factor, id_map=id_map)
         named = numbers is not None or texts is not None
         wish = {"n": n, "d": d, "ids": named} | as_metric(metric) | _given(recall=recall, max_bytes=max_bytes)
-        choice = _core.choose(wish | _given(normalize=normalize))
+        selection = _core.choose(wish | _given(normalize=normalize))
         chosen = factory is None and not own.keys() - {"normalize", "id_map"}
         if max_bytes is not None and not chosen:
             raise ValueError("max_bytes: the size of an index that is not chosen is fixed by the other arguments")
         if chosen:
-            spec = {"factory": choice["factory"]} | _given(id_map=id_map)
+            spec = {"factory": selection["factory"]} | _given(id_map=id_map)
         elif factory is not None:
             spec = {"factory": _factory(factory)} | own
         else:
-            spec = {"nlist": choice["nlist"], "m": choice["m"]} | own
+            spec = {"nlist": selection["nlist"], "m": selection["m"]} | own
             if nprobe is None and recall is None and "nlist" not in own:
-                nprobe = choice["nprobe"]
+                nprobe = selection["nprobe"]
         if named and (chosen or factory is not None or spec.get("refine_m") or spec.get("refine_flat")):
             spec.setdefault("id_map", True)
         fields = as_metric(metric)

@@ -9,23 +9,23 @@ static const fwpy_field wish_fields[] = {
     FWPY_FIELD(furrow_index_wish, ids, FWPY_BOOL),         FWPY_FIELD(furrow_index_wish, recall, FWPY_DOUBLE),
     FWPY_FIELD(furrow_index_wish, max_bytes, FWPY_UINT64), {0}};
 
-static const fwpy_field choice_fields[] = {
-    FWPY_FIELD(furrow_index_choice, factory, FWPY_CHARS), FWPY_FIELD(furrow_index_choice, bytes, FWPY_UINT64),
-    FWPY_FIELD(furrow_index_choice, nlist, FWPY_UINT64),  FWPY_FIELD(furrow_index_choice, nprobe, FWPY_UINT64),
-    FWPY_FIELD(furrow_index_choice, m, FWPY_UINT64),      {0}};
+static const fwpy_field selection_fields[] = {
+    FWPY_FIELD(furrow_index_selection, factory, FWPY_CHARS), FWPY_FIELD(furrow_index_selection, bytes, FWPY_UINT64),
+    FWPY_FIELD(furrow_index_selection, nlist, FWPY_UINT64),  FWPY_FIELD(furrow_index_selection, nprobe, FWPY_UINT64),
+    FWPY_FIELD(furrow_index_selection, m, FWPY_UINT64),      {0}};
 
 /* choose(wish) */
 static PyObject *choose(PyObject *module, PyObject *args) {
   PyObject *dict;
   furrow_index_wish wish;
-  furrow_index_choice choice;
+  furrow_index_selection selection;
   furrow_error err;
   (void)module;
   furrow_index_wish_init(&wish);
-  furrow_index_choice_init(&choice);
+  furrow_index_selection_init(&selection);
   if (!PyArg_ParseTuple(args, "O", &dict) || !fwpy_set_fields(&wish, dict, wish_fields)) return NULL;
-  if (furrow_index_choose(&wish, &choice, &err) != FURROW_OK) return fwpy_raise(&err);
-  return fwpy_get_fields(&choice, choice_fields);
+  if (furrow_index_choose(&wish, &selection, &err) != FURROW_OK) return fwpy_raise(&err);
+  return fwpy_get_fields(&selection, selection_fields);
 }
 
 PyMethodDef fwpy_index_choose_methods[] = {{"choose", choose, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};

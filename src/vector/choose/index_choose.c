@@ -1,4 +1,4 @@
-/* vector/choose/index_choose.c: chooses the kind and the sizes of an index for a number of vectors. The choice depends
+/* vector/choose/index_choose.c: chooses the kind and the sizes of an index for a number of vectors. The result depends
  * on counts alone, never on a clock, a machine or a number of threads. */
 #include <inttypes.h>
 #include <math.h>
@@ -103,14 +103,15 @@ static furrow_status try_candidate(const choosing *c, const char *text, uint64_t
   return FURROW_OK;
 }
 
-static furrow_status find_candidate(const choosing *c, bool exact, furrow_index_choice *choice, furrow_error *err) {
+static furrow_status find_candidate(const choosing *c, bool exact, furrow_index_selection *selection,
+                                    furrow_error *err) {
   const char *const *forms = exact ? exact_forms : list_forms;
   const size_t count = exact ? sizeof exact_forms / sizeof *exact_forms : sizeof list_forms / sizeof *list_forms;
   bool fits = false;
   uint64_t m = c->m;
   for (size_t i = 0; !fits;) {
-    write_candidate(c, forms[i], m, choice->factory);
-    FW_TRY(try_candidate(c, choice->factory, &choice->bytes, &fits, err));
+    write_candidate(c, forms[i], m, selection->factory);
+    FW_TRY(try_candidate(c, selection->factory, &selection->bytes, &fits, err));
     if (i + 1 < count) {
       i++;
     } else { /* the same with shorter codes */
@@ -120,15 +121,15 @@ static furrow_status find_candidate(const choosing *c, bool exact, furrow_index_
     }
   }
   if (fits) return FURROW_OK;
-  if (exact && c->m > 0) return find_candidate(c, false, choice, err);
+  if (exact && c->m > 0) return find_candidate(c, false, selection, err);
   return fw_fail(err, FURROW_E_ARGUMENT,
                  "max_bytes is %" PRIu64 ", but the smallest index for these vectors takes %" PRIu64 " bytes",
-                 c->wish->max_bytes, choice->bytes);
+                 c->wish->max_bytes, selection->bytes);
 }
 
-furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_choice *choice, furrow_error *err) {
+furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_selection *selection, furrow_error *err) {
   furrow_index_wish w;
-  furrow_index_choice full = {0};
+  furrow_index_selection full = {0};
   furrow_index_wish_init(&w);
   FW_TRY(FW_PARAMS_READ(&w, wish, furrow_index_wish, err));
   if (w.d < 1 || w.d > FW_INDEX_MAX_D)
@@ -144,6 +145,6 @@ furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_ch
   full.nlist = c.nlist;
   full.m = c.m;
   full.nprobe = furrow_default_nprobe(c.nlist);
-  fw_info_write(choice, &full, sizeof full);
+  fw_info_write(selection, &full, sizeof full);
   return FURROW_OK;
 }
