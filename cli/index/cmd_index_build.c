@@ -11,6 +11,7 @@
 #include "core/job.h"
 #include "core/ranks.h"
 #include "core/written.h"
+#include "index/build_tune.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 #include "index/spec_options.h"
@@ -20,7 +21,9 @@ typedef struct build_values {
   spec_values spec;
   const char *destination, *train, *compat;
   uint64_t seed, train_size;
-  int64_t nprobe; /* 0: not given */
+  size_t max_bytes; /* 0: no limit */
+  double recall;    /* 0: not given */
+  int64_t nprobe;   /* 0: not given */
   furrow_direct_map direct_map;
   bool force, json, shards;
 } build_values;
@@ -32,6 +35,23 @@ static const option build_options[] = {
      .help = "the index file to write",
      .offset = offsetof(build_values, destination),
      .required = true},
+    {.name = "factory",
+     .kind = OPTION_TEXT,
+     .argument = "STRING",
+     .help = "the index as a factory string of Faiss: Flat, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; instead of "
+             "the options of the index below, except for --metric and --k-factor",
+     .offset = offsetof(build_values, spec.factory)},
+    {.name = "recall",
+     .kind = OPTION_REAL,
+     .argument = "R",
+     .help = "choose search settings that find this share of the 10 nearest vectors, and store them in the index (0.95 "
+             "where the index is chosen, too)",
+     .offset = offsetof(build_values, recall)},
+    {.name = "max-bytes",
+     .kind = OPTION_BYTES,
+     .argument = "SIZE",
+     .help = "choose an index whose file has at most this size",
+     .offset = offsetof(build_values, max_bytes)},
     {.name = "nprobe",
      .kind = OPTION_COUNT64,
      .argument = "P",
@@ -83,6 +103,7 @@ static const option_group build_groups[] = {
 static void build_init(void *values) {
   build_values *build = values;
   fill_values_init(&build->fill);
+  spec_values_init(&build->spec);
   build->seed = 1234;
 }
 
@@ -97,7 +118,10 @@ typedef struct building {
   uint64_t trained_on;      /* sum of all processes, as are the next two */
   uint64_t added, left_out; /* vectors */
   bool empty;               /* only --train: no vectors are added */
-  double error, norm;       /* mean squares of the quantization error and of the vectors; NaN: unknown */
+  bool chosen;              /* the kind of the index was chosen here */
+  furrow_index_selection selection;
+  furrow_index_tuning tuning; /* recall 0: not tuned */
+  double error, norm;         /* mean squares of the quantization error and of the vectors; NaN: unknown */
 } building;
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
@@ -201,6 +225,10 @@ static furrow_status draw_from_base(building *b, furrow_error *err) {
 
 static furrow_status train(building *b, furrow_error *err) {
   furrow_index_train_params params;
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(b->index, &info);
+  if (info.trained) return FURROW_OK;
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
@@ -222,6 +250,16 @@ static furrow_status train(building *b, furrow_error *err) {
 /* ---- Adding --------------------------------------------------------------------------------------------- */
 
 enum { TRIED = 256 };
+
+/* Whether vectors are scaled, so that decoded ones cannot be compared with them. */
+static bool is_normalized(const furrow_index *index) {
+  furrow_transform_info t;
+  furrow_transform_info_init(&t);
+  for (; index; index = furrow_index_child(index, 0))
+    for (size_t i = 0; furrow_index_get_transform_info(index, i, &t, NULL) == FURROW_OK; i++)
+      if (strcmp(t.fourcc, "VNrm") == 0) return true;
+  return false;
+}
 
 /* Whether an id occurs twice: the index decodes only one of its vectors. */
 static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
@@ -275,7 +313,7 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
-  if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) status = measure_error(b, err);
+  if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
@@ -283,6 +321,36 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   if (status == FURROW_OK) status = ranks_offset(b->fill.skipped, &before, &b->left_out, err);
   if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
   return ranks_all_ok(status, err);
+}
+
+/* Whether there are settings to find. They are measured by one process; scaled vectors cannot be compared with the ones
+ * in the file. */
+static bool is_tunable(const building *b) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(b->index, &info);
+  const bool settings = furrow_index_ivf(b->index) || info.kind == FURROW_INDEX_REFINE;
+  return settings && !b->empty && !b->values->shards && ranks_count() == 1 && info.ntotal > 0 &&
+         (info.metric == FURROW_METRIC_L2 || info.metric == FURROW_METRIC_IP) && !is_normalized(b->index);
+}
+
+static furrow_status tune(building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  const furrow_index *ivf = furrow_index_ivf(b->index);
+  furrow_index_tuning_init(&b->tuning);
+  if (values->nprobe || (!b->chosen && values->recall == 0)) return FURROW_OK;
+  if (is_tunable(b)) {
+    const furrow_status status =
+        build_tune(b->index, &b->fill, values->recall > 0 ? values->recall : 0.95, &b->job, &b->tuning, err);
+    if (status == FURROW_OK && !b->tuning.reached)
+      print_note(values->fill.quiet, "searches find a share of %.3f at most, less than --recall", b->tuning.recall);
+    return status;
+  }
+  if (!ivf) return FURROW_OK;
+  furrow_index_info lists;
+  furrow_index_info_init(&lists);
+  furrow_index_get_info(ivf, &lists);
+  return furrow_index_set_nprobe(b->index, furrow_default_nprobe(lists.nlist), err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
@@ -334,10 +402,12 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_list_stats stats;
   furrow_list_stats_init(&stats);
   uint64_t size = 0;
+  char *factory = NULL;
   report r;
   furrow_index_save_params params;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
+  if (status == FURROW_OK) status = furrow_index_factory(b->index, &factory, err);
   if (status != FURROW_OK) return status;
   furrow_index_get_info(b->index, &info);
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
@@ -345,13 +415,20 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_text(&r, "written", b->values->destination);
   if (b->values->shards) report_u64(&r, "shards", ranks_count());
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
+  report_text(&r, "factory", factory);
+  furrow_free(factory);
   report_i64(&r, "dimension", info.d);
   report_text(&r, "metric", furrow_distance_metric_name(info.metric));
   report_u64(&r, "trained with", b->trained_on);
   report_u64(&r, "vectors", b->added);
   if (b->left_out || r.json) report_u64(&r, "left out", b->left_out);
   if (b->names) report_u64(&r, "names", furrow_id_names_count(b->names));
-  report_u64(&r, "lists", lists.nlist);
+  if (lists.nlist > 0 || r.json) report_u64(&r, "lists", lists.nlist);
+  if (b->tuning.recall > 0) {
+    report_f64(&r, "recall", b->tuning.recall);
+    if (b->tuning.nprobe > 0) report_u64(&r, "nprobe", b->tuning.nprobe);
+    if (b->tuning.k_factor > 0) report_f64(&r, "k factor", (double)b->tuning.k_factor);
+  }
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
@@ -377,6 +454,13 @@ static furrow_status check_input(const char *path, furrow_error *err) {
   return add_hint(err, "each of them reads its own part of a file that all of them see");
 }
 
+/* Whether the kind of the index is to be chosen: the options name nothing but its metric. */
+static bool is_chosen(const build_values *values) {
+  const spec_values *s = &values->spec;
+  return !s->factory && s->nlist == 0 && s->m == SPEC_NO_M && !s->nbits && !s->hnsw && !s->opq && !s->opq_dim &&
+         !s->no_residual && !s->refine_flat && !s->refine_m && !s->refine_nbits && s->k_factor == 0;
+}
+
 static furrow_status check_build_values(const build_values *values, furrow_error *err) {
   const fill_values *fill = &values->fill;
   if (strcmp(values->destination, "-") == 0)
@@ -395,7 +479,11 @@ static furrow_status check_build_values(const build_values *values, furrow_error
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
     return fail(err, FURROW_E_ARGUMENT, "several processes cannot make an array of ids that are given"),
            add_hint(err, "--direct-map hash takes any ids");
-  furrow_status status = spec_check(&values->spec, err);
+  if (values->recall < 0 || values->recall > 1)
+    return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
+  if (values->max_bytes && !is_chosen(values))
+    return fail(err, FURROW_E_ARGUMENT, "--max-bytes cannot be used with --factory or --nlist, which fix the size");
+  furrow_status status = is_chosen(values) ? FURROW_OK : spec_check(&values->spec, err);
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = check_input(inputs[i], err);
@@ -405,11 +493,39 @@ static furrow_status check_build_values(const build_values *values, furrow_error
   return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;
 }
 
+/* Chooses the factory string. */
+static furrow_status choose(building *b, furrow_index_spec *spec, bool ids, furrow_error *err) {
+  const uint64_t count = ranks_count() > 1 ? b->fill.total : furrow_vectors_reader_count(b->fill.vectors);
+  furrow_index_wish wish;
+  furrow_index_wish_init(&wish);
+  furrow_index_selection_init(&b->selection);
+  if (b->empty || count == FURROW_COUNT_UNKNOWN) {
+    fail(err, FURROW_E_ARGUMENT, "an index cannot be chosen, because the number of vectors is unknown");
+    return add_hint(err, "--factory says what it is to be");
+  }
+  wish.n = count;
+  wish.d = spec->d;
+  wish.metric = spec->metric;
+  wish.normalize = spec->normalize;
+  wish.ids = ids;
+  wish.max_bytes = b->values->max_bytes;
+  if (b->values->recall > 0) wish.recall = b->values->recall;
+  const furrow_status status = furrow_index_choose(&wish, &b->selection, err);
+  spec->factory = b->selection.factory;
+  spec->normalize = false;
+  return status;
+}
+
 static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
   spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
   const bool ids = b->values->fill.ids || b->values->fill.model || b->fill.names.names || b->values->shards;
-  spec.id_map = ids && (spec.refine_flat || spec.refine_m > 0);
+  b->chosen = is_chosen(b->values);
+  if (b->chosen) {
+    const furrow_status status = choose(b, &spec, ids, err);
+    if (status != FURROW_OK) return status;
+  }
+  spec.id_map = ids && (spec.factory || spec.refine_flat || spec.refine_m > 0);
   return spec_create(&b->index, &spec, err);
 }
 
@@ -445,6 +561,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add_vectors(&b, err);
+  if (status == FURROW_OK) status = tune(&b, err);
   if (status == FURROW_OK) status = write_index(&b, err);
   index_job_stop(&b.job);
   if (status == FURROW_OK && ranks_number() == 0) status = report_build(&b, out, err);
@@ -458,14 +575,23 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
 const command index_build_command = {
     .name = "build",
     .summary = "train an index, fill it with vectors and write it",
-    .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
+    .example = "furrow index build --base base.fvecs --out items.index\n"
+               "furrow index build --base base.fvecs --out items.index --recall 0.99 --max-bytes 2GiB\n"
+               "furrow index build --base base.fvecs --out items.index --factory OPQ16,IVF1024,PQ16x4fs,RFlat\n"
+               "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --base films.npy --ids titles.txt --out films.index --nlist 64 --m 8\n"
                "mpirun -n 8 furrow index build --base base.fbin --out items.index --nlist 4096 --m 32\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
     .one_of = "--base FILE | --from-model FOLDER | --train FILE",
     .about =
-        "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
+        "Builds an index that Faiss can read. Without options about the index, the number and the dimension of the "
+        "vectors choose one: flat vectors as long as comparing all of them is fast, then an IVFPQ index that is "
+        "refined "
+        "by the vectors. The settings of searches are then measured on some of the vectors, so that searches find the "
+        "share --recall of the nearest, and are stored in the index. --factory names any index; --nlist and --m "
+        "describe an IVFPQ index (IVF flat with --m 0). "
+        "Vectors are read block by block; the "
         "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "

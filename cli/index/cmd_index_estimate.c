@@ -371,6 +371,11 @@ static furrow_status check_estimate_values(const estimate_values *values, furrow
   return spec_check(&values->spec, err);
 }
 
+static void estimate_init(void *values) {
+  estimate_values *estimate = values;
+  spec_values_init(&estimate->spec);
+}
+
 static furrow_status estimate_run(const void *values, output *out, furrow_error *err) {
   const estimate_values *estimate = values;
   furrow_index_spec spec;
@@ -411,5 +416,6 @@ const command index_estimate_command = {
              "refinements and files.",
     .groups = estimate_groups,
     .size = sizeof(estimate_values),
+    .init = estimate_init,
     .run = estimate_run,
 };

@@ -33,8 +33,17 @@ static const option_group info_groups[] = {
 
 /* ---- One index ------------------------------------------------------------------------------------------ */
 
-static void report_header(report *r, const furrow_index_info *info) {
+/* The factory string; nothing if memory is short. */
+static void report_factory(report *r, const furrow_index *index) {
+  char *text = NULL;
+  if (furrow_index_factory(index, &text, NULL) == FURROW_OK) report_text(r, "factory", text);
+  furrow_free(text);
+}
+
+/* outer: not inside of another index, so that it has a factory string of its own. */
+static void report_header(report *r, const furrow_index *index, const furrow_index_info *info, bool outer) {
   report_text(r, "kind", furrow_index_kind_name(info->kind));
+  if (outer) report_factory(r, index);
   report_text(r, "fourcc", info->fourcc);
   report_i64(r, "dimension", info->d);
   report_i64(r, "vectors", info->ntotal);
@@ -121,11 +130,11 @@ static void report_transforms(report *r, const furrow_index *index, const furrow
   report_end(r);
 }
 
-static void report_index(report *r, const furrow_index *index) {
+static void report_index(report *r, const furrow_index *index, bool outer) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
-  report_header(r, &info);
+  report_header(r, index, &info, outer);
   report_quantizer(r, &info);
   if (info.nlist > 0) report_lists(r, index, &info);
   if (info.kind == FURROW_INDEX_HNSW) report_graph(r, &info);
@@ -144,7 +153,7 @@ static void report_children(report *r, const furrow_index *index, const char *pa
     if (!child) continue;
     report_section(r, r->json ? NULL : inner);
     if (r->json) report_text(r, "name", inner);
-    report_index(r, child);
+    report_index(r, child, false);
     report_end(r);
     report_children(r, child, inner);
   }
@@ -154,7 +163,7 @@ static void report_file(report *r, const info_values *values, const struct stat 
                         const furrow_id_names *names) {
   report_text(r, "file", values->path);
   if (file) report_u64(r, "bytes", (uint64_t)file->st_size);
-  report_index(r, index);
+  report_index(r, index, true);
   if (names) report_u64(r, "names", furrow_id_names_count(names));
   if (r->json) report_list(r, "inside");
   report_children(r, index, "");
@@ -207,7 +216,7 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
     if (names) report_u64(&r, "names", furrow_id_names_count(names));
     report_shards(&r, shards);
     report_section(&r, "first shard");
-    report_index(&r, first);
+    report_index(&r, first, true);
     report_end(&r);
     if (r.json) report_list(&r, "inside");
     report_children(&r, first, "");

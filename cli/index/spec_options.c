@@ -10,14 +10,12 @@ const option spec_options[] = {
      .kind = OPTION_U64,
      .argument = "N",
      .help = "number of inverted lists",
-     .offset = offsetof(spec_values, nlist),
-     .required = true},
+     .offset = offsetof(spec_values, nlist)},
     {.name = "m",
      .kind = OPTION_U64,
      .argument = "M",
      .help = "number of sub-quantizers, a divisor of the dimension; 0: store the vectors themselves",
-     .offset = offsetof(spec_values, m),
-     .required = true},
+     .offset = offsetof(spec_values, m)},
     {.name = "nbits",
      .kind = OPTION_COUNT32,
      .argument = "B",
@@ -71,7 +69,14 @@ const option spec_options[] = {
      .offset = offsetof(spec_values, k_factor)},
     {0}};
 
+void spec_values_init(spec_values *values) {
+  values->m = SPEC_NO_M;
+}
+
 furrow_status spec_check(const spec_values *values, furrow_error *err) {
+  if (values->factory) return FURROW_OK; /* furrow_index_create refuses what does not go with it */
+  if (values->nlist == 0) return fail(err, FURROW_E_ARGUMENT, "--nlist is missing");
+  if (values->m == SPEC_NO_M) return fail(err, FURROW_E_ARGUMENT, "--m is missing");
   if (values->m == 0 && values->nbits)
     return fail(err, FURROW_E_ARGUMENT, "--nbits cannot be used with --m 0, which has no sub-quantizers");
   if (values->m == 0 && values->no_residual)
@@ -89,7 +94,8 @@ void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *s
   spec->d = d;
   spec->metric = values->metric ? FURROW_METRIC_IP : FURROW_METRIC_L2;
   spec->nlist = values->nlist;
-  spec->m = values->m;
+  spec->m = values->m == SPEC_NO_M ? 0 : values->m;
+  spec->factory = values->factory;
   spec->nbits = values->nbits ? (unsigned)values->nbits : 8;
   spec->by_residual = !values->no_residual;
   spec->hnsw_m = values->hnsw;

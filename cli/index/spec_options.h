@@ -5,8 +5,11 @@
 #include "core/options.h"
 #include "furrow/vector.h"
 
+#define SPEC_NO_M UINT64_MAX /* --m was not given; 0 stands for the vectors themselves */
+
 typedef struct spec_values {
-  uint64_t nlist, m;
+  const char *factory;                  /* NULL: the other options describe the index */
+  uint64_t nlist, m;                    /* nlist 0: not given */
   int32_t nbits, refine_nbits, opq_dim; /* 0: not given */
   int metric;                           /* index in "l2|ip" */
   bool opq, normalize, refine_flat, no_residual;
@@ -15,6 +18,7 @@ typedef struct spec_values {
 } spec_values;
 
 extern const option spec_options[];
+void spec_values_init(spec_values *values);
 /* E_ARGUMENT: an option has no effect with the others. */
 furrow_status spec_check(const spec_values *values, furrow_error *err);
 void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *spec);

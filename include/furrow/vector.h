@@ -60,7 +60,9 @@ extern "C" {
   X(IVF_PQ_FAST, "inverted lists of 4-bit codes in blocks")               \
   X(ID_MAP, "custom ids for another index")                               \
   X(TRANSFORM, "transforms before another index")                         \
-  X(REFINE, "another index, refined by a second one")
+  X(REFINE, "another index, refined by a second one")                     \
+  X(SQ, "scalar quantizer codes")                                         \
+  X(PQ_FAST, "4-bit codes in blocks")
 
 /* The kind of an index. */
 typedef enum furrow_index_kind {
@@ -244,7 +246,7 @@ typedef struct furrow_index_info {
   uint64_t nlist;               /* lists */
   uint64_t nprobe;              /* lists that a search probes by default */
   uint64_t stored;              /* vectors in all lists */
-  uint64_t code_size;           /* bytes of a stored vector, also for PQ; 0: none */
+  uint64_t code_size;           /* bytes of a stored vector, also for PQ, SQ, PQ_FAST; 0: none */
   bool by_residual;             /* codes are of vectors minus their coarse centroid */
   furrow_direct_map direct_map; /* how places of ids are found */
   furrow_lists_kind lists;      /* where lists are */
@@ -393,12 +395,17 @@ FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_inde
 
 /* ---- Building ------------------------------------------------------------------------------------------- */
 
-/* What an index is to be. */
+/* What an index is to be: a factory string, or fields for the most common kinds.
+ *
+ * A factory string has the same parts as in Faiss, between commas. Codes: "Flat"; "SQ8" (SQ6, SQ4, SQfp16, SQbf16);
+ * "PQ16" (PQ16x4: of 4 bits); "PQ16x4fs" (in blocks). Lists before them: "IVF1024"; "IVF1024_HNSW32". Transforms before
+ * these: "L2norm"; "PCA64" (PCAR64, PCAW64, PCAWR64); "OPQ16" or "OPQ16_64"; "RR" or "RR64". A refinement after them:
+ * "RFlat"; "Refine(SQ8)". An id map around everything: "IDMap" or "IDMap2", as the first or the last part. */
 typedef struct furrow_index_spec {
   size_t size;                   /* set by furrow_index_spec_init */
   int32_t d;                     /* dimension of the vectors; must be set */
-  furrow_distance_metric metric; /* L2; or IP */
-  uint64_t nlist;                /* lists; must be set */
+  furrow_distance_metric metric; /* L2; or IP; any but LP for flat vectors (factory) */
+  uint64_t nlist;                /* lists; must be set without a factory string */
   uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, which stores vectors as they are */
   unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's number */
   bool by_residual;              /* true: codes are of vectors minus their coarse centroid */
@@ -410,7 +417,9 @@ typedef struct furrow_index_spec {
   unsigned refine_nbits; /* 8 */
   bool refine_flat;      /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
   float k_factor;        /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;           /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR */
+  bool id_map;           /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR. With a
+                            factory string, an id map is added only where it is needed */
+  const char *factory;   /* NULL. A factory string, instead of all fields above but d, metric, k_factor and id_map */
 } furrow_index_spec;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -423,11 +432,18 @@ static inline void furrow_index_spec_init(furrow_index_spec *spec) {
   spec->refine_nbits = 8;
 }
 
-/* Makes an empty, untrained index.
- * Errors: E_ARGUMENT, a field is wrong, which the message names; E_MEMORY.
+/* Makes an empty index. It is not trained, unless there is nothing to train (flat vectors, fp16).
+ * Errors: E_ARGUMENT, a field, or a part of the factory string, is wrong, which the message names; E_UNSUPPORTED, the
+ *         factory string has a part that Furrow cannot build: the token is that part; E_MEMORY.
  * Owner:  the caller frees *index with furrow_index_free. */
 FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec,
                                              furrow_error *err) FURROW_MUST_USE;
+/* Writes the factory string of an index. One of an index that was loaded may have parts that furrow_index_create
+ * refuses (HNSW32, ITQ64). A linear transform counts as OPQ for the product quantizer after it.
+ * Errors: E_MEMORY.
+ * Owner:  the caller frees *text with furrow_free. */
+FURROW_API furrow_status furrow_index_factory(const furrow_index *index, char **text,
+                                              furrow_error *err) FURROW_MUST_USE;
 
 /* How an index is trained. */
 typedef struct furrow_index_train_params {
@@ -467,8 +483,8 @@ FURROW_API furrow_status furrow_index_train(furrow_index *index, const float *ve
  *          square of its length is not a finite float. n: there is none. */
 FURROW_API size_t furrow_first_invalid_vector(const float *vectors, size_t n, size_t d);
 /* Returns: the number of vectors that training uses; more vectors only take more time. A sample of that size, drawn
- *          from a stream with furrow_reservoir_add (furrow/vector_data.h), trains as well. 0: the index has no lists,
- *          or params is not initialised. */
+ *          from a stream with furrow_reservoir_add (furrow/vector_data.h), trains as well. 0: there is nothing to
+ *          train, or params is not initialised. */
 FURROW_API uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params);
 
 /* How vectors are added. */
@@ -497,9 +513,9 @@ FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
  * call prepares the quantizers, which takes about as much memory as their centroids and is kept with the index: adding
  * one vector at a time is fast after that. params NULL: the defaults.
  * Errors: E_STATE, the index is not trained or is search_only; E_RANGE, a vector that training would refuse (the
- *         message has its row); E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither
- *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take, the id -1, which means "none" in results, or no
- *         ids are left; E_MEMORY. */
+ *         message has its row); E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is not
+ *         FLAT, PQ, PQ_FAST or SQ; E_ARGUMENT, ids that the kind does not take, the id -1, which means "none" in
+ * results, or no ids are left; E_MEMORY. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                           const furrow_index_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;
@@ -661,6 +677,93 @@ FURROW_API furrow_status furrow_searcher_search_range(const furrow_searcher *sea
 /* Frees the results of a range search. Takes NULL. */
 FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
+/* ---- Choosing and tuning -------------------------------------------------------------------------------- */
+
+/* What is wanted of an index. */
+typedef struct furrow_index_wish {
+  size_t size;                   /* set by furrow_index_wish_init */
+  uint64_t n;                    /* vectors; must be set */
+  int32_t d;                     /* their dimension; must be set */
+  furrow_distance_metric metric; /* L2; or IP */
+  bool normalize;                /* false. true: vectors are scaled to unit length first (cosine, with IP) */
+  bool ids;           /* false. true: vectors have custom ids, which may need an id map (furrow_index_spec.id_map) */
+  double recall;      /* 0.95: share of the nearest vectors that searches are to find. 1: exact search */
+  uint64_t max_bytes; /* 0: no limit; else the most bytes of the index file */
+} furrow_index_wish;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_wish_init(furrow_index_wish *wish) {
+  memset(wish, 0, sizeof *wish);
+  wish->size = sizeof *wish;
+  wish->metric = FURROW_METRIC_L2;
+  wish->recall = 0.95;
+}
+
+/* What furrow_index_choose found. */
+typedef struct furrow_index_selection {
+  size_t size;       /* set by furrow_index_selection_init */
+  char factory[128]; /* the factory string */
+  uint64_t bytes;    /* of the file, about */
+  uint64_t nlist;    /* lists of an index for n vectors, if it has lists */
+  uint64_t nprobe;   /* furrow_default_nprobe(nlist) */
+  uint64_t m;        /* sub-quantizers of codes for such vectors; 0: there are too few vectors for codes */
+} furrow_index_selection;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_index_selection_init(furrow_index_selection *selection) {
+  memset(selection, 0, sizeof *selection);
+  selection->size = sizeof *selection;
+}
+
+/* Chooses an index: flat vectors as long as comparing all of them is fast, then lists of product quantizer codes whose
+ * candidates are refined by the vectors. If that is larger than max_bytes, vectors and codes become shorter. The result
+ * depends on the wish alone. Fills *selection, which furrow_index_selection_init has initialised.
+ * Errors: E_ARGUMENT, a field is wrong, or no index is as small as max_bytes. */
+FURROW_API furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_selection *selection,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Returns: the lists to probe where nothing is known about the vectors: a quarter, but 8 to 128. */
+FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);
+
+/* How settings are found. */
+typedef struct furrow_index_tune_params {
+  size_t size;            /* set by furrow_index_tune_params_init */
+  double recall;          /* 0.95: share of the true neighbours that a search is to find */
+  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results */
+  unsigned threads;       /* 0: one for each processor; does not change the result */
+} furrow_index_tune_params;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_index_tune_params_init(furrow_index_tune_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->recall = 0.95;
+}
+
+/* The settings that were found. */
+typedef struct furrow_index_tuning {
+  size_t size;     /* set by furrow_index_tuning_init */
+  bool reached;    /* whether they reach the recall; otherwise they are the ones that find most */
+  double recall;   /* of these queries */
+  uint64_t nprobe; /* lists to probe; 0: the index has none */
+  float k_factor;  /* candidates for each result; 0: the index has no refinement */
+} furrow_index_tuning;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
+  memset(tuning, 0, sizeof *tuning);
+  tuning->size = sizeof *tuning;
+}
+
+/* Finds the settings (nprobe, k_factor) that reach a recall with the least work, and stores them in the index, so that
+ * searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are fewer; the
+ * work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init has
+ * initialised. After a failure the index is as it was. A searcher of the index stays usable.
+ * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
+ *         furrow_searcher_search. */
+FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
+                                           size_t k, const furrow_index_tune_params *params,
+                                           furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Shards --------------------------------------------------------------------------------------------- */
 
 /* An index in several files: shards, which have the same quantizers and different vectors, and a manifest that names
@@ -753,8 +856,8 @@ FURROW_API furrow_status furrow_shards_search_range(const furrow_shards *shards,
  * disk that change become part of the index; their data file is not written. A searcher of the index must be freed and
  * created again.
  *
- * Kinds with dense ids keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, REFINE,
- * IVF_PQR, and the index inside of an ID_MAP. */
+ * Kinds with dense ids keep vectors or codes in the order of their ids, which must be 0 … ntotal-1: FLAT, PQ, SQ,
+ * PQ_FAST, REFINE, IVF_PQR, and the index inside of an ID_MAP. */
 
 /* Decodes the vector that is stored for an id: d floats. Uses the direct map if there is one, else searches all lists.
  * Transforms are reversed; what they lost (length, dimensions) stays lost.

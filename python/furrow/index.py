@@ -25,7 +25,6 @@ from furrow._arrays import Floats, Ids, as_ids, as_vectors
 from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
-from furrow._index_factory import Spec, as_metric, default_m, default_nlist, default_nprobe, parse_factory
 from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
@@ -139,9 +138,10 @@ class Index(Card):
     def __init__(self, d: int, factory: str, metric: str | int = "l2") -> None:
         """An empty index of d dimensions, not trained. The parts of `factory` as in Faiss:
 
-        IDMap, L2norm, OPQm or OPQm_d, then IVFn or IVFn_HNSWm, then Flat, PQm, PQmxb or PQm+r, then RFlat.
+        IDMap or IDMap2; L2norm, PCAd (PCAR, PCAW, PCAWR), OPQm or OPQm_d, RR or RRd; IVFn or IVFn_HNSWm; Flat, SQ8 (SQ6,
+        SQ4, SQfp16, SQbf16), PQm, PQmxb, PQmx4fs or PQm+r; RFlat or Refine(...). Flat and fp16 need no training.
         """
-        self._open(_core.Index.create(_spec(d, parse_factory(factory), metric)))
+        self._open(_core.Index.create(_spec(d, {"factory": _factory(factory)}, metric)))
 
     def _open(self, core: _core.Index) -> None:
         self._index = core
@@ -159,9 +159,11 @@ class Index(Card):
 
         >>> Index.factory(64, "OPQ16_64,IVF256_HNSW32,PQ16x8,RFlat").is_trained
         False
-        >>> Index.factory(64, "IVF256,SQ8")
+        >>> Index.factory(64, "IVF256,SQ8").factory_string
+        'IVF256,SQ8'
+        >>> Index.factory(64, "IVF256,LSH")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        furrow.UnsupportedError: 'IVF256,SQ8': Furrow cannot build the part 'SQ8'
+        furrow.UnsupportedError: ...
         """
         return cls(d, description, metric)
 
@@ -191,6 +193,8 @@ class Index(Card):
         k_factor: float | None = None,
         id_map: bool | None = None,
         nprobe: int | None = None,
+        recall: float | None = None,
+        max_bytes: int | None = None,
         seed: int = 1234,
         coarse_rounds: int | None = None,
         pq_rounds: int | None = None,
@@ -200,6 +204,12 @@ class Index(Card):
     ) -> Index:
         """Trains an index on x and adds x to it.
 
+        Without arguments about the index, its kind is chosen: the vectors themselves (Flat) as long as comparing all of
+        them is fast, then lists of codes whose candidates are refined by the vectors.
+
+        recall: the share of the 10 nearest vectors that searches are to find. It is measured on some of the vectors,
+        and the settings that reach it are stored in the index. By default 0.95 where the index is chosen; elsewhere
+        nothing is measured. max_bytes: the most bytes of an index that is chosen.
         nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
         m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
         else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
@@ -213,17 +223,17 @@ class Index(Card):
         opq, opq_d: a trained rotation first, which may reduce the dimension to opq_d.
         normalize: vectors are scaled to unit length first.
         by_residual: False: codes are of the vectors, not of their residuals to the centroid of the list.
-        refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
+        refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (4; L2 only); refine_flat: the
         vectors themselves do. id_map: stores ids for such an index; by default if there are ids or names.
         nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss;
-        else a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
+        where only m is given, a quarter of the lists, but 8 to 128 of them. More lists find more and take longer.
         seed: the same seed gives the same bytes, whatever the number of threads.
 
         >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
         >>> index = Index.build(x, names=[f"item {i}" for i in range(500)])
-        >>> index.nlist, index.m, index.nprobe
-        (8, 0, 8)
+        >>> index.factory_string
+        'IDMap,Flat'
         >>> index.search_names(x[7], 1)[1]
         array([['item 7']], dtype=object)
         """
@@ -233,32 +243,59 @@ class Index(Card):
         texts = None if names is None else _names(names, n)
         own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
         own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
-        own |= _given(k_factor=k_factor, id_map=id_map)
-        if factory is not None:
-            parsed = parse_factory(factory)
-            taken = sorted(parsed.keys() & own.keys())
-            if taken:
-                raise ValueError(f"{taken[0]} is given twice: as an argument and by the factory string {factory!r}")
-            own = parsed | own
-        if nprobe is None and "nlist" not in own:
-            nprobe = default_nprobe(default_nlist(n))
-        spec = {"nlist": default_nlist(n), "m": default_m(n, int(own.get("opq_d") or d))} | own
-        if (numbers is not None or texts is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
+        own |= _given(k_factor=4.0 if refine_flat and not refine_m and k_factor is None else k_factor, id_map=id_map)
+        named = numbers is not None or texts is not None
+        wish = {"n": n, "d": d, "ids": named} | as_metric(metric) | _given(recall=recall, max_bytes=max_bytes)
+        selection = _core.choose(wish | _given(normalize=normalize))
+        chosen = factory is None and not own.keys() - {"normalize", "id_map"}
+        if max_bytes is not None and not chosen:
+            raise ValueError("max_bytes: the size of an index that is not chosen is fixed by the other arguments")
+        if chosen:
+            spec = {"factory": selection["factory"]} | _given(id_map=id_map)
+        elif factory is not None:
+            spec = {"factory": _factory(factory)} | own
+        else:
+            spec = {"nlist": selection["nlist"], "m": selection["m"]} | own
+            if nprobe is None and recall is None and "nlist" not in own:
+                nprobe = selection["nprobe"]
+        if named and (chosen or factory is not None or spec.get("refine_m") or spec.get("refine_flat")):
             spec.setdefault("id_map", True)
-        index = cls._of(_core.Index.create(_spec(d, spec, metric)))
-        index.train(
-            vectors if train is None else train,
-            seed=seed,
-            coarse_rounds=coarse_rounds,
-            pq_rounds=pq_rounds,
-            sample_per_list=sample_per_list,
-            threads=threads,
-            progress=progress,
-        )
+        fields = as_metric(metric)
+        if chosen:
+            fields.pop("normalize", None)  # the string has it
+        elif factory is not None:
+            spec, fields = _scaled(spec, fields)
+        index = cls._of(_core.Index.create({"d": d} | spec | fields))
+        if not index.is_trained:
+            index.train(
+                vectors if train is None else train,
+                seed=seed,
+                coarse_rounds=coarse_rounds,
+                pq_rounds=pq_rounds,
+                sample_per_list=sample_per_list,
+                threads=threads,
+                progress=progress,
+            )
         if nprobe is not None:
             index.nprobe = nprobe
         index._add(vectors, numbers, texts, threads, progress)
+        if nprobe is None and (chosen or recall is not None):
+            index._tune(vectors, numbers, 0.95 if recall is None else recall, metric, threads)
         return index
+
+    def _tune(self, x: Floats, ids: Ids | None, recall: float, metric: str | int, threads: int) -> None:
+        """Stores the settings that find a share of the 10 nearest others of some of the vectors."""
+        if len(x) == 0 or not any(part in self.factory_string for part in ("IVF", "RFlat", "Refine")):
+            return
+        rows = np.arange(0, len(x), max(len(x) // _TUNE_QUERIES, 1))[:_TUNE_QUERIES]
+        numbers = np.arange(len(x), dtype=np.int64) if ids is None else ids
+        queries, own = np.ascontiguousarray(x[rows]), np.ascontiguousarray(numbers[rows])
+        near = exact_search(x, queries, min(_TUNE_K + 1, len(x)), ids=numbers, metric=metric, threads=threads)[1]
+        truth = np.full((len(rows), _TUNE_K), -1, dtype=np.int64)
+        for row, (found, self_id) in enumerate(zip(near, own)):
+            others = found[found != self_id][:_TUNE_K]
+            truth[row, : len(others)] = others
+        self._index.tune(queries, truth, own, recall, _count(threads, "threads", 0, _MOST_THREADS))
 
     def train(
         self,
@@ -654,6 +691,11 @@ class Index(Card):
         return bool(self._index.info()[0]["trained"])
 
     @property
+    def factory_string(self) -> str:
+        """The index as a factory string of Faiss."""
+        return self._index.factory()
+
+    @property
     def nlist(self) -> int:
         """Lists; 0: the index has none."""
         return int(self._lists("nlist"))
@@ -731,8 +773,39 @@ class Index(Card):
         return facts + ([] if outer["trained"] else [("state", "not trained")])
 
 
-def _spec(d: int, fields: Spec, metric: str | int) -> Spec:
-    return {"d": _count(d, "d", 1, 2**31 - 1)} | fields | as_metric(metric)
+#: names of metrics, and their numbers in Faiss; a cosine is an inner product of vectors of length 1
+_METRICS = {"l2": 1, "euclidean": 1, "ip": 0, "inner_product": 0, "cosine": 0}
+_TUNE_QUERIES, _TUNE_K = 200, 10
+
+
+def as_metric(metric: str | int) -> dict[str, Any]:
+    """The fields of a metric by its name, in any case; also 1 and 0, the numbers of Faiss for L2 and inner product."""
+    if type(metric) is int and metric in (0, 1):
+        return {"metric": metric}
+    name = metric.lower().replace(" ", "_") if isinstance(metric, str) else ""
+    if name not in _METRICS:
+        names = ", ".join(repr(name) for name in _METRICS)
+        raise ValueError(f"metric is {metric!r}, but must be one of {names}")
+    return {"metric": _METRICS[name]} | ({"normalize": True} if name == "cosine" else {})
+
+
+def _factory(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a factory string is needed, not {text!r}")
+    return text
+
+
+def _spec(d: int, fields: dict[str, Any], metric: str | int) -> dict[str, Any]:
+    fields, given = _scaled(fields, as_metric(metric))
+    return {"d": _count(d, "d", 1, 2**31 - 1)} | fields | given
+
+
+def _scaled(spec: dict[str, Any], metric: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A cosine becomes a part of the factory string."""
+    given = dict(metric)
+    if given.pop("normalize", False) and "L2norm" not in spec["factory"]:
+        spec = spec | {"factory": f"L2norm,({spec['factory']})"}
+    return spec, given
 
 
 @contextmanager

@@ -580,6 +580,8 @@ static PyMethodDef index_methods[] = {
     {"search", (PyCFunction)(void (*)(void))index_search, METH_FASTCALL, NULL},
     {"range_search", (PyCFunction)(void (*)(void))index_range_search, METH_FASTCALL, NULL},
     {"reconstruct", index_reconstruct, METH_VARARGS, NULL},
+    {"factory", fwpy_index_factory, METH_NOARGS, NULL},
+    {"tune", fwpy_index_tune, METH_VARARGS, NULL},
     {"train", fwpy_index_train, METH_VARARGS, NULL},
     {"add", fwpy_index_add, METH_VARARGS, NULL},
     {"remove", fwpy_index_remove, METH_VARARGS, NULL},
@@ -604,5 +606,6 @@ int fwpy_add_index(PyObject *module) {
     return -1;
   }
   if (PyModule_AddFunctions(module, fwpy_index_file_methods) < 0) return -1;
+  if (PyModule_AddFunctions(module, fwpy_index_choose_methods) < 0) return -1;
   return fwpy_add_type(module, &index_spec, &index_type);
 }

@@ -89,4 +89,9 @@ PyObject *fwpy_index_save(PyObject *self, PyObject *args);
 PyObject *fwpy_index_to_bytes(PyObject *self, PyObject *args);
 extern PyMethodDef fwpy_index_file_methods[];
 
+/* Methods of py_index_choose.c, and its functions of the module. */
+PyObject *fwpy_index_factory(PyObject *self, PyObject *unused);
+PyObject *fwpy_index_tune(PyObject *self, PyObject *args);
+extern PyMethodDef fwpy_index_choose_methods[];
+
 #endif

@@ -21,15 +21,23 @@ static bool check_width(const index_object *self, const Py_buffer *x) {
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
-static const fwpy_field spec_fields[] = {
-    FWPY_FIELD(furrow_index_spec, d, FWPY_INT32),          FWPY_FIELD(furrow_index_spec, metric, FWPY_UINT32),
-    FWPY_FIELD(furrow_index_spec, nlist, FWPY_UINT64),     FWPY_FIELD(furrow_index_spec, m, FWPY_UINT64),
-    FWPY_FIELD(furrow_index_spec, nbits, FWPY_UINT32),     FWPY_FIELD(furrow_index_spec, by_residual, FWPY_BOOL),
-    FWPY_FIELD(furrow_index_spec, hnsw_m, FWPY_UINT64),    FWPY_FIELD(furrow_index_spec, opq, FWPY_BOOL),
-    FWPY_FIELD(furrow_index_spec, opq_d, FWPY_INT32),      FWPY_FIELD(furrow_index_spec, normalize, FWPY_BOOL),
-    FWPY_FIELD(furrow_index_spec, refine_m, FWPY_UINT64),  FWPY_FIELD(furrow_index_spec, refine_nbits, FWPY_UINT32),
-    FWPY_FIELD(furrow_index_spec, refine_flat, FWPY_BOOL), FWPY_FIELD(furrow_index_spec, k_factor, FWPY_FLOAT),
-    FWPY_FIELD(furrow_index_spec, id_map, FWPY_BOOL),      {0}};
+static const fwpy_field spec_fields[] = {FWPY_FIELD(furrow_index_spec, d, FWPY_INT32),
+                                         FWPY_FIELD(furrow_index_spec, metric, FWPY_UINT32),
+                                         FWPY_FIELD(furrow_index_spec, nlist, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_spec, m, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_spec, nbits, FWPY_UINT32),
+                                         FWPY_FIELD(furrow_index_spec, by_residual, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_spec, hnsw_m, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_spec, opq, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_spec, opq_d, FWPY_INT32),
+                                         FWPY_FIELD(furrow_index_spec, normalize, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_spec, refine_m, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_spec, refine_nbits, FWPY_UINT32),
+                                         FWPY_FIELD(furrow_index_spec, refine_flat, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_spec, k_factor, FWPY_FLOAT),
+                                         FWPY_FIELD(furrow_index_spec, id_map, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_spec, factory, FWPY_TEXT),
+                                         {0}};
 
 /* create(spec) */
 PyObject *fwpy_index_create(PyObject *type, PyObject *args) {

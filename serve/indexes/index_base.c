@@ -147,8 +147,7 @@ static furrow_status measure_nprobe(const index_base *base, size_t queries, uint
   return status;
 }
 
-/* An nprobe of 1 in the file means that none was chosen, and then searches find little. The rule is the same as in
- * Index.build in Python. */
+/* An nprobe of 1 in the file means that none was chosen, and then searches find little. */
 static void choose_nprobe(index_base *base) {
   const furrow_index_info *ivf = &base->ivf_info;
   base->nprobe = ivf->nprobe;
@@ -159,8 +158,7 @@ static void choose_nprobe(index_base *base) {
     base->nprobe_from = NPROBE_MEASURED;
     return;
   }
-  const uint64_t quarter = ivf->nlist / 4 < 8 ? 8 : ivf->nlist / 4 > 128 ? 128 : ivf->nlist / 4;
-  base->nprobe = quarter < ivf->nlist ? quarter : ivf->nlist;
+  base->nprobe = furrow_default_nprobe(ivf->nlist);
   base->nprobe_from = NPROBE_BY_RULE;
 }
 

@@ -37,23 +37,23 @@ static furrow_status pad_vectors(const fw_item_index *x, const float *vectors, s
   return FURROW_OK;
 }
 
-/* About four times the square root of the number of items, as a power of two, with at least 40 items per list. */
-static uint64_t lists_for(size_t n) {
-  uint64_t lists = 1;
-  while (lists * lists < 10 * (uint64_t)n && lists * 2 * 40 <= n) lists *= 2;
-  return lists;
-}
-
 static furrow_status build_index(fw_item_index *x, unsigned threads, furrow_error *err) {
   furrow_index_spec spec;
+  furrow_index_wish wish;
+  furrow_index_selection chosen;
   furrow_index_train_params train;
   furrow_index_add_params add;
   furrow_index_spec_init(&spec);
+  furrow_index_wish_init(&wish);
+  furrow_index_selection_init(&chosen);
   furrow_index_train_params_init(&train);
   furrow_index_add_params_init(&add);
+  wish.n = x->n;
+  wish.d = (int32_t)x->padded;
+  FW_TRY(furrow_index_choose(&wish, &chosen, err));
   spec.d = (int32_t)x->padded;
   spec.metric = FURROW_METRIC_IP;
-  spec.nlist = lists_for(x->n);
+  spec.nlist = chosen.nlist;
   spec.m = x->padded / (x->padded <= 24 ? 2 : 4);
   train.sample_per_list = 64;
   train.threads = add.threads = threads;

@@ -250,50 +250,48 @@ static furrow_status check_numbers(const furrow_index *index, const batch *b, fu
                  furrow_index_kind_name(index->kind));
 }
 
-/* A skipped row is stored nevertheless, so that ids stay consecutive; NaN is never among the results. */
-static furrow_status add_flat(furrow_index *index, const batch *b, furrow_error *err) {
-  size_t d = (size_t)index->d;
-  void *vectors = index->flat.vectors;
-  furrow_status status = check_numbers(index, b, err);
-  if (status == FURROW_OK) status = grow_array(&vectors, index->ntotal, b->n, d * sizeof(float), err);
-  if (status != FURROW_OK) return status;
-  index->flat.vectors = vectors;
-  memcpy(index->flat.vectors + (size_t)index->ntotal * d, b->vectors, b->n * d * sizeof(float));
-  for (size_t i = 0; b->skip && i < b->n; i++) *b->skipped += b->skip[i];
-  index->ntotal += (int64_t)b->n;
-  return FURROW_OK;
-}
-
-typedef struct coding {
-  const fw_pq_coder *coder;
+/* Vectors that become rows of an index. */
+typedef struct row_filling {
+  const furrow_index *index;
+  const fw_encoder *encoder; /* NULL: no product quantizer */
   const batch *batch;
-  size_t d;
-  uint8_t *codes;
-} coding;
+  uint8_t *rows; /* the new ones */
+} row_filling;
 
 /* Skipped vectors have no code. */
-static furrow_status code_part(void *context, size_t first, size_t count, furrow_error *err) {
-  const coding *c = context;
-  const float *x = c->batch->vectors + first * c->d;
-  size_t bad = furrow_first_invalid_vector(x, count, c->d);
+static furrow_status encode_row_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const row_filling *f = context;
+  const size_t d = (size_t)f->index->d, size = fw_index_row_size(f->index);
+  const float *x = f->batch->vectors + first * d;
+  const size_t bad = furrow_first_invalid_vector(x, count, d);
   if (bad < count) return refuse_row(first + bad, err);
-  fw_pq_encode(c->coder, x, count, c->d, c->codes + first * c->coder->code_size);
+  if (f->encoder)
+    fw_pq_encode(&f->encoder->coder, x, count, d, f->rows + first * size);
+  else
+    for (size_t i = 0; i < count; i++) fw_sq_encode(&f->index->sq.sq, x + i * d, f->rows + (first + i) * size);
   return FURROW_OK;
 }
 
-static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *err) {
-  const fw_encoder *encoder = NULL;
-  void *codes = index->pq.codes;
-  size_t size = fw_pq_code_size(&index->pq.pq);
-  furrow_status status = check_numbers(index, b, err);
-  if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &encoder, err);
-  if (status == FURROW_OK) status = grow_array(&codes, index->ntotal, b->n, size, err);
-  if (status != FURROW_OK) return status;
-  index->pq.codes = codes;
-  coding c = {&encoder->coder, b, (size_t)index->d, index->pq.codes + index->pq.codes_size};
-  status = fw_parallel_run(b->pool, b->n, ADD_PART, code_part, &c, err);
-  if (status != FURROW_OK) return status;
-  index->pq.codes_size += b->n * size;
+/* A skipped vector is stored nevertheless, so that ids stay consecutive; NaN is never among the results. */
+static furrow_status copy_vectors(const row_filling *f) {
+  const batch *b = f->batch;
+  memcpy(f->rows, b->vectors, b->n * fw_index_row_size(f->index));
+  for (size_t i = 0; b->skip && i < b->n; i++) *b->skipped += b->skip[i];
+  return FURROW_OK;
+}
+
+static furrow_status add_rows(furrow_index *index, const batch *b, furrow_error *err) {
+  row_filling f = {.index = index, .batch = b};
+  const size_t size = fw_index_row_size(index);
+  void *rows = fw_index_rows(index);
+  FW_TRY(check_numbers(index, b, err));
+  if (fw_index_pq(index)) FW_TRY(fw_encoder_get(index, b->vectors, b->n, &f.encoder, err));
+  if (fw_index_sq(index)) FW_TRY(fw_sq_check(fw_index_sq(index), err));
+  FW_TRY(grow_array(&rows, index->ntotal, b->n, size, err));
+  fw_index_set_rows(index, rows);
+  f.rows = (uint8_t *)rows + (size_t)index->ntotal * size;
+  FW_TRY(index->kind == FURROW_INDEX_FLAT ? copy_vectors(&f)
+                                          : fw_parallel_run(b->pool, b->n, ADD_PART, encode_row_part, &f, err));
   index->ntotal += (int64_t)b->n;
   return FURROW_OK;
 }
@@ -314,7 +312,7 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
 /* Adds to the refinement first; its new vectors are removed again if the base index fails. */
 static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
   furrow_index *refinement = index->child[1];
-  if (!refinement || (refinement->kind != FURROW_INDEX_FLAT && refinement->kind != FURROW_INDEX_PQ))
+  if (!refinement || fw_index_row_size(refinement) == 0)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added: the refinement is %s",
                    refinement ? furrow_index_kind_name(refinement->kind) : "missing");
   if (!ids_go_on(index, b)) return fw_fail(err, FURROW_E_ARGUMENT, "a refined index needs an id map around it for ids");
@@ -327,13 +325,10 @@ static furrow_status add_refine(furrow_index *index, const batch *b, furrow_erro
   FW_TRY(add_to(refinement, &inner, err));
   inner.skipped = b->skipped;
   furrow_status status = add_to(index->child[0], &inner, err);
-  if (status == FURROW_OK) {
+  if (status == FURROW_OK)
     index->ntotal += (int64_t)b->n;
-  } else {
+  else
     refinement->ntotal = count;
-    if (refinement->kind == FURROW_INDEX_PQ)
-      refinement->pq.codes_size = (size_t)count * fw_pq_code_size(&refinement->pq.pq);
-  }
   return status;
 }
 
@@ -353,12 +348,11 @@ static furrow_status add_transform(furrow_index *index, const batch *b, furrow_e
 
 static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *err) {
   if (fw_index_is_ivf(index)) return add_ivf(index, b, err);
+  if (fw_index_row_size(index) > 0) return add_rows(index, b, err);
   switch (index->kind) {
-  case FURROW_INDEX_FLAT: return add_flat(index, b, err);
   case FURROW_INDEX_ID_MAP: return add_id_map(index, b, err);
   case FURROW_INDEX_REFINE: return add_refine(index, b, err);
   case FURROW_INDEX_TRANSFORM: return add_transform(index, b, err);
-  case FURROW_INDEX_PQ: return add_pq(index, b, err);
   default:
     fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s",
             furrow_index_kind_name(index->kind));

@@ -7,6 +7,14 @@
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
 
+/* ---- Factory strings (index_factory.c) ---- */
+
+/* Makes the empty index that a factory string describes. d is in 1 … FW_INDEX_MAX_D. */
+furrow_status fw_index_from_factory(furrow_index **index, const char *factory, int32_t d, furrow_distance_metric metric,
+                                    furrow_error *err) FURROW_MUST_USE;
+/* Puts an id map around an empty index; on failure *index stays unchanged. */
+furrow_status fw_index_wrap_ids(furrow_index **index, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Graphs (hnsw_build.c) ---- */
 
 enum { FW_HNSW_EF_CONSTRUCTION = 40, FW_HNSW_EF_SEARCH = 16, FW_HNSW_MIN_M = 2, FW_HNSW_MAX_M = 1024 };

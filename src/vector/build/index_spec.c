@@ -1,7 +1,7 @@
 /* vector/build/index_spec.c: creates an empty, untrained index from a spec. */
-#include <math.h>
-#include <string.h>
+#include <inttypes.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
@@ -9,8 +9,6 @@
 #include "vector/index/index.h"
 #include "vector/quantizer/pq.h"
 
-#define PQR_K_FACTOR 4.F /* the default of Faiss */
-#define REFINE_K_FACTOR 1.F
 #define MOST_K_FACTOR 1000.F
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
@@ -54,9 +52,12 @@ static furrow_status check_refinement(const furrow_index_spec *s, furrow_error *
   return FURROW_OK;
 }
 
+static furrow_status check_dimension(const furrow_index_spec *s, furrow_error *err) {
+  if (s->d >= 1 && s->d <= FW_INDEX_MAX_D) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "d is %d, but must be 1 to %d", (int)s->d, FW_INDEX_MAX_D);
+}
+
 static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
-  if (s->d < 1 || s->d > FW_INDEX_MAX_D)
-    return fw_fail(err, FURROW_E_ARGUMENT, "d is %d, but must be 1 to %d", (int)s->d, FW_INDEX_MAX_D);
   if (s->metric != FURROW_METRIC_L2 && s->metric != FURROW_METRIC_IP)
     return fw_fail(err, FURROW_E_ARGUMENT, "metric is %d, but must be L2 or inner product", (int)s->metric);
   if (s->nlist < 1 || s->nlist > UINT32_MAX - 1)
@@ -71,80 +72,76 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
   return check_refinement(s, err);
 }
 
+/* A factory string says everything but the dimension, the metric, k_factor and whether an id map is needed. */
+static furrow_status check_factory(const furrow_index_spec *s, furrow_error *err) {
+  const struct {
+    const char *name;
+    bool given;
+  } fields[] = {{"nlist", s->nlist != 0},       {"m", s->m != 0},
+                {"nbits", s->nbits != 8},       {"by_residual", !s->by_residual},
+                {"hnsw_m", s->hnsw_m != 0},     {"opq", s->opq || s->opq_d != 0},
+                {"normalize", s->normalize},    {"refine_m", s->refine_m != 0 || s->refine_nbits != 8},
+                {"refine_flat", s->refine_flat}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].given)
+      return fw_fail(err, FURROW_E_ARGUMENT, "factory and %s cannot be used together", fields[i].name);
+  if (furrow_distance_metric_name(s->metric) && s->metric != FURROW_METRIC_LP) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "metric is %d, which is not one that an index can be built for",
+                 (int)s->metric);
+}
+
 /* ---- Construction --------------------------------------------------------------------------------------- */
 
-static furrow_status make_flat(furrow_index **made, int32_t d, furrow_distance_metric metric, furrow_error *err) {
-  furrow_index *flat = NULL;
-  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, d, metric, err));
-  flat->trained = true;
-  *made = flat;
-  return FURROW_OK;
+/* Writes the fields as a factory string, except for k_factor and by_residual. */
+static void write_factory(const furrow_index_spec *s, fw_buffer *out) {
+  if (s->id_map) fw_buffer_text(out, "IDMap,");
+  if (s->normalize) fw_buffer_text(out, "L2norm,("); /* a refinement compares the scaled vectors, too */
+  if (s->opq) fw_buffer_format(out, "OPQ%" PRIu64 "_%d,", s->m, (int)inner_d(s));
+  fw_buffer_format(out, "IVF%" PRIu64, s->nlist);
+  if (s->hnsw_m > 0) fw_buffer_format(out, "_HNSW%" PRIu64, s->hnsw_m);
+  if (s->m == 0)
+    fw_buffer_text(out, ",Flat");
+  else
+    fw_buffer_format(out, ",PQ%" PRIu64 "x%u", s->m, s->nbits);
+  if (s->refine_m > 0) fw_buffer_format(out, "+%" PRIu64 "x%u", s->refine_m, s->refine_nbits);
+  if (s->refine_flat) fw_buffer_text(out, ",RFlat");
+  if (s->normalize) fw_buffer_byte(out, ')');
 }
 
-static furrow_status make_quantizer(furrow_index **made, const furrow_index_spec *s, furrow_error *err) {
-  int32_t d = inner_d(s);
-  if (s->hnsw_m == 0) return make_flat(made, d, s->metric, err);
-  return fw_hnsw_build(made, NULL, 0, d, s->metric, (size_t)s->hnsw_m, 0, err);
-}
-
-static furrow_status fill_ivf(furrow_index *index, const furrow_index_spec *s, furrow_error *err) {
-  fw_ivf *ivf = &index->ivf;
-  size_t d = (size_t)index->d;
-  ivf->nlist = (size_t)s->nlist;
-  ivf->nprobe = 1;
-  ivf->by_residual = s->m > 0 && s->by_residual;
-  furrow_status status = make_quantizer(&index->child[0], s, err);
-  if (status == FURROW_OK && s->m > 0) status = fw_pq_create(&ivf->pq, d, (size_t)s->m, s->nbits, err);
-  if (status == FURROW_OK && s->refine_m > 0) {
-    status = fw_pq_create(&ivf->refine_pq, d, (size_t)s->refine_m, s->refine_nbits, err);
-    ivf->k_factor = s->k_factor > 0 ? s->k_factor : PQR_K_FACTOR;
+/* Sets what a factory string does not say. Returns whether k_factor belongs to something. */
+static bool set_details(furrow_index *index, const furrow_index_spec *s) {
+  bool refined = false;
+  for (; index; index = index->child[0]) {
+    if (index->kind == FURROW_INDEX_REFINE && s->k_factor > 0 && s->refine_m == 0) index->k_factor = s->k_factor;
+    if (index->kind == FURROW_INDEX_IVF_PQR && s->k_factor > 0) index->ivf.k_factor = s->k_factor;
+    refined = refined || index->kind == FURROW_INDEX_REFINE || index->kind == FURROW_INDEX_IVF_PQR;
+    if (!fw_index_is_ivf(index)) continue;
+    if (!s->by_residual) index->ivf.by_residual = false;
+    break;
   }
-  ivf->code_size = s->m > 0 ? fw_pq_code_size(&ivf->pq) : d * sizeof(float);
-  ivf->lists = (fw_lists){.kind = FURROW_LISTS_INLINE, .nlist = ivf->nlist, .code_size = ivf->code_size};
+  return refined;
+}
+
+static furrow_status create_from_factory(furrow_index **index, const furrow_index_spec *s, furrow_error *err) {
+  FW_TRY(check_factory(s, err));
+  FW_TRY(fw_index_from_factory(index, s->factory, s->d, s->metric, err));
+  if (s->id_map && fw_index_has_dense_ids(*index)) FW_TRY(fw_index_wrap_ids(index, err));
+  if (s->k_factor == 0 || (set_details(*index, s) && s->k_factor >= 1 && s->k_factor <= MOST_K_FACTOR))
+    return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be 1 to 1000, or 0 without a refinement",
+                 (double)s->k_factor);
+}
+
+static furrow_status create_from_fields(furrow_index **index, const furrow_index_spec *s, furrow_error *err) {
+  fw_buffer text = {0};
+  FW_TRY(check_spec(s, err));
+  write_factory(s, &text);
+  fw_buffer_byte(&text, 0);
+  furrow_status status = fw_buffer_status(&text, err);
+  if (status == FURROW_OK) status = fw_index_from_factory(index, text.bytes, s->d, s->metric, err);
+  if (status == FURROW_OK) (void)set_details(*index, s);
+  fw_buffer_clear(&text);
   return status;
-}
-
-static furrow_status make_ivf(furrow_index **made, const furrow_index_spec *s, furrow_error *err) {
-  furrow_index_kind kind = s->m == 0          ? FURROW_INDEX_IVF_FLAT
-                           : s->refine_m == 0 ? FURROW_INDEX_IVF_PQ
-                                              : FURROW_INDEX_IVF_PQR;
-  furrow_index *index = NULL;
-  furrow_status status = fw_index_create(&index, kind, inner_d(s), s->metric, err);
-  if (status == FURROW_OK) status = fill_ivf(index, s, err);
-  return FW_HAND_OVER(status, made, index, furrow_index_free);
-}
-
-/* Wraps *inner in an index of this kind, which takes ownership; on failure *inner stays unchanged. */
-static furrow_status wrap_index(furrow_index **inner, furrow_index_kind kind, int32_t d, furrow_error *err) {
-  furrow_index *outer = NULL;
-  FW_TRY(fw_index_create(&outer, kind, d, (*inner)->metric, err));
-  outer->child[0] = *inner;
-  *inner = outer;
-  return FURROW_OK;
-}
-
-static furrow_status wrap_transforms(furrow_index **inner, const furrow_index_spec *s, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = wrap_index(inner, FURROW_INDEX_TRANSFORM, s->d, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 2, sizeof(fw_transform), err);
-  if (status != FURROW_OK) return status;
-  fw_transforms *t = &(*inner)->transforms;
-  t->list = memory;
-  if (s->normalize) {
-    t->list[t->count] = (fw_transform){.d_in = s->d, .d_out = s->d, .norm = 2, .trained = true};
-    memcpy(t->list[t->count++].fourcc, "VNrm", 4);
-  }
-  if (s->opq) {
-    t->list[t->count] = (fw_transform){.d_in = s->d, .d_out = inner_d(s)};
-    memcpy(t->list[t->count++].fourcc, "LTra", 4);
-  }
-  return FURROW_OK;
-}
-
-static furrow_status wrap_refine(furrow_index **inner, const furrow_index_spec *s, furrow_error *err) {
-  FW_TRY(wrap_index(inner, FURROW_INDEX_REFINE, s->d, err));
-  (*inner)->k_factor = s->k_factor > 0 && s->refine_m == 0 ? s->k_factor : REFINE_K_FACTOR;
-  return make_flat(&(*inner)->child[1], s->d, s->metric, err);
 }
 
 furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec, furrow_error *err) {
@@ -152,10 +149,7 @@ furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec 
   furrow_index *made = NULL;
   furrow_index_spec_init(&s);
   FW_TRY(FW_PARAMS_READ(&s, spec, furrow_index_spec, err));
-  FW_TRY(check_spec(&s, err));
-  furrow_status status = make_ivf(&made, &s, err);
-  if (status == FURROW_OK && (s.normalize || s.opq)) status = wrap_transforms(&made, &s, err);
-  if (status == FURROW_OK && s.refine_flat) status = wrap_refine(&made, &s, err);
-  if (status == FURROW_OK && s.id_map) status = wrap_index(&made, FURROW_INDEX_ID_MAP, s.d, err);
+  FW_TRY(check_dimension(&s, err));
+  const furrow_status status = s.factory ? create_from_factory(&made, &s, err) : create_from_fields(&made, &s, err);
   return FW_HAND_OVER(status, index, made, furrow_index_free);
 }

@@ -1,7 +1,8 @@
-/* vector/build/train.c: trains an index: transforms, coarse centroids, product quantizers.
+/* vector/build/train.c: trains an index: transforms, coarse centroids, product and scalar quantizers.
  *
- * Results are kept separate from the index until all of them exist. Then they are moved into the index, which cannot
- * fail. */
+ * Parts are replaced in the index as they are trained, because later parts need them. A log of the old parts puts all
+ * of them back after a failure. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,12 +14,32 @@
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
+#include "vector/quantizer/principal.h"
+#include "vector/quantizer/sq.h"
 #include "vector/quantizer/training_vectors.h"
 #include "vector/quantizer/transform.h"
 
 #define PQR_PER_CENTROID 1000 /* for the refinement, as in Faiss */
+#define SQ_SAMPLE 100000      /* for scalar quantizers, as in Faiss */
+#define OPQ_NBITS 8           /* of the quantizer that a rotation is trained for, if no other is known */
 #define ASSIGN_PART 768
 #define CHECK_PART 4096
+
+/* ---- Parts of an index ---------------------------------------------------------------------------------- */
+
+static bool is_transform(const fw_transform *t, const char *fourcc) {
+  return memcmp(t->fourcc, fourcc, 4) == 0;
+}
+
+static fw_pq *pq_of(furrow_index *index) {
+  return fw_index_is_ivf(index) ? &index->ivf.pq : &index->pq.pq;
+}
+
+/* The product quantizer of the index inside of transforms and id maps; NULL: there is none. */
+static const fw_pq *inner_pq(const furrow_index *index) {
+  while (index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_ID_MAP) index = index->child[0];
+  return fw_index_pq(index);
+}
 
 /* ---- Sample sizes --------------------------------------------------------------------------------------- */
 
@@ -27,42 +48,117 @@ static uint64_t times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The number of vectors for training the product quantizers. */
-static uint64_t pq_sample(const fw_ivf *ivf, uint64_t per_centroid) {
-  uint64_t sample = ivf->pq.m > 0 ? times(fw_pq_ksub(&ivf->pq), per_centroid) : 0;
-  uint64_t refine = ivf->refine_pq.m > 0 ? times(fw_pq_ksub(&ivf->refine_pq), PQR_PER_CENTROID) : 0;
-  return refine > sample ? refine : sample;
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
 }
 
-static const fw_transform *rotation_of(const furrow_index *index) {
-  for (; index && !fw_index_is_ivf(index); index = index->child[0])
-    for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
-      if (!index->transforms.list[i].trained) return &index->transforms.list[i];
-  return NULL;
+/* The number of vectors for training the codes of an index. */
+static uint64_t code_sample(const furrow_index *index, uint64_t per_centroid) {
+  const fw_pq *pq = fw_index_pq(index), *refine = fw_index_is_ivf(index) ? &index->ivf.refine_pq : NULL;
+  uint64_t sample = pq && pq->m > 0 ? times(fw_pq_ksub(pq), per_centroid) : fw_index_sq(index) ? SQ_SAMPLE : 0;
+  return refine && refine->m > 0 ? larger(sample, times(fw_pq_ksub(refine), PQR_PER_CENTROID)) : sample;
+}
+
+static uint64_t transform_sample(const fw_transform *t) {
+  return t->trained ? 0 : is_transform(t, "Pcam") ? times(FW_PCA_SAMPLE_PER_D, (uint64_t)t->d_in) : FW_OPQ_SAMPLE;
+}
+
+static uint64_t sample_of(const furrow_index *index, uint64_t per_centroid) {
+  if (index->kind == FURROW_INDEX_FLAT) return 0;
+  uint64_t most = code_sample(index, per_centroid);
+  if (fw_index_is_ivf(index)) return larger(most, times(index->ivf.nlist, per_centroid));
+  for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
+    most = larger(most, transform_sample(&index->transforms.list[i]));
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++)
+    if (index->child[i]) most = larger(most, sample_of(index->child[i], per_centroid));
+  return most;
 }
 
 uint64_t furrow_index_train_sample_size(const furrow_index *index, const furrow_index_train_params *params) {
   furrow_index_train_params p;
   furrow_index_train_params_init(&p);
-  const furrow_index *ivf = furrow_index_ivf(index);
-  if (!ivf || FW_PARAMS_READ(&p, params, furrow_index_train_params, NULL) != FURROW_OK) return 0;
-  uint64_t per_centroid = p.sample_per_list > 0 ? p.sample_per_list : 1;
-  uint64_t most = times(ivf->ivf.nlist, per_centroid), pq = pq_sample(&ivf->ivf, per_centroid);
-  if (pq > most) most = pq;
-  return rotation_of(index) && most < FW_OPQ_SAMPLE ? FW_OPQ_SAMPLE : most;
+  if (FW_PARAMS_READ(&p, params, furrow_index_train_params, NULL) != FURROW_OK) return 0;
+  return sample_of(index, p.sample_per_list > 0 ? p.sample_per_list : 1);
 }
 
-/* ---- Results -------------------------------------------------------------------------------------------- */
+/* ---- Replaced parts ------------------------------------------------------------------------------------- */
+
+typedef enum part_kind { PLAIN, MEMORY, INDEX } part_kind;
+
+/* A part of the index that was replaced; the log keeps its old bytes. */
+typedef struct replaced_part {
+  part_kind kind;
+  void *part;
+  size_t size;
+  unsigned char old[sizeof(void *)];
+} replaced_part;
 
 typedef struct training {
-  furrow_index *index, *ivf;
+  furrow_index *index;
   const furrow_index_train_params *params;
   fw_pool *pool;
   const furrow_comm *comm;
-  float *rotation;
-  furrow_index *quantizer; /* the trained coarse quantizer */
-  float *pq, *refine_pq;
+  replaced_part *log;
+  size_t replaced, capacity;
 } training;
+
+static void free_part(part_kind kind, const void *bytes) {
+  void *pointer = NULL;
+  if (kind == PLAIN) return;
+  memcpy(&pointer, bytes, sizeof pointer);
+  if (kind == INDEX)
+    furrow_index_free(pointer);
+  else
+    fw_free(pointer);
+}
+
+/* Replaces a part of at most a pointer's size. A new pointer belongs to the index or, after a failure, is freed. */
+static furrow_status replace_part(training *t, part_kind kind, void *part, const void *bytes, size_t size,
+                                  furrow_error *err) {
+  const furrow_status status = FW_GROW(&t->log, &t->capacity, t->replaced + 1, err);
+  if (status != FURROW_OK) {
+    free_part(kind, bytes);
+    return status;
+  }
+  replaced_part *entry = &t->log[t->replaced++];
+  *entry = (replaced_part){.kind = kind, .part = part, .size = size};
+  memcpy(entry->old, part, size);
+  memcpy(part, bytes, size);
+  return FURROW_OK;
+}
+
+static furrow_status set_trained(training *t, bool *trained, furrow_error *err) {
+  return replace_part(t, PLAIN, trained, &(bool){true}, sizeof *trained, err);
+}
+
+/* Replaces an array by a new one of `count` elements, which is cleared. */
+static furrow_status replace_floats(training *t, float **array, size_t count, furrow_error *err) {
+  float *fresh = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&fresh, count, err));
+  return replace_part(t, MEMORY, array, &fresh, sizeof fresh, err);
+}
+
+/* The same for an array with a count. */
+static furrow_status replace_counted(training *t, float **array, size_t *count, size_t fresh, furrow_error *err) {
+  FW_TRY(replace_floats(t, array, fresh, err));
+  return replace_part(t, PLAIN, count, &fresh, sizeof fresh, err);
+}
+
+static furrow_status replace_index(training *t, furrow_index **index, furrow_index *fresh, furrow_error *err) {
+  return replace_part(t, INDEX, index, &fresh, sizeof fresh, err);
+}
+
+/* Frees the old parts or, after a failure, puts them back. */
+static void finish_parts(training *t, bool keep) {
+  while (t->replaced > 0) {
+    const replaced_part *entry = &t->log[--t->replaced];
+    free_part(entry->kind, keep ? entry->old : entry->part);
+    if (!keep) memcpy(entry->part, entry->old, entry->size);
+  }
+  fw_free(t->log);
+}
+
+/* ---- Coarse centroids ----------------------------------------------------------------------------------- */
 
 static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const char *phase) {
   const furrow_index_train_params *p = t->params;
@@ -75,11 +171,12 @@ static fw_kmeans_params kmeans_params(const training *t, unsigned rounds, const 
                             .phase = phase};
 }
 
-static furrow_status flat_of(furrow_index **made, float **centroids, const training *t, furrow_error *err) {
+/* Makes a flat index of the centroids, which it owns from then on. */
+static furrow_status flat_of(furrow_index **made, float **centroids, const furrow_index *ivf, furrow_error *err) {
   furrow_index *flat = NULL;
-  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, t->ivf->d, t->ivf->child[0]->metric, err));
+  FW_TRY(fw_index_create(&flat, FURROW_INDEX_FLAT, ivf->d, ivf->child[0]->metric, err));
   flat->trained = true;
-  flat->ntotal = (int64_t)t->ivf->ivf.nlist;
+  flat->ntotal = (int64_t)ivf->ivf.nlist;
   flat->flat.vectors = *centroids;
   *centroids = NULL;
   *made = flat;
@@ -91,28 +188,29 @@ static size_t links_of(const fw_hnsw *graph) {
   return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
 }
 
-static furrow_status find_centroids(training *t, const fw_rank_vectors *local, furrow_error *err) {
-  const furrow_index *old = t->ivf->child[0];
-  size_t d = (size_t)t->ivf->d, nlist = t->ivf->ivf.nlist;
-  void *memory = NULL;
+static furrow_status train_centroids(training *t, furrow_index *index, const fw_rank_vectors *local,
+                                     furrow_error *err) {
+  const furrow_index *old = index->child[0];
+  const size_t d = (size_t)index->d, nlist = index->ivf.nlist;
+  furrow_index *quantizer = NULL;
+  float *centroids = NULL;
   fw_kmeans_params params = kmeans_params(t, t->params->coarse_rounds, "coarse");
   params.k = nlist;
   params.d = d;
-  params.spherical = t->ivf->metric == FURROW_METRIC_IP;
-  furrow_status status = fw_alloc(&memory, nlist, d * sizeof(float), err);
-  float *centroids = memory;
-  status = fw_comm_all_ok(local->comm, status, err);
+  params.spherical = index->metric == FURROW_METRIC_IP;
+  furrow_status status = fw_comm_all_ok(t->comm, FW_ALLOC_ROWS(&centroids, nlist, d, err), err);
   if (status == FURROW_OK) status = fw_kmeans_distributed(&params, local, centroids, err);
   if (status == FURROW_OK && old->kind == FURROW_INDEX_HNSW)
-    status = fw_hnsw_build(&t->quantizer, centroids, nlist, t->ivf->d, old->metric, links_of(&old->hnsw),
-                           t->params->seed, err);
+    status =
+        fw_hnsw_build(&quantizer, centroids, nlist, index->d, old->metric, links_of(&old->hnsw), t->params->seed, err);
   else if (status == FURROW_OK)
-    status = flat_of(&t->quantizer, &centroids, t, err);
+    status = flat_of(&quantizer, &centroids, index, err);
+  if (status == FURROW_OK) status = replace_index(t, &index->child[0], quantizer, err);
   fw_free(centroids);
-  return status;
+  return fw_comm_all_ok(t->comm, status, err);
 }
 
-/* ---- Product quantizers --------------------------------------------------------------------------------- */
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
 
 typedef struct leftover {
   const fw_assigner *assigner;
@@ -138,12 +236,12 @@ static furrow_status residual_part(void *context, size_t first, size_t count, fu
 }
 
 /* Subtracts from each vector the centroid of its list. */
-static furrow_status take_residuals(training *t, float *vectors, size_t n, furrow_error *err) {
+static furrow_status take_residuals(training *t, const furrow_index *index, float *vectors, size_t n,
+                                    furrow_error *err) {
   fw_assigner assigner = {0};
-  furrow_status status = fw_assigner_create(&assigner, t->quantizer, err);
-  if (status != FURROW_OK) return status;
-  leftover l = {.assigner = &assigner, .vectors = vectors, .d = (size_t)t->ivf->d};
-  status = fw_assigner_expect(&assigner, vectors, n, err);
+  FW_TRY(fw_assigner_create(&assigner, index->child[0], err));
+  leftover l = {.assigner = &assigner, .vectors = vectors, .d = (size_t)index->d};
+  furrow_status status = fw_assigner_expect(&assigner, vectors, n, err);
   if (status == FURROW_OK) status = fw_parallel_run(t->pool, n, ASSIGN_PART, residual_part, &l, err);
   fw_assigner_clear(&assigner);
   return status;
@@ -167,171 +265,223 @@ static furrow_status decode_part(void *context, size_t first, size_t count, furr
 }
 
 /* Subtracts from each vector its decoded code. */
-static furrow_status take_codes(training *t, float *vectors, size_t n, furrow_error *err) {
-  fw_pq pq = t->ivf->ivf.pq;
+static furrow_status take_codes(training *t, const fw_pq *pq, float *vectors, size_t n, furrow_error *err) {
   fw_pq_coder coder = {0};
-  pq.centroids = t->pq;
-  furrow_status status = fw_pq_coder_create(&coder, &pq, err);
-  if (status != FURROW_OK) return status;
-  leftover l = {.coder = &coder, .pq = &pq, .vectors = vectors, .d = pq.d};
-  status = fw_parallel_run(t->pool, n, ASSIGN_PART, decode_part, &l, err);
+  FW_TRY(fw_pq_coder_create(&coder, pq, err));
+  leftover l = {.coder = &coder, .pq = pq, .vectors = vectors, .d = pq->d};
+  const furrow_status status = fw_parallel_run(t->pool, n, ASSIGN_PART, decode_part, &l, err);
   fw_pq_coder_clear(&coder);
   return status;
 }
 
-static furrow_status train_pq(training *t, const fw_pq *pq, uint64_t per_centroid, const char *phase,
-                              const fw_rank_vectors *local, float **found, furrow_error *err) {
-  void *memory = NULL;
+static furrow_status train_pq(training *t, fw_pq *pq, uint64_t per_centroid, const char *phase,
+                              const fw_rank_vectors *local, furrow_error *err) {
   fw_kmeans_params params = kmeans_params(t, t->params->pq_rounds, phase);
   if (per_centroid > 0) params.per_centroid = per_centroid;
-  furrow_status status = fw_alloc(&memory, fw_pq_ksub(pq), pq->d * sizeof(float), err);
-  *found = memory;
-  status = fw_comm_all_ok(local->comm, status, err);
-  return status == FURROW_OK ? fw_pq_train(pq, &params, local, *found, err) : status;
+  FW_TRY(fw_comm_all_ok(t->comm, replace_floats(t, &pq->centroids, fw_pq_ksub(pq) * pq->d, err), err));
+  return fw_pq_train(pq, &params, local, pq->centroids, err);
 }
 
-/* Copies the vectors in the form in which they will be encoded: as residuals if the codes are of residuals. */
-static furrow_status take_sample(training *t, const fw_rank_vectors *local, float **own, furrow_error *err) {
-  void *memory = NULL;
-  const size_t d = (size_t)t->ivf->d;
-  furrow_status status = fw_alloc(&memory, local->n, d * sizeof(float), err);
-  *own = memory;
-  if (status != FURROW_OK) return status;
-  memcpy(*own, local->vectors, local->n * d * sizeof(float));
-  return t->ivf->ivf.by_residual ? take_residuals(t, *own, local->n, err) : FURROW_OK;
+/* Widens the ranges, low[r] = -minimum and high[r] = maximum, to n vectors. */
+static void widen_ranges(const fw_sq *sq, const float *vectors, size_t n, double *low, double *high) {
+  const size_t step = fw_sq_ranges(sq) > 1;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < sq->d; k++) {
+      const double x = vectors[i * sq->d + k];
+      low[k * step] = fmax(low[k * step], -x);
+      high[k * step] = fmax(high[k * step], x);
+    }
 }
 
-static furrow_status find_codes(training *t, const fw_rank_vectors *local, furrow_error *err) {
-  const fw_ivf *ivf = &t->ivf->ivf;
+/* The ranges are those between the least and the largest value. */
+static furrow_status train_sq(training *t, fw_sq *sq, const fw_rank_vectors *local, furrow_error *err) {
+  const size_t ranges = fw_sq_ranges(sq);
+  double *low = NULL;
+  if (fw_sq_range_bits(sq) == 0) return FURROW_OK;
+  furrow_status status = FW_ALLOC(&low, 2 * ranges, err);
+  if (status == FURROW_OK) status = replace_counted(t, &sq->trained, &sq->trained_count, 2 * ranges, err);
+  for (size_t r = 0; status == FURROW_OK && r < 2 * ranges; r++) low[r] = -INFINITY;
+  if (status == FURROW_OK) widen_ranges(sq, local->vectors, local->n, low, low + ranges);
+  status = fw_comm_all_ok(t->comm, status, err);
+  if (status == FURROW_OK) status = fw_comm_max_f64(t->comm, low, 2 * ranges, err);
+  for (size_t r = 0; status == FURROW_OK && r < ranges; r++) {
+    sq->trained[r] = (float)-low[r];
+    sq->trained[ranges + r] = (float)low[ranges + r] - sq->trained[r];
+  }
+  fw_free(low);
+  return status;
+}
+
+static furrow_status train_quantizers(training *t, furrow_index *index, float *vectors, const fw_rank_vectors *sample,
+                                      furrow_error *err) {
+  if (index->kind == FURROW_INDEX_SQ) return train_sq(t, &index->sq.sq, sample, err);
+  if (index->kind == FURROW_INDEX_IVF_SQ) return train_sq(t, &index->ivf.sq, sample, err);
+  FW_TRY(train_pq(t, pq_of(index), 0, "pq", sample, err));
+  if (index->kind != FURROW_INDEX_IVF_PQR) return FURROW_OK;
+  FW_TRY(fw_comm_all_ok(t->comm, take_codes(t, &index->ivf.pq, vectors, sample->n, err), err));
+  return train_pq(t, &index->ivf.refine_pq, PQR_PER_CENTROID, "refine", sample, err);
+}
+
+/* Trains on a copy of a sample: in the form in which vectors will be encoded, as residuals if the codes are of
+ * residuals. */
+static furrow_status train_codes(training *t, furrow_index *index, const fw_rank_vectors *local, furrow_error *err) {
+  const size_t d = (size_t)index->d;
   float *own = NULL;
   fw_rank_vectors subset = {0};
-  if (ivf->pq.m == 0) return FURROW_OK;
-  furrow_status status = fw_rank_vectors_sample(&subset, local, (size_t)t->ivf->d,
-                                                pq_sample(ivf, t->params->sample_per_list), t->params->seed, err);
-  if (status == FURROW_OK) status = take_sample(t, &subset, &own, err);
+  furrow_status status = fw_rank_vectors_sample(
+      &subset, local, d, (size_t)code_sample(index, t->params->sample_per_list), t->params->seed, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&own, subset.n, d, err);
+  if (status == FURROW_OK && subset.n > 0) memcpy(own, subset.vectors, subset.n * d * sizeof *own);
+  if (status == FURROW_OK && fw_index_is_ivf(index) && index->ivf.by_residual)
+    status = take_residuals(t, index, own, subset.n, err);
   status = fw_comm_all_ok(t->comm, status, err);
   const fw_rank_vectors sample = fw_rank_vectors_replace(&subset, own);
-  if (status == FURROW_OK) status = train_pq(t, &ivf->pq, 0, "pq", &sample, &t->pq, err);
-  if (status == FURROW_OK && ivf->refine_pq.m > 0) {
-    status = fw_comm_all_ok(t->comm, take_codes(t, own, sample.n, err), err);
-    if (status == FURROW_OK)
-      status = train_pq(t, &ivf->refine_pq, PQR_PER_CENTROID, "refine", &sample, &t->refine_pq, err);
-  }
+  if (status == FURROW_OK) status = train_quantizers(t, index, own, &sample, err);
   fw_free(own);
   fw_rank_vectors_clear(&subset);
   return status;
 }
 
-/* ---- The chain of indexes ------------------------------------------------------------------------------- */
+/* ---- Transforms ----------------------------------------------------------------------------------------- */
 
-static furrow_status train_ivf(training *t, const fw_rank_vectors *local, furrow_error *err) {
-  FW_TRY(fw_comm_all_ok(t->comm, find_centroids(t, local, err), err));
-  return find_codes(t, local, err);
-}
-
-/* Trains a transform and everything after it. */
-static furrow_status train_rest(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
-                                furrow_error *err);
-
-static furrow_status find_rotation(training *t, fw_transform *ready, const fw_rank_vectors *local, furrow_error *err) {
-  const fw_opq_params params = {.d_in = (size_t)ready->d_in,
-                                .d_out = (size_t)ready->d_out,
-                                .m = t->ivf->ivf.pq.m,
-                                .nbits = t->ivf->ivf.pq.nbits,
+static furrow_status train_opq(training *t, fw_transform *transform, const fw_pq *pq, const fw_rank_vectors *local,
+                               furrow_error *err) {
+  const fw_opq_params params = {.d_in = (size_t)transform->d_in,
+                                .d_out = (size_t)transform->d_out,
+                                .m = transform->opq_m ? transform->opq_m : pq->m,
+                                .nbits = pq ? pq->nbits : OPQ_NBITS,
                                 .kmeans = kmeans_params(t, 0, "opq")};
-  FW_TRY(fw_opq_train(&params, local, &t->rotation, err));
-  ready->a = t->rotation;
-  ready->a_count = params.d_in * params.d_out;
-  ready->trained = true;
+  float *rotation = NULL;
+  FW_TRY(fw_opq_train(&params, local, &rotation, err));
+  memcpy(transform->a, rotation, transform->a_count * sizeof *rotation);
+  fw_free(rotation);
   return FURROW_OK;
 }
 
-static furrow_status train_moved(training *t, furrow_index *index, size_t at, const fw_transform *transform,
-                                 const fw_rank_vectors *local, furrow_error *err) {
-  fw_transform ready = *transform;
+static furrow_status allocate_pca(training *t, fw_transform *transform, furrow_error *err) {
+  const size_t in = (size_t)transform->d_in;
+  FW_TRY(replace_counted(t, &transform->mean, &transform->mean_count, in, err));
+  FW_TRY(replace_counted(t, &transform->eigenvalues, &transform->eigen_count, in, err));
+  FW_TRY(replace_counted(t, &transform->pca, &transform->pca_count, in * in, err));
+  return replace_counted(t, &transform->b, &transform->b_count, (size_t)transform->d_out, err);
+}
+
+static furrow_status train_transform(training *t, furrow_index *index, fw_transform *transform,
+                                     const fw_rank_vectors *local, furrow_error *err) {
+  const size_t in = (size_t)transform->d_in, out = (size_t)transform->d_out;
+  const bool pca = is_transform(transform, "Pcam");
+  furrow_status status = replace_counted(t, &transform->a, &transform->a_count, in * out, err);
+  if (status == FURROW_OK && pca) status = allocate_pca(t, transform, err);
+  FW_TRY(fw_comm_all_ok(t->comm, status, err));
+  if (pca)
+    status = fw_pca_train(transform, local, t->params->seed, err);
+  else if (is_transform(transform, "rrot"))
+    status = fw_random_rotation(transform->a, out, in, t->params->seed, err);
+  else
+    status = train_opq(t, transform, inner_pq(index), local, err);
+  if (status == FURROW_OK) status = set_trained(t, &transform->trained, err);
+  return fw_comm_all_ok(t->comm, status, err);
+}
+
+static furrow_status apply_transform(training *t, const fw_transform *transform, const fw_rank_vectors *local,
+                                     float **moved, furrow_error *err) {
+  const fw_transforms one = {.count = 1, .list = (fw_transform *)(uintptr_t)transform};
+  const size_t d_out = (size_t)transform->d_out;
+  FW_TRY(fw_transforms_run(&one, local->vectors, local->n, (size_t)transform->d_in, d_out, t->pool, moved, err));
+  if (furrow_first_invalid_vector(*moved, local->n, d_out) == local->n) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
+                 transform->fourcc);
+}
+
+static furrow_status train_index(training *t, furrow_index *index, const fw_rank_vectors *local, furrow_error *err);
+
+/* Trains transforms from number `at` on, and the index after them. */
+static furrow_status train_transforms(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
+                                      furrow_error *err) {
   float *moved = NULL;
-  const size_t n = local->n, d_in = (size_t)ready.d_in, d_out = (size_t)ready.d_out;
-  if (!ready.trained) {
-    furrow_status status = find_rotation(t, &ready, local, err);
-    if (status != FURROW_OK) return status;
-  }
-  const fw_transforms one = {.count = 1, .list = &ready};
-  furrow_status status = fw_transforms_run(&one, local->vectors, n, d_in, d_out, t->pool, &moved, err);
-  if (status == FURROW_OK && furrow_first_invalid_vector(moved, n, d_out) < n)
-    status = fw_fail(err, FURROW_E_RANGE, "the transform %.4s makes vectors that are not finite, or too large",
-                     ready.fourcc);
-  status = fw_comm_all_ok(t->comm, status, err);
+  if (at == index->transforms.count) return train_index(t, index->child[0], local, err);
+  fw_transform *transform = &index->transforms.list[at];
+  if (!transform->trained) FW_TRY(train_transform(t, index, transform, local, err));
+  furrow_status status = fw_comm_all_ok(t->comm, apply_transform(t, transform, local, &moved, err), err);
   const fw_rank_vectors transformed = fw_rank_vectors_replace(local, moved);
-  if (status == FURROW_OK) status = train_rest(t, index, at + 1, &transformed, err);
+  if (status == FURROW_OK) status = train_transforms(t, index, at + 1, &transformed, err);
   fw_free(moved);
   return status;
 }
 
-static furrow_status train_rest(training *t, furrow_index *index, size_t at, const fw_rank_vectors *local,
-                                furrow_error *err) {
-  if (index->kind == FURROW_INDEX_TRANSFORM && at < index->transforms.count)
-    return train_moved(t, index, at, &index->transforms.list[at], local, err);
-  if (fw_index_is_ivf(index)) return train_ivf(t, local, err);
-  return train_rest(t, index->child[0], 0, local, err);
-}
+/* ---- Kinds ---------------------------------------------------------------------------------------------- */
 
-/* Moves the results into the index; cannot fail. */
-static void take_over(training *t) {
-  furrow_index *ivf = t->ivf;
-  for (furrow_index *index = t->index; index != ivf; index = index->child[0]) {
-    index->trained = true;
-    for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++) {
-      fw_transform *transform = &index->transforms.list[i];
-      if (transform->trained) continue;
-      fw_free(transform->a);
-      transform->a = t->rotation;
-      transform->a_count = (size_t)transform->d_in * (size_t)transform->d_out;
-      transform->trained = true;
-      t->rotation = NULL;
-    }
+static furrow_status train_index(training *t, furrow_index *index, const fw_rank_vectors *local, furrow_error *err) {
+  if (index->trained) return FURROW_OK;
+  if (index->kind == FURROW_INDEX_TRANSFORM) {
+    FW_TRY(train_transforms(t, index, 0, local, err));
+  } else if (index->kind == FURROW_INDEX_ID_MAP || index->kind == FURROW_INDEX_REFINE) {
+    for (size_t i = 0; i < FW_INDEX_CHILDREN && index->child[i]; i++)
+      FW_TRY(train_index(t, index->child[i], local, err));
+  } else {
+    if (fw_index_is_ivf(index)) FW_TRY(train_centroids(t, index, local, err));
+    if (index->kind != FURROW_INDEX_IVF_FLAT) FW_TRY(train_codes(t, index, local, err));
   }
-  ivf->trained = true;
-  furrow_index_free(ivf->child[0]);
-  ivf->child[0] = t->quantizer;
-  t->quantizer = NULL;
-  if (t->pq) {
-    fw_free(ivf->ivf.pq.centroids);
-    ivf->ivf.pq.centroids = t->pq;
-    t->pq = NULL;
-  }
-  if (t->refine_pq) {
-    fw_free(ivf->ivf.refine_pq.centroids);
-    ivf->ivf.refine_pq.centroids = t->refine_pq;
-    t->refine_pq = NULL;
-  }
+  return set_trained(t, &index->trained, err);
 }
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
-static furrow_status check_kind(const furrow_index *index, const furrow_index *ivf, furrow_error *err) {
-  if (index->trained) return fw_fail(err, FURROW_E_ARGUMENT, "the index is trained already");
-  if (!ivf || ivf->kind == FURROW_INDEX_IVF_SQ || ivf->kind == FURROW_INDEX_IVF_PQ_FAST)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be trained",
-                   furrow_index_kind_name(ivf ? ivf->kind : index->kind));
-  const furrow_index *quantizer = ivf->child[0];
-  if (!quantizer || (quantizer->kind != FURROW_INDEX_FLAT && quantizer->kind != FURROW_INDEX_HNSW))
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "a coarse quantizer that is %s cannot be trained",
-                   quantizer ? furrow_index_kind_name(quantizer->kind) : "missing");
-  const fw_transform *rotation = rotation_of(index);
-  if (rotation && (memcmp(rotation->fourcc, "LTra", 4) != 0 || ivf->ivf.pq.m == 0))
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "a transform %.4s cannot be trained", rotation->fourcc);
+static furrow_status check_transform(const furrow_index *index, const fw_transform *t, furrow_error *err) {
+  const fw_pq *pq = inner_pq(index);
+  const bool known = is_transform(t, "Pcam") || is_transform(t, "rrot") ||
+                     (is_transform(t, "LTra") && (t->opq_m > 0 || (pq && pq->m > 0)));
+  if (t->trained || known) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "a transform %.4s cannot be trained", t->fourcc);
+}
+
+static furrow_status check_quantizer(const furrow_index *quantizer, furrow_error *err) {
+  if (quantizer && (quantizer->kind == FURROW_INDEX_FLAT || quantizer->kind == FURROW_INDEX_HNSW)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "a coarse quantizer that is %s cannot be trained",
+                 quantizer ? furrow_index_kind_name(quantizer->kind) : "missing");
+}
+
+static furrow_status check_kind(const furrow_index *index, furrow_error *err) {
+  if (index->trained) return FURROW_OK;
+  if (fw_index_is_ivf(index)) return check_quantizer(index->child[0], err);
+  if (fw_index_row_size(index) > 0 && index->kind != FURROW_INDEX_FLAT) return FURROW_OK;
+  if (!furrow_index_child_name(index, 0) || index->kind == FURROW_INDEX_HNSW)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be trained", furrow_index_kind_name(index->kind));
+  for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
+    FW_TRY(check_transform(index, &index->transforms.list[i], err));
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++)
+    if (index->child[i]) FW_TRY(check_kind(index->child[i], err));
   return FURROW_OK;
 }
 
-static furrow_status check_count(const furrow_index *ivf, size_t n, furrow_error *err) {
-  uint64_t need = ivf->ivf.nlist;
-  if (ivf->ivf.pq.m > 0 && fw_pq_ksub(&ivf->ivf.pq) > need) need = fw_pq_ksub(&ivf->ivf.pq);
-  if (ivf->ivf.refine_pq.m > 0 && fw_pq_ksub(&ivf->ivf.refine_pq) > need) need = fw_pq_ksub(&ivf->ivf.refine_pq);
-  if (n >= need) return FURROW_OK;
+/* What most needs vectors, and how many. */
+typedef struct training_need {
+  uint64_t vectors;
+  const char *hint;
+} training_need;
+
+static void need_more(training_need *need, uint64_t vectors, const char *hint) {
+  if (vectors > need->vectors) *need = (training_need){vectors, hint};
+}
+
+static void find_need(const furrow_index *index, training_need *need) {
+  static const char bits[] = "fewer bits per code (nbits) need fewer vectors";
+  const fw_pq *pq = fw_index_pq(index);
+  if (index->trained) return;
+  if (fw_index_is_ivf(index)) need_more(need, index->ivf.nlist, "fewer lists (nlist) need fewer vectors");
+  if (pq && pq->m > 0) need_more(need, fw_pq_ksub(pq), bits);
+  if (index->kind == FURROW_INDEX_IVF_PQR) need_more(need, fw_pq_ksub(&index->ivf.refine_pq), bits);
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++)
+    if (index->child[i]) find_need(index->child[i], need);
+}
+
+static furrow_status check_count(const furrow_index *index, size_t n, furrow_error *err) {
+  training_need need = {.vectors = 1};
+  find_need(index, &need);
+  if (n >= need.vectors) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "%zu %s too few to train with, the index needs %llu", n,
-          fw_plural(n, "vector is", "vectors are"), (unsigned long long)need);
-  fw_error_set_hint(err, need > ivf->ivf.nlist ? "fewer bits per code (nbits) need fewer vectors"
-                                               : "fewer lists (nlist) need fewer vectors");
+          fw_plural(n, "vector is", "vectors are"), (unsigned long long)need.vectors);
+  if (need.hint) fw_error_set_hint(err, "%s", need.hint);
   return FURROW_E_ARGUMENT;
 }
 
@@ -347,25 +497,28 @@ static furrow_status look_part(void *context, size_t first, size_t count, furrow
   return fw_fail(err, FURROW_E_RANGE, "vector %zu has a number that is not finite, or too large", first + bad);
 }
 
+/* Whether all vectors of the call would be transformed or copied, although training uses fewer. */
+static bool copies_vectors(const furrow_index *index) {
+  while (index->kind == FURROW_INDEX_ID_MAP) index = index->child[0];
+  return !fw_index_is_ivf(index) && fw_index_row_size(index) == 0;
+}
+
 static furrow_status train_with(training *t, const fw_rank_vectors *local, furrow_error *err) {
   looking l = {.vectors = local->vectors, .d = (size_t)t->index->d};
   fw_rank_vectors subset = {0};
   furrow_status status = fw_parallel_run(t->pool, local->n, CHECK_PART, look_part, &l, err);
-  size_t most = (size_t)furrow_index_train_sample_size(t->index, t->params);
-  bool moves = t->index != t->ivf &&
-               t->index->kind != FURROW_INDEX_ID_MAP; /* avoids copying vectors that k-means does not use */
-  if (status == FURROW_OK)
-    status = fw_rank_vectors_sample(&subset, local, l.d, moves ? most : SIZE_MAX, t->params->seed, err);
+  const uint64_t most = copies_vectors(t->index) ? furrow_index_train_sample_size(t->index, t->params) : SIZE_MAX;
+  if (status == FURROW_OK) status = fw_rank_vectors_sample(&subset, local, l.d, (size_t)most, t->params->seed, err);
   status = fw_comm_all_ok(t->comm, status, err);
-  if (status == FURROW_OK) status = train_rest(t, t->index, 0, &subset, err);
+  if (status == FURROW_OK) status = train_index(t, t->index, &subset, err);
   fw_rank_vectors_clear(&subset);
   return status;
 }
 
 static furrow_status check_job(const training *t, const fw_rank_vectors *local, furrow_error *err) {
-  const furrow_index *ivf = furrow_index_ivf(t->index);
-  FW_TRY(check_kind(t->index, ivf, err));
-  FW_TRY(check_count(ivf, local->total, err));
+  if (t->index->trained) return fw_fail(err, FURROW_E_ARGUMENT, "the index is trained already");
+  FW_TRY(check_kind(t->index, err));
+  FW_TRY(check_count(t->index, local->total, err));
   if (t->params->sample_per_list == 0)
     FW_TRY(fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1"));
   return FURROW_OK;
@@ -380,16 +533,9 @@ furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vect
   if (status == FURROW_OK) status = check_job(&t, local, err);
   if (status == FURROW_OK) status = fw_parallel_start(&t.pool, t.params->threads, err);
   status = fw_comm_all_ok(t.comm, status, err);
-  if (status == FURROW_OK) {
-    for (t.ivf = index; !fw_index_is_ivf(t.ivf);) t.ivf = t.ivf->child[0];
-    status = fw_comm_all_ok(t.comm, train_with(&t, local, err), err);
-  }
-  if (status == FURROW_OK) take_over(&t);
+  if (status == FURROW_OK) status = fw_comm_all_ok(t.comm, train_with(&t, local, err), err);
+  finish_parts(&t, status == FURROW_OK);
   fw_pool_free(t.pool);
-  furrow_index_free(t.quantizer);
-  fw_free(t.rotation);
-  fw_free(t.pq);
-  fw_free(t.refine_pq);
   return status;
 }
 

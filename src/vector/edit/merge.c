@@ -139,6 +139,7 @@ static furrow_status check_same_quantizers(const furrow_index *a, const furrow_i
   if (status != FURROW_OK || a->kind == FURROW_INDEX_FLAT || a->kind == FURROW_INDEX_HNSW) return status;
   if (fw_index_is_ivf(a)) return check_ivf(a, b, err);
   if (fw_index_pq(a)) return check_pq(&a->pq.pq, &b->pq.pq, "the product quantizers", err);
+  if (fw_index_sq(a)) return check_sq(&a->sq.sq, &b->sq.sq, err);
   if (a->kind == FURROW_INDEX_TRANSFORM) status = check_transforms(&a->transforms, &b->transforms, err);
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && a->child[i]; i++)
     status = check_same_quantizers(a->child[i], b->child[i], err);
@@ -258,14 +259,9 @@ static furrow_status prepare_id_map(merging *m, furrow_index *index, const furro
 }
 
 static furrow_status prepare_rows(furrow_index *index, const furrow_index *other, furrow_error *err) {
-  bool flat = index->kind == FURROW_INDEX_FLAT;
-  void *rows = flat ? (void *)index->flat.vectors : index->pq.codes;
-  size_t size = flat ? (size_t)index->d * sizeof(float) : fw_pq_code_size(&index->pq.pq);
-  FW_TRY(reserve_rows(&rows, index->ntotal, other->ntotal, size, err));
-  if (flat)
-    index->flat.vectors = rows;
-  else
-    index->pq.codes = rows;
+  void *rows = fw_index_rows(index);
+  FW_TRY(reserve_rows(&rows, index->ntotal, other->ntotal, fw_index_row_size(index), err));
+  fw_index_set_rows(index, rows);
   return FURROW_OK;
 }
 
@@ -289,7 +285,7 @@ static furrow_status prepare_merge(merging *m, furrow_index *index, const furrow
   if (index->ntotal > INT64_MAX - other->ntotal) return fw_fail(err, FURROW_E_RANGE, "there are too many vectors");
   if (fw_index_is_ivf(index)) return prepare_ivf(m, index, other, err);
   if (index->kind == FURROW_INDEX_ID_MAP) return prepare_id_map(m, index, other, err);
-  if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return prepare_rows(index, other, err);
+  if (fw_index_row_size(index) > 0) return prepare_rows(index, other, err);
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
     status = prepare_merge(m, index->child[i], other->child[i], err);
@@ -325,12 +321,8 @@ static void change_index(merging *m, furrow_index *index, const furrow_index *ot
   int64_t count = index->ntotal, more = other->ntotal;
   if (fw_index_is_ivf(index)) change_ivf(m, index, other);
   if (index->kind == FURROW_INDEX_ID_MAP) change_id_map(m, index, other);
-  if (index->kind == FURROW_INDEX_FLAT)
-    append_rows(index->flat.vectors, count, other->flat.vectors, more, (size_t)index->d * sizeof(float));
-  if (index->kind == FURROW_INDEX_PQ) {
-    append_rows(index->pq.codes, count, other->pq.codes, more, fw_pq_code_size(&index->pq.pq));
-    index->pq.codes_size += other->pq.codes_size;
-  }
+  append_rows(fw_index_rows(index), count, fw_index_rows(other), fw_index_row_size(index) > 0 ? more : 0,
+              fw_index_row_size(index));
   for (size_t i = 0; !fw_index_is_ivf(index) && i < FW_INDEX_CHILDREN && index->child[i]; i++)
     change_index(m, index->child[i], other->child[i]);
   index->ntotal = index->kind == FURROW_INDEX_TRANSFORM ? index->child[0]->ntotal : count + more;

@@ -166,11 +166,10 @@ static void close_gaps(const removal *r, void *rows, size_t size) {
 static void change_index(removal *r, furrow_index *index) {
   size_t left = r->count - (size_t)r->removed;
   switch (index->kind) {
-  case FURROW_INDEX_FLAT: close_gaps(r, index->flat.vectors, (size_t)index->d * sizeof(float)); break;
+  case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_SQ:
   case FURROW_INDEX_PQ:
-    close_gaps(r, index->pq.codes, fw_pq_code_size(&index->pq.pq));
-    index->pq.codes_size = left * fw_pq_code_size(&index->pq.pq);
-    break;
+  case FURROW_INDEX_PQ_FAST: close_gaps(r, fw_index_rows(index), fw_index_row_size(index)); break;
   case FURROW_INDEX_REFINE:
     change_index(r, index->child[0]);
     change_index(r, index->child[1]);

@@ -35,8 +35,7 @@ static void shadow_free(furrow_index *shadow) {
     fw_free(shadow->ivf.refine_codes);
   } else {
     for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) shadow_free(shadow->child[i]);
-    if (shadow->kind == FURROW_INDEX_FLAT) fw_free(shadow->flat.vectors);
-    if (shadow->kind == FURROW_INDEX_PQ) fw_free(shadow->pq.codes);
+    fw_free(fw_index_rows(shadow));
   }
   fw_free(shadow);
 }
@@ -59,7 +58,7 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
   const fw_encoder *encoder;
   furrow_status status = FURROW_OK;
   if (index->kind == FURROW_INDEX_ID_MAP) return shadow_create(shadow, index->child[0], err);
-  if (fw_index_is_ivf(index) || index->kind == FURROW_INDEX_PQ) status = fw_encoder_get(index, NULL, 0, &encoder, err);
+  if (fw_index_is_ivf(index) || fw_index_pq(index)) status = fw_encoder_get(index, NULL, 0, &encoder, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof *index, err);
   if (status != FURROW_OK) return status;
   furrow_index *made = memory;
@@ -69,9 +68,7 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
     shadow_ivf(&made->ivf);
   } else {
     made->child[0] = made->child[1] = NULL;
-    if (made->kind == FURROW_INDEX_FLAT) made->flat.vectors = NULL;
-    if (made->kind == FURROW_INDEX_PQ) made->pq.codes = NULL;
-    if (made->kind == FURROW_INDEX_PQ) made->pq.codes_size = 0;
+    fw_index_set_rows(made, NULL);
     for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
       status = shadow_create(&made->child[i], index->child[i], err);
   }
@@ -156,7 +153,7 @@ static furrow_status prepare_ivf(updating *u, furrow_index *index, const furrow_
 static furrow_status prepare_update(updating *u, furrow_index *index, const furrow_index *shadow, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (fw_index_is_ivf(index)) return prepare_ivf(u, index, shadow, err);
-  if (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_PQ) return check_numbers(u, index, err);
+  if (fw_index_row_size(index) > 0) return check_numbers(u, index, err);
   if (index->kind == FURROW_INDEX_ID_MAP) {
     status = prepare_id_map(u, index, err);
     return status == FURROW_OK ? prepare_update(u, index->child[0], shadow, err) : status;
@@ -200,16 +197,13 @@ static void change_ivf(updating *u, furrow_index *index, const furrow_index *sha
 }
 
 static void change_index(updating *u, furrow_index *index, const furrow_index *shadow) {
-  size_t d = (size_t)index->d;
+  const size_t size = fw_index_row_size(index);
   if (fw_index_is_ivf(index)) {
     change_ivf(u, index, shadow);
-  } else if (index->kind == FURROW_INDEX_FLAT) {
-    for (size_t i = 0; i < u->n; i++)
-      memcpy(index->flat.vectors + (size_t)u->ids[i] * d, shadow->flat.vectors + i * d, d * sizeof(float));
-  } else if (index->kind == FURROW_INDEX_PQ) {
-    size_t size = fw_pq_code_size(&index->pq.pq);
-    for (size_t i = 0; i < u->n; i++)
-      memcpy(index->pq.codes + (size_t)u->ids[i] * size, shadow->pq.codes + i * size, size);
+  } else if (size > 0) {
+    uint8_t *rows = fw_index_rows(index);
+    const uint8_t *fresh = fw_index_rows(shadow);
+    for (size_t i = 0; i < u->n; i++) memcpy(rows + (size_t)u->ids[i] * size, fresh + i * size, size);
   } else if (index->kind == FURROW_INDEX_ID_MAP) {
     change_index(u, index->child[0], shadow);
   } else {

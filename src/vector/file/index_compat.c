@@ -100,7 +100,7 @@ static bool is_graph_of_other_metric(const furrow_index *index) {
   return index->kind == FURROW_INDEX_HNSW && index->metric != FURROW_METRIC_L2;
 }
 static bool is_fast(const furrow_index *index) {
-  return index->kind == FURROW_INDEX_IVF_PQ_FAST;
+  return index->kind == FURROW_INDEX_IVF_PQ_FAST || index->kind == FURROW_INDEX_PQ_FAST;
 }
 static bool refines_with_codes(const furrow_index *index) {
   return index->kind == FURROW_INDEX_REFINE && index->child[1] && index->child[1]->kind != FURROW_INDEX_FLAT;
@@ -116,7 +116,8 @@ static bool packs_bits(const furrow_index *index) {
   return nbits != 8 && nbits != 16;
 }
 static bool is_sq(const furrow_index *index, int32_t first, int32_t last) {
-  return index->kind == FURROW_INDEX_IVF_SQ && index->ivf.sq.qtype >= first && index->ivf.sq.qtype <= last;
+  const fw_sq *sq = fw_index_sq(index);
+  return sq && sq->qtype >= first && sq->qtype <= last;
 }
 static bool is_fp16(const furrow_index *index) {
   return is_sq(index, 4, 4);
@@ -147,7 +148,7 @@ typedef struct part {
 } part;
 
 static const part parts[] = {
-    {is_fast, 10700, "lists of 4-bit codes in blocks", NULL},
+    {is_fast, 10700, "4-bit codes in blocks", NULL},
     {has_hashtable, 10602, "a direct map that is a hashtable",
      "set it to none or array; it can be rebuilt from the lists"},
     {has_null, 10900, "an index inside that is missing", NULL},

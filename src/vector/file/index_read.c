@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/index/pack_codes.h"
 
 enum { OFFSET_D = 4, OFFSET_NTOTAL = 8 }; /* in the header, relative to the fourcc */
@@ -201,7 +202,7 @@ static void read_flat(fw_index_reader *r, furrow_index *index) {
 /* Packs codes that are only searched into blocks. */
 static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t size) {
   const size_t code_size = fw_pq_code_size(&own->pq), piece = fw_pack_piece(code_size) * code_size;
-  own->codes_size = fw_cursor_read_count(c, "codes", 1, size);
+  const size_t codes_size = fw_cursor_read_count(c, "codes", 1, size);
   size_t bytes = fw_packed_bytes(n, fw_pq_rows(&own->pq)) + FW_BLOCK + FW_PACKED_ALIGNMENT;
   own->packed_memory = fw_cursor_alloc(c, bytes, 1);
   uint8_t *buffer = fw_cursor_alloc(c, piece, 1);
@@ -211,7 +212,7 @@ static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t
     own->packed = fw_packed_align(own->packed_memory);
     memset(own->packed + fw_packed_bytes(n, fw_pq_rows(&own->pq)), 0, FW_BLOCK);
     fw_packing p = {.pq = &own->pq, .order = own->order, .to = own->packed};
-    fw_cursor_read_chunks(c, "codes", own->codes_size, piece, buffer, fw_pack_next, &p, "[ntotal][code size]");
+    fw_cursor_read_chunks(c, "codes", codes_size, piece, buffer, fw_pack_next, &p, "[ntotal][code size]");
   }
   fw_free(buffer);
 }
@@ -225,10 +226,54 @@ static void read_pq_index(fw_index_reader *r, furrow_index *index) {
   if (index->search_only && fw_pq_is_packable(&own->pq))
     read_packed_codes(c, own, (size_t)index->ntotal, size);
   else
-    own->codes = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, &own->codes_size, "[ntotal][code size]");
+    own->codes = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, NULL, "[ntotal][code size]");
   own->search_type = fw_cursor_read_i32(c, "search_type", "0 plain, others for polysemous codes");
   own->encode_signs = fw_cursor_read_bool(c, "encode_signs", "not used");
   own->polysemous_ht = fw_cursor_read_i32(c, "polysemous_ht", "Hamming threshold");
+}
+
+static void read_sq_index(fw_index_reader *r, furrow_index *index) {
+  fw_cursor *c = &r->c;
+  fw_read_sq(c, &index->sq.sq, index->d);
+  if (!fw_cursor_good(c)) return;
+  const uint64_t size = fw_expect_product(c, (uint64_t)index->ntotal, index->sq.sq.code_size);
+  index->sq.codes = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, NULL, "[ntotal][code size]");
+}
+
+/* Unpacks blocks of 4-bit codes. */
+static void unpack_blocks(fw_cursor *c, furrow_index *index, const uint8_t *blocks, const fw_lists *shape) {
+  fw_pq_index *own = &index->pq;
+  const size_t size = fw_pq_code_size(&own->pq), n = (size_t)index->ntotal;
+  own->codes = fw_cursor_alloc(c, n, size);
+  if (!own->codes) return;
+  memset(own->codes, 0, n * size);
+  for (size_t i = 0; i < n; i++)
+    for (size_t m = 0; m < own->pq.m; m++)
+      fw_pq_put_number(own->codes + i * size, 4, m, fw_block_get(shape, blocks, i, m));
+}
+
+static void read_pq_fast(fw_index_reader *r, furrow_index *index) {
+  fw_cursor *c = &r->c;
+  fw_pq_index *own = &index->pq;
+  const uint64_t nbits_offset = c->at + 16; /* after pq/d and pq/M */
+  fw_read_pq(r, "pq", &own->pq, index->d);
+  own->implem = fw_cursor_read_i32(c, "implem", "way of searching, 0: any");
+  own->bbs = fw_read_bbs(c);
+  own->qbs = fw_cursor_read_i32(c, "qbs", "queries that are searched together, 0: any");
+  const int64_t padded = fw_cursor_read_i64(c, "ntotal2", "vectors, rounded up to whole blocks");
+  if (!fw_cursor_good(c)) return;
+  const int64_t bbs = own->bbs, blocks = index->ntotal / bbs + (index->ntotal % bbs > 0);
+  if (padded / bbs != blocks || padded % bbs != 0)
+    fw_cursor_reject(c, "is %" PRId64 ", but %" PRId64 " vectors are in %" PRId64 " blocks", padded, index->ntotal,
+                     blocks);
+  const uint64_t m2 = fw_cursor_read_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
+  fw_check_fast_pq(c, &own->pq, nbits_offset, m2, c->field_at);
+  if (!fw_cursor_good(c)) return;
+  const fw_lists shape = {.block_vectors = (size_t)bbs, .block_bytes = (size_t)bbs * (size_t)m2 / 2};
+  const uint64_t size = fw_expect_product(c, (uint64_t)blocks, shape.block_bytes);
+  uint8_t *packed = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, NULL, "blocks");
+  if (packed) unpack_blocks(c, index, packed, &shape);
+  fw_free(packed);
 }
 
 /* A key is the concatenation of the M numbers, so there are 2^(M * nbits) keys. */
@@ -262,7 +307,10 @@ static void read_id_map(fw_index_reader *r, furrow_index *index) {
 static void read_refine(fw_index_reader *r, furrow_index *index) {
   for (size_t i = 0; i < 2; i++) {
     const char *name = furrow_index_child_name(index, i);
+    const bool pack = r->pack;
+    r->pack = pack && i == 0; /* codes of the refinement are decoded one by one */
     fw_read_index(r, name, &index->child[i]);
+    r->pack = pack;
     if (!has_child(r, index, i)) return;
     fw_expect_d(r, index->child[i], name, index->d);
     fw_expect_ntotal(r, index->child[i], name, index->ntotal);
@@ -285,6 +333,8 @@ static void read_kind(fw_index_reader *r, furrow_index *index) {
   case FURROW_INDEX_FLAT: read_flat(r, index); break;
   case FURROW_INDEX_HNSW: read_hnsw(r, index); break;
   case FURROW_INDEX_PQ: read_pq_index(r, index); break;
+  case FURROW_INDEX_PQ_FAST: read_pq_fast(r, index); break;
+  case FURROW_INDEX_SQ: read_sq_index(r, index); break;
   case FURROW_INDEX_MULTI: read_multi(r, index); break;
   case FURROW_INDEX_ID_MAP: read_id_map(r, index); break;
   case FURROW_INDEX_TRANSFORM: fw_read_transforms(r, index); break;

@@ -27,6 +27,12 @@ void fw_read_transforms(fw_index_reader *r, furrow_index *index);
 
 /* Reads a product quantizer of dimension d. */
 void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
+/* Reads a scalar quantizer of dimension d. */
+void fw_read_sq(fw_cursor *c, fw_sq *sq, int32_t d);
+/* Reads "bbs", the number of vectors in a block of 4-bit codes. */
+int32_t fw_read_bbs(fw_cursor *c);
+/* Fails unless the quantizer has 4 bits and m2 is its number of sub-quantizers, rounded up to even. */
+void fw_check_fast_pq(fw_cursor *c, const fw_pq *pq, uint64_t nbits_offset, uint64_t m2, uint64_t m2_offset);
 /* Reads the lists of an IVF index whose nlist, code_size (and bbs, m2) are known. */
 void fw_read_lists(fw_index_reader *r, fw_ivf *ivf, furrow_index_kind kind);
 /* Whether codes of these lists are packed; the quantizer must be known. */

@@ -126,23 +126,31 @@ static void check_code_size(fw_cursor *c, const fw_ivf *ivf, uint64_t file_offse
                         ivf->code_size, want, fw_plural(want, "byte", "bytes"));
 }
 
+int32_t fw_read_bbs(fw_cursor *c) {
+  const int32_t bbs = fw_cursor_read_i32(c, "bbs", "vectors of a block");
+  if (bbs <= 0 || bbs % 32 != 0) fw_cursor_reject(c, "is %" PRId32 ", but must be a multiple of 32", bbs);
+  return bbs;
+}
+
+void fw_check_fast_pq(fw_cursor *c, const fw_pq *pq, uint64_t nbits_offset, uint64_t m2, uint64_t m2_offset) {
+  if (!fw_cursor_good(c)) return;
+  if (pq->nbits != 4) fw_cursor_reject_at(c, nbits_offset, "pq/nbits", "is %u, but must be 4", pq->nbits);
+  const size_t even = pq->m + pq->m % 2;
+  if (m2 != even) fw_cursor_reject_at(c, m2_offset, "M2", "is %" PRIu64 ", but must be %zu", m2, even);
+}
+
 /* Reads the fields of IwPf between the code size and the quantizer, and checks the quantizer. */
 static void read_fast_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  ivf->bbs = fw_cursor_read_i32(c, "bbs", "vectors of a block");
-  if (ivf->bbs <= 0 || ivf->bbs % 32 != 0)
-    fw_cursor_reject(c, "is %" PRId32 ", but must be a multiple of 32", ivf->bbs);
+  ivf->bbs = fw_read_bbs(c);
   ivf->m2 = (size_t)fw_cursor_read_u64(c, "M2", "sub-quantizers in a block, M rounded up to even");
   uint64_t m2_offset = c->field_at;
   ivf->implem = fw_cursor_read_i32(c, "implem", "way of searching, 0: any");
   ivf->qbs2 = (size_t)fw_cursor_read_u64(c, "qbs2", "queries that are searched together, 0: any");
   uint64_t nbits_offset = c->at + 16; /* after pq/d and pq/M */
   fw_read_pq(r, "pq", &ivf->pq, index->d);
-  if (!fw_cursor_good(c)) return;
-  if (ivf->pq.nbits != 4) fw_cursor_reject_at(c, nbits_offset, "pq/nbits", "is %u, but must be 4", ivf->pq.nbits);
-  size_t even = ivf->pq.m + ivf->pq.m % 2;
-  if (ivf->m2 != even) fw_cursor_reject_at(c, m2_offset, "M2", "is %zu, but must be %zu", ivf->m2, even);
+  fw_check_fast_pq(c, &ivf->pq, nbits_offset, ivf->m2, m2_offset);
 }
 
 static void read_pq_part(fw_index_reader *r, furrow_index *index) {
@@ -158,15 +166,11 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   if (fw_cursor_good(c)) check_code_size(c, ivf, file_offset, fw_pq_code_size(&ivf->pq));
 }
 
-/* Bits per element, by qtype: 8 and 4 bits, both again with one range for all, fp16, bytes, 6 bits, bf16, signed
- * bytes */
-static const uint8_t sq_bits[] = {8, 4, 8, 4, 16, 8, 6, 16, 8};
-
-static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
+void fw_read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
   size_t mark = fw_cursor_enter(c, "sq");
   sq->qtype = fw_cursor_read_i32(c, "qtype", "how a number is encoded");
-  if (sq->qtype < 0 || (size_t)sq->qtype >= sizeof sq_bits)
-    fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is %" PRId32 ", which Furrow does not know", sq->qtype);
+  const size_t bits = fw_sq_bits(sq->qtype);
+  if (bits == 0) fw_cursor_fail(c, FURROW_E_UNSUPPORTED, "is %" PRId32 ", which Furrow does not know", sq->qtype);
   sq->range_stat = fw_cursor_read_i32(c, "rangestat", "how the range was found");
   sq->range_arg = fw_cursor_read_f32(c, "rangestat_arg", "its argument");
   uint64_t sq_d = fw_cursor_read_u64(c, "d", "dimension of the vectors it encodes");
@@ -175,9 +179,9 @@ static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
                      fw_plural((uint64_t)d, "dimension", "dimensions"));
   sq->d = (size_t)sq_d;
   sq->code_size = (size_t)fw_cursor_read_u64(c, "code_size", "bytes of a code");
-  if (fw_cursor_good(c) && sq->code_size != (sq->d * sq_bits[sq->qtype] + 7) / 8)
-    fw_cursor_reject(c, "is %zu, but %zu numbers of %u bits need %zu", sq->code_size, sq->d, sq_bits[sq->qtype],
-                     (sq->d * sq_bits[sq->qtype] + 7) / 8);
+  if (fw_cursor_good(c) && sq->code_size != (sq->d * bits + 7) / 8)
+    fw_cursor_reject(c, "is %zu, but %zu numbers of %zu bits need %zu", sq->code_size, sq->d, bits,
+                     (sq->d * bits + 7) / 8);
   sq->trained = fw_cursor_read_vector(c, "trained", FW_FIELD_F32, FW_ANY_COUNT, &sq->trained_count, "ranges");
   fw_cursor_leave(c, mark);
 }
@@ -185,7 +189,7 @@ static void read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
 static void read_sq_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  read_sq(c, &ivf->sq, index->d);
+  fw_read_sq(c, &ivf->sq, index->d);
   read_code_size(c, ivf);
   check_code_size(c, ivf, c->field_at, ivf->sq.code_size);
   ivf->by_residual = true;

@@ -391,7 +391,9 @@ static void verify_kind(verifier *v, const furrow_index *index, bool quantizer) 
     verify_finite(v, quantizer ? FATAL : REMARK, "vectors", index->flat.vectors, count * (uint64_t)index->d);
     break;
   case FURROW_INDEX_HNSW: verify_graph(v, index); break;
+  case FURROW_INDEX_SQ: verify_finite(v, FATAL, "sq/trained", index->sq.sq.trained, index->sq.sq.trained_count); break;
   case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST:
   case FURROW_INDEX_MULTI: verify_pq(v, "pq/centroids", &index->pq.pq); break;
   case FURROW_INDEX_ID_MAP:
     verify_ids(v, "id_map", index->id_map.ids, (size_t)count);

@@ -6,10 +6,12 @@
 
 #include "base/endian.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/params.h"
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/file_map.h"
+#include "vector/index/inverted_lists.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
 
@@ -143,13 +145,49 @@ static void put_hnsw(fw_index_writer *w, const furrow_index *index) {
 
 static void put_pq_index(fw_index_writer *w, const furrow_index *index) {
   const fw_pq_index *own = &index->pq;
-  if (w->part)
-    put_by_vector(w, own->codes, (uint64_t)index->ntotal, fw_pq_code_size(&own->pq), 1);
-  else
-    put_vector(w, own->codes, own->codes_size, 1);
+  put_pq(w, &own->pq);
+  put_by_vector(w, own->codes, (uint64_t)index->ntotal, fw_pq_code_size(&own->pq), 1);
   put_i32(w, own->search_type);
   put_u8(w, own->encode_signs);
   put_i32(w, own->polysemous_ht);
+}
+
+/* Writes codes as blocks of 4-bit codes. */
+static void put_code_blocks(fw_index_writer *w, const furrow_index *index, const fw_lists *shape) {
+  const size_t size = fw_pq_code_size(&index->pq.pq), n = (size_t)index->ntotal;
+  uint8_t *block = NULL;
+  if (w->status == FURROW_OK) w->status = FW_ALLOC(&block, shape->block_bytes, w->err);
+  for (size_t i = 0; w->status == FURROW_OK && i < n; i += shape->block_vectors) {
+    memset(block, 0, shape->block_bytes);
+    for (size_t k = i; k < n && k < i + shape->block_vectors; k++)
+      fw_block_put(shape, block, k - i, index->pq.codes + k * size);
+    put_bytes(w, block, shape->block_bytes);
+  }
+  fw_free(block);
+}
+
+static void put_pq_fast(fw_index_writer *w, const furrow_index *index) {
+  const fw_pq_index *own = &index->pq;
+  const uint64_t bbs = (uint64_t)own->bbs, m2 = own->pq.m + own->pq.m % 2;
+  const uint64_t blocks = ((uint64_t)index->ntotal + bbs - 1) / bbs;
+  const fw_lists shape = {.block_vectors = (size_t)bbs, .block_bytes = (size_t)(bbs * m2 / 2)};
+  put_pq(w, &own->pq);
+  put_i32(w, own->implem);
+  put_i32(w, own->bbs);
+  put_i32(w, own->qbs);
+  put_u64(w, blocks * bbs);
+  put_u64(w, m2);
+  put_u64(w, blocks * shape.block_bytes);
+  put_code_blocks(w, index, &shape);
+}
+
+static void put_sq(fw_index_writer *w, const fw_sq *sq) {
+  put_i32(w, sq->qtype);
+  put_i32(w, sq->range_stat);
+  put_f32(w, sq->range_arg);
+  put_u64(w, sq->d);
+  put_u64(w, sq->code_size);
+  put_vector(w, sq->trained, sq->trained_count, 4);
 }
 
 /* ---- Transforms ----------------------------------------------------------------------------------------- */
@@ -401,14 +439,8 @@ static void put_direct_map(fw_index_writer *w, const fw_direct_map *map) {
   end_own(w, end);
 }
 
-static void put_sq(fw_index_writer *w, const fw_ivf *ivf) {
-  const fw_sq *sq = &ivf->sq;
-  put_i32(w, sq->qtype);
-  put_i32(w, sq->range_stat);
-  put_f32(w, sq->range_arg);
-  put_u64(w, sq->d);
-  put_u64(w, sq->code_size);
-  put_vector(w, sq->trained, sq->trained_count, 4);
+static void put_ivf_sq(fw_index_writer *w, const fw_ivf *ivf) {
+  put_sq(w, &ivf->sq);
   put_u64(w, ivf->code_size);
   if (fw_compat_reads(w->compat, FW_COMPAT_SQ_PLAIN)) put_u8(w, ivf->by_residual);
 }
@@ -446,7 +478,7 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS)) put_contents(w, index, put_legacy_ids);
   put_direct_map(w, &ivf->direct_map);
   if (index->kind == FURROW_INDEX_IVF_SQ)
-    put_sq(w, ivf);
+    put_ivf_sq(w, ivf);
   else if (index->kind != FURROW_INDEX_IVF_FLAT)
     put_ivf_pq(w, ivf, index->kind == FURROW_INDEX_IVF_PQ_FAST);
   put_lists(w, index);
@@ -476,9 +508,11 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
     put_hnsw(w, index);
     fw_write_index(w, index->child[0]);
     break;
-  case FURROW_INDEX_PQ:
-    put_pq(w, &index->pq.pq);
-    put_pq_index(w, index);
+  case FURROW_INDEX_PQ: put_pq_index(w, index); break;
+  case FURROW_INDEX_PQ_FAST: put_pq_fast(w, index); break;
+  case FURROW_INDEX_SQ:
+    put_sq(w, &index->sq.sq);
+    put_by_vector(w, index->sq.codes, n, index->sq.sq.code_size, 1);
     break;
   case FURROW_INDEX_MULTI: put_pq(w, &index->pq.pq); break;
   case FURROW_INDEX_ID_MAP:

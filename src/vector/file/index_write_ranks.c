@@ -63,11 +63,9 @@ static furrow_status check_tree(const furrow_index *index, int64_t n, furrow_err
   if (index->ntotal != n) return refuse_index("parts have different numbers of vectors", err);
   if (fw_index_is_ivf(index)) return check_lists(index, err);
   switch (index->kind) {
-  case FURROW_INDEX_FLAT: return FURROW_OK;
-  case FURROW_INDEX_PQ:
-    if (index->pq.codes_size != (size_t)n * fw_pq_code_size(&index->pq.pq))
-      return refuse_index("number of codes differs from the number of vectors", err);
-    return FURROW_OK;
+  case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_SQ:
+  case FURROW_INDEX_PQ: return FURROW_OK;
   case FURROW_INDEX_TRANSFORM:
   case FURROW_INDEX_ID_MAP:
   case FURROW_INDEX_REFINE: break;

@@ -24,7 +24,7 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
 }
 
 static furrow_status fill_encoder(fw_encoder *e, const furrow_index *index, furrow_error *err) {
-  if (index->kind == FURROW_INDEX_PQ) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
+  if (!fw_index_is_ivf(index)) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
   const fw_ivf *ivf = &index->ivf;
   FW_TRY(fw_assigner_create(&e->assigner, index->child[0], err));
   if (ivf->pq.m > 0) FW_TRY(fw_pq_coder_create(&e->coder, &ivf->pq, err));
@@ -148,7 +148,12 @@ void furrow_index_free(furrow_index *index) {
   switch (index->kind) {
   case FURROW_INDEX_FLAT: fw_free(index->flat.vectors); break;
   case FURROW_INDEX_HNSW: hnsw_clear(&index->hnsw); break;
+  case FURROW_INDEX_SQ:
+    fw_free(index->sq.sq.trained);
+    fw_free(index->sq.codes);
+    break;
   case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST:
   case FURROW_INDEX_MULTI:
     fw_free(index->pq.pq.centroids);
     fw_free(index->pq.codes);
@@ -171,11 +176,46 @@ void furrow_index_free(furrow_index *index) {
 const fw_pq *fw_index_pq(const furrow_index *index) {
   switch (index->kind) {
   case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST:
   case FURROW_INDEX_MULTI: return &index->pq.pq;
   case FURROW_INDEX_IVF_PQ:
   case FURROW_INDEX_IVF_PQR:
   case FURROW_INDEX_IVF_PQ_FAST: return &index->ivf.pq;
   default: return NULL;
+  }
+}
+
+const fw_sq *fw_index_sq(const furrow_index *index) {
+  return index->kind == FURROW_INDEX_SQ ? &index->sq.sq : index->kind == FURROW_INDEX_IVF_SQ ? &index->ivf.sq : NULL;
+}
+
+size_t fw_index_row_size(const furrow_index *index) {
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: return (size_t)index->d * sizeof(float);
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: return fw_pq_code_size(&index->pq.pq);
+  case FURROW_INDEX_SQ: return index->sq.sq.code_size;
+  default: return 0;
+  }
+}
+
+void *fw_index_rows(const furrow_index *index) {
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: return index->flat.vectors;
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: return index->pq.codes;
+  case FURROW_INDEX_SQ: return index->sq.codes;
+  default: return NULL;
+  }
+}
+
+void fw_index_set_rows(furrow_index *index, void *rows) {
+  switch (index->kind) {
+  case FURROW_INDEX_FLAT: index->flat.vectors = rows; break;
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: index->pq.codes = rows; break;
+  case FURROW_INDEX_SQ: index->sq.codes = rows; break;
+  default: break;
   }
 }
 
@@ -231,8 +271,8 @@ void furrow_index_get_info(const furrow_index *index, furrow_index_info *info) {
   if (pq) {
     full.m = pq->m;
     full.nbits = pq->nbits;
-    full.code_size = index->kind == FURROW_INDEX_PQ ? fw_pq_code_size(pq) : 0;
   }
+  if (index->kind != FURROW_INDEX_FLAT) full.code_size = fw_index_row_size(index);
   if (fw_index_is_ivf(index)) ivf_info(&index->ivf, &full);
   if (index->kind == FURROW_INDEX_HNSW) hnsw_info(index, &full);
   if (index->kind == FURROW_INDEX_TRANSFORM) full.transforms = index->transforms.count;

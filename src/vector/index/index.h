@@ -138,14 +138,19 @@ typedef struct fw_ivf {
 
 typedef struct fw_pq_index {
   fw_pq pq;
-  size_t codes_size;
-  uint8_t *codes;  /* NULL for MULTI */
+  uint8_t *codes;  /* ntotal codes; NULL for MULTI. PQ_FAST: in blocks only in its file */
   uint8_t *packed; /* the same in blocks (vector/index/pack_codes.h) instead of codes; NULL: codes are not packed */
   void *packed_memory;
   struct fw_code_order *order; /* the numbering of packed codes */
   int32_t search_type, polysemous_ht;
   bool encode_signs;
+  int32_t bbs, implem, qbs; /* PQ_FAST: vectors per block, and two search settings */
 } fw_pq_index;
+
+typedef struct fw_sq_index {
+  fw_sq sq;
+  uint8_t *codes; /* ntotal codes */
+} fw_sq_index;
 
 typedef struct fw_id_map {
   int64_t *ids; /* ntotal elements */
@@ -179,13 +184,14 @@ struct furrow_index {
     fw_flat flat;
     fw_hnsw hnsw;
     fw_pq_index pq;
+    fw_sq_index sq;
     fw_ivf ivf;
     fw_id_map id_map;
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
   int64_t next_id;         /* outermost index: the result of furrow_index_next_id; 0: unknown */
-  fw_encoder *encoder;     /* IVF_*, PQ: the quantizers prepared for adding; NULL: nothing was added yet */
+  fw_encoder *encoder;     /* IVF_*, PQ, PQ_FAST: the quantizers prepared for adding; NULL: nothing was added yet */
   struct fw_file_map *map; /* outermost index: the file that lists are views into; NULL: none */
   struct fw_input *held;   /* the same for a file that is held in memory */
 };
@@ -198,6 +204,17 @@ static inline bool fw_index_is_ivf(const furrow_index *index) {
 }
 /* Returns the product quantizer of an index, index->ivf.pq or index->pq.pq; NULL if its kind has none. */
 const fw_pq *fw_index_pq(const furrow_index *index);
+/* Returns the scalar quantizer of an index, index->ivf.sq or index->sq.sq; NULL if its kind has none. */
+const fw_sq *fw_index_sq(const furrow_index *index);
+
+/* Kinds that store one row for each vector, a vector or its code, in the order of ids: FLAT, PQ, SQ, PQ_FAST. */
+
+/* The size of a row in bytes; 0 if the kind has no rows. */
+size_t fw_index_row_size(const furrow_index *index);
+/* ntotal rows; NULL if there are none. */
+void *fw_index_rows(const furrow_index *index);
+/* Replaces the rows, for example after they were reallocated. */
+void fw_index_set_rows(furrow_index *index, void *rows);
 
 /* Creates an index of a kind with d, metric, fourcc and the common header fields, without vectors or parts. */
 furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int32_t d, furrow_distance_metric metric,

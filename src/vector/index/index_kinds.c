@@ -45,7 +45,8 @@ static const fw_index_name names[] = {
     {"IwSQ", FURROW_INDEX_IVF_SQ, "IwSq"},      {"IvSQ", FURROW_INDEX_IVF_SQ, "IwSq"},
     {"IwPf", FURROW_INDEX_IVF_PQ_FAST, "IwPf"}, {"IxMp", FURROW_INDEX_ID_MAP, "IxMp"},
     {"IxM2", FURROW_INDEX_ID_MAP, "IxM2"},      {"IxPT", FURROW_INDEX_TRANSFORM, "IxPT"},
-    {"IxRF", FURROW_INDEX_REFINE, "IxRF"},
+    {"IxRF", FURROW_INDEX_REFINE, "IxRF"},      {"IxSQ", FURROW_INDEX_SQ, "IxSQ"},
+    {"IPfs", FURROW_INDEX_PQ_FAST, "IPfs"},
 };
 
 const fw_index_name *fw_index_named(const char *fourcc) {
@@ -70,7 +71,6 @@ static const struct {
     {"IxPQ", "product quantizer codes from before 2017"},
     {"IxPo", "product quantizer codes from before 2017"},
     {"IvPC", "a compact IVFPQ of 2017, which current Faiss does not read"},
-    {"IxSQ", "scalar quantizer codes"},
     {"IxRQ", "residual quantizer codes"},
     {"IxRq", "residual quantizer codes"},
     {"IxLS", "local search quantizer codes"},
@@ -89,7 +89,6 @@ static const struct {
     {"IwPL", "inverted lists of product local search quantizer codes"},
     {"IwSh", "spectral hashing"},
     {"IwIQ", "inverted lists with a quantizer of another dimension"},
-    {"IPfs", "4-bit codes in blocks"},
     {"IHNp", "an HNSW graph over product quantizer codes"},
     {"IHNs", "an HNSW graph over scalar quantizer codes"},
     {"IHN2", "an HNSW graph over two-level codes"},

@@ -31,6 +31,18 @@ static furrow_status decode_pq_index(const furrow_index *index, int64_t id, floa
   return FURROW_OK;
 }
 
+static furrow_status decode_sq(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
+  FW_TRY(fw_sq_check(sq, err));
+  fw_sq_decode(sq, code, vector);
+  return FURROW_OK;
+}
+
+static furrow_status decode_sq_index(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
+  const fw_sq *sq = &index->sq.sq;
+  if (!is_number(index, id)) return fail_not_found(id, err);
+  return decode_sq(sq, index->sq.codes + (size_t)id * sq->code_size, vector, err);
+}
+
 /* A cell of a multi-index: the key is the concatenation of the numbers of the parts' centroids. */
 static furrow_status decode_multi(const furrow_index *index, int64_t key, float *vector, furrow_error *err) {
   if (!is_number(index, key)) return fail_not_found(key, err);
@@ -60,7 +72,7 @@ static furrow_status decode_entry(const furrow_index *index, const fw_list *list
   const uint8_t *code = list->codes + i * ivf->lists.code_size;
   switch (index->kind) {
   case FURROW_INDEX_IVF_FLAT: decode_floats(code, (size_t)index->d, vector); break;
-  case FURROW_INDEX_IVF_SQ: return fw_sq_decode(&ivf->sq, code, vector, err);
+  case FURROW_INDEX_IVF_SQ: return decode_sq(&ivf->sq, code, vector, err);
   case FURROW_INDEX_IVF_PQ_FAST: decode_block(ivf, list, i, vector); break;
   default: fw_pq_decode(&ivf->pq, code, vector); break;
   }
@@ -138,7 +150,9 @@ furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vecto
     memcpy(vector, index->flat.vectors + (size_t)id * (size_t)index->d, (size_t)index->d * sizeof *vector);
     return FURROW_OK;
   case FURROW_INDEX_HNSW: return fw_reconstruct(index->child[0], id, vector, err);
-  case FURROW_INDEX_PQ: return decode_pq_index(index, id, vector, err);
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: return decode_pq_index(index, id, vector, err);
+  case FURROW_INDEX_SQ: return decode_sq_index(index, id, vector, err);
   case FURROW_INDEX_MULTI: return decode_multi(index, id, vector, err);
   case FURROW_INDEX_ID_MAP: return decode_mapped(index, id, vector, err);
   case FURROW_INDEX_TRANSFORM: return decode_transformed(index, id, vector, err);

@@ -17,13 +17,13 @@
 #include "kern/products/products.h"
 #include "vector/data/parallel.h"
 #include "vector/quantizer/pq.h"
+#include "vector/quantizer/principal.h"
 #include "vector/quantizer/training_vectors.h"
 
 #define ALTERNATIONS 50
 #define FIRST_ROUNDS 40 /* rounds of k-means, in the first iteration and in the others */
 #define NEXT_ROUNDS 4
 #define MOST_NBITS 8
-#define CHUNK 1024 /* vectors whose products are summed as floats */
 #define PART 256
 
 typedef struct state {
@@ -39,107 +39,6 @@ typedef struct state {
   fw_pq pq;
   float *centroids;
 } state;
-
-/* ---- Singular values by one-sided Jacobi rotations ------------------------------------------------------ */
-
-#define MOST_SWEEPS 40
-#define ORTHOGONAL 1e-12 /* columns with a smaller cosine count as orthogonal */
-
-static void rotate_columns(double *x, double *y, size_t n, double c, double s) {
-  for (size_t i = 0; i < n; i++) {
-    double kept = x[i];
-    x[i] = c * kept - s * y[i];
-    y[i] = s * kept + c * y[i];
-  }
-}
-
-/* Makes columns p and q orthogonal; returns false if they were already. */
-static bool rotate_pair(double *a, double *v, size_t n, size_t p, size_t q) {
-  double *x = a + p * n, *y = a + q * n;
-  double xx = fw_dot_f64(x, x, n), yy = fw_dot_f64(y, y, n), xy = fw_dot_f64(x, y, n);
-  if (xy == 0 || fabs(xy) <= ORTHOGONAL * sqrt(xx * yy)) return false;
-  double zeta = (yy - xx) / (2 * xy);
-  double t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
-  double c = 1 / sqrt(1 + t * t);
-  rotate_columns(x, y, n, c, c * t);
-  rotate_columns(v + p * n, v + q * n, n, c, c * t);
-  return true;
-}
-
-void fw_svd(double *a, double *v, size_t n) {
-  memset(v, 0, n * n * sizeof *v);
-  for (size_t i = 0; i < n; i++) v[i * n + i] = 1;
-  bool rotated = true;
-  for (int sweep = 0; rotated && sweep < MOST_SWEEPS; sweep++) {
-    rotated = false;
-    for (size_t p = 0; p + 1 < n; p++)
-      for (size_t q = p + 1; q < n; q++) rotated |= rotate_pair(a, v, n, p, q);
-  }
-}
-
-/* Makes x orthogonal to columns 0 … count-1 of u, twice because of rounding. Returns the norm of x. */
-static double orthogonalize(double *x, const double *u, size_t count, size_t n) {
-  for (int again = 0; again < 2; again++) {
-    for (size_t j = 0; j < count; j++) {
-      double part = fw_dot_f64(x, u + j * n, n);
-      for (size_t i = 0; i < n; i++) x[i] -= part * u[j * n + i];
-    }
-  }
-  return sqrt(fw_dot_f64(x, x, n));
-}
-
-/* Sets column `at` to a unit vector orthogonal to columns 0 … at-1 of u. At least one of the n axes has 1/n of its
- * squared norm outside their span. */
-static void complete_basis(double *u, size_t at, size_t n) {
-  double *x = u + at * n;
-  for (size_t i = 0; i < n; i++) {
-    memset(x, 0, n * sizeof *x);
-    x[i] = 1;
-    double length = orthogonalize(x, u, at, n);
-    if (length * length * (double)(2 * n) < 1) continue;
-    for (size_t k = 0; k < n; k++) x[k] /= length;
-    return;
-  }
-}
-
-static void swap_columns(double *a, size_t p, size_t q, size_t n) {
-  for (size_t i = 0; p != q && i < n; i++) {
-    double kept = a[p * n + i];
-    a[p * n + i] = a[q * n + i];
-    a[q * n + i] = kept;
-  }
-}
-
-/* Normalizes the columns of U S to U: columns with a norm come first, the others are completed. V is permuted with
- * them. */
-static void normalize_columns(double *a, double *v, size_t n) {
-  double most = 0;
-  size_t found = 0;
-  for (size_t j = 0; j < n; j++) most = fmax(most, sqrt(fw_dot_f64(a + j * n, a + j * n, n)));
-  for (size_t j = 0; j < n; j++) {
-    double length = sqrt(fw_dot_f64(a + j * n, a + j * n, n));
-    if (!(length > most * (double)n * DBL_EPSILON)) continue;
-    for (size_t i = 0; i < n; i++) a[j * n + i] /= length;
-    swap_columns(a, found, j, n);
-    swap_columns(v, found, j, n);
-    found++;
-  }
-  for (; found < n; found++) complete_basis(a, found, n);
-}
-
-furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, n * n, sizeof(double), err));
-  double *v = memory;
-  fw_svd(a, v, n);
-  normalize_columns(a, v, n);
-  memset(q, 0, n * n * sizeof *q);
-  for (size_t k = 0; k < n; k++) /* q += u_k v_k^T */
-    for (size_t j = 0; j < n; j++)
-      for (size_t i = 0; i < n; i++) q[j * n + i] += a[k * n + i] * v[k * n + j];
-  fw_free(v);
-  return FURROW_OK;
-}
 
 /* ---- Products of many vectors --------------------------------------------------------------------------- */
 
@@ -173,46 +72,6 @@ static furrow_status rotate_vectors(const state *s, const float *a, size_t d_in,
   return status;
 }
 
-static void transpose(const float *x, size_t n, size_t d, float *out) {
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < d; k++) out[k * n + i] = x[i * d + k];
-}
-
-/* sums (by column: d * i + j) += x_i y_j over some vectors. */
-static furrow_status add_products(const float *x, const float *y, size_t n, size_t d, float *scratch, double *sums,
-                                  furrow_error *err) {
-  fw_packed packed = {0};
-  float *columns = scratch, *out = scratch + n * d;
-  transpose(y, n, d, columns);
-  FW_TRY(fw_packed_create(&packed, columns, d, n, n, false, err));
-  size_t width = packed.blocks * FW_PACK_WIDTH;
-  transpose(x, n, d, columns);
-  fw_products_table()->scores(&packed, columns, d, n, out, width);
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j < d; j++) sums[i * d + j] += out[i * width + j];
-  fw_packed_clear(&packed);
-  return FURROW_OK;
-}
-
-/* sums = the sum of y x^T over this rank's vectors, by column. */
-static furrow_status sum_own_products(const float *x, const float *y, size_t n, size_t d, double *sums,
-                                      furrow_error *err) {
-  void *scratch = NULL;
-  furrow_status status = fw_alloc(&scratch, CHUNK + d + FW_PACK_WIDTH, d * sizeof(float), err);
-  memset(sums, 0, d * d * sizeof *sums);
-  for (size_t first = 0; status == FURROW_OK && first < n; first += CHUNK)
-    status = add_products(x + first * d, y + first * d, n - first < CHUNK ? n - first : CHUNK, d, scratch, sums, err);
-  fw_free(scratch);
-  return status;
-}
-
-/* The same over the vectors of all ranks; the sums have the same bits on each rank. */
-static furrow_status sum_products(const state *s, const float *x, const float *y, size_t d, furrow_error *err) {
-  const furrow_comm *comm = s->local.comm;
-  FW_TRY(fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err));
-  return fw_comm_sum_f64(comm, s->sums, d * d, err);
-}
-
 /* Distributes rank 0's matrix: logarithms, and with them the order of directions, may differ between machines. */
 static furrow_status share_matrix(const state *s, float *matrix, size_t count, furrow_error *err) {
   const furrow_comm *comm = s->local.comm;
@@ -220,17 +79,6 @@ static furrow_status share_matrix(const state *s, float *matrix, size_t count, f
 }
 
 /* ---- Principal directions ------------------------------------------------------------------------------- */
-
-typedef struct direction {
-  double variance;
-  size_t column;
-} direction;
-
-static int by_variance(const void *a, const void *b) {
-  const direction *x = a, *y = b;
-  if (x->variance != y->variance) return x->variance > y->variance ? -1 : 1;
-  return x->column < y->column ? -1 : x->column > y->column;
-}
 
 /* The part with the smallest product of variances that is not full. */
 static size_t part_with_least_variance(const double *product, const size_t *used, size_t m, size_t dsub) {
@@ -240,7 +88,7 @@ static size_t part_with_least_variance(const double *product, const size_t *used
   return best;
 }
 
-static void deal_out(const state *s, const direction *directions, double *product, size_t *used) {
+static void deal_out(const state *s, const fw_direction *directions, double *product, size_t *used) {
   size_t m = s->params->m, dsub = s->d / m, d_in = s->params->d_in;
   double least = fmax(directions[0].variance, DBL_MIN) * DBL_EPSILON;
   for (size_t i = 0; i < s->d; i++) {
@@ -254,21 +102,14 @@ static void deal_out(const state *s, const direction *directions, double *produc
 static furrow_status find_start(state *s, furrow_error *err) {
   size_t d_in = s->params->d_in, m = s->params->m;
   void *directions = NULL, *product = NULL, *used = NULL;
-  furrow_status status = sum_products(s, s->x, s->x, d_in, err);
+  furrow_status status = fw_sum_products(s->local.comm, s->x, s->x, s->n, d_in, s->sums, err);
   if (status != FURROW_OK) return status;
-  status = fw_alloc(&directions, d_in, sizeof(direction), err);
+  status = fw_alloc(&directions, d_in, sizeof(fw_direction), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&product, m, sizeof(double), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&used, m, sizeof(size_t), err);
   if (status == FURROW_OK) {
-    direction *list = directions;
-    fw_svd(s->sums, s->found, d_in);
-    for (size_t j = 0; j < d_in; j++) {
-      double square = 0;
-      for (size_t i = 0; i < d_in; i++) square += s->sums[j * d_in + i] * s->sums[j * d_in + i];
-      list[j] = (direction){.variance = sqrt(square), .column = j};
-    }
-    qsort(list, d_in, sizeof *list, by_variance);
-    deal_out(s, list, product, used);
+    fw_principal_directions(s->sums, s->found, d_in, directions);
+    deal_out(s, directions, product, used);
   }
   fw_free(directions);
   fw_free(product);
@@ -308,7 +149,7 @@ static furrow_status quantize_vectors(state *s, furrow_error *err) {
 
 /* Finds the rotation that fits the quantizer best. */
 static furrow_status fit_rotation(state *s, furrow_error *err) {
-  furrow_status status = sum_products(s, s->z, s->w, s->d, err);
+  furrow_status status = fw_sum_products(s->local.comm, s->z, s->w, s->n, s->d, s->sums, err);
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(s->local.comm, fw_polar(s->sums, s->found, s->d, err), err);
   if (status != FURROW_OK) return status;
@@ -359,21 +200,6 @@ static furrow_status find_rotation(state *s, furrow_error *err) {
 
 /* ---- The whole training --------------------------------------------------------------------------------- */
 
-/* to = from minus the mean of the vectors of all ranks */
-static furrow_status centre_vectors(const fw_rank_vectors *from, size_t d, double *sums, float *to, furrow_error *err) {
-  const size_t n = from->n;
-  for (size_t k = 0; k < d; k++) {
-    sums[k] = 0;
-    for (size_t i = 0; i < n; i++) sums[k] += from->vectors[i * d + k];
-  }
-  FW_TRY(fw_comm_sum_f64(from->comm, sums, d, err));
-  for (size_t k = 0; k < d; k++) {
-    const float mean = (float)(sums[k] / (double)from->total);
-    for (size_t i = 0; i < n; i++) to[i * d + k] = from->vectors[i * d + k] - mean;
-  }
-  return FURROW_OK;
-}
-
 static furrow_status make_state(state *s, furrow_error *err) {
   const fw_opq_params *p = s->params;
   unsigned nbits = p->nbits < MOST_NBITS ? p->nbits : MOST_NBITS;
@@ -419,7 +245,7 @@ furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *l
   if (status == FURROW_OK) status = make_state(&s, err);
   if (status == FURROW_OK) status = fw_alloc(&out, params->d_out, params->d_in * sizeof(float), err);
   status = fw_comm_all_ok(local->comm, status, err);
-  if (status == FURROW_OK) status = centre_vectors(&s.local, params->d_in, s.sums, s.x, err);
+  if (status == FURROW_OK) status = fw_centre_vectors(&s.local, params->d_in, s.sums, s.x, err);
   if (status == FURROW_OK) status = find_rotation(&s, err);
   if (status == FURROW_OK) {
     combine_rotations(&s, out);

@@ -20,14 +20,4 @@ typedef struct fw_opq_params {
 furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *local, float **rotation,
                            furrow_error *err) FURROW_MUST_USE;
 
-/* ---- Singular values of small square matrices in double, stored by column ------------------- */
-
-/* A = U S V^T by one-sided Jacobi rotations (Hestenes, 1958): a holds A and becomes U S, v becomes V; n * n each.
- * Columns are not sorted. For a symmetric positive semidefinite A, V has the eigenvectors, and the norms of the columns
- * of U S are the eigenvalues. */
-void fw_svd(double *a, double *v, size_t n);
-/* Writes the orthogonal matrix nearest to A, U V^T, to q (n * n, by column); a is overwritten. Directions that A does
- * not determine are chosen so that q is orthogonal. */
-furrow_status fw_polar(double *a, double *q, size_t n, furrow_error *err) FURROW_MUST_USE;
-
 #endif

@@ -27,6 +27,8 @@ typedef struct fw_sq {
   float *trained;
 } fw_sq;
 
+/* Bits of an element; 0 if there is no such qtype. */
+unsigned fw_sq_bits(int32_t qtype);
 /* Bits of a number that divides a range; 0 if the type has no ranges. */
 unsigned fw_sq_range_bits(const fw_sq *sq);
 /* The number of ranges: one per dimension, or one for all. */
@@ -34,10 +36,9 @@ size_t fw_sq_ranges(const fw_sq *sq);
 /* Fails with E_STATE if the quantizer has no ranges. */
 furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
-/* Decodes a code to sq->d floats. Fails with E_STATE if the quantizer has no ranges. */
-furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) FURROW_MUST_USE;
-
-/* Encodes a vector (sq->d finite floats) to sq->code_size bytes. fw_sq_check must have succeeded. */
+/* Decodes a code to sq->d floats, and encodes a vector (sq->d finite floats) to sq->code_size bytes. fw_sq_check must
+ * have succeeded. */
+void fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector);
 void fw_sq_encode(const fw_sq *sq, const float *vector, uint8_t *code);
 
 #endif

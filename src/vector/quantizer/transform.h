@@ -9,6 +9,7 @@ struct fw_transform {
   char fourcc[4];
   int32_t d_in, d_out;
   bool trained;
+  size_t opq_m; /* LTra that is not trained: parts of the product quantizer that it is to be trained for; 0: unknown */
   /* linear (LTra, rrot, Pcam, Viqm): y = A x + b */
   bool have_bias;
   size_t a_count, b_count; /* d_out * d_in and d_out, or 0 */

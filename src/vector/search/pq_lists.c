@@ -171,7 +171,7 @@ void fw_pq_tables_wrap(const fw_pq_lists *lists, size_t n, fw_lut *tables, const
 
 /* The codes of the index itself. */
 static const uint8_t *index_codes(const furrow_index *index, size_t list) {
-  if (index->kind == FURROW_INDEX_PQ) return index->pq.packed ? index->pq.packed : index->pq.codes;
+  if (!fw_index_is_ivf(index)) return index->pq.packed ? index->pq.packed : index->pq.codes;
   return index->ivf.lists.list ? index->ivf.lists.list[list].codes : NULL;
 }
 
@@ -403,12 +403,12 @@ static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
 /* ---- All lists ------------------------------------------------------------------------------------------ */
 
 static bool is_packed(const furrow_index *index) {
-  return index->kind == FURROW_INDEX_PQ ? index->pq.packed != NULL : index->ivf.lists.packed;
+  return fw_index_is_ivf(index) ? index->ivf.lists.packed : index->pq.packed != NULL;
 }
 
 static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i) {
   fw_pq_list *l = &lists->list[i];
-  if (index->kind == FURROW_INDEX_PQ) {
+  if (!fw_index_is_ivf(index)) {
     l->size = (size_t)index->ntotal;
   } else if (index->ivf.lists.list) {
     l->size = index->ivf.lists.list[i].size;
@@ -447,7 +447,7 @@ static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index
 }
 
 static furrow_status find_order(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
-  lists->order = index->kind == FURROW_INDEX_PQ ? index->pq.order : index->ivf.lists.order;
+  lists->order = fw_index_is_ivf(index) ? index->ivf.lists.order : index->pq.order;
   if (is_packed(index)) return FURROW_OK;
   const furrow_status status = fw_code_order_create(&lists->own_order, lists->pq, err);
   lists->order = lists->own_order;

@@ -1,8 +1,10 @@
-/* vector/search/search_flat.c: searches indexes without lists: flat vectors, graphs, product quantizer codes. */
+/* vector/search/search_flat.c: searches indexes without lists: flat vectors, graphs, scalar and product quantizer
+ * codes. */
 #include <math.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/quantizer/sq.h"
 #include "vector/search/searcher.h"
 
 enum { ROWS = 64 };
@@ -125,11 +127,52 @@ float fw_flat_key(const furrow_index *index, const float *query, int64_t row) {
   return key;
 }
 
-static void scan_rows(const furrow_index *index, const float *query, size_t begin, size_t end,
-                      const fw_id_filter *id_filter, fw_sink *sink) {
+furrow_status fw_refined_key(const furrow_index *index, const float *query, int64_t row, float *decoded, float *key,
+                             furrow_error *err) {
+  if (index->kind == FURROW_INDEX_FLAT) {
+    *key = fw_flat_key(index, query, row);
+    return FURROW_OK;
+  }
+  FW_TRY(fw_reconstruct(index, row, decoded, err));
+  keys_of_rows(index, query, decoded, 1, key);
+  return FURROW_OK;
+}
+
+/* A block of at most ROWS rows that is compared with all queries. */
+typedef struct row_block {
+  const furrow_index *index;
+  size_t begin, end;
+  const float *vectors;
+  float *decoded; /* SQ: ROWS vectors */
+} row_block;
+
+static furrow_status take_row_block(row_block *block, const furrow_index *index, fw_scratch *scratch,
+                                    furrow_error *err) {
+  void *memory = NULL;
+  if (index->kind != FURROW_INDEX_FLAT)
+    FW_TRY(fw_arena_take(&scratch->arena, &memory, ROWS, (size_t)index->d * sizeof(float), err));
+  *block = (row_block){.index = index, .decoded = memory};
+  return FURROW_OK;
+}
+
+/* Returns false after the last block. */
+static bool next_row_block(row_block *block) {
+  const furrow_index *index = block->index;
+  const size_t rows = (size_t)index->ntotal, d = (size_t)index->d;
+  block->begin = block->end;
+  block->end = rows - block->begin < ROWS ? rows : block->begin + ROWS;
+  block->vectors = block->decoded ? block->decoded : index->flat.vectors + block->begin * d;
+  for (size_t i = block->begin; block->decoded && i < block->end; i++)
+    fw_sq_decode(&index->sq.sq, index->sq.codes + i * index->sq.sq.code_size, block->decoded + (i - block->begin) * d);
+  return block->begin < block->end;
+}
+
+static void scan_rows(const row_block *block, const float *query, const fw_id_filter *id_filter, fw_sink *sink) {
+  const furrow_index *index = block->index;
+  const size_t begin = block->begin, end = block->end;
   const bool similarity = fw_metric_is_similarity(index->metric);
   float keys[ROWS];
-  keys_of_rows(index, query, index->flat.vectors + begin * (size_t)index->d, end - begin, keys);
+  keys_of_rows(index, query, block->vectors, end - begin, keys);
   for (size_t i = begin; i < end; i++) {
     if (!(keys[i - begin] < sink->worst) || !fw_id_filter_keeps(id_filter, (int64_t)i)) continue;
     fw_sink_take(sink, keys[i - begin], fw_tie_break_id((int64_t)i, similarity));
@@ -158,12 +201,14 @@ static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, cons
 }
 
 /* Compares each block of rows with all queries while it is in the cache. */
-static void search_rows(const fw_node *node, const fw_search_batch *batch, fw_sink *sinks) {
-  const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
-  for (size_t begin = 0; begin < rows; begin += ROWS)
-    for (size_t i = 0; i < batch->n; i++)
-      scan_rows(node->index, batch->queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS,
-                &batch->job->id_filter, &sinks[i]);
+static furrow_status search_rows(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch, fw_sink *sinks,
+                                 furrow_error *err) {
+  const size_t d = (size_t)node->index->d;
+  row_block block;
+  FW_TRY(take_row_block(&block, node->index, scratch, err));
+  while (next_row_block(&block))
+    for (size_t i = 0; i < batch->n; i++) scan_rows(&block, batch->queries + i * d, &batch->job->id_filter, &sinks[i]);
+  return FURROW_OK;
 }
 
 furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
@@ -174,23 +219,20 @@ furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_
   fw_sink *sinks = NULL;
   furrow_status status = take_sinks(scratch, batch->n, fw_heap_size(index, k), &sinks, err);
   if (status != FURROW_OK) return status;
-  if (graph)
-    status = search_graph(node, scratch, batch, sinks, err);
-  else
-    search_rows(node, batch, sinks);
+  status = graph ? search_graph(node, scratch, batch, sinks, err) : search_rows(node, scratch, batch, sinks, err);
   for (size_t i = 0; i < batch->n; i++)
     fw_sink_write(&sinks[i], k, similarity, similarity && !graph, batch->distances + i * k, batch->ids + i * k);
   return status;
 }
 
-furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
-                            furrow_error *err) {
+furrow_status fw_flat_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
+                            fw_sink *sink, furrow_error *err) {
   const furrow_index *index = node->index;
-  const size_t rows = (size_t)index->ntotal;
-  if (index->kind != FURROW_INDEX_FLAT)
+  row_block block;
+  if (index->kind == FURROW_INDEX_HNSW)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph cannot be searched by radius");
-  for (size_t begin = 0; begin < rows; begin += ROWS)
-    scan_rows(index, query, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->id_filter, sink);
+  FW_TRY(take_row_block(&block, index, scratch, err));
+  while (next_row_block(&block)) scan_rows(&block, query, &job->id_filter, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
     sink->hits[i].id = fw_tie_break_id(sink->hits[i].id, fw_metric_is_similarity(index->metric));
   return sink->status;

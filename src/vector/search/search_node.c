@@ -72,8 +72,10 @@ furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const fw_
   case FURROW_INDEX_ID_MAP: return search_named(node, scratch, batch, err);
   case FURROW_INDEX_REFINE: return fw_refine_search(node, scratch, batch, err);
   case FURROW_INDEX_IVF_PQR: return fw_pqr_search(node, scratch, batch, err);
-  case FURROW_INDEX_PQ: return fw_pq_search(node, scratch, batch, err);
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: return fw_pq_search(node, scratch, batch, err);
   case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_SQ:
   case FURROW_INDEX_HNSW: return fw_flat_search(node, scratch, batch, err);
   default: return fw_ivf_search(node, scratch, batch, err);
   }
@@ -89,9 +91,11 @@ furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const floa
     return fw_node_range(node->child, scratch, query, job, sink, err);
   case FURROW_INDEX_ID_MAP: return range_named(node, scratch, query, job, sink, err);
   case FURROW_INDEX_REFINE: return fw_fail(err, FURROW_E_UNSUPPORTED, "a refined index cannot be searched by radius");
-  case FURROW_INDEX_PQ: return fw_pq_range(node, scratch, query, job, sink, err);
+  case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST: return fw_pq_range(node, scratch, query, job, sink, err);
   case FURROW_INDEX_FLAT:
-  case FURROW_INDEX_HNSW: return fw_flat_range(node, query, job, sink, err);
+  case FURROW_INDEX_SQ:
+  case FURROW_INDEX_HNSW: return fw_flat_range(node, scratch, query, job, sink, err);
   default: return fw_ivf_range(node, scratch, query, job, sink, err);
   }
 }

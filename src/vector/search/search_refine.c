@@ -129,7 +129,8 @@ typedef struct candidates {
   int64_t *ids;
   float *distances; /* according to the codes */
   uint32_t *order;
-  fw_hit *hits; /* [wide]: scratch for one query */
+  fw_hit *hits;   /* [wide]: scratch for one query */
+  float *decoded; /* d floats: scratch for a code of the refinement */
   size_t n, wide;
   bool similarity;
 } candidates;
@@ -137,8 +138,8 @@ typedef struct candidates {
 /* Vectors are scattered in memory. BYTES_AHEAD bytes of the next vectors are prefetched while one is compared. */
 enum { BYTES_AHEAD = 4096, MOST_OF_A_ROW = 1024, CACHE_LINE = 64 };
 
-static size_t rows_ahead(size_t d) {
-  const size_t rows = BYTES_AHEAD / (d * sizeof(float));
+static size_t rows_ahead(size_t row_size) {
+  const size_t rows = BYTES_AHEAD / row_size;
   return rows > 0 ? rows : 1;
 }
 
@@ -148,16 +149,16 @@ static void fetch_row(const candidates *c, size_t position, size_t j) {
   for (; j >= c->wide; j -= c->wide) position++;
   if (position >= c->n) return;
   const int64_t id = c->ids[c->order[position] * c->wide + j];
-  const size_t bytes = (size_t)refine->d * sizeof(float);
+  const size_t bytes = fw_index_row_size(refine);
   if (id < 0 || id >= refine->ntotal) return;
-  const char *row = (const char *)refine->flat.vectors + (size_t)id * bytes;
+  const char *row = (const char *)fw_index_rows(refine) + (size_t)id * bytes;
   for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
 }
 
 /* Computes the keys of all candidates of a query; missing candidates get infinity. */
 static furrow_status make_keys(const candidates *c, size_t position, const float *query, furrow_error *err) {
   const furrow_index *refine = c->refine;
-  const size_t ahead = rows_ahead((size_t)refine->d);
+  const size_t ahead = rows_ahead(fw_index_row_size(refine));
   const int64_t *ids = c->ids + c->order[position] * c->wide;
   for (size_t j = 0; j < c->wide; j++) {
     fetch_row(c, position, j + ahead);
@@ -166,7 +167,8 @@ static furrow_status make_keys(const candidates *c, size_t position, const float
     if (ids[j] >= refine->ntotal)
       return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
                      ids[j], refine->ntotal);
-    c->hits[j] = (fw_hit){.key = fw_flat_key(refine, query, ids[j]), .id = fw_tie_break_id(ids[j], c->similarity)};
+    FW_TRY(fw_refined_key(refine, query, ids[j], c->decoded, &c->hits[j].key, err));
+    c->hits[j].id = fw_tie_break_id(ids[j], c->similarity);
   }
   return FURROW_OK;
 }
@@ -211,12 +213,14 @@ static furrow_status refine_query(const candidates *c, size_t position, const fl
 }
 
 static furrow_status take_candidates(candidates *c, fw_arena *arena, furrow_error *err) {
-  void *ids = NULL, *order = NULL, *distances = NULL, *hits = NULL;
+  void *ids = NULL, *order = NULL, *distances = NULL, *hits = NULL, *decoded = NULL;
   furrow_status status = fw_arena_take(arena, &ids, c->n * c->wide, sizeof *c->ids, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &distances, c->n * c->wide, sizeof *c->distances, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &order, c->n, sizeof *c->order, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &hits, c->wide, sizeof *c->hits, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &decoded, (size_t)c->refine->d, sizeof *c->decoded, err);
   c->ids = ids;
+  c->decoded = decoded;
   c->order = order;
   c->distances = distances;
   c->hits = hits;

@@ -580,8 +580,10 @@ static furrow_status refine_one(const node_path *w, fw_scratch *scratch, const c
   if (from->id < 0 || from->id >= refine->ntotal)
     return fw_fail(err, FURROW_E_FORMAT, "the base has id %lld, but vectors to refine by end before %lld",
                    (long long)from->id, (long long)refine->ntotal);
-  *key = fw_flat_key(refine, w->refine_query, from->id);
-  return FURROW_OK;
+  void *decoded = NULL;
+  if (refine->kind != FURROW_INDEX_FLAT)
+    FW_TRY(fw_arena_take(&scratch->arena, &decoded, (size_t)refine->d, sizeof(float), err));
+  return fw_refined_key(refine, w->refine_query, from->id, decoded, key, err);
 }
 
 static furrow_status refine_query(const refining *r, size_t i, const fw_search_job *job, fw_scratch *scratch,

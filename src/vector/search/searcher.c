@@ -24,9 +24,10 @@ static furrow_status unsupported(const furrow_index *index, const char *why, fur
 }
 
 static furrow_status check_metric(const furrow_index *index, furrow_error *err) {
-  const bool flat = index->kind == FURROW_INDEX_FLAT;
+  const bool any = index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_ID_MAP ||
+                   index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_REFINE;
   if (index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP) return FURROW_OK;
-  if (flat && fw_metric_is_searched(index->metric)) return FURROW_OK;
+  if (any && fw_metric_is_searched(index->metric)) return FURROW_OK;
   const char *name = furrow_distance_metric_name(index->metric);
   return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be searched by %s", furrow_index_kind_name(index->kind),
                  name ? name : "?");
@@ -52,7 +53,8 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, cons
 
 static furrow_status fill_refine(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
-  if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "cannot be searched as a refinement", err);
+  if (fw_index_row_size(refine) == 0) return unsupported(refine, "cannot be searched as a refinement", err);
+  if (fw_index_sq(refine)) FW_TRY(fw_sq_check(fw_index_sq(refine), err));
   FW_TRY(check_metric(refine, err));
   return create_node(&node->child, index->child[0], p, err);
 }
@@ -72,7 +74,9 @@ static furrow_status fill_node(fw_node *node, const preparing *p, furrow_error *
   case FURROW_INDEX_IVF_SQ:
   case FURROW_INDEX_IVF_PQ:
   case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, p, err);
+  case FURROW_INDEX_SQ: return fw_sq_check(&index->sq.sq, err);
   case FURROW_INDEX_PQ:
+  case FURROW_INDEX_PQ_FAST:
     if (index->pq.search_type != 0) return unsupported(index, "can only be searched by distances", err);
     return fw_pq_lists_create(&node->pq, index, NULL, NULL, p->pool, err);
   case FURROW_INDEX_REFINE: return fill_refine(node, p, err);

@@ -31,7 +31,7 @@ typedef struct fw_node {
   struct fw_node *child;    /* ID_MAP, TRANSFORM; REFINE: the base */
   fw_coarse coarse;         /* IVF_* */
   uint32_t *list_positions; /* IVF_*: position of each list in a spatial order (fw_list_positions); NULL: none */
-  fw_pq_lists pq;           /* IVF_PQ, IVF_PQR, PQ */
+  fw_pq_lists pq;           /* kinds with a product quantizer */
 } fw_node;
 
 /* State that searches keep for later ones: the only mutable part, guarded by its lock. */
@@ -104,8 +104,8 @@ furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const f
                                furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                              furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
-                            furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_flat_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
+                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 /* HNSW: offers all vectors that the search reaches to the sink, which keeps the k best. ef: the number of candidates;
  * 0: as stored in the index. */
 furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
@@ -155,6 +155,9 @@ furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads
 
 /* The key of row `row` of a flat index. */
 float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
+/* The key of a row of a refinement: FLAT, or codes, which are decoded to `decoded` (d floats) first. */
+furrow_status fw_refined_key(const furrow_index *index, const float *query, int64_t row, float *decoded, float *key,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Whether larger values are better. */
 bool fw_metric_is_similarity(furrow_distance_metric metric);
 /* Whether flat vectors can be searched with this metric. */

@@ -322,7 +322,7 @@ static void codes_come_back(void **state) {
     for (int round = 0; round < 20000; round++) {
       for (size_t k = 0; k < sizeof code; k++) code[k] = (uint8_t)fw_rng_next(&rng);
       if (sq.qtype == FW_SQ_6) code[4] &= 15; /* 36 bits */
-      assert_int_equal(fw_sq_decode(&sq, code, vector, NULL), FURROW_OK);
+      fw_sq_decode(&sq, code, vector);
       if (!is_finite(vector)) continue;
       fw_sq_encode(&sq, vector, again);
       assert_memory_equal(code, again, sq.code_size);
@@ -344,13 +344,13 @@ static void halves_are_the_nearest(void **state) {
     if (round % 3 == 0) word &= ~0xfffu; /* many of these lie in the middle */
     memcpy(&vector[0], &word, sizeof word);
     fw_sq_encode(&sq, vector, code);
-    assert_int_equal(fw_sq_decode(&sq, code, decoded, NULL), FURROW_OK);
+    fw_sq_decode(&sq, code, decoded);
     double off = fabs((double)decoded[0] - (double)vector[0]);
     for (int step = -1; step <= 1; step += 2) {
       memcpy(other, code, sizeof code);
       uint16_t half = (uint16_t)(fw_get_le16(code) + step);
       fw_put_le16(other, half);
-      assert_int_equal(fw_sq_decode(&sq, other, decoded, NULL), FURROW_OK);
+      fw_sq_decode(&sq, other, decoded);
       double off_other = fabs((double)decoded[0] - (double)vector[0]);
       if (!isfinite(off_other)) continue;
       assert_true(off <= off_other);

@@ -267,7 +267,7 @@ static const struct {
   void (*make)(index_file *f);
   const char *before, *first, *token, *text;
 } refused[] = {
-    {sample_fast, "1.6.5", "1.7.0", "IwPf", "the index has lists of 4-bit codes in blocks"},
+    {sample_fast, "1.6.5", "1.7.0", "IwPf", "the index has 4-bit codes in blocks"},
     {hash_of_8, "1.6.1", "1.6.2", "IwFl", "hashtable"},
     {refined_inside, "1.6.1", "1.6.2", "IwFl", "base has a direct map"},
     {null_quantizer, "1.8.0", "1.9.0", "IwFl", "missing"},

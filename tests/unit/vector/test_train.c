@@ -8,6 +8,7 @@
 #include "vector/index/index.h"
 #include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
+#include "vector/quantizer/principal.h"
 
 enum { D = 16, N = 900, LISTS = 12 };
 

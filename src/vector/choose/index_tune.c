@@ -1,0 +1,159 @@
+/* vector/choose/index_tune.c: finds the search settings that reach a recall with the least work, and stores them in the
+ * index. Work is counted in bytes that a query reads. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "vector/index/index.h"
+#include "vector/search/searcher.h"
+
+enum { FACTORS = 7 }; /* k_factor is 1, 2, 4 … 64 */
+/* Queries that are in the index miss about a quarter fewer of their neighbours than others, so fewer may be missed. */
+#define OWN_MISSES 0.7
+
+typedef struct tuning {
+  furrow_index *index;
+  const furrow_index *ivf; /* NULL: no lists */
+  bool refines;
+  const furrow_index_tune_params *params;
+  double aim; /* the recall to reach */
+  furrow_searcher *searcher;
+  const float *queries;
+  size_t n, k, found_k; /* found_k: results that are searched for; one more if queries are in the index */
+  const int64_t *truth;
+  float *distances;
+  int64_t *ids;
+} tuning;
+
+static bool has_refinement(const furrow_index *index) {
+  for (; index; index = index->child[0]) {
+    if (index->kind == FURROW_INDEX_REFINE || index->kind == FURROW_INDEX_IVF_PQR) return true;
+    if (fw_index_is_ivf(index)) return false;
+  }
+  return false;
+}
+
+/* The share of true neighbours among the results; a query is not its own neighbour. */
+static double share_found(const tuning *t) {
+  uint64_t found = 0, wanted = 0;
+  for (size_t q = 0; q < t->n; q++) {
+    const int64_t *truth = t->truth + q * t->k, *ids = t->ids + q * t->found_k;
+    const int64_t own = t->params->own_ids ? t->params->own_ids[q] : -1;
+    size_t left = t->k;
+    for (size_t i = 0; i < t->k; i++) wanted += truth[i] >= 0;
+    for (size_t j = 0; j < t->found_k && left > 0; j++) {
+      if (ids[j] < 0 || (t->params->own_ids && ids[j] == own)) continue;
+      left--;
+      for (size_t i = 0; i < t->k; i++) found += truth[i] == ids[j];
+    }
+  }
+  return wanted > 0 ? (double)found / (double)wanted : 1;
+}
+
+static furrow_status measure_recall(tuning *t, furrow_index_tuning *point, furrow_error *err) {
+  furrow_search_params params;
+  furrow_search_params_init(&params);
+  params.nprobe = point->nprobe;
+  params.k_factor = point->k_factor;
+  params.threads = t->params->threads;
+  FW_TRY(furrow_searcher_search(t->searcher, t->queries, t->n, t->found_k, &params, t->distances, t->ids, err));
+  point->recall = share_found(t);
+  point->reached = point->recall >= t->aim;
+  return FURROW_OK;
+}
+
+/* Bytes that a query reads: centroids, codes, and vectors of the refinement. */
+static double work_of(const tuning *t, const furrow_index_tuning *point) {
+  const fw_ivf *ivf = &t->ivf->ivf;
+  const double d = (double)t->index->d, lists = t->ivf ? (double)ivf->nlist : 1;
+  const double codes = t->ivf ? (double)fw_lists_stored(&ivf->lists) * (double)point->nprobe / lists : 0;
+  return lists * d * 4 + codes * (t->ivf ? (double)ivf->code_size : 0) +
+         (double)t->k * (double)point->k_factor * d * 4 * 4; /* scattered reads cost about four times as much */
+}
+
+/* Finds the least nprobe that reaches the recall with this k_factor; more lists find more. */
+static furrow_status find_probes(tuning *t, furrow_index_tuning *point, furrow_error *err) {
+  uint64_t low = 0, high = t->ivf ? t->ivf->ivf.nlist : 0;
+  point->nprobe = high;
+  FW_TRY(measure_recall(t, point, err));
+  if (!point->reached || !t->ivf) return FURROW_OK;
+  for (uint64_t probe = 1; probe < high; probe *= 2) { /* small numbers first: they are fast to try */
+    furrow_index_tuning trial = *point;
+    trial.nprobe = probe;
+    FW_TRY(measure_recall(t, &trial, err));
+    if (trial.reached) {
+      high = probe;
+      *point = trial;
+    } else {
+      low = probe;
+    }
+  }
+  while (high - low > 1 + low / 8) { /* up to an eighth */
+    furrow_index_tuning trial = *point;
+    trial.nprobe = low + (high - low) / 2;
+    FW_TRY(measure_recall(t, &trial, err));
+    if (trial.reached) {
+      high = trial.nprobe;
+      *point = trial;
+    } else {
+      low = trial.nprobe;
+    }
+  }
+  return FURROW_OK;
+}
+
+static furrow_status find_settings(tuning *t, furrow_index_tuning *best, furrow_error *err) {
+  for (unsigned i = 0; i < (t->refines ? FACTORS : 1); i++) {
+    furrow_index_tuning point = {.k_factor = t->refines ? (float)(1u << i) : 0};
+    FW_TRY(find_probes(t, &point, err));
+    const bool better = point.reached ? !best->reached || work_of(t, &point) < work_of(t, best)
+                                      : !best->reached && point.recall > best->recall;
+    if (i == 0 || better) *best = point;
+  }
+  return FURROW_OK;
+}
+
+/* Stores the settings in the indexes that they belong to. */
+static void store_settings(furrow_index *index, const furrow_index_tuning *best) {
+  for (; index; index = fw_index_is_ivf(index) ? NULL : index->child[0]) {
+    if (fw_index_is_ivf(index)) index->ivf.nprobe = (size_t)best->nprobe;
+    if (index->kind == FURROW_INDEX_IVF_PQR) index->ivf.k_factor = best->k_factor;
+    if (index->kind == FURROW_INDEX_REFINE) index->k_factor = best->k_factor;
+  }
+}
+
+furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth, size_t k,
+                                const furrow_index_tune_params *params, furrow_index_tuning *result,
+                                furrow_error *err) {
+  furrow_index_tune_params p;
+  furrow_index_tuning best = {0};
+  furrow_index_tune_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_tune_params, err));
+  if (n == 0 || k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "n and k must be positive");
+  if (!(p.recall > 0 && p.recall <= 1))
+    return fw_fail(err, FURROW_E_ARGUMENT, "recall is %g, but must be above 0 and at most 1", p.recall);
+  tuning t = {.index = index,
+              .ivf = furrow_index_ivf(index),
+              .refines = has_refinement(index),
+              .params = &p,
+              .aim = p.own_ids ? 1 - (1 - p.recall) * OWN_MISSES : p.recall,
+              .queries = queries,
+              .n = n,
+              .k = k,
+              .found_k = k + (p.own_ids != NULL),
+              .truth = truth};
+  furrow_status status = furrow_searcher_create(&t.searcher, index, NULL, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.distances, n, t.found_k, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&t.ids, n, t.found_k, err);
+  if (status == FURROW_OK) status = find_settings(&t, &best, err);
+  furrow_searcher_free(t.searcher);
+  fw_free(t.distances);
+  fw_free(t.ids);
+  if (status != FURROW_OK) return status;
+  store_settings(index, &best);
+  best.reached = best.recall >= p.recall;
+  fw_info_write(result, &best, sizeof best);
+  return FURROW_OK;
+}

@@ -1,0 +1,162 @@
+/* tests/unit/vector/test_index_choose.c: indexes that are chosen for a number of vectors, and settings for a recall. */
+#include <stdlib.h>
+
+#include "furrow/vector_data.h"
+#include "support/edit_index.h"
+
+static furrow_status choose(uint64_t n, int32_t d, double recall, uint64_t max_bytes, bool normalize,
+                            furrow_index_selection *selection, furrow_error *err) {
+  furrow_index_wish wish;
+  furrow_index_wish_init(&wish);
+  furrow_index_selection_init(selection);
+  wish.n = n;
+  wish.d = d;
+  wish.recall = recall;
+  wish.max_bytes = max_bytes;
+  wish.normalize = normalize;
+  return furrow_index_choose(&wish, selection, err);
+}
+
+static void sizes_choose_the_kind(void **state) {
+  static const struct {
+    uint64_t n;
+    int32_t d;
+    double recall;
+    uint64_t max_bytes;
+    bool normalize;
+    const char *factory;
+  } cases[] = {
+      {0, 8, 0.95, 0, false, "Flat"},
+      {1, 1, 0.95, 0, false, "Flat"},
+      {100000, 128, 0.95, 0, false, "Flat"},
+      {100000, 128, 0.95, 0, true, "L2norm,(Flat)"},
+      {100000, 128, 0.95, 40000000, false, "SQfp16"},
+      {100000, 128, 0.95, 20000000, false, "SQ8"},
+      {1000000, 128, 0.95, 0, false, "IVF4096,PQ32,RFlat"},
+      {1000000, 128, 1, 0, false, "Flat"},
+      {1000000, 128, 0.95, 400000000, false, "IVF4096,PQ32,Refine(SQfp16)"},
+      {1000000, 128, 0.95, 200000000, true, "L2norm,(IVF4096,PQ32,Refine(SQ8))"},
+      {1000000, 128, 0.95, 60000000, false, "IVF4096,PQ32"},
+      {1000000, 128, 0.95, 20000000, false, "IVF4096,PQ8"},
+      {1000000, 97, 0.95, 0, false, "IVF4096,PQ1,RFlat"},
+      {1000000000, 64, 0.95, 0, false, "IVF131072_HNSW32,PQ16,RFlat"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_index_selection selection;
+    furrow_error err = {0};
+    const furrow_status status =
+        choose(cases[i].n, cases[i].d, cases[i].recall, cases[i].max_bytes, cases[i].normalize, &selection, &err);
+    if (status != FURROW_OK) print_error("%s\n", err.message);
+    assert_int_equal(status, FURROW_OK);
+    assert_string_equal(selection.factory, cases[i].factory);
+    assert_true(cases[i].max_bytes == 0 || selection.bytes <= cases[i].max_bytes);
+  }
+}
+
+static void wishes_that_cannot_be_met(void **state) {
+  furrow_index_selection selection;
+  (void)state;
+  assert_int_equal(choose(1000, 0, 0.9, 0, false, &selection, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(choose(1000, 8, 0, 0, false, &selection, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(choose(1000, 8, 1.1, 0, false, &selection, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(choose(1000, 8, 0.9, 1000, false, &selection, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(choose(1000000, 128, 0.9, 5000000, false, &selection, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(choose(UINT64_MAX, 8, 0.9, 0, false, &selection, NULL), FURROW_E_ARGUMENT);
+}
+
+/* ---- Settings ------------------------------------------------------------------------------------------- */
+
+enum { D = 8, N = 3000, QUERIES = 100, K = 10 };
+
+static void fill_clusters(float *vectors, size_t n, uint64_t seed) {
+  fw_rng centres, rng;
+  float centre[40][D];
+  fw_rng_init(&centres, 1);
+  fill_random(&centres, &centre[0][0], 40 * D);
+  fw_rng_init(&rng, seed);
+  for (size_t i = 0; i < n; i++) {
+    const size_t c = (size_t)fw_rng_below(&rng, 40);
+    for (size_t k = 0; k < D; k++) vectors[i * D + k] = 2 * centre[c][k] + (float)fw_rng_normal(&rng);
+  }
+}
+
+static furrow_index *index_of(const char *factory, const float *vectors) {
+  furrow_index_spec spec = plain_spec(D, 0, 0);
+  spec.nbits = spec.refine_nbits = 8;
+  spec.factory = factory;
+  furrow_index *index = NULL;
+  furrow_index_train_params params;
+  furrow_index_train_params_init(&params);
+  params.threads = 1;
+  assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_train(index, vectors, N, &params, NULL), FURROW_OK);
+  assert_int_equal(add_vectors(index, vectors, N, NULL), FURROW_OK);
+  return index;
+}
+
+static void find_truth(const float *base, const float *queries, int64_t *truth) {
+  furrow_vectors_memory memory;
+  furrow_vectors_reader *reader = NULL;
+  float distances[QUERIES * K];
+  furrow_vectors_memory_init(&memory);
+  memory.vectors = base;
+  memory.count = N;
+  memory.d = D;
+  assert_int_equal(furrow_vectors_reader_open_memory(&reader, &memory, NULL), FURROW_OK);
+  assert_int_equal(furrow_exact_search(reader, queries, QUERIES, K, NULL, distances, truth, NULL), FURROW_OK);
+  furrow_vectors_reader_close(reader);
+}
+
+static void settings_reach_a_recall(void **state) {
+  static const char *const texts[] = {"IVF64,Flat", "IVF64,PQ4,RFlat", "IDMap,PQ4x4fs,RFlat", "IVF64,PQ4+8"};
+  float *vectors = malloc(N * D * sizeof *vectors), *queries = malloc(QUERIES * D * sizeof *queries);
+  int64_t truth[QUERIES * K];
+  (void)state;
+  fill_clusters(vectors, N, 2);
+  fill_clusters(queries, QUERIES, 3);
+  find_truth(vectors, queries, truth);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    furrow_index *index = index_of(texts[i], vectors);
+    furrow_index_tuning low, high;
+    furrow_index_tune_params params;
+    furrow_index_tune_params_init(&params);
+    furrow_index_tuning_init(&low);
+    furrow_index_tuning_init(&high);
+    params.recall = 0.6;
+    assert_int_equal(furrow_index_tune(index, queries, QUERIES, truth, K, &params, &low, NULL), FURROW_OK);
+    assert_true(low.reached && low.recall >= 0.6);
+    params.recall = 0.95;
+    params.threads = 1;
+    assert_int_equal(furrow_index_tune(index, queries, QUERIES, truth, K, &params, &high, NULL), FURROW_OK);
+    if (i != 3) assert_true(high.reached && high.recall >= 0.95);
+    const furrow_index *ivf = furrow_index_ivf(index);
+    if (ivf) assert_true(low.nprobe < high.nprobe && high.nprobe <= 64 && ivf->ivf.nprobe == high.nprobe);
+    if (i == 1) assert_true(index->k_factor == high.k_factor && high.k_factor >= 2);
+    if (i == 2) assert_true(index->child[0]->k_factor == high.k_factor && high.nprobe == 0);
+    furrow_index_free(index);
+  }
+  furrow_index *index = index_of("IVF64,Flat", vectors);
+  furrow_index_tuning tuning;
+  furrow_index_tune_params params;
+  furrow_index_tune_params_init(&params);
+  furrow_index_tuning_init(&tuning);
+  assert_int_equal(furrow_index_tune(index, queries, 0, truth, K, NULL, &tuning, NULL), FURROW_E_ARGUMENT);
+  params.recall = 0;
+  assert_int_equal(furrow_index_tune(index, queries, 1, truth, K, &params, &tuning, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_default_nprobe(1), 1);
+  assert_int_equal(furrow_default_nprobe(100), 25);
+  assert_int_equal(furrow_default_nprobe(10000), 128);
+  furrow_index_free(index);
+  free(vectors);
+  free(queries);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_choose_the_kind),
+      cmocka_unit_test(wishes_that_cannot_be_met),
+      cmocka_unit_test(settings_reach_a_recall),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
