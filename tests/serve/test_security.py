@@ -145,7 +145,7 @@ def test_other_sites(folder):
                 ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "LocalHost"}, 200), ({"Host": "127.1.2.3"}, 200),
                 ({"Host": "evil.example"}, 403), ({"Host": f"evil.example:{server.port}"}, 403),
                 ({"Host": "127.evil.example"}, 403), ({"Host": "127.0.0.1.evil.example"}, 403),
-                ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 403),
+                ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 400), ({"Host": "localhost:evil"}, 400),
                 ({"Host": "127.0.0.1@evil.example"}, None), ({"Host": "10.0.0.1"}, 403), ({"Host": "[::]"}, 403),
                 ({"Host": here, "Origin": f"http://{here}"}, 200), ({"Host": here, "Origin": f"https://{here}"}, 200),
                 ({"Host": here, "Origin": "http://evil.example"}, 403), ({"Host": here, "Origin": "null"}, 403),
