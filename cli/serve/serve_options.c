@@ -62,6 +62,17 @@ static const option network_options[] = {
      .kind = OPTION_FLAG,
      .help = "listen on other than loopback addresses without a token",
      .offset = AT(insecure)},
+    {.name = "allowed-host",
+     .kind = OPTION_LIST,
+     .argument = "NAME",
+     .help = "a name, or NAME:PORT, that clients call the server by; addresses and localhost need none; may be given "
+             "several times",
+     .offset = AT(allowed_hosts)},
+    {.name = "allowed-origin",
+     .kind = OPTION_LIST,
+     .argument = "ORIGIN",
+     .help = "let pages of this site ask: https://HOST; may be given several times",
+     .offset = AT(allowed_origins)},
     {0}};
 
 static const option limit_options[] = {

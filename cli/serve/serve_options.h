@@ -13,7 +13,8 @@ typedef struct serve_values {
   const char *config;
   const char *token_file;
   bool insecure;
-  bool version; /* print it and do nothing else */
+  text_list allowed_hosts, allowed_origins; /* NAME or NAME:PORT; SCHEME://HOST or SCHEME://HOST:PORT */
+  bool version;                             /* print it and do nothing else */
   bool search_only;
   uint32_t watch_seconds;
   uint32_t threads, workers;

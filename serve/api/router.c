@@ -1,7 +1,7 @@
-/* serve/api/router.c: finds the handler of a request, checks that the client may call it, and chooses the thread. */
+/* serve/api/router.c: finds the handler of a request, has it checked whether the client may call it, and chooses the
+ * thread. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/problem.h"
 #include "api/service.h"
@@ -248,78 +248,6 @@ static void refuse_route(const service *s, http_request *request, const route *o
     refuse_rest(&path, answer);
 }
 
-/* ---- Who may ask ---- */
-
-/* Compares in constant time, wherever the texts differ. */
-static bool is_same_secret(http_text given, const char *secret) {
-  const size_t length = strlen(secret);
-  unsigned difference = given.size != length;
-  for (size_t i = 0; i < given.size; i++)
-    difference |= (unsigned)(unsigned char)given.at[i] ^ (unsigned)(unsigned char)secret[length > 0 ? i % length : 0];
-  return difference == 0;
-}
-
-/* What is wrong with the token of a request; NULL: nothing. */
-static const char *token_problem(const service *s, const http_head *head) {
-  http_text given = http_header_value(head, "Authorization");
-  if (!given.at) return "this needs a token: send the header Authorization: Bearer TOKEN";
-  if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
-    return "the header Authorization is not of the form Authorization: Bearer TOKEN";
-  return is_same_secret(text_from(given, 7), s->token)
-             ? NULL
-             : "the token is not the one in the first line of the server's token file";
-}
-
-/* The name of a host without its port. */
-static http_text without_port(http_text host) {
-  size_t length = host.size;
-  for (size_t i = host.size; i > 0; i--) {
-    if (host.at[i - 1] == ']') break;
-    if (host.at[i - 1] == ':') length = i - 1;
-  }
-  return (http_text){host.at, length};
-}
-
-/* 127.evil.example is a name that someone may point here: only digits make an address. */
-static bool is_loopback_name(http_text host) {
-  static const char localhost[] = "localhost";
-  if (host.size == sizeof localhost - 1 && strncasecmp(host.at, localhost, host.size) == 0) return true;
-  if (http_text_is(host, "[::1]")) return true;
-  for (size_t i = 0; i < host.size; i++)
-    if (!memchr("0123456789.", host.at[i], 11)) return false;
-  return begins(host, "127.");
-}
-
-/* A page of another site may make a browser send requests to this machine: its Origin is not ours, or (a name that was
- * pointed here) its Host is not. With a token neither matters, since the page does not have it. */
-static bool is_from_elsewhere(const service *s, const http_head *head) {
-  http_text host = http_header_value(head, "Host"), origin = http_header_value(head, "Origin");
-  if (s->token) return false;
-  if (s->loopback_only && host.at && !is_loopback_name(without_port(host))) return true;
-  if (!origin.at) return false;
-  if (begins(origin, "http://"))
-    origin = text_from(origin, 7);
-  else if (begins(origin, "https://"))
-    origin = text_from(origin, 8);
-  return origin.size != host.size || (host.size > 0 && strncasecmp(origin.at, host.at, host.size) != 0);
-}
-
-/* Whether the client may make this request. r NULL: there is no such route, which clients without a token do not
- * learn. */
-static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
-  const char *problem = s->token && (!r || !r->is_open) ? token_problem(s, head) : NULL;
-  if (problem) {
-    problem_set(answer, 401, "%s", problem);
-    answer->headers = "WWW-Authenticate: Bearer\r\n";
-    return false;
-  }
-  if (is_from_elsewhere(s, head)) {
-    problem_set(answer, 403, "the request comes from a page of another site, or was sent to another name");
-    return false;
-  }
-  return true;
-}
-
 /* ---- Parameters ---- */
 
 /* Whether a request has query parameters that would be ignored: a POST has its members in the body. A GET may have
@@ -344,7 +272,8 @@ static size_t on_head(void *user, http_request *request) {
   http_text encoding = http_header_value(&request->head, "Content-Encoding");
   const route *other = NULL;
   find_route(s, &request->head, x, &other);
-  if (!may_ask(s, &request->head, x->route, answer)) return 0;
+  /* that a route does not exist is not told to clients without a token */
+  if (!access_check(&s->access, request, x->route && x->route->is_open)) return 0;
   if (!x->route) {
     refuse_route(s, request, other);
     return 0;

@@ -88,7 +88,7 @@ static bool close_all(service *s) {
   for (size_t i = 0; i < s->index_count; i++) is_folded &= served_index_free(s->indexes[i]);
   free(s->models);
   free(s->indexes);
-  free(s->token);
+  access_clear(&s->access);
   return is_folded;
 }
 
@@ -147,7 +147,6 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
   s->waiters = 32;
   s->threads = s->loops + s->workers + s->waiters;
   s->started_at = (int64_t)time(NULL);
-  s->loopback_only = settings_is_loopback(v->listen);
   *http = (http_settings){.listen = v->listen,
                           .loops = s->loops,
                           .max_connections = v->max_connections,
@@ -173,12 +172,13 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   service s = {0};
   watcher *w = NULL;
   http_settings http;
-  char address[128];
+  char address[128], *token = NULL;
   if (((const serve_values *)values)->version) {
     output_format(out, "furrow %s\n", furrow_version());
     return FURROW_OK;
   }
-  furrow_status status = settings_load(&v, (const serve_values *)values, &s.token, err);
+  furrow_status status = settings_load(&v, (const serve_values *)values, &token, err);
+  if (status == FURROW_OK) status = access_init(&s.access, v, token, err);
   if (status == FURROW_OK) {
     set_up(&s, v, &http);
     raise_file_limit(v->max_connections);

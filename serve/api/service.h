@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "api/request_access.h"
 #include "api/request_metrics.h"
 #include "api/work_queue.h"
 #include "furrow/furrow.h"
@@ -43,8 +44,7 @@ typedef struct service {
   service_limits limits;
   unsigned loops, workers, waiters, threads; /* threads: the sum of the others */
   thread_memory *memory;                     /* of each thread: loops, then workers, then waiters */
-  char *token;                               /* NULL: none is needed */
-  bool loopback_only;                        /* the address is one of this machine: Host must be, too */
+  request_access access;
   request_metrics *metrics;
   http_server *server;
   work_queue *work, *waiting; /* of workers and of waiters */

@@ -67,6 +67,7 @@ static void reset_exchange(exchange *e) {
   memset(e->request.notes, 0, sizeof e->request.notes);
   e->request.body = NULL;
   e->request.body_size = 0;
+  e->request.headers = NULL;
   e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = e->waits = false;
   e->seen = e->bytes_in = e->sent = 0;
   e->chunks = (http_chunks){0};

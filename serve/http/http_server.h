@@ -33,6 +33,7 @@ typedef struct http_request {
   size_t body_size;
   uint64_t received_ns; /* when its first byte came: clock_ns() */
   unsigned loop;        /* of its connection */
+  const char *headers;  /* more header lines, whatever the answer is; as http_answer.headers */
   http_answer answer;
   _Alignas(max_align_t) unsigned char notes[64]; /* the hooks' own; zeros at the start */
 } http_request;
