@@ -148,6 +148,12 @@ static const option edit_options[] = {{.name = "checkpoint-after",
                                        .argument = "N",
                                        .help = "vectors that wait for that at most (200000); beyond: 503",
                                        .offset = AT(max_fresh)},
+                                      {.name = "ready",
+                                       .kind = OPTION_ENUM,
+                                       .choices = "loaded|writable",
+                                       .help = "/readyz is 200 if all is loaded (the default), or only if also no "
+                                               "writable index refuses changes",
+                                       .offset = AT(ready)},
                                       {0}};
 #undef AT
 

@@ -5,6 +5,9 @@
 
 #include "core/command.h"
 
+/* What /readyz asks for. */
+typedef enum ready_policy { READY_LOADED, READY_WRITABLE } ready_policy;
+
 typedef struct serve_values {
   text_list models, indexes; /* NAME=PATH */
   text_list writable;        /* names of indexes */
@@ -23,6 +26,7 @@ typedef struct serve_values {
   double timeout, idle_timeout, drain;
   uint64_t checkpoint_after, max_fresh;
   double checkpoint_seconds;
+  ready_policy ready;
 } serve_values;
 
 extern const option_group serve_groups[];

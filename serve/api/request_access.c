@@ -62,9 +62,9 @@ static bool is_address(http_text name, bool *is_loopback) {
 }
 
 static bool is_listed_host(const request_access *a, http_text name, http_text port) {
-  for (size_t i = 0; i < a->hosts.count; i++) {
+  for (size_t i = 0; i < a->hosts->count; i++) {
     http_text listed, listed_port;
-    if (http_split_host(text_of(a->hosts.texts[i]), &listed, &listed_port) && is_same(name, listed) &&
+    if (http_split_host(text_of(a->hosts->texts[i]), &listed, &listed_port) && is_same(name, listed) &&
         (listed_port.size == 0 || is_same(port, listed_port)))
       return true;
   }
@@ -84,7 +84,7 @@ static bool is_own_host(const request_access *a, http_text host) {
 /* Whether Host does not matter: a page of another site does not have the token. HTTP/1.0, which no browser speaks, may
  * be without one. */
 static bool may_use_host(const request_access *a, http_text host) {
-  return !host.at || (a->token && a->hosts.count == 0) || is_own_host(a, host);
+  return !host.at || (a->token && a->hosts->count == 0) || is_own_host(a, host);
 }
 
 /* ---- Pages of other sites ---- */
@@ -98,8 +98,8 @@ static bool is_own_origin(http_text origin, http_text host) {
 
 /* The headers that an allowed origin gets; NULL: it is not allowed. */
 static const char *origin_headers(const request_access *a, http_text origin) {
-  for (size_t i = 0; i < a->origins.count; i++)
-    if (is_same(origin, text_of(a->origins.texts[i]))) return a->headers[i];
+  for (size_t i = 0; i < a->origins->count; i++)
+    if (is_same(origin, text_of(a->origins->texts[i]))) return a->headers[i];
   return NULL;
 }
 
@@ -155,15 +155,15 @@ furrow_status access_init(request_access *access, const serve_values *values, ch
   *access = (request_access){.token = token,
                              .loopback_only = settings_is_loopback(values->listen),
                              .own_name = listen_name(values->listen),
-                             .hosts = values->allowed_hosts,
-                             .origins = values->allowed_origins,
+                             .hosts = &values->allowed_hosts,
+                             .origins = &values->allowed_origins,
                              .headers = calloc(values->allowed_origins.count + 1, sizeof *access->headers)};
   if (!access->headers) return fail_memory(err);
-  for (size_t i = 0; i < access->origins.count; i++)
+  for (size_t i = 0; i < access->origins->count; i++)
     if (asprintf(&access->headers[i],
                  "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: Retry-After, X-Request-Id\r\n"
                  "Vary: Origin\r\n",
-                 access->origins.texts[i]) < 0) {
+                 access->origins->texts[i]) < 0) {
       access->headers[i] = NULL;
       return fail_memory(err);
     }
@@ -171,7 +171,7 @@ furrow_status access_init(request_access *access, const serve_values *values, ch
 }
 
 void access_clear(request_access *access) {
-  for (size_t i = 0; access->headers && i < access->origins.count; i++) free(access->headers[i]);
+  for (size_t i = 0; access->headers && i < access->origins->count; i++) free(access->headers[i]);
   free(access->headers);
   free(access->token);
   *access = (request_access){0};

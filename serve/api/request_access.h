@@ -13,12 +13,12 @@
 #include "http/http_server.h"
 
 typedef struct request_access {
-  char *token;        /* owned; NULL: none is needed */
-  bool loopback_only; /* the address is one of this machine: so must be an address in Host */
-  http_text own_name; /* of --listen; empty: it has an address */
-  text_list hosts;    /* of --allowed-host: NAME or NAME:PORT */
-  text_list origins;  /* of --allowed-origin: SCHEME://HOST or SCHEME://HOST:PORT */
-  char **headers;     /* of each origin: what its pages may read */
+  char *token;              /* owned; NULL: none is needed */
+  bool loopback_only;       /* the address is one of this machine: so must be an address in Host */
+  http_text own_name;       /* of --listen; empty: it has an address */
+  const text_list *hosts;   /* of --allowed-host: NAME or NAME:PORT */
+  const text_list *origins; /* of --allowed-origin: SCHEME://HOST or SCHEME://HOST:PORT */
+  char **headers;           /* of each origin: what its pages may read */
 } request_access;
 
 /* Takes the token, which may be NULL. The settings must outlive it. Errors: E_MEMORY. */

@@ -465,6 +465,9 @@ static const state_family index_families[] = {
     {"furrow_index_removals_total", "counter", "Vectors that were removed.", FIGURE(removals)},
     {"furrow_index_checkpoints_total", "counter", "Checkpoints that were written.", FIGURE(checkpoints)},
     {"furrow_index_checkpoint_failures_total", "counter", "Checkpoints that failed.", FIGURE(failures)},
+    {"furrow_index_refuses_changes", "gauge", "1: changes are refused, because the log cannot be written.",
+     FIGURE(refuses)},
+    {"furrow_index_log_failures_total", "counter", "Times that the log could not be written.", FIGURE(log_failures)},
     {"furrow_index_log_syncs_total", "counter", "Times that the log was made durable.", FIGURE(syncs)},
     {0}};
 #undef FIGURE

@@ -147,6 +147,7 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
   s->waiters = 32;
   s->threads = s->loops + s->workers + s->waiters;
   s->started_at = (int64_t)time(NULL);
+  s->ready_needs_writing = v->ready == READY_WRITABLE;
   *http = (http_settings){.listen = v->listen,
                           .loops = s->loops,
                           .max_connections = v->max_connections,

@@ -233,7 +233,8 @@ static furrow_status read_value(config_reader *r, const char *name, furrow_error
   if (strcmp(o->name, "token-file") == 0) return keep_path(r, o->name, NULL, err);
   if (o->kind == OPTION_FLAG) return read_flag(r, o, err);
   if (o->kind == OPTION_LIST) return read_list(r, o, err);
-  if (o->kind == OPTION_TEXT || (o->kind == OPTION_BYTES && is_string)) return read_string(r, o, err);
+  if (o->kind == OPTION_TEXT || o->kind == OPTION_ENUM || (o->kind == OPTION_BYTES && is_string))
+    return read_string(r, o, err);
   return read_number(r, o, err);
 }
 

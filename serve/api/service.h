@@ -48,6 +48,7 @@ typedef struct service {
   request_metrics *metrics;
   http_server *server;
   work_queue *work, *waiting; /* of workers and of waiters */
+  bool ready_needs_writing;   /* the service is not ready while a writable index refuses changes */
   atomic_bool draining;
   int64_t started_at; /* seconds since 1970 */
 } service;
