@@ -408,7 +408,7 @@ void reload_index_handler(call *c) {
   status = served_index_reload(c->index, false, &result, &fault.error);
   tell_reload("index", served_index_name(c->index), status, &result, &fault.error);
   if (status == FURROW_OK) {
-    answer_reload(c->answer, served_index_name(c->index), &result);
+    answer_reload(c->answer, served_index_name(c->index), &result, NULL);
     return;
   }
   problem_set_fault(c->answer, 409, status, &fault.error, NULL);

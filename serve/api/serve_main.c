@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/documents.h"
 #include "api/serve_settings.h"
 #include "api/service.h"
 #include "base/error.h"
@@ -38,7 +39,6 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   char name[SERVED_NAME];
   model_source source = {.name = name};
   reload_result result;
-  char problem[1024];
   FW_TRY(settings_split(text, name, &source.path, err));
   FW_TRY(find_named(&v->items, name, &source.items, err));
   FW_TRY(find_named(&v->seen, name, &source.seen, err));
@@ -46,9 +46,7 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   FW_TRY(served_model_create(&model, &source, s->threads, err));
   s->models[s->model_count++] = model;
   FW_TRY(served_model_reload(model, true, &result, err));
-  if (served_model_last_error(model, problem, sizeof problem))
-    say("furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
-        (unsigned long long)result.version, problem);
+  if (result.is_older) tell_reload("model", name, FURROW_OK, &result, err);
   return FURROW_OK;
 }
 
