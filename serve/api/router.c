@@ -269,7 +269,6 @@ static size_t on_head(void *user, http_request *request) {
   service *s = user;
   routing *x = routing_of(request);
   http_answer *answer = &request->answer;
-  http_text encoding = http_header_value(&request->head, "Content-Encoding");
   const route *other = NULL;
   find_route(s, &request->head, x, &other);
   /* that a route does not exist is not told to clients without a token */
@@ -278,8 +277,9 @@ static size_t on_head(void *user, http_request *request) {
     refuse_route(s, request, other);
     return 0;
   }
-  if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
-    problem_set(answer, 415, "compressed requests are not read");
+  if (request->head.coding == HTTP_UNKNOWN_CODING) {
+    problem_set(answer, 415, "of compressed requests, gzip and zstd are read");
+    answer->headers = "Accept-Encoding: gzip, zstd\r\n";
     return 0;
   }
   if (has_lost_parameters(x->route, &request->head, answer)) return 0;
@@ -306,9 +306,13 @@ static void handle_request(service *s, http_request *request, unsigned thread, b
 void router_work(void *user, unsigned thread, void *item) {
   service *s = user;
   http_request *request = item;
+  const char *problem;
   bool move;
+  int status;
   if (clock_ns() - routing_of(request)->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
     problem_set(&request->answer, 503, "the request has waited too long");
+  else if ((status = http_request_unpack(request, s->limits.max_body, &problem)) != 0)
+    problem_set(&request->answer, status, "%s", problem);
   else
     handle_request(s, request, thread, false, &move);
   http_request_finish(request);
@@ -317,7 +321,9 @@ void router_work(void *user, unsigned thread, void *item) {
 static bool on_request(void *user, http_request *request) {
   service *s = user;
   routing *x = routing_of(request);
-  bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
+  /* nobody knows how long a compressed body is */
+  const bool is_packed = request->head.coding != HTTP_PLAIN && request->body_size > 0;
+  bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY || is_packed;
   if (!move) handle_request(s, request, request->loop, true, &move);
   if (!move) return true;
   x->queued_ns = clock_ns();

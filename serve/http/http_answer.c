@@ -45,8 +45,8 @@ const char *http_reason(int status) {
  * connections may do so. */
 bool exchange_count(exchange *e) {
   http_server *server = e->connection->loop->server;
-  const size_t used = e->body.capacity + e->request.answer.body.capacity + e->packed.capacity;
-  const size_t counts = used > 3 * KEPT_BYTES || e->waits ? used + e->end : 0;
+  const size_t used = e->body.capacity + e->unpacked.capacity + e->request.answer.body.capacity + e->packed.capacity;
+  const size_t counts = used > 4 * KEPT_BYTES || e->waits ? used + e->end : 0;
   if (counts == e->counted) return true;
   const size_t before = counts > e->counted ? atomic_fetch_add(&server->memory, counts - e->counted)
                                             : atomic_fetch_sub(&server->memory, e->counted - counts);

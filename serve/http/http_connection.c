@@ -34,6 +34,7 @@ static exchange *exchange_create(void) {
 void exchange_free(exchange *e) {
   fw_buffer_clear(&e->request.answer.body);
   fw_buffer_clear(&e->body);
+  fw_buffer_clear(&e->unpacked);
   fw_buffer_clear(&e->packed);
   fw_buffer_clear(&e->head);
   munmap(e->input, INPUT_BYTES);
@@ -62,6 +63,7 @@ static void reset_exchange(exchange *e) {
   fw_buffer *answer = &e->request.answer.body;
   buffer_recycle(answer, KEPT_BYTES);
   buffer_recycle(&e->body, KEPT_BYTES);
+  buffer_recycle(&e->unpacked, KEPT_BYTES);
   buffer_recycle(&e->packed, KEPT_BYTES);
   e->request.answer = (http_answer){.body = *answer};
   memset(e->request.notes, 0, sizeof e->request.notes);

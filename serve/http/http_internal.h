@@ -4,6 +4,7 @@
  *   http_connection.c  one connection: reads a request, has it answered, goes on with the next
  *   http_answer.c      writes an answer
  *   http_gzip.c        compresses its body
+ *   http_unpack.c      decompresses the body of a request
  *   http_loop.c        the thread of a loop: ready sockets, time limits, answers that other threads hand in
  *   http_server.c      all loops: start, stop
  */
@@ -62,8 +63,9 @@ typedef struct exchange {
   bool is_open;                /* hooks.done must be called */
   bool waits;                  /* for more of the request */
   http_chunks chunks;
-  fw_buffer body;   /* body that is not in input */
-  fw_buffer packed; /* the compressed answer */
+  fw_buffer body;     /* body that is not in input */
+  fw_buffer unpacked; /* body that was compressed */
+  fw_buffer packed;   /* the compressed answer */
   bool is_packed, is_pack_tried;
   fw_buffer head;            /* of the answer */
   const char *content;       /* of the answer */

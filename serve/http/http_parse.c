@@ -306,6 +306,16 @@ static http_parsed read_host(http_head *head, http_text value) {
   return taken(NULL, NULL);
 }
 
+static http_parsed read_content_encoding(http_head *head, http_text value) {
+  static const char *const names[] = {"", "identity", "gzip", "x-gzip", "zstd"};
+  static const http_coding codings[] = {HTTP_PLAIN, HTTP_PLAIN, HTTP_GZIP, HTTP_GZIP, HTTP_ZSTD};
+  head->coding = HTTP_UNKNOWN_CODING;
+  for (size_t i = 0; !head->has_coding && i < sizeof names / sizeof *names; i++)
+    if (is_word(value, names[i])) head->coding = codings[i];
+  head->has_coding = true;
+  return taken(NULL, NULL);
+}
+
 /* Headers that decide how the request is read. The lengths of their names differ, so that a length finds them. */
 static http_parsed read_header(http_head *head, const http_header *header) {
   static const struct {
@@ -316,6 +326,7 @@ static http_parsed read_header(http_head *head, const http_header *header) {
                [10] = {"connection", read_connection},
                [14] = {"content-length", read_content_length},
                [15] = {"accept-encoding", read_accept_encoding},
+               [16] = {"content-encoding", read_content_encoding},
                [17] = {"transfer-encoding", read_transfer_encoding}};
   const size_t length = header->name.size;
   const bool is_known = length < sizeof known / sizeof *known && known[length].name &&

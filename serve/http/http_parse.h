@@ -18,6 +18,8 @@ typedef struct http_text {
 } http_text;
 
 typedef enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER } http_method;
+/* Content-Encoding. */
+typedef enum http_coding { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD, HTTP_UNKNOWN_CODING } http_coding;
 
 enum {
   HTTP_HEAD_BYTES = 16384, /* a head that is longer is refused */
@@ -40,6 +42,8 @@ typedef struct http_head {
   bool expects_continue;                 /* Expect: 100-continue */
   bool accepts_gzip;                     /* Accept-Encoding has gzip with a weight above 0 */
   bool has_host, has_length, says_close; /* for the parser */
+  bool has_coding;                       /* likewise */
+  http_coding coding;                    /* of the body; several of them are unknown */
   uint64_t content_length;               /* 0 without one */
   size_t header_count;
   http_header headers[HTTP_MOST_HEADERS];

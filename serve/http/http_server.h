@@ -59,7 +59,7 @@ typedef struct http_settings {
   const char *listen; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (all addresses); port 0: any that is free */
   unsigned loops;
   size_t max_connections; /* of all loops; further ones are accepted, answered 503 and closed */
-  size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 48 KiB do not
+  size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 64 KiB do not
                          count. Beyond: 503 */
   unsigned idle_ms;   /* between requests */
   unsigned head_ms;   /* from the first byte of a head to its end */
@@ -85,6 +85,10 @@ furrow_status http_server_start(http_server **server, const http_settings *setti
 /* Writes "http://127.0.0.1:8080": the address that it listens on. */
 void http_server_address(const http_server *server, char *text, size_t size);
 void http_server_get_figures(const http_server *server, http_figures *figures);
+/* Decompresses the body of a request whose head.coding is gzip or zstd; request->body is the result then. On the thread
+ * that has the request, and not on one of a loop if the result may be long. Returns 0, or the status of an answer and
+ * *problem: 400, the body is not what it should be; 413, the result has more than `limit` bytes; 503, memory. */
+int http_request_unpack(http_request *request, size_t limit, const char **problem);
 /* Completes a request whose request->answer is filled in; from any thread. */
 void http_request_finish(http_request *request);
 /* Stops accepting, answers what was begun with Connection: close, ends connections that stay idle for a moment (a

@@ -258,6 +258,27 @@ static void connections_and_codings(void **state) {
   }
 }
 
+static void codings_of_bodies(void **state) {
+  (void)state;
+  static const struct {
+    const char *header;
+    http_coding coding;
+  } samples[] = {
+      {"X: y", HTTP_PLAIN},
+      {"Content-Encoding: ", HTTP_PLAIN},
+      {"Content-Encoding: Identity", HTTP_PLAIN},
+      {"Content-Encoding: GZip ", HTTP_GZIP},
+      {"content-encoding: x-gzip", HTTP_GZIP},
+      {"Content-Encoding: zstd", HTTP_ZSTD},
+      {"Content-Encoding: br", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: gzip, gzip", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: gzip\r\nContent-Encoding: gzip", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: identity\r\nContent-Encoding: gzip", HTTP_UNKNOWN_CODING},
+  };
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+    if (head_with("1.1", samples[i].header).coding != samples[i].coding) fail_msg("%s", samples[i].header);
+}
+
 /* ---- Chunks ---- */
 
 /* Parses in two pieces; content goes to `out`. */
@@ -374,11 +395,11 @@ static void chunks_have_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(heads_that_are_read),    cmocka_unit_test(bytes_of_values),
-      cmocka_unit_test(heads_that_are_refused), cmocka_unit_test(limits_of_heads),
-      cmocka_unit_test(fields_of_a_head),       cmocka_unit_test(connections_and_codings),
-      cmocka_unit_test(chunks_that_are_read),   cmocka_unit_test(chunks_that_are_refused),
-      cmocka_unit_test(chunks_have_limits),
+      cmocka_unit_test(heads_that_are_read),     cmocka_unit_test(bytes_of_values),
+      cmocka_unit_test(heads_that_are_refused),  cmocka_unit_test(limits_of_heads),
+      cmocka_unit_test(fields_of_a_head),        cmocka_unit_test(connections_and_codings),
+      cmocka_unit_test(codings_of_bodies),       cmocka_unit_test(chunks_that_are_read),
+      cmocka_unit_test(chunks_that_are_refused), cmocka_unit_test(chunks_have_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
