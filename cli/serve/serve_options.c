@@ -155,12 +155,31 @@ static const option edit_options[] = {{.name = "checkpoint-after",
                                                "writable index refuses changes",
                                        .offset = AT(ready)},
                                       {0}};
+
+static const option log_options[] = {
+    {.name = "access-log",
+     .kind = OPTION_ENUM,
+     .choices = "off|common|json",
+     .help = "a line for each request: in the Common Log Format, or as JSON (off)",
+     .offset = AT(access_log)},
+    {.name = "access-log-file",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "append these lines to a file, which SIGHUP opens again (-: standard output)",
+     .offset = AT(access_log_file)},
+    {.name = "slow",
+     .kind = OPTION_REAL,
+     .argument = "SECONDS",
+     .help = "print a line on standard error for each request that takes longer (0: none)",
+     .offset = AT(slow)},
+    {0}};
 #undef AT
 
 const option_group serve_groups[] = {{.title = "What is served", .options = source_options},
                                      {.title = "Network", .options = network_options},
                                      {.title = "Limits", .options = limit_options},
                                      {.title = "Writable indexes", .options = edit_options},
+                                     {.title = "Logs", .options = log_options},
                                      {0}};
 
 void serve_values_init(void *values) {

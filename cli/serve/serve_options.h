@@ -8,6 +8,8 @@
 /* What /readyz asks for. */
 typedef enum ready_policy { READY_LOADED, READY_WRITABLE } ready_policy;
 
+typedef enum access_format { ACCESS_OFF, ACCESS_COMMON, ACCESS_JSON } access_format;
+
 typedef struct serve_values {
   text_list models, indexes; /* NAME=PATH */
   text_list writable;        /* names of indexes */
@@ -27,6 +29,9 @@ typedef struct serve_values {
   uint64_t checkpoint_after, max_fresh;
   double checkpoint_seconds;
   ready_policy ready;
+  access_format access_log;
+  const char *access_log_file; /* NULL or "-": standard output */
+  double slow;                 /* seconds; 0: no request is slow */
 } serve_values;
 
 extern const option_group serve_groups[];

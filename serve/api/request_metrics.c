@@ -302,12 +302,16 @@ static bool has_call(const char *kind, unsigned route) {
   }
 }
 
-static size_t collect(const service *s, line *lines) {
+const char *metrics_call(route_kind route) {
   static const char *const names[] = {
 #define ROUTE_X(name, text) text,
       ROUTE_KINDS(ROUTE_X)
 #undef ROUTE_X
   };
+  return names[route];
+}
+
+static size_t collect(const service *s, line *lines) {
   size_t count = 0;
   for (size_t target = 0; target < s->metrics->targets; target++) {
     const bool is_model = target < s->model_count, is_index = !is_model && target < s->model_count + s->index_count;
@@ -317,7 +321,7 @@ static size_t collect(const service *s, line *lines) {
                                   : "";
     for (unsigned route = 0; route < ROUTE_COUNT; route++) {
       if (!has_call(kind, route)) continue;
-      lines[count] = (line){.kind = kind, .name = name, .call = names[route]};
+      lines[count] = (line){.kind = kind, .name = name, .call = metrics_call((route_kind)route)};
       add_sums(s->metrics, target, route, &lines[count++].sums);
     }
   }
@@ -353,6 +357,8 @@ static void write_server(const service *s, fw_buffer *out) {
          (double)f.refused);
   single(out, "furrow_connections_timeouts_total", "counter", "Connections that were closed for time.",
          (double)f.timeouts);
+  single(out, "furrow_access_log_dropped_total", "counter",
+         "Lines of the access log and of slow requests that were lost.", (double)access_log_dropped(s->access_log));
   single(out, "furrow_body_memory_bytes", "gauge", "Memory of requests and answers.", (double)f.memory);
   family(out, "furrow_queue_length", "gauge", "Requests that wait for a thread.");
   sample(out, "furrow_queue_length", "queue", "workers", (double)work_queue_length(s->work));

@@ -53,7 +53,8 @@ typedef struct routing {
   served_index *index;
   size_t target; /* number of the target, as in request_metrics.h */
   size_t rows;
-  uint64_t queued_ns; /* when it began to wait for a worker */
+  uint64_t queued_at; /* when it began to wait for a worker: clock_ns() */
+  uint64_t queued_ns, worked_ns;
   bool has_target;
 } routing;
 _Static_assert(sizeof(routing) <= sizeof((http_request){0}.notes), "it fits into a request");
@@ -295,7 +296,9 @@ static void handle_request(service *s, http_request *request, unsigned thread, b
             .model = x->model,
             .index = x->index,
             .on_loop = on_loop};
+  const uint64_t begun_at = clock_ns();
   x->route->handler(&c);
+  x->worked_ns += clock_ns() - begun_at;
   if (c.answer->status == 0) c.answer->status = 200;
   if (c.answer->body.missing) problem_set(c.answer, 503, "there is not enough memory for the answer");
   x->rows = c.rows;
@@ -309,7 +312,9 @@ void router_work(void *user, unsigned thread, void *item) {
   const char *problem;
   bool move;
   int status;
-  if (clock_ns() - routing_of(request)->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
+  routing *x = routing_of(request);
+  x->queued_ns = clock_ns() - x->queued_at;
+  if (x->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
     problem_set(&request->answer, 503, "the request has waited too long");
   else if ((status = http_request_unpack(request, s->limits.max_body, &problem)) != 0)
     problem_set(&request->answer, status, "%s", problem);
@@ -326,7 +331,7 @@ static bool on_request(void *user, http_request *request) {
   bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY || is_packed;
   if (!move) handle_request(s, request, request->loop, true, &move);
   if (!move) return true;
-  x->queued_ns = clock_ns();
+  x->queued_at = clock_ns();
   if (work_queue_put(x->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
   problem_set(&request->answer, 429, "too many requests wait already");
   return true;
@@ -337,6 +342,17 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
   problem_set(answer, answer->status, "%s", problem);
 }
 
+static void log_request(service *s, const http_request *request, const routing *x, access_record *record) {
+  record->request = request;
+  record->call = metrics_call(x->route ? x->route->kind : ROUTE_OTHER);
+  record->kind = x->model ? "model" : x->index ? "index" : NULL;
+  record->name = x->model ? served_model_name(x->model) : x->index ? served_index_name(x->index) : NULL;
+  record->rows = x->rows;
+  record->queued_ns = x->queued_ns;
+  record->worked_ns = x->worked_ns;
+  access_log_add(s->access_log, record);
+}
+
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   service *s = user;
   routing *x = routing_of(request);
@@ -345,6 +361,10 @@ static void on_done(void *user, http_request *request, int status, size_t bytes_
   const size_t target = x->has_target ? x->target : s->model_count + s->index_count;
   metrics_count(s->metrics, request->loop, x->route ? x->route->kind : ROUTE_OTHER, target, status, now,
                 now - request->received_ns, x->rows, bytes_in, bytes_out);
+  if (!s->access_log) return;
+  access_record record = {
+      .status = status, .bytes_in = bytes_in, .bytes_out = bytes_out, .total_ns = now - request->received_ns};
+  log_request(s, request, x, &record);
 }
 
 void router_hooks(service *s, http_hooks *hooks) {

@@ -86,6 +86,7 @@ static bool close_all(service *s) {
   for (size_t i = 0; i < s->index_count; i++) is_folded &= served_index_free(s->indexes[i]);
   free(s->models);
   free(s->indexes);
+  access_log_end(s->access_log);
   access_clear(&s->access);
   return is_folded;
 }
@@ -99,13 +100,15 @@ static void watched_signals(sigset_t *set) {
   sigaddset(set, SIGTERM);
 }
 
-/* Waits for a signal to stop. */
-static void run_until_stopped(watcher *w) {
+/* Waits for a signal to stop. SIGHUP: new versions, and log files that were renamed. */
+static void run_until_stopped(const service *s, watcher *w) {
   sigset_t set;
   int signal = 0;
   watched_signals(&set);
   while (signal != SIGINT && signal != SIGTERM) {
-    if (sigwait(&set, &signal) == 0 && signal == SIGHUP) watcher_ask(w);
+    if (sigwait(&set, &signal) != 0 || signal != SIGHUP) continue;
+    access_log_reopen(s->access_log);
+    watcher_ask(w);
   }
 }
 
@@ -178,6 +181,7 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   }
   furrow_status status = settings_load(&v, (const serve_values *)values, &token, err);
   if (status == FURROW_OK) status = access_init(&s.access, v, token, err);
+  if (status == FURROW_OK) status = access_log_create(&s.access_log, v, err);
   if (status == FURROW_OK) {
     set_up(&s, v, &http);
     raise_file_limit(v->max_connections);
@@ -189,7 +193,8 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
     http_server_address(s.server, address, sizeof address);
     output_format(out, "listening on %s\n", address);
     status = output_flush(out, err);
-    run_until_stopped(w);
+    access_log_begin(s.access_log); /* standard output begins with that line */
+    run_until_stopped(&s, w);
     stop_at_next_signal();
   }
   if (s.server && !service_stop(&s, milliseconds(v->drain)))

@@ -230,7 +230,8 @@ static furrow_status read_value(config_reader *r, const char *name, furrow_error
   if (strcmp(name, "indexes") == 0) return read_sources(r, "index", err);
   const option *o = find_option(name, strlen(name));
   const bool is_string = furrow_json_peek(r->json) == FURROW_JSON_STRING;
-  if (strcmp(o->name, "token-file") == 0) return keep_path(r, o->name, NULL, err);
+  const bool is_path = strcmp(o->name, "token-file") == 0 || strcmp(o->name, "access-log-file") == 0;
+  if (is_path) return keep_path(r, o->name, NULL, err);
   if (o->kind == OPTION_FLAG) return read_flag(r, o, err);
   if (o->kind == OPTION_LIST) return read_list(r, o, err);
   if (o->kind == OPTION_TEXT || o->kind == OPTION_ENUM || (o->kind == OPTION_BYTES && is_string))
@@ -379,6 +380,7 @@ static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   FW_TRY(check_count("max-fresh", v->max_fresh, 1, UINT64_MAX, err));
   FW_TRY(check_seconds("timeout", v->timeout, false, err));
   FW_TRY(check_seconds("idle-timeout", v->idle_timeout, false, err));
+  FW_TRY(check_seconds("slow", v->slow, true, err));
   FW_TRY(check_seconds("drain", v->drain, true, err));
   return check_seconds("checkpoint-seconds", v->checkpoint_seconds, false, err);
 }
@@ -441,6 +443,8 @@ static furrow_status check_settings(serve_values *v, furrow_error *err) {
   FW_TRY(check_about(&v->items, "items", true, &v->models, "model", err));
   FW_TRY(check_about(&v->seen, "seen", true, &v->models, "model", err));
   FW_TRY(check_limits(v, err));
+  if (v->access_log_file && v->access_log == ACCESS_OFF)
+    return fail(err, FURROW_E_ARGUMENT, "--access-log-file needs --access-log common or --access-log json");
   FW_TRY(check_hosts(&v->allowed_hosts, err));
   FW_TRY(check_origins(&v->allowed_origins, err));
   FW_TRY(check_listen(v->listen, err));

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "api/access_log.h"
 #include "api/request_access.h"
 #include "api/request_metrics.h"
 #include "api/work_queue.h"
@@ -46,6 +47,7 @@ typedef struct service {
   thread_memory *memory;                     /* of each thread: loops, then workers, then waiters */
   request_access access;
   request_metrics *metrics;
+  access_log *access_log; /* NULL: none */
   http_server *server;
   work_queue *work, *waiting; /* of workers and of waiters */
   bool ready_needs_writing;   /* the service is not ready while a writable index refuses changes */

@@ -134,6 +134,9 @@ static void add_headers(exchange *e, bool is_packed, bool closes) {
   if (!answer->fixed || !answer->headers) fw_buffer_text(head, "Cache-Control: no-store\r\n");
   if (answer->retry_after > 0) add_number(head, "Retry-After: ", answer->retry_after);
   if (answer->headers) fw_buffer_text(head, answer->headers);
+  fw_buffer_text(head, "X-Request-Id: ");
+  fw_buffer_append(head, e->request.id.at, e->request.id.size);
+  fw_buffer_append(head, "\r\n", 2);
   if (e->request.headers) fw_buffer_text(head, e->request.headers);
   if (closes)
     fw_buffer_text(head, "Connection: close\r\n");

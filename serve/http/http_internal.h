@@ -79,6 +79,7 @@ struct connection {
   exchange *exchange;
   uint64_t since; /* when the state began: clock_ns() */
   size_t forgotten;
+  unsigned char client[16]; /* address, as of IPv6; zeros: it is not known */
   int socket;
   connection_state state, listed; /* listed: whose list it is in */
   bool is_moved;                  /* the state began just now */
@@ -110,6 +111,7 @@ struct loop {
   _Atomic(exchange *) finished;    /* by other threads, the last one first */
   _Atomic(handed_socket *) handed; /* by other loops, likewise */
   atomic_size_t load;              /* connections that it has or gets */
+  uint64_t request_count;          /* ids of requests so far */
   uint64_t drained_at;             /* until then idle connections may send one more request */
   uint64_t now, resume_at;         /* of this event; when to accept again */
   time_t date_second;
@@ -132,6 +134,7 @@ struct http_server {
   loop *loops;
   unsigned loop_count;
   char address[80];
+  uint64_t id_seed;
   atomic_size_t connections, memory;
   atomic_uint_fast64_t accepted, refused, timeouts;
   atomic_bool stops, ends;

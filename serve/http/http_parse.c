@@ -316,6 +316,16 @@ static http_parsed read_content_encoding(http_head *head, http_text value) {
   return taken(NULL, NULL);
 }
 
+/* An id is short, and of bytes that need no escape in a log. Another one is as good as none. */
+static http_parsed read_request_id(http_head *head, http_text value) {
+  bool is_usable = value.size > 0 && value.size <= HTTP_MOST_ID && !head->has_id;
+  for (size_t i = 0; is_usable && i < value.size; i++)
+    is_usable = value.at[i] > ' ' && value.at[i] < 0x7f && value.at[i] != '"' && value.at[i] != '\\';
+  head->id = is_usable ? value : (http_text){0};
+  head->has_id = true;
+  return taken(NULL, NULL);
+}
+
 /* Headers that decide how the request is read. The lengths of their names differ, so that a length finds them. */
 static http_parsed read_header(http_head *head, const http_header *header) {
   static const struct {
@@ -324,6 +334,7 @@ static http_parsed read_header(http_head *head, const http_header *header) {
   } known[] = {[4] = {"host", read_host},
                [6] = {"expect", read_expect},
                [10] = {"connection", read_connection},
+               [12] = {"x-request-id", read_request_id},
                [14] = {"content-length", read_content_length},
                [15] = {"accept-encoding", read_accept_encoding},
                [16] = {"content-encoding", read_content_encoding},

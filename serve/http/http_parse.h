@@ -23,7 +23,8 @@ typedef enum http_coding { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD, HTTP_UNKNOWN_CODING
 
 enum {
   HTTP_HEAD_BYTES = 16384, /* a head that is longer is refused */
-  HTTP_MOST_HEADERS = 64
+  HTTP_MOST_HEADERS = 64,
+  HTTP_MOST_ID = 128 /* bytes of an X-Request-Id that is used */
 };
 
 typedef struct http_header {
@@ -42,7 +43,8 @@ typedef struct http_head {
   bool expects_continue;                 /* Expect: 100-continue */
   bool accepts_gzip;                     /* Accept-Encoding has gzip with a weight above 0 */
   bool has_host, has_length, says_close; /* for the parser */
-  bool has_coding;                       /* likewise */
+  bool has_coding, has_id;               /* likewise */
+  http_text id;                          /* X-Request-Id; empty: none that can be used */
   http_coding coding;                    /* of the body; several of them are unknown */
   uint64_t content_length;               /* 0 without one */
   size_t header_count;

@@ -33,9 +33,11 @@ typedef struct http_request {
   size_t body_size;
   uint64_t received_ns; /* when its first byte came: clock_ns() */
   unsigned loop;        /* of its connection */
+  http_text id;         /* that of its head, or a new one; the answer has it */
+  char own_id[16];      /* a new one */
   const char *headers;  /* more header lines, whatever the answer is; as http_answer.headers */
   http_answer answer;
-  _Alignas(max_align_t) unsigned char notes[64]; /* the hooks' own; zeros at the start */
+  _Alignas(max_align_t) unsigned char notes[96]; /* the hooks' own; zeros at the start */
 } http_request;
 
 /* What the program does. All are called on the thread of a loop (0 … loops - 1). */
@@ -89,6 +91,9 @@ void http_server_get_figures(const http_server *server, http_figures *figures);
  * that has the request, and not on one of a loop if the result may be long. Returns 0, or the status of an answer and
  * *problem: 400, the body is not what it should be; 413, the result has more than `limit` bytes; 503, memory. */
 int http_request_unpack(http_request *request, size_t limit, const char **problem);
+enum { HTTP_CLIENT_TEXT = 48 }; /* bytes of the text below */
+/* Writes the address of the client, without its port: "127.0.0.1", "::1"; "-": it is not known. */
+void http_request_client(const http_request *request, char *text, size_t size);
 /* Completes a request whose request->answer is filled in; from any thread. */
 void http_request_finish(http_request *request);
 /* Stops accepting, answers what was begun with Connection: close, ends connections that stay idle for a moment (a

@@ -64,6 +64,10 @@ OPTIONS = [
     ("at most 1000000 seconds", ["--model", "a=x", "--timeout", "1e7"]),
     ("--timeout takes a number (inf)", ["--model", "a=x", "--timeout", "inf"]),
     ("--timeout takes a number (nan)", ["--model", "a=x", "--timeout", "nan"]),
+    ("--slow -1 is not 0 or more", ["--model", "a=x", "--slow=-1"]),
+    ("--access-log takes one of off|common|json (xml)", ["--model", "a=x", "--access-log", "xml"]),
+    ("--access-log-file needs --access-log", ["--model", "a=x", "--access-log-file", "x"]),
+    ("--ready takes one of loaded|writable (always)", ["--model", "a=x", "--ready", "always"]),
     ("--allowed-host takes NAME or NAME:PORT (a:b)", ["--model", "a=x", "--allowed-host", "a:b"]),
     ("--allowed-host takes NAME or NAME:PORT (http://a)", ["--model", "a=x", "--allowed-host", "http://a"]),
     ("--allowed-host takes NAME or NAME:PORT (*)", ["--model", "a=x", "--allowed-host", "a", "--allowed-host", "*"]),
@@ -202,6 +206,7 @@ def test_config_serves(folder):
         "models": {"ctr": {"path": "fm.model", "items": "items.csv:title", "seen": f"{folder}/log.csv"}},
         "indexes": {"vectors": {"path": "vectors.index", "writable": True}},
         "allowed_host": ["a.example", "b.example:80"], "allowed_origin": "https://a.example",
+        "access_log": "json", "access_log_file": "access.log", "slow": 30, "ready": "writable",
         "token_file": "token", "insecure": False, "watch": 1, "max_body": "2KiB", "max_rows": 3, "timeout": 2.5})
     with Server("--config", config, "--index", f"more={folder}/more.index", "--max-rows=2",
                 "--allowed-host", "c.example") as server:
@@ -220,6 +225,8 @@ def test_config_serves(folder):
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 2}, token)[0] == 200
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 3}, token)[0] == 413
         assert server.post("/v1/models/ctr:predict", " " * 2049, token)[0] == 413
+    with open(f"{folder}/access.log") as file:
+        assert json.loads(file.readline())["status"] == 401
     default = write(f"{folder}/config.json", {"models": {"ctr": "fm.model"}, "max_rows": 3})
     with Server("--config", default, "--max-rows", "10000") as server:  # an option that is as the default wins, too
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 4})[0] == 200
