@@ -4,9 +4,9 @@
 #
 #   libraries ARCH FOLDER   Debian's packages of the libraries that Furrow and its tests link, for another processor
 #                           (aarch64, s390x), unpacked into FOLDER
-#   openapi FOLDER          a Node module that checks OpenAPI documents, from the registry that npm is set to:
-#                           FOLDER/node_modules/.bin/validate-api DOCUMENT. Exits with 77 where it cannot be fetched; the
-#                           test that uses it is then skipped
+#   openapi FOLDER          Node modules that check OpenAPI documents and generate clients of them, from the registry that
+#                           npm is set to: validate-api, redocly and openapi-ts in FOLDER/node_modules/.bin.
+#                           Exits with 77 where they cannot be fetched; the tests that use them are then skipped
 set -euo pipefail
 
 fetch_libraries() {
@@ -36,13 +36,17 @@ fetch_libraries() {
 
 fetch_openapi() {
   local folder=$1
-  [ ! -x "$folder/node_modules/.bin/validate-api" ] || return 0
+  local command missing=
+  for command in validate-api redocly openapi-ts tsc; do
+    [ -x "$folder/node_modules/.bin/$command" ] || missing=$command
+  done
+  [ -n "$missing" ] || return 0
   command -v npm >/dev/null || { echo "npm is not installed"; return 77; }
   mkdir -p "$folder"
-  if ! timeout 120 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" \
-    @seriousme/openapi-schema-validator@2 >"$folder/log" 2>&1; then
+  if ! timeout 300 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" \
+    @seriousme/openapi-schema-validator@2 @redocly/cli@2 @hey-api/openapi-ts@0.95 typescript@5 >"$folder/log" 2>&1; then
     rm -rf "$folder/node_modules"
-    echo "the OpenAPI validator cannot be fetched here"
+    echo "the modules for OpenAPI documents cannot be fetched here"
     return 77
   fi
 }

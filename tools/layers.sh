@@ -10,7 +10,7 @@
 #     data of tests
 #   - cli and serve print through cli/core/output.h and `say` of cli/core/shown_text.h, which escape what a terminal would obey
 #   - mpi.h only in src/comm/mpi_comm.c; intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, serve nothing but
-#     that, libevent and zlib, python/src nothing but the C library and Python.h
+#     that, libevent, zlib and zstd, python/src nothing but the C library and Python.h
 #   - no file is longer than 1500 lines, and no two sources have the same name
 #   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
 set -euo pipefail
@@ -137,8 +137,8 @@ check_includes() {
         } else if (quoted && ("serve/" header) in exists) {
           check_order("serve/" header)
         }
-        if (!quoted && !(header in libc) && part[1] !~ /^(sys|netinet|arpa)$/ && header !~ /^(event2\/.*|zlib|netdb|malloc)\.h$/)
-          complain(header ": serve includes only furrow/*.h, base/*.h, its own headers and cli headers, libevent, zlib and the C library")
+        if (!quoted && !(header in libc) && part[1] !~ /^(sys|netinet|arpa)$/ && header !~ /^(event2\/.*|zlib|zstd|netdb|malloc)\.h$/)
+          complain(header ": serve includes only furrow/*.h, base/*.h, its own headers and cli headers, libevent, zlib, zstd and the C library")
       } else if (part[1] in modules) {
         if (!quoted) complain(header ": our own headers stand in quotes")
         if (FILENAME ~ /^include\//) complain(header ": a public header includes only public headers")

@@ -62,6 +62,17 @@ static const option network_options[] = {
      .kind = OPTION_FLAG,
      .help = "listen on other than loopback addresses without a token",
      .offset = AT(insecure)},
+    {.name = "allowed-host",
+     .kind = OPTION_LIST,
+     .argument = "NAME",
+     .help = "a name, or NAME:PORT, that clients call the server by; addresses and localhost need none; may be given "
+             "several times",
+     .offset = AT(allowed_hosts)},
+    {.name = "allowed-origin",
+     .kind = OPTION_LIST,
+     .argument = "ORIGIN",
+     .help = "let pages of this site ask: https://HOST; may be given several times",
+     .offset = AT(allowed_origins)},
     {0}};
 
 static const option limit_options[] = {
@@ -137,13 +148,38 @@ static const option edit_options[] = {{.name = "checkpoint-after",
                                        .argument = "N",
                                        .help = "vectors that wait for that at most (200000); beyond: 503",
                                        .offset = AT(max_fresh)},
+                                      {.name = "ready",
+                                       .kind = OPTION_ENUM,
+                                       .choices = "loaded|writable",
+                                       .help = "/readyz is 200 if all is loaded (the default), or only if also no "
+                                               "writable index refuses changes",
+                                       .offset = AT(ready)},
                                       {0}};
+
+static const option log_options[] = {
+    {.name = "access-log",
+     .kind = OPTION_ENUM,
+     .choices = "off|common|json",
+     .help = "a line for each request: in the Common Log Format, or as JSON (off)",
+     .offset = AT(access_log)},
+    {.name = "access-log-file",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "append these lines to a file, which SIGHUP opens again (-: standard output)",
+     .offset = AT(access_log_file)},
+    {.name = "slow",
+     .kind = OPTION_REAL,
+     .argument = "SECONDS",
+     .help = "print a line on standard error for each request that takes longer (0: none)",
+     .offset = AT(slow)},
+    {0}};
 #undef AT
 
 const option_group serve_groups[] = {{.title = "What is served", .options = source_options},
                                      {.title = "Network", .options = network_options},
                                      {.title = "Limits", .options = limit_options},
                                      {.title = "Writable indexes", .options = edit_options},
+                                     {.title = "Logs", .options = log_options},
                                      {0}};
 
 void serve_values_init(void *values) {

@@ -5,6 +5,11 @@
 
 #include "core/command.h"
 
+/* What /readyz asks for. */
+typedef enum ready_policy { READY_LOADED, READY_WRITABLE } ready_policy;
+
+typedef enum access_format { ACCESS_OFF, ACCESS_COMMON, ACCESS_JSON } access_format;
+
 typedef struct serve_values {
   text_list models, indexes; /* NAME=PATH */
   text_list writable;        /* names of indexes */
@@ -13,7 +18,8 @@ typedef struct serve_values {
   const char *config;
   const char *token_file;
   bool insecure;
-  bool version; /* print it and do nothing else */
+  text_list allowed_hosts, allowed_origins; /* NAME or NAME:PORT; SCHEME://HOST or SCHEME://HOST:PORT */
+  bool version;                             /* print it and do nothing else */
   bool search_only;
   uint32_t watch_seconds;
   uint32_t threads, workers;
@@ -22,6 +28,10 @@ typedef struct serve_values {
   double timeout, idle_timeout, drain;
   uint64_t checkpoint_after, max_fresh;
   double checkpoint_seconds;
+  ready_policy ready;
+  access_format access_log;
+  const char *access_log_file; /* NULL or "-": standard output */
+  double slow;                 /* seconds; 0: no request is slow */
 } serve_values;
 
 extern const option_group serve_groups[];

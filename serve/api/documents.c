@@ -123,20 +123,26 @@ void tell_reload(const char *what, const char *name, furrow_status status, const
                  const furrow_error *err) {
   char text[1024];
   if (status == FURROW_OK && !result->changed) return;
+  if (status != FURROW_OK || result->is_older) furrow_error_to_text(err, text, sizeof text);
+  if (status == FURROW_OK && result->is_older) {
+    say("furrow: %s %s: version %llu is served, since the newest was refused: %s\n", what, name,
+        (unsigned long long)result->version, text);
+    return;
+  }
   if (status == FURROW_OK) {
     say("furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
     return;
   }
-  furrow_error_to_text(err, text, sizeof text);
   say("furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name, (unsigned long long)result->version, text);
 }
 
-void answer_reload(http_answer *answer, const char *name, const reload_result *result) {
+void answer_reload(http_answer *answer, const char *name, const reload_result *result, const char *refused) {
   fw_buffer *body = &answer->body;
   answer->type = "application/json";
   fw_buffer_text(body, "{\"name\":");
   json_put_text(body, name, strlen(name));
   put_count(body, "version", result->version);
   put_flag(body, "changed", result->changed);
+  if (refused) put_text(body, "refused", refused);
   put_end(body);
 }

@@ -33,7 +33,7 @@ void put_end(fw_buffer *body);
  */
 void tell_reload(const char *what, const char *name, furrow_status status, const reload_result *result,
                  const furrow_error *err);
-/* Answers a reload that succeeded. */
-void answer_reload(http_answer *answer, const char *name, const reload_result *result);
+/* Answers a reload that succeeded. `refused`: what is wrong with the newest version; NULL: it is served. */
+void answer_reload(http_answer *answer, const char *name, const reload_result *result, const char *refused);
 
 #endif

@@ -174,6 +174,12 @@ static bool can_write(call *c, request_fault *fault) {
   return false;
 }
 
+/* Answers that a change was not made. If the log could not be written, that may be over soon. */
+static void refuse_change(call *c, furrow_status status, request_fault *fault) {
+  if (status == FURROW_E_IO) fault->status = 503;
+  answer_fault(c, status, fault);
+}
+
 static void answer_ids(call *c, const int64_t *ids, size_t n) {
   fw_buffer *body = &c->answer->body;
   c->answer->type = "application/json";
@@ -202,7 +208,7 @@ void add_handler(call *c) {
   if (status == FURROW_OK)
     answer_ids(c, ids, addition.n);
   else
-    answer_fault(c, status, &fault);
+    refuse_change(c, status, &fault);
 }
 
 void remove_handler(call *c) {
@@ -219,7 +225,7 @@ void remove_handler(call *c) {
     status = served_index_remove(c->index, request.ids, request.n, &removed, &fault.error);
   }
   if (status != FURROW_OK) {
-    answer_fault(c, status, &fault);
+    refuse_change(c, status, &fault);
     return;
   }
   c->answer->type = "application/json";
@@ -234,7 +240,7 @@ void checkpoint_handler(call *c) {
   if (!can_write(c, &fault)) return;
   furrow_status status = empty_request_read(&text, c->memory, &fault);
   if (status == FURROW_OK && (status = served_index_checkpoint(c->index, &fault.error)) != FURROW_OK)
-    fault.status = status == FURROW_E_STATE ? 409 : status == FURROW_E_MEMORY ? 503 : 500; /* not the client's fault */
+    fault.status = status == FURROW_E_STATE ? 409 : 503; /* not the client's fault */
   index_view *view = status == FURROW_OK ? call_view(c) : NULL;
   if (status != FURROW_OK) answer_fault(c, status, &fault);
   if (!view) return;
@@ -340,6 +346,7 @@ static void describe_edits(fw_buffer *body, served_index *index) {
   edit_figures figures;
   served_index_get_figures(index, &figures);
   put_flag(body, "writable", served_index_is_writable(index));
+  put_flag(body, "takes_changes", served_index_is_writable(index) && !figures.refuses);
   put_count(body, "fresh", figures.fresh);
   put_count(body, "removed", figures.removed);
   put_count(body, "log_bytes", figures.log_bytes);
@@ -401,7 +408,7 @@ void reload_index_handler(call *c) {
   status = served_index_reload(c->index, false, &result, &fault.error);
   tell_reload("index", served_index_name(c->index), status, &result, &fault.error);
   if (status == FURROW_OK) {
-    answer_reload(c->answer, served_index_name(c->index), &result);
+    answer_reload(c->answer, served_index_name(c->index), &result, NULL);
     return;
   }
   problem_set_fault(c->answer, 409, status, &fault.error, NULL);

@@ -25,11 +25,13 @@ static void refuse_version(call *c, furrow_status status, const furrow_error *er
 void reload_model_handler(call *c) {
   furrow_error err = {0};
   reload_result result = {0};
+  char refused[1024];
   if (!request_members_read(c, NULL, 0, NULL)) return;
   const furrow_status status = served_model_reload(c->model, false, &result, &err);
   tell_reload("model", served_model_name(c->model), status, &result, &err);
+  if (result.is_older) served_model_error_text(c->model, &err, refused, sizeof refused);
   if (status == FURROW_OK)
-    answer_reload(c->answer, served_model_name(c->model), &result);
+    answer_reload(c->answer, served_model_name(c->model), &result, result.is_older ? refused : NULL);
   else
     refuse_version(c, status, &err, result.version);
 }

@@ -28,8 +28,8 @@ static const struct {
               {100000000, "0.1"},  {250000000, "0.25"}, {500000000, "0.5"},  {1000000000, "1"},   {2500000000, "2.5"},
               {5000000000, "5"},   {10000000000, "10"}};
 /* The statuses that the service answers with; 0 counts the others. */
-static const int codes[] = {200, 400, 404, 304, 401, 403, 405, 408, 409, 411, 413, 414,
-                            415, 417, 421, 422, 429, 431, 500, 501, 503, 505, 0};
+static const int codes[] = {200, 204, 400, 404, 304, 401, 403, 405, 408, 409, 411, 413,
+                            414, 415, 417, 421, 422, 429, 431, 500, 501, 503, 505, 0};
 
 enum {
   BUCKETS = sizeof bounds / sizeof *bounds + 1,
@@ -302,12 +302,16 @@ static bool has_call(const char *kind, unsigned route) {
   }
 }
 
-static size_t collect(const service *s, line *lines) {
+const char *metrics_call(route_kind route) {
   static const char *const names[] = {
 #define ROUTE_X(name, text) text,
       ROUTE_KINDS(ROUTE_X)
 #undef ROUTE_X
   };
+  return names[route];
+}
+
+static size_t collect(const service *s, line *lines) {
   size_t count = 0;
   for (size_t target = 0; target < s->metrics->targets; target++) {
     const bool is_model = target < s->model_count, is_index = !is_model && target < s->model_count + s->index_count;
@@ -317,7 +321,7 @@ static size_t collect(const service *s, line *lines) {
                                   : "";
     for (unsigned route = 0; route < ROUTE_COUNT; route++) {
       if (!has_call(kind, route)) continue;
-      lines[count] = (line){.kind = kind, .name = name, .call = names[route]};
+      lines[count] = (line){.kind = kind, .name = name, .call = metrics_call((route_kind)route)};
       add_sums(s->metrics, target, route, &lines[count++].sums);
     }
   }
@@ -353,6 +357,8 @@ static void write_server(const service *s, fw_buffer *out) {
          (double)f.refused);
   single(out, "furrow_connections_timeouts_total", "counter", "Connections that were closed for time.",
          (double)f.timeouts);
+  single(out, "furrow_access_log_dropped_total", "counter",
+         "Lines of the access log and of slow requests that were lost.", (double)access_log_dropped(s->access_log));
   single(out, "furrow_body_memory_bytes", "gauge", "Memory of requests and answers.", (double)f.memory);
   family(out, "furrow_queue_length", "gauge", "Requests that wait for a thread.");
   sample(out, "furrow_queue_length", "queue", "workers", (double)work_queue_length(s->work));
@@ -465,6 +471,9 @@ static const state_family index_families[] = {
     {"furrow_index_removals_total", "counter", "Vectors that were removed.", FIGURE(removals)},
     {"furrow_index_checkpoints_total", "counter", "Checkpoints that were written.", FIGURE(checkpoints)},
     {"furrow_index_checkpoint_failures_total", "counter", "Checkpoints that failed.", FIGURE(failures)},
+    {"furrow_index_refuses_changes", "gauge", "1: changes are refused, because the log cannot be written.",
+     FIGURE(refuses)},
+    {"furrow_index_log_failures_total", "counter", "Times that the log could not be written.", FIGURE(log_failures)},
     {"furrow_index_log_syncs_total", "counter", "Times that the log was made durable.", FIGURE(syncs)},
     {0}};
 #undef FIGURE

@@ -32,6 +32,8 @@ typedef struct request_metrics request_metrics;
  * requests without a target. NULL: out of memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
+/* The name of a call: "predict" … */
+const char *metrics_call(route_kind route);
 /* Counts an answered request on `thread`, a loop thread that only its own loop counts on. now_ns: clock_ns(), passed in
  * because it may be a system call and the caller already has it. rows: instances, users or vectors that it had. */
 void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,

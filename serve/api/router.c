@@ -1,7 +1,7 @@
-/* serve/api/router.c: finds the handler of a request, checks that the client may call it, and chooses the thread. */
+/* serve/api/router.c: finds the handler of a request, has it checked whether the client may call it, and chooses the
+ * thread. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/problem.h"
 #include "api/service.h"
@@ -53,7 +53,8 @@ typedef struct routing {
   served_index *index;
   size_t target; /* number of the target, as in request_metrics.h */
   size_t rows;
-  uint64_t queued_ns; /* when it began to wait for a worker */
+  uint64_t queued_at; /* when it began to wait for a worker: clock_ns() */
+  uint64_t queued_ns, worked_ns;
   bool has_target;
 } routing;
 _Static_assert(sizeof(routing) <= sizeof((http_request){0}.notes), "it fits into a request");
@@ -248,78 +249,6 @@ static void refuse_route(const service *s, http_request *request, const route *o
     refuse_rest(&path, answer);
 }
 
-/* ---- Who may ask ---- */
-
-/* Compares in constant time, wherever the texts differ. */
-static bool is_same_secret(http_text given, const char *secret) {
-  const size_t length = strlen(secret);
-  unsigned difference = given.size != length;
-  for (size_t i = 0; i < given.size; i++)
-    difference |= (unsigned)(unsigned char)given.at[i] ^ (unsigned)(unsigned char)secret[length > 0 ? i % length : 0];
-  return difference == 0;
-}
-
-/* What is wrong with the token of a request; NULL: nothing. */
-static const char *token_problem(const service *s, const http_head *head) {
-  http_text given = http_header_value(head, "Authorization");
-  if (!given.at) return "this needs a token: send the header Authorization: Bearer TOKEN";
-  if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
-    return "the header Authorization is not of the form Authorization: Bearer TOKEN";
-  return is_same_secret(text_from(given, 7), s->token)
-             ? NULL
-             : "the token is not the one in the first line of the server's token file";
-}
-
-/* The name of a host without its port. */
-static http_text without_port(http_text host) {
-  size_t length = host.size;
-  for (size_t i = host.size; i > 0; i--) {
-    if (host.at[i - 1] == ']') break;
-    if (host.at[i - 1] == ':') length = i - 1;
-  }
-  return (http_text){host.at, length};
-}
-
-/* 127.evil.example is a name that someone may point here: only digits make an address. */
-static bool is_loopback_name(http_text host) {
-  static const char localhost[] = "localhost";
-  if (host.size == sizeof localhost - 1 && strncasecmp(host.at, localhost, host.size) == 0) return true;
-  if (http_text_is(host, "[::1]")) return true;
-  for (size_t i = 0; i < host.size; i++)
-    if (!memchr("0123456789.", host.at[i], 11)) return false;
-  return begins(host, "127.");
-}
-
-/* A page of another site may make a browser send requests to this machine: its Origin is not ours, or (a name that was
- * pointed here) its Host is not. With a token neither matters, since the page does not have it. */
-static bool is_from_elsewhere(const service *s, const http_head *head) {
-  http_text host = http_header_value(head, "Host"), origin = http_header_value(head, "Origin");
-  if (s->token) return false;
-  if (s->loopback_only && host.at && !is_loopback_name(without_port(host))) return true;
-  if (!origin.at) return false;
-  if (begins(origin, "http://"))
-    origin = text_from(origin, 7);
-  else if (begins(origin, "https://"))
-    origin = text_from(origin, 8);
-  return origin.size != host.size || (host.size > 0 && strncasecmp(origin.at, host.at, host.size) != 0);
-}
-
-/* Whether the client may make this request. r NULL: there is no such route, which clients without a token do not
- * learn. */
-static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
-  const char *problem = s->token && (!r || !r->is_open) ? token_problem(s, head) : NULL;
-  if (problem) {
-    problem_set(answer, 401, "%s", problem);
-    answer->headers = "WWW-Authenticate: Bearer\r\n";
-    return false;
-  }
-  if (is_from_elsewhere(s, head)) {
-    problem_set(answer, 403, "the request comes from a page of another site, or was sent to another name");
-    return false;
-  }
-  return true;
-}
-
 /* ---- Parameters ---- */
 
 /* Whether a request has query parameters that would be ignored: a POST has its members in the body. A GET may have
@@ -341,16 +270,17 @@ static size_t on_head(void *user, http_request *request) {
   service *s = user;
   routing *x = routing_of(request);
   http_answer *answer = &request->answer;
-  http_text encoding = http_header_value(&request->head, "Content-Encoding");
   const route *other = NULL;
   find_route(s, &request->head, x, &other);
-  if (!may_ask(s, &request->head, x->route, answer)) return 0;
+  /* that a route does not exist is not told to clients without a token */
+  if (!access_check(&s->access, request, x->route && x->route->is_open)) return 0;
   if (!x->route) {
     refuse_route(s, request, other);
     return 0;
   }
-  if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
-    problem_set(answer, 415, "compressed requests are not read");
+  if (request->head.coding == HTTP_UNKNOWN_CODING) {
+    problem_set(answer, 415, "of compressed requests, gzip and zstd are read");
+    answer->headers = "Accept-Encoding: gzip, zstd\r\n";
     return 0;
   }
   if (has_lost_parameters(x->route, &request->head, answer)) return 0;
@@ -366,7 +296,9 @@ static void handle_request(service *s, http_request *request, unsigned thread, b
             .model = x->model,
             .index = x->index,
             .on_loop = on_loop};
+  const uint64_t begun_at = clock_ns();
   x->route->handler(&c);
+  x->worked_ns += clock_ns() - begun_at;
   if (c.answer->status == 0) c.answer->status = 200;
   if (c.answer->body.missing) problem_set(c.answer, 503, "there is not enough memory for the answer");
   x->rows = c.rows;
@@ -377,9 +309,15 @@ static void handle_request(service *s, http_request *request, unsigned thread, b
 void router_work(void *user, unsigned thread, void *item) {
   service *s = user;
   http_request *request = item;
+  const char *problem;
   bool move;
-  if (clock_ns() - routing_of(request)->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
+  int status;
+  routing *x = routing_of(request);
+  x->queued_ns = clock_ns() - x->queued_at;
+  if (x->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
     problem_set(&request->answer, 503, "the request has waited too long");
+  else if ((status = http_request_unpack(request, s->limits.max_body, &problem)) != 0)
+    problem_set(&request->answer, status, "%s", problem);
   else
     handle_request(s, request, thread, false, &move);
   http_request_finish(request);
@@ -388,10 +326,12 @@ void router_work(void *user, unsigned thread, void *item) {
 static bool on_request(void *user, http_request *request) {
   service *s = user;
   routing *x = routing_of(request);
-  bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
+  /* nobody knows how long a compressed body is */
+  const bool is_packed = request->head.coding != HTTP_PLAIN && request->body_size > 0;
+  bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY || is_packed;
   if (!move) handle_request(s, request, request->loop, true, &move);
   if (!move) return true;
-  x->queued_ns = clock_ns();
+  x->queued_at = clock_ns();
   if (work_queue_put(x->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
   problem_set(&request->answer, 429, "too many requests wait already");
   return true;
@@ -402,6 +342,17 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
   problem_set(answer, answer->status, "%s", problem);
 }
 
+static void log_request(service *s, const http_request *request, const routing *x, access_record *record) {
+  record->request = request;
+  record->call = metrics_call(x->route ? x->route->kind : ROUTE_OTHER);
+  record->kind = x->model ? "model" : x->index ? "index" : NULL;
+  record->name = x->model ? served_model_name(x->model) : x->index ? served_index_name(x->index) : NULL;
+  record->rows = x->rows;
+  record->queued_ns = x->queued_ns;
+  record->worked_ns = x->worked_ns;
+  access_log_add(s->access_log, record);
+}
+
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   service *s = user;
   routing *x = routing_of(request);
@@ -410,6 +361,10 @@ static void on_done(void *user, http_request *request, int status, size_t bytes_
   const size_t target = x->has_target ? x->target : s->model_count + s->index_count;
   metrics_count(s->metrics, request->loop, x->route ? x->route->kind : ROUTE_OTHER, target, status, now,
                 now - request->received_ns, x->rows, bytes_in, bytes_out);
+  if (!s->access_log) return;
+  access_record record = {
+      .status = status, .bytes_in = bytes_in, .bytes_out = bytes_out, .total_ns = now - request->received_ns};
+  log_request(s, request, x, &record);
 }
 
 void router_hooks(service *s, http_hooks *hooks) {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/documents.h"
 #include "api/serve_settings.h"
 #include "api/service.h"
 #include "base/error.h"
@@ -38,7 +39,6 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   char name[SERVED_NAME];
   model_source source = {.name = name};
   reload_result result;
-  char problem[1024];
   FW_TRY(settings_split(text, name, &source.path, err));
   FW_TRY(find_named(&v->items, name, &source.items, err));
   FW_TRY(find_named(&v->seen, name, &source.seen, err));
@@ -46,9 +46,7 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   FW_TRY(served_model_create(&model, &source, s->threads, err));
   s->models[s->model_count++] = model;
   FW_TRY(served_model_reload(model, true, &result, err));
-  if (served_model_last_error(model, problem, sizeof problem))
-    say("furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
-        (unsigned long long)result.version, problem);
+  if (result.is_older) tell_reload("model", name, FURROW_OK, &result, err);
   return FURROW_OK;
 }
 
@@ -88,7 +86,8 @@ static bool close_all(service *s) {
   for (size_t i = 0; i < s->index_count; i++) is_folded &= served_index_free(s->indexes[i]);
   free(s->models);
   free(s->indexes);
-  free(s->token);
+  access_log_end(s->access_log);
+  access_clear(&s->access);
   return is_folded;
 }
 
@@ -101,13 +100,15 @@ static void watched_signals(sigset_t *set) {
   sigaddset(set, SIGTERM);
 }
 
-/* Waits for a signal to stop. */
-static void run_until_stopped(watcher *w) {
+/* Waits for a signal to stop. SIGHUP: new versions, and log files that were renamed. */
+static void run_until_stopped(const service *s, watcher *w) {
   sigset_t set;
   int signal = 0;
   watched_signals(&set);
   while (signal != SIGINT && signal != SIGTERM) {
-    if (sigwait(&set, &signal) == 0 && signal == SIGHUP) watcher_ask(w);
+    if (sigwait(&set, &signal) != 0 || signal != SIGHUP) continue;
+    access_log_reopen(s->access_log);
+    watcher_ask(w);
   }
 }
 
@@ -147,7 +148,7 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
   s->waiters = 32;
   s->threads = s->loops + s->workers + s->waiters;
   s->started_at = (int64_t)time(NULL);
-  s->loopback_only = settings_is_loopback(v->listen);
+  s->ready_needs_writing = v->ready == READY_WRITABLE;
   *http = (http_settings){.listen = v->listen,
                           .loops = s->loops,
                           .max_connections = v->max_connections,
@@ -173,12 +174,14 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   service s = {0};
   watcher *w = NULL;
   http_settings http;
-  char address[128];
+  char address[128], *token = NULL;
   if (((const serve_values *)values)->version) {
     output_format(out, "furrow %s\n", furrow_version());
     return FURROW_OK;
   }
-  furrow_status status = settings_load(&v, (const serve_values *)values, &s.token, err);
+  furrow_status status = settings_load(&v, (const serve_values *)values, &token, err);
+  if (status == FURROW_OK) status = access_init(&s.access, v, token, err);
+  if (status == FURROW_OK) status = access_log_create(&s.access_log, v, err);
   if (status == FURROW_OK) {
     set_up(&s, v, &http);
     raise_file_limit(v->max_connections);
@@ -190,7 +193,8 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
     http_server_address(s.server, address, sizeof address);
     output_format(out, "listening on %s\n", address);
     status = output_flush(out, err);
-    run_until_stopped(w);
+    access_log_begin(s.access_log); /* standard output begins with that line */
+    run_until_stopped(&s, w);
     stop_at_next_signal();
   }
   if (s.server && !service_stop(&s, milliseconds(v->drain)))

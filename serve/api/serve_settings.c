@@ -18,6 +18,7 @@
 #include "core/fail.h"
 #include "core/shown_text.h"
 #include "furrow/json.h"
+#include "http/http_parse.h"
 
 enum { CONFIG_BYTES = 1 << 20, TOKEN_LEAST = 8, TOKEN_MOST = 1024, MOST_MEMBERS = 64 };
 
@@ -215,14 +216,26 @@ static furrow_status read_string(config_reader *r, const option *o, furrow_error
   return status;
 }
 
+/* Reads a string, or an array of them. */
+static furrow_status read_list(config_reader *r, const option *o, furrow_error *err) {
+  if (furrow_json_peek(r->json) != FURROW_JSON_ARRAY) return read_string(r, o, err);
+  furrow_status status = furrow_json_array(r->json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(r->json, err)) == FURROW_OK)
+    status = read_string(r, o, err);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
 static furrow_status read_value(config_reader *r, const char *name, furrow_error *err) {
   if (strcmp(name, "models") == 0) return read_sources(r, "model", err);
   if (strcmp(name, "indexes") == 0) return read_sources(r, "index", err);
   const option *o = find_option(name, strlen(name));
   const bool is_string = furrow_json_peek(r->json) == FURROW_JSON_STRING;
-  if (strcmp(o->name, "token-file") == 0) return keep_path(r, o->name, NULL, err);
+  const bool is_path = strcmp(o->name, "token-file") == 0 || strcmp(o->name, "access-log-file") == 0;
+  if (is_path) return keep_path(r, o->name, NULL, err);
   if (o->kind == OPTION_FLAG) return read_flag(r, o, err);
-  if (o->kind == OPTION_TEXT || (o->kind == OPTION_BYTES && is_string)) return read_string(r, o, err);
+  if (o->kind == OPTION_LIST) return read_list(r, o, err);
+  if (o->kind == OPTION_TEXT || o->kind == OPTION_ENUM || (o->kind == OPTION_BYTES && is_string))
+    return read_string(r, o, err);
   return read_number(r, o, err);
 }
 
@@ -236,14 +249,15 @@ static furrow_status read_member(config_reader *r, furrow_json_text key, furrow_
   return fail_unknown(r, key, r->names, r->name_count, err);
 }
 
-/* The members that the outer object may have: models, indexes, and every option that is not a list, with '_' for '-'.
- */
+/* The members that the outer object may have: models, indexes, and every option that is not about one of them, with '_'
+ * for '-'. */
 static void list_names(config_reader *r, char names[MOST_MEMBERS][32]) {
   r->names[r->name_count++] = "models";
   r->names[r->name_count++] = "indexes";
   for (const option_group *group = serve_groups; group->title; group++)
     for (const option *o = group->options; o->name && r->name_count < MOST_MEMBERS; o++) {
-      if (o->kind == OPTION_LIST || strcmp(o->name, "config") == 0 || strcmp(o->name, "version") == 0) continue;
+      const bool is_source = o->kind == OPTION_LIST && group->options == serve_groups[0].options;
+      if (is_source || strcmp(o->name, "config") == 0 || strcmp(o->name, "version") == 0) continue;
       char *name = names[r->name_count];
       snprintf(name, 32, "%s", o->name);
       for (char *c = name; *c; c++)
@@ -366,6 +380,7 @@ static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   FW_TRY(check_count("max-fresh", v->max_fresh, 1, UINT64_MAX, err));
   FW_TRY(check_seconds("timeout", v->timeout, false, err));
   FW_TRY(check_seconds("idle-timeout", v->idle_timeout, false, err));
+  FW_TRY(check_seconds("slow", v->slow, true, err));
   FW_TRY(check_seconds("drain", v->drain, true, err));
   return check_seconds("checkpoint-seconds", v->checkpoint_seconds, false, err);
 }
@@ -393,6 +408,30 @@ static furrow_status check_loopback(const char *listen, furrow_error *err) {
                   strrchr(listen, ':'));
 }
 
+/* Patterns are refused: nothing would match them. */
+static bool is_host(const char *text) {
+  http_text name, port;
+  return http_split_host((http_text){text, strlen(text)}, &name, &port) && name.size > 0 &&
+         !strpbrk(text, "!$%&'()*+;=~");
+}
+
+static furrow_status check_hosts(const text_list *hosts, furrow_error *err) {
+  for (size_t i = 0; i < hosts->count; i++)
+    if (!is_host(hosts->texts[i])) return fail_token(err, hosts->texts[i], "--allowed-host takes NAME or NAME:PORT");
+  return FURROW_OK;
+}
+
+static furrow_status check_origins(const text_list *origins, furrow_error *err) {
+  for (size_t i = 0; i < origins->count; i++) {
+    const char *text = origins->texts[i];
+    const size_t scheme = strncmp(text, "http://", 7) == 0 ? 7 : strncmp(text, "https://", 8) == 0 ? 8 : 0;
+    if (scheme > 0 && is_host(text + scheme)) continue;
+    fail_token(err, text, "--allowed-origin takes http:// or https://, a host, and a port if it is not the usual one");
+    return add_hint(err, "an origin has no path: https://shop.example");
+  }
+  return FURROW_OK;
+}
+
 static furrow_status check_settings(serve_values *v, furrow_error *err) {
   const size_t usual = (size_t)16 << 20;
   if (v->max_body == SIZE_MAX) v->max_body = v->max_memory < usual ? v->max_memory : usual;
@@ -404,6 +443,10 @@ static furrow_status check_settings(serve_values *v, furrow_error *err) {
   FW_TRY(check_about(&v->items, "items", true, &v->models, "model", err));
   FW_TRY(check_about(&v->seen, "seen", true, &v->models, "model", err));
   FW_TRY(check_limits(v, err));
+  if (v->access_log_file && v->access_log == ACCESS_OFF)
+    return fail(err, FURROW_E_ARGUMENT, "--access-log-file needs --access-log common or --access-log json");
+  FW_TRY(check_hosts(&v->allowed_hosts, err));
+  FW_TRY(check_origins(&v->allowed_origins, err));
   FW_TRY(check_listen(v->listen, err));
   return v->token_file || v->insecure ? FURROW_OK : check_loopback(v->listen, err);
 }

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+#include "api/access_log.h"
+#include "api/request_access.h"
 #include "api/request_metrics.h"
 #include "api/work_queue.h"
 #include "furrow/furrow.h"
@@ -43,11 +45,12 @@ typedef struct service {
   service_limits limits;
   unsigned loops, workers, waiters, threads; /* threads: the sum of the others */
   thread_memory *memory;                     /* of each thread: loops, then workers, then waiters */
-  char *token;                               /* NULL: none is needed */
-  bool loopback_only;                        /* the address is one of this machine: Host must be, too */
+  request_access access;
   request_metrics *metrics;
+  access_log *access_log; /* NULL: none */
   http_server *server;
   work_queue *work, *waiting; /* of workers and of waiters */
+  bool ready_needs_writing;   /* the service is not ready while a writable index refuses changes */
   atomic_bool draining;
   int64_t started_at; /* seconds since 1970 */
 } service;

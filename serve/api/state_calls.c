@@ -35,12 +35,25 @@ static const char *find_missing(const service *s) {
   return NULL;
 }
 
+/* Returns the name of a writable index that refuses changes; NULL: there is none. */
+static const char *find_refusing(const service *s) {
+  for (size_t i = 0; i < s->index_count; i++) {
+    edit_figures figures;
+    served_index_get_figures(s->indexes[i], &figures);
+    if (figures.refuses) return served_index_name(s->indexes[i]);
+  }
+  return NULL;
+}
+
 void ready_handler(call *c) {
   const char *missing = find_missing(c->service);
+  const char *refusing = c->service->ready_needs_writing ? find_refusing(c->service) : NULL;
   if (atomic_load(&c->service->draining))
     problem_set(c->answer, 503, "the server is stopping");
   else if (missing)
     problem_set(c->answer, 503, "%s has no version that can be served", missing);
+  else if (refusing)
+    problem_set(c->answer, 503, "%s refuses changes, because its log cannot be written", refusing);
   else
     answer_text(c, "ready\n");
 }

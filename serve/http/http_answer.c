@@ -45,8 +45,8 @@ const char *http_reason(int status) {
  * connections may do so. */
 bool exchange_count(exchange *e) {
   http_server *server = e->connection->loop->server;
-  const size_t used = e->body.capacity + e->request.answer.body.capacity + e->packed.capacity;
-  const size_t counts = used > 3 * KEPT_BYTES || e->waits ? used + e->end : 0;
+  const size_t used = e->body.capacity + e->unpacked.capacity + e->request.answer.body.capacity + e->packed.capacity;
+  const size_t counts = used > 4 * KEPT_BYTES || e->waits ? used + e->end : 0;
   if (counts == e->counted) return true;
   const size_t before = counts > e->counted ? atomic_fetch_add(&server->memory, counts - e->counted)
                                             : atomic_fetch_sub(&server->memory, e->counted - counts);
@@ -134,6 +134,10 @@ static void add_headers(exchange *e, bool is_packed, bool closes) {
   if (!answer->fixed || !answer->headers) fw_buffer_text(head, "Cache-Control: no-store\r\n");
   if (answer->retry_after > 0) add_number(head, "Retry-After: ", answer->retry_after);
   if (answer->headers) fw_buffer_text(head, answer->headers);
+  fw_buffer_text(head, "X-Request-Id: ");
+  fw_buffer_append(head, e->request.id.at, e->request.id.size);
+  fw_buffer_append(head, "\r\n", 2);
+  if (e->request.headers) fw_buffer_text(head, e->request.headers);
   if (closes)
     fw_buffer_text(head, "Connection: close\r\n");
   else if (e->request.head.http_1_0)

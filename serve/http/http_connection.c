@@ -3,7 +3,9 @@
  * Events only move bytes; advance() goes from state to state until one has to wait. Only settle_connection() frees a
  * connection, so that no step that it calls uses a freed one.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,6 +36,7 @@ static exchange *exchange_create(void) {
 void exchange_free(exchange *e) {
   fw_buffer_clear(&e->request.answer.body);
   fw_buffer_clear(&e->body);
+  fw_buffer_clear(&e->unpacked);
   fw_buffer_clear(&e->packed);
   fw_buffer_clear(&e->head);
   munmap(e->input, INPUT_BYTES);
@@ -62,11 +65,14 @@ static void reset_exchange(exchange *e) {
   fw_buffer *answer = &e->request.answer.body;
   buffer_recycle(answer, KEPT_BYTES);
   buffer_recycle(&e->body, KEPT_BYTES);
+  buffer_recycle(&e->unpacked, KEPT_BYTES);
   buffer_recycle(&e->packed, KEPT_BYTES);
   e->request.answer = (http_answer){.body = *answer};
   memset(e->request.notes, 0, sizeof e->request.notes);
   e->request.body = NULL;
   e->request.body_size = 0;
+  e->request.headers = NULL;
+  e->request.id = (http_text){0};
   e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = e->waits = false;
   e->seen = e->bytes_in = e->sent = 0;
   e->chunks = (http_chunks){0};
@@ -93,6 +99,23 @@ static void close_request(exchange *e, int status) {
   const http_hooks *hooks = &e->connection->loop->server->hooks;
   if (e->is_open && hooks->done) hooks->done(hooks->user, &e->request, status, e->bytes_in, e->sent);
   e->is_open = false;
+}
+
+/* Gives a request the id that its client has sent, or a new one: a number that is mixed so that ids of one process
+ * differ from each other, and hardly occur in another one (splitmix64). */
+static void identify_request(exchange *e) {
+  http_request *request = &e->request;
+  loop *l = e->connection->loop;
+  if (request->head.id.size > 0) {
+    request->id = request->head.id;
+    return;
+  }
+  uint64_t x = l->server->id_seed + (l->request_count++ * l->server->loop_count + l->number) * 0x9e3779b97f4a7c15U;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+  x ^= x >> 31;
+  for (size_t i = 0; i < sizeof request->own_id; i++) request->own_id[i] = "0123456789abcdef"[x >> (60 - 4 * i) & 15];
+  request->id = (http_text){request->own_id, sizeof request->own_id};
 }
 
 /* ---- Events and states ---- */
@@ -158,6 +181,7 @@ static bool refuse_request(connection *c, int status, const char *problem) {
 /* Refuses a request whose head is not valid, so that the answer does not depend on it. */
 static bool refuse_head(connection *c, int status, const char *problem) {
   memset(&c->exchange->request.head, 0, sizeof c->exchange->request.head);
+  identify_request(c->exchange);
   return refuse_request(c, status, problem);
 }
 
@@ -288,6 +312,7 @@ static bool read_head(connection *c) {
   }
   e->begin += parsed.used;
   e->bytes_in = parsed.used;
+  identify_request(e);
   return accept_head(c);
 }
 
@@ -445,6 +470,27 @@ static void on_writable(evutil_socket_t socket, short what, void *of_connection)
 
 /* ---- From outside ---- */
 
+/* Keeps the address of the peer: a log names it also after the peer is gone. */
+static void find_client(connection *c) {
+  struct sockaddr_storage address = {0};
+  socklen_t size = sizeof address;
+  if (getpeername(c->socket, (struct sockaddr *)&address, &size) != 0) return;
+  if (address.ss_family == AF_INET6)
+    memcpy(c->client, &((const struct sockaddr_in6 *)&address)->sin6_addr, sizeof c->client);
+  if (address.ss_family != AF_INET) return;
+  memset(c->client + 10, 0xff, 2); /* ::ffff:127.0.0.1 */
+  memcpy(c->client + 12, &((const struct sockaddr_in *)&address)->sin_addr, 4);
+}
+
+void http_request_client(const http_request *request, char *text, size_t size) {
+  static const unsigned char unknown[16], v4[12] = {[10] = 0xff, [11] = 0xff};
+  const unsigned char *client = ((const exchange *)request)->connection->client;
+  const bool is_v4 = memcmp(client, v4, sizeof v4) == 0;
+  if (memcmp(client, unknown, sizeof unknown) == 0 ||
+      !inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? client + 12 : client, text, (socklen_t)size))
+    snprintf(text, size, "-");
+}
+
 void connection_open(loop *l, int socket, bool is_refused) {
   connection *c = calloc(1, sizeof *c);
   if (!c) {
@@ -456,6 +502,7 @@ void connection_open(loop *l, int socket, bool is_refused) {
   c->loop = l;
   c->socket = socket;
   c->before = c->after = c;
+  find_client(c);
   event_assign(&c->readable, l->base, socket, EV_READ | EV_PERSIST, on_readable, c);
   event_assign(&c->writable, l->base, socket, EV_WRITE | EV_PERSIST, on_writable, c);
   set_state(c, IDLE);

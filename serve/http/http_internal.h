@@ -4,6 +4,7 @@
  *   http_connection.c  one connection: reads a request, has it answered, goes on with the next
  *   http_answer.c      writes an answer
  *   http_gzip.c        compresses its body
+ *   http_unpack.c      decompresses the body of a request
  *   http_loop.c        the thread of a loop: ready sockets, time limits, answers that other threads hand in
  *   http_server.c      all loops: start, stop
  */
@@ -62,8 +63,9 @@ typedef struct exchange {
   bool is_open;                /* hooks.done must be called */
   bool waits;                  /* for more of the request */
   http_chunks chunks;
-  fw_buffer body;   /* body that is not in input */
-  fw_buffer packed; /* the compressed answer */
+  fw_buffer body;     /* body that is not in input */
+  fw_buffer unpacked; /* body that was compressed */
+  fw_buffer packed;   /* the compressed answer */
   bool is_packed, is_pack_tried;
   fw_buffer head;            /* of the answer */
   const char *content;       /* of the answer */
@@ -77,6 +79,7 @@ struct connection {
   exchange *exchange;
   uint64_t since; /* when the state began: clock_ns() */
   size_t forgotten;
+  unsigned char client[16]; /* address, as of IPv6; zeros: it is not known */
   int socket;
   connection_state state, listed; /* listed: whose list it is in */
   bool is_moved;                  /* the state began just now */
@@ -108,6 +111,7 @@ struct loop {
   _Atomic(exchange *) finished;    /* by other threads, the last one first */
   _Atomic(handed_socket *) handed; /* by other loops, likewise */
   atomic_size_t load;              /* connections that it has or gets */
+  uint64_t request_count;          /* ids of requests so far */
   uint64_t drained_at;             /* until then idle connections may send one more request */
   uint64_t now, resume_at;         /* of this event; when to accept again */
   time_t date_second;
@@ -130,6 +134,7 @@ struct http_server {
   loop *loops;
   unsigned loop_count;
   char address[80];
+  uint64_t id_seed;
   atomic_size_t connections, memory;
   atomic_uint_fast64_t accepted, refused, timeouts;
   atomic_bool stops, ends;

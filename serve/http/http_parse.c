@@ -76,6 +76,10 @@ static const char *skip_value(const char *at, const char *end) {
   return skip_class(at, end, VALUE);
 }
 
+static int digit_of(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
 bool http_text_is(http_text text, const char *literal) {
   return strlen(literal) == text.size && (text.size == 0 || memcmp(text.at, literal, text.size) == 0);
 }
@@ -91,6 +95,34 @@ http_text http_header_value(const http_head *head, const char *name) {
     if (header->name.size == length && strncasecmp(header->name.at, name, length) == 0) return header->value;
   }
   return (http_text){0};
+}
+
+/* ---- Hosts ---- */
+
+static bool is_port(const char *at, const char *end) {
+  unsigned port = 0;
+  for (; at < end && port <= UINT16_MAX; at++) {
+    if (*at < '0' || *at > '9') return false;
+    port = port * 10 + (unsigned)(*at - '0');
+  }
+  return at == end && port <= UINT16_MAX;
+}
+
+bool http_split_host(http_text text, http_text *name, http_text *port) {
+  const char *begin = text.at, *end = text.at + text.size, *at = begin;
+  if (at < end && *at == '[') {
+    at++;
+    while (at < end && (digit_of(*at) >= 0 || *at == ':' || *at == '.')) at++;
+    if (at == end || *at != ']' || at == begin + 1) return false;
+    at++;
+  } else {
+    while (at < end && is_in(*at, HOST) && !memchr(":[]", *at, 3)) at++;
+  }
+  *name = (http_text){begin, (size_t)(at - begin)};
+  *port = (http_text){at, 0};
+  if (at == end) return true;
+  *port = (http_text){at + 1, (size_t)(end - at - 1)};
+  return *at == ':' && name->size > 0 && is_port(at + 1, end);
 }
 
 /* ---- Where parsing ends ---- */
@@ -135,7 +167,9 @@ static bool take_origin(http_text *target, http_text *host) {
   const char *begin = target->at + scheme, *end = target->at + target->size;
   const char *at = skip_class(begin, end, HOST);
   if (at == begin || (at < end && *at != '/' && *at != '?')) return false;
+  http_text name, port;
   *host = (http_text){begin, (size_t)(at - begin)};
+  if (!http_split_host(*host, &name, &port)) return false;
   *target = (http_text){at, (size_t)(end - at)};
   return true;
 }
@@ -266,8 +300,29 @@ static http_parsed read_expect(http_head *head, http_text value) {
 
 static http_parsed read_host(http_head *head, http_text value) {
   if (head->has_host) return bad(400, "Host is there twice");
-  if (skip_class(value.at, value.at + value.size, HOST) != value.at + value.size) return bad(400, "Host is not a host");
+  http_text name, port;
+  if (!http_split_host(value, &name, &port)) return bad(400, "Host is not a host and a port");
   head->has_host = true;
+  return taken(NULL, NULL);
+}
+
+static http_parsed read_content_encoding(http_head *head, http_text value) {
+  static const char *const names[] = {"", "identity", "gzip", "x-gzip", "zstd"};
+  static const http_coding codings[] = {HTTP_PLAIN, HTTP_PLAIN, HTTP_GZIP, HTTP_GZIP, HTTP_ZSTD};
+  head->coding = HTTP_UNKNOWN_CODING;
+  for (size_t i = 0; !head->has_coding && i < sizeof names / sizeof *names; i++)
+    if (is_word(value, names[i])) head->coding = codings[i];
+  head->has_coding = true;
+  return taken(NULL, NULL);
+}
+
+/* An id is short, and of bytes that need no escape in a log. Another one is as good as none. */
+static http_parsed read_request_id(http_head *head, http_text value) {
+  bool is_usable = value.size > 0 && value.size <= HTTP_MOST_ID && !head->has_id;
+  for (size_t i = 0; is_usable && i < value.size; i++)
+    is_usable = value.at[i] > ' ' && value.at[i] < 0x7f && value.at[i] != '"' && value.at[i] != '\\';
+  head->id = is_usable ? value : (http_text){0};
+  head->has_id = true;
   return taken(NULL, NULL);
 }
 
@@ -279,8 +334,10 @@ static http_parsed read_header(http_head *head, const http_header *header) {
   } known[] = {[4] = {"host", read_host},
                [6] = {"expect", read_expect},
                [10] = {"connection", read_connection},
+               [12] = {"x-request-id", read_request_id},
                [14] = {"content-length", read_content_length},
                [15] = {"accept-encoding", read_accept_encoding},
+               [16] = {"content-encoding", read_content_encoding},
                [17] = {"transfer-encoding", read_transfer_encoding}};
   const size_t length = header->name.size;
   const bool is_known = length < sizeof known / sizeof *known && known[length].name &&
@@ -357,21 +414,24 @@ http_parsed http_parse_head(http_head *head, const char *data, size_t size) {
 enum {
   SIZE_FIRST, /* the first digit */
   SIZE_MORE,
-  EXTENSION,
+  EXTENSION_FIRST, /* the first byte of an extension's name */
+  EXTENSION_NAME,
+  EXTENSION_VALUE, /* the first byte of an extension's value */
+  EXTENSION_TOKEN,
+  EXTENSION_QUOTED,
+  EXTENSION_ESCAPED, /* the byte after a backslash in quotes */
+  EXTENSION_END,     /* after the quotes */
   SIZE_LF,
   DATA,
   DATA_CR,
   DATA_LF,
   TRAILER_FIRST, /* the first byte of a trailer line, or the empty line at the end */
-  TRAILER,
+  TRAILER_NAME,
+  TRAILER_VALUE,
   TRAILER_LF,
   LAST_LF,
   ENDED
 };
-
-static int digit_of(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
 
 static const char *add_digit(http_chunks *chunks, char c) {
   const int digit = digit_of(c);
@@ -381,10 +441,47 @@ static const char *add_digit(http_chunks *chunks, char c) {
   return NULL;
 }
 
-/* Skips a byte of an extension or a trailer. */
-static const char *skip_extra(http_chunks *chunks, char c) {
-  if (!is_in(c, VALUE)) return "a line between chunks has a byte that it must not have";
+/* Skips a byte of an extension or a trailer, and goes on with `state`. */
+static const char *skip_extra(http_chunks *chunks, char c, unsigned class, int state) {
+  chunks->state = state;
+  if (!is_in(c, class)) return "a line between chunks has a byte that it must not have";
   return ++chunks->trailer > MOST_TRAILER ? "there is too much between chunks" : NULL;
+}
+
+/* Takes a byte of ";name", ";name=token" or ";name=\"text\"", which may follow each other after a size. */
+static const char *step_extension(http_chunks *chunks, char c) {
+  const bool is_name = chunks->state == EXTENSION_NAME;
+  switch (chunks->state) {
+  case EXTENSION_FIRST: return skip_extra(chunks, c, TOKEN, EXTENSION_NAME);
+  case EXTENSION_VALUE:
+    return skip_extra(chunks, c, c == '"' ? VALUE : TOKEN, c == '"' ? EXTENSION_QUOTED : EXTENSION_TOKEN);
+  case EXTENSION_QUOTED:
+    return skip_extra(chunks, c, VALUE, c == '"' ? EXTENSION_END : c == '\\' ? EXTENSION_ESCAPED : EXTENSION_QUOTED);
+  case EXTENSION_ESCAPED: return skip_extra(chunks, c, VALUE, EXTENSION_QUOTED);
+  default: break;
+  }
+  if (c == '\r') {
+    chunks->state = SIZE_LF;
+    return NULL;
+  }
+  if (c == ';') return skip_extra(chunks, c, VALUE, EXTENSION_FIRST);
+  if (c == '=' && is_name) return skip_extra(chunks, c, VALUE, EXTENSION_VALUE);
+  if (chunks->state == EXTENSION_END) return "an extension of a chunk goes on after its quotes";
+  return skip_extra(chunks, c, TOKEN, chunks->state);
+}
+
+/* Takes a byte of a trailer line, which has the form of a header. */
+static const char *step_trailer(http_chunks *chunks, char c) {
+  if (chunks->state == TRAILER_FIRST) {
+    if (c != '\r') return skip_extra(chunks, c, TOKEN, TRAILER_NAME);
+    chunks->state = LAST_LF;
+    return NULL;
+  }
+  if (chunks->state == TRAILER_NAME)
+    return skip_extra(chunks, c, c == ':' ? VALUE : TOKEN, c == ':' ? TRAILER_VALUE : TRAILER_NAME);
+  if (c != '\r') return skip_extra(chunks, c, VALUE, TRAILER_VALUE);
+  chunks->state = TRAILER_LF;
+  return NULL;
 }
 
 /* Takes one byte that is not content. Returns what is wrong; NULL: nothing. */
@@ -397,26 +494,18 @@ static const char *step(http_chunks *chunks, char c) {
     return add_digit(chunks, c);
   case SIZE_MORE:
     if (c != ';' && c != '\r') return add_digit(chunks, c);
-    chunks->state = c == ';' ? EXTENSION : SIZE_LF;
-    return NULL;
-  case EXTENSION:
-    if (c != '\r') return skip_extra(chunks, c);
-    chunks->state = SIZE_LF;
+    chunks->state = c == ';' ? EXTENSION_FIRST : SIZE_LF;
     return NULL;
   case SIZE_LF: chunks->state = chunks->left > 0 ? DATA : TRAILER_FIRST; return c == '\n' ? NULL : no_end;
   case DATA_CR: chunks->state = DATA_LF; return c == '\r' ? NULL : no_end;
   case DATA_LF: chunks->state = SIZE_FIRST; return c == '\n' ? NULL : no_end;
   case TRAILER_FIRST:
-    chunks->state = c == '\r' ? LAST_LF : TRAILER;
-    if (c == '\r') return NULL;
-    return is_in(c, TOKEN) ? skip_extra(chunks, c) : "a trailer does not begin with a name";
-  case TRAILER:
-    if (c != '\r') return skip_extra(chunks, c);
-    chunks->state = TRAILER_LF;
-    return NULL;
+  case TRAILER_NAME:
+  case TRAILER_VALUE: return step_trailer(chunks, c);
   case TRAILER_LF: chunks->state = TRAILER_FIRST; return c == '\n' ? NULL : no_end;
   case LAST_LF: chunks->state = ENDED; return c == '\n' ? NULL : no_end;
-  default: return "the body has ended";
+  case ENDED: return "the body has ended";
+  default: return step_extension(chunks, c);
   }
 }
 

@@ -1,8 +1,8 @@
 /* serve/http/http_parse.h: the head and body of an HTTP/1.1 request, from bytes that arrive in pieces.
  *
  * Strict where a lenient reading would let two programs disagree about where a request ends (RFC 9112): a line ends
- * with CR LF, a name has no blank before its colon, no header continues on the next line, there is at most one
- * Content-Length and none together with Transfer-Encoding, whose only value is "chunked".
+ * with CR LF, a name has no blank before its colon, no header or trailer continues on the next line, there is at most
+ * one Content-Length and none together with Transfer-Encoding, whose only value is "chunked".
  */
 #ifndef SERVE_HTTP_HTTP_PARSE_H
 #define SERVE_HTTP_HTTP_PARSE_H
@@ -18,10 +18,13 @@ typedef struct http_text {
 } http_text;
 
 typedef enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER } http_method;
+/* Content-Encoding. */
+typedef enum http_coding { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD, HTTP_UNKNOWN_CODING } http_coding;
 
 enum {
   HTTP_HEAD_BYTES = 16384, /* a head that is longer is refused */
-  HTTP_MOST_HEADERS = 64
+  HTTP_MOST_HEADERS = 64,
+  HTTP_MOST_ID = 128 /* bytes of an X-Request-Id that is used */
 };
 
 typedef struct http_header {
@@ -40,6 +43,9 @@ typedef struct http_head {
   bool expects_continue;                 /* Expect: 100-continue */
   bool accepts_gzip;                     /* Accept-Encoding has gzip with a weight above 0 */
   bool has_host, has_length, says_close; /* for the parser */
+  bool has_coding, has_id;               /* likewise */
+  http_text id;                          /* X-Request-Id; empty: none that can be used */
+  http_coding coding;                    /* of the body; several of them are unknown */
   uint64_t content_length;               /* 0 without one */
   size_t header_count;
   http_header headers[HTTP_MOST_HEADERS];
@@ -63,6 +69,9 @@ http_parsed http_parse_head(http_head *head, const char *data, size_t size);
 /* Returns the value of a header, its name in any case; {NULL, 0}: it is not there. */
 http_text http_header_value(const http_head *head, const char *name);
 bool http_text_is(http_text text, const char *literal);
+/* Splits "host:port"; an IPv6 address keeps its brackets. *port is empty if there is none. Returns false: it is not of
+ * this form, or the port is not a number up to 65535. */
+bool http_split_host(http_text text, http_text *name, http_text *port);
 
 /* The state of decoding chunks in place. Start with {0}. */
 typedef struct http_chunks {

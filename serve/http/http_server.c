@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "core/fail.h"
@@ -22,6 +23,7 @@ static http_server *create(const http_settings *settings, const http_hooks *hook
   server->hooks = *hooks;
   server->loops = loops;
   server->loop_count = settings->loops;
+  if (getrandom(&server->id_seed, sizeof server->id_seed, GRND_NONBLOCK) < 0) server->id_seed = clock_ns();
   for (unsigned i = 0; i < settings->loops; i++) {
     loops[i].server = server;
     loops[i].number = i;

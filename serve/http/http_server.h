@@ -33,8 +33,11 @@ typedef struct http_request {
   size_t body_size;
   uint64_t received_ns; /* when its first byte came: clock_ns() */
   unsigned loop;        /* of its connection */
+  http_text id;         /* that of its head, or a new one; the answer has it */
+  char own_id[16];      /* a new one */
+  const char *headers;  /* more header lines, whatever the answer is; as http_answer.headers */
   http_answer answer;
-  _Alignas(max_align_t) unsigned char notes[64]; /* the hooks' own; zeros at the start */
+  _Alignas(max_align_t) unsigned char notes[96]; /* the hooks' own; zeros at the start */
 } http_request;
 
 /* What the program does. All are called on the thread of a loop (0 … loops - 1). */
@@ -58,7 +61,7 @@ typedef struct http_settings {
   const char *listen; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (all addresses); port 0: any that is free */
   unsigned loops;
   size_t max_connections; /* of all loops; further ones are accepted, answered 503 and closed */
-  size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 48 KiB do not
+  size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 64 KiB do not
                          count. Beyond: 503 */
   unsigned idle_ms;   /* between requests */
   unsigned head_ms;   /* from the first byte of a head to its end */
@@ -84,6 +87,13 @@ furrow_status http_server_start(http_server **server, const http_settings *setti
 /* Writes "http://127.0.0.1:8080": the address that it listens on. */
 void http_server_address(const http_server *server, char *text, size_t size);
 void http_server_get_figures(const http_server *server, http_figures *figures);
+/* Decompresses the body of a request whose head.coding is gzip or zstd; request->body is the result then. On the thread
+ * that has the request, and not on one of a loop if the result may be long. Returns 0, or the status of an answer and
+ * *problem: 400, the body is not what it should be; 413, the result has more than `limit` bytes; 503, memory. */
+int http_request_unpack(http_request *request, size_t limit, const char **problem);
+enum { HTTP_CLIENT_TEXT = 48 }; /* bytes of the text below */
+/* Writes the address of the client, without its port: "127.0.0.1", "::1"; "-": it is not known. */
+void http_request_client(const http_request *request, char *text, size_t size);
 /* Completes a request whose request->answer is filled in; from any thread. */
 void http_request_finish(http_request *request);
 /* Stops accepting, answers what was begun with Connection: close, ends connections that stay idle for a moment (a

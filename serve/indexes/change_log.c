@@ -16,7 +16,7 @@
 #include "core/fail.h"
 #include "http/json_put.h"
 
-enum { KEPT_BUFFER = 1 << 20 };
+enum { KEPT_BUFFER = 1 << 20, LEAST_SPACE = 1 << 16 };
 
 typedef struct log_file {
   int fd; /* -1: there is none */
@@ -30,10 +30,11 @@ struct change_log {
   pthread_mutex_t sync_lock;   /* taken first: files and `writing` */
   pthread_mutex_t append_lock; /* pending, pending_at, next_id, failed; both: which file is the current one */
   log_file first, second;
-  fw_buffer pending, writing; /* records that are not in the file yet; records that are being written */
-  uint64_t pending_at;        /* offset in the file at which pending will be written */
-  uint64_t next_id;
+  fw_buffer pending, writing;       /* records that are not in the file yet; records that are being written */
+  uint64_t pending_at;              /* offset in the file at which pending will be written */
+  uint64_t next_id, synced_next_id; /* also of records that are not synced; of synced records alone */
   bool failed;
+  size_t needed; /* bytes of the write that failed */
 };
 
 static log_file *current(change_log *log) {
@@ -53,7 +54,7 @@ static void close_file(log_file *file) {
 
 static furrow_status fail_broken_log(const change_log *log, furrow_error *err) {
   fail_file(err, FURROW_E_IO, log->first_path, "the log of changes could not be written and takes nothing more", 0);
-  return add_hint(err, "look at the space and the health of the disk, then start the server again");
+  return add_hint(err, "look at the space and the health of the disk");
 }
 
 static int write_all(int fd, const void *data, size_t size, uint64_t at) {
@@ -99,6 +100,7 @@ static furrow_status write_records(change_log *log, log_file *file, fw_buffer *r
   if (!failed && fdatasync(file->fd) != 0) failed = errno;
   const bool is_gone = !failed && !is_same_file(path_of(log, file), file->fd);
   if (failed || is_gone) {
+    log->needed = records->size;
     if (ftruncate(file->fd, (off_t)file->synced) == 0) fdatasync(file->fd);
     return is_gone ? fail_gone(path_of(log, file), file->fd, err)
                    : fail_file(err, FURROW_E_IO, path_of(log, file), "cannot write the log of changes", failed);
@@ -106,6 +108,14 @@ static furrow_status write_records(change_log *log, log_file *file, fw_buffer *r
   file->synced += records->size;
   buffer_recycle(records, KEPT_BUFFER);
   return FURROW_OK;
+}
+
+/* Called with both locks, while nothing else is being written. */
+static furrow_status write_pending(change_log *log, log_file *file, furrow_error *err) {
+  const furrow_status status = write_records(log, file, &log->pending, err);
+  log->failed = status != FURROW_OK;
+  if (status == FURROW_OK) log->synced_next_id = log->next_id;
+  return status;
 }
 
 static void set_failed(change_log *log) {
@@ -122,10 +132,14 @@ static furrow_status sync_pending(change_log *log, furrow_error *err) {
   log->pending = log->writing;
   log->writing = taken;
   log->pending_at += taken.size;
+  const uint64_t next_id = log->next_id;
   pthread_mutex_unlock(&log->append_lock);
   if (failed) return fail_broken_log(log, err);
   const furrow_status status = write_records(log, current(log), &log->writing, err);
-  if (status != FURROW_OK) set_failed(log);
+  if (status == FURROW_OK)
+    log->synced_next_id = next_id;
+  else
+    set_failed(log);
   return status;
 }
 
@@ -155,8 +169,24 @@ furrow_status change_log_sync(change_log *log, furrow_error *err) {
   return status;
 }
 
-uint64_t change_log_next_id(const change_log *log) {
+bool change_log_has_failed(const change_log *log) {
   change_log *shared_log = (change_log *)log; /* its locks change, the log does not */
+  pthread_mutex_lock(&shared_log->append_lock);
+  const bool failed = log->failed;
+  pthread_mutex_unlock(&shared_log->append_lock);
+  return failed;
+}
+
+bool change_log_has_begun(const change_log *log) {
+  change_log *shared_log = (change_log *)log; /* as above */
+  pthread_mutex_lock(&shared_log->append_lock);
+  const bool has_begun = log->second.fd >= 0;
+  pthread_mutex_unlock(&shared_log->append_lock);
+  return has_begun;
+}
+
+uint64_t change_log_next_id(const change_log *log) {
+  change_log *shared_log = (change_log *)log; /* as above */
   pthread_mutex_lock(&shared_log->append_lock);
   const uint64_t next_id = log->next_id;
   pthread_mutex_unlock(&shared_log->append_lock);
@@ -169,6 +199,51 @@ uint64_t change_log_size(const change_log *log) {
   const uint64_t size = log->first.synced + (log->second.fd >= 0 ? log->second.synced : 0);
   pthread_mutex_unlock(&shared_log->sync_lock);
   return size;
+}
+
+/* ---- After a failure ---- */
+
+/* Cuts a file back to its synced records. */
+static furrow_status cut_file(const change_log *log, const log_file *file, furrow_error *err) {
+  const char *path = path_of(log, file);
+  if (file->fd < 0) return FURROW_OK;
+  if (!is_same_file(path, file->fd)) return fail_gone(path, file->fd, err);
+  if (ftruncate(file->fd, (off_t)file->synced) != 0 || fsync(file->fd) != 0)
+    return fail_file(err, FURROW_E_IO, path, "cannot cut the log of changes back", errno);
+  return FURROW_OK;
+}
+
+/* Reserves space at the end of the file that is written, and returns it. */
+static furrow_status try_space(const change_log *log, const log_file *file, furrow_error *err) {
+  const size_t needed = log->needed > LEAST_SPACE ? log->needed : LEAST_SPACE;
+  const int failed = posix_fallocate(file->fd, (off_t)file->synced, (off_t)needed);
+  const furrow_status status = cut_file(log, file, err);
+  return status == FURROW_OK && failed && failed != EOPNOTSUPP /* of the file system */
+             ? fail_file(err, FURROW_E_IO, path_of(log, file), "cannot write the log of changes", failed)
+             : status;
+}
+
+static furrow_status repair(change_log *log, furrow_error *err) {
+  FW_TRY(cut_file(log, &log->first, err));
+  FW_TRY(cut_file(log, &log->second, err));
+  FW_TRY(sync_folder(log, err));
+  FW_TRY(try_space(log, current(log), err));
+  buffer_recycle(&log->pending, KEPT_BUFFER);
+  buffer_recycle(&log->writing, KEPT_BUFFER);
+  log->pending_at = current(log)->synced;
+  log->next_id = log->synced_next_id;
+  log->failed = false;
+  log->needed = 0;
+  return FURROW_OK;
+}
+
+furrow_status change_log_repair(change_log *log, furrow_error *err) {
+  pthread_mutex_lock(&log->sync_lock);
+  pthread_mutex_lock(&log->append_lock);
+  const furrow_status status = log->failed ? repair(log, err) : FURROW_OK;
+  pthread_mutex_unlock(&log->append_lock);
+  pthread_mutex_unlock(&log->sync_lock);
+  return status;
 }
 
 /* ---- Files ---- */
@@ -277,22 +352,24 @@ static furrow_status copy_record(void *user, const index_change *change, furrow_
                            err);
 }
 
-static furrow_status remove_second(change_log *log, furrow_error *err) {
-  if (unlink(log->second_path) != 0 && errno != ENOENT)
+static furrow_status remove_second(change_log *log, bool *is_removed, furrow_error *err) {
+  *is_removed = unlink(log->second_path) == 0 || errno == ENOENT;
+  if (!*is_removed)
     return fail_file(err, FURROW_E_IO, log->second_path, "cannot remove the second log of changes", errno);
   return sync_folder(log, err);
 }
 
 /* Appends the records of the second log, whose bytes are given, to the first and removes it. Until then both are
- * replayed, its records twice, which gives the same state. */
-static furrow_status fold_second(change_log *log, const fw_buffer *data, furrow_error *err) {
+ * replayed, its records twice, which gives the same state. *is_removed: the second log is not needed any more, also
+ * where its removal has not reached the disk. */
+static furrow_status fold_second(change_log *log, const fw_buffer *data, bool *is_removed, furrow_error *err) {
   record_copy copy = {.log = log};
   log_extent extent;
   furrow_status status =
       change_log_read(data->bytes, data->size, log->d, log->second_path, copy_record, &copy, &extent, err);
   if (status == FURROW_OK) {
     status = write_records(log, &log->first, &copy.records, err);
-    if (status == FURROW_OK) status = remove_second(log, err);
+    if (status == FURROW_OK) status = remove_second(log, is_removed, err);
     log->failed = status != FURROW_OK;
   }
   fw_buffer_clear(&copy.records);
@@ -313,10 +390,7 @@ static furrow_status begin_checkpoint(change_log *log, furrow_error *err) {
   log_file second = {-1, 0, 0};
   furrow_status status = make_second(log, &second, err);
   pthread_mutex_lock(&log->append_lock);
-  if (status == FURROW_OK) {
-    status = write_records(log, &log->first, &log->pending, err);
-    log->failed = status != FURROW_OK;
-  }
+  if (status == FURROW_OK) status = write_pending(log, &log->first, err);
   /* The header has the size of the first log: all of that is on the disk. */
   if (status == FURROW_OK) {
     log->second = second;
@@ -366,19 +440,20 @@ furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err) {
 static furrow_status cancel_checkpoint(change_log *log, furrow_error *err) {
   if (log->second.fd < 0) return fail(err, FURROW_E_STATE, "no checkpoint has begun");
   if (log->failed) return fail_broken_log(log, err);
-  furrow_status status = write_records(log, &log->second, &log->pending, err);
-  log->failed = status != FURROW_OK;
+  furrow_status status = write_pending(log, &log->second, err);
   fw_buffer data = {0};
+  bool is_removed = false;
   if (status == FURROW_OK) {
     log->pending_at = log->second.synced;
     status = read_file(log->second_path, log->second.fd, &data, err);
   }
-  if (status == FURROW_OK) status = fold_second(log, &data, err);
+  if (status == FURROW_OK) status = fold_second(log, &data, &is_removed, err);
   fw_buffer_clear(&data);
-  if (status != FURROW_OK) return status;
-  close_file(&log->second);
-  log->pending_at = log->first.synced;
-  return FURROW_OK;
+  if (is_removed) {
+    close_file(&log->second);
+    log->pending_at = log->first.synced;
+  }
+  return status;
 }
 
 furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err) {
@@ -465,7 +540,8 @@ static furrow_status replay_second(change_log *log, log_replay *replay, furrow_e
   if (status == FURROW_OK) {
     note_next_id(log, extent.next_id);
     replay->cut += data.size - extent.used;
-    status = extent.used > 0 ? fold_second(log, &data, err) : remove_second(log, err);
+    bool is_removed = false;
+    status = extent.used > 0 ? fold_second(log, &data, &is_removed, err) : remove_second(log, &is_removed, err);
   }
   close(fd);
   fw_buffer_clear(&data);
@@ -488,6 +564,7 @@ static furrow_status open_log(change_log *log, const char *index_path, log_repla
   FW_TRY(replay_second(log, replay, err));
   if (log->first.synced == 0) FW_TRY(start_file(log, &log->first, 1, 0, err));
   log->pending_at = log->first.synced;
+  log->synced_next_id = log->next_id;
   return FURROW_OK;
 }
 

@@ -48,12 +48,21 @@ furrow_status change_log_open(change_log **log, const char *index_path, uint32_t
                               uint64_t *cut, furrow_error *err);
 /* Appends a record; it is on the disk after change_log_sync.
  * Errors: E_ARGUMENT, a negative id, a vector that is not finite, or a name that is not one: nothing is appended;
- *         E_MEMORY, likewise; E_IO, an earlier write failed: the log takes nothing more until it is opened again. */
+ *         E_MEMORY, likewise; E_IO, an earlier write failed: the log takes nothing more until it is repaired. */
 furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err);
 /* Writes the appended records and waits for the disk.
  * Errors: E_IO, also where the file was removed or replaced. Whether the records since the last sync are on the disk is
- * unknown then, and the log takes nothing more. */
+ * unknown then, and the log takes nothing more until it is repaired. */
 furrow_status change_log_sync(change_log *log, furrow_error *err);
+/* Whether a write failed, so that the log takes nothing more. */
+bool change_log_has_failed(const change_log *log);
+/* Tries to go on after a write that failed: cuts the files back to the records that were synced, and looks whether the
+ * disk has space for as many bytes as could not be written. Records that were appended and not synced are forgotten.
+ * Does nothing to a log that has not failed.
+ * Errors: E_IO: may be tried again. */
+furrow_status change_log_repair(change_log *log, furrow_error *err);
+/* Whether a checkpoint has begun and not ended. */
+bool change_log_has_begun(const change_log *log);
 /* Begins a checkpoint: syncs, and what is appended from now on goes to the second log.
  * Errors: E_STATE, one has begun already; E_IO: where only the second log could not be made, the first goes on. */
 furrow_status change_log_begin_checkpoint(change_log *log, furrow_error *err);
@@ -63,7 +72,8 @@ furrow_status change_log_begin_checkpoint(change_log *log, furrow_error *err);
 furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err);
 /* Cancels a checkpoint whose index file could not be written: the records of the second log are appended to the first,
  * and the second is removed.
- * Errors: E_STATE, none has begun; E_MEMORY: may be tried again; otherwise as change_log_sync. */
+ * Errors: E_STATE, none has begun; E_MEMORY: may be tried again; otherwise as change_log_sync, and the checkpoint may
+ * be over nevertheless. */
 furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err);
 /* Returns one more than the largest id that this log or an earlier one has had, also of removed vectors; LOG_IDS_END:
  * no larger id is possible; 0: there was none. */

@@ -620,6 +620,53 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
   return status;
 }
 
+/* ---- After changes that could not be logged ---- */
+
+/* Lists the ids that a view has removed. Ids of vectors that were fresh count as well: see fresh_view_stored_id. */
+static size_t list_gone(const fresh_view *view, int64_t *ids) {
+  size_t n = 0;
+  uint32_t found;
+  int64_t id;
+  for (size_t at = 0; at < view->stored; at++)
+    if (!entry_of_id(view, fresh_view_stored_id(view, at), &found)) ids[n++] = fresh_view_stored_id(view, at);
+  for (size_t at = 0; fresh_view_next_hidden(view, &at, &id);)
+    if (!entry_of_id(view, id, &found)) ids[n++] = id;
+  return n;
+}
+
+/* Stores all vectors in the order of their changes, replaced ones included. */
+static furrow_status copy_view(const fresh_view *view, fresh_vectors *copy, int64_t *gone, fresh_is_in_base is_in_base,
+                               void *user, furrow_error *err) {
+  for (size_t at = 0; at < view->stored; at++) {
+    const fresh_entry *entry = entry_at(view->store, (uint32_t)at);
+    const index_change change = {CHANGE_SET, 1, &entry->id, vector_at(view->store, (uint32_t)at),
+                                 entry->name ? &entry->name : NULL};
+    FW_TRY(fresh_vectors_apply(copy, &change, is_in_base, user, NULL, err));
+  }
+  const index_change removal = {CHANGE_REMOVE, list_gone(view, gone), gone, NULL, NULL};
+  return removal.n > 0 ? fresh_vectors_apply(copy, &removal, is_in_base, user, NULL, err) : FURROW_OK;
+}
+
+furrow_status fresh_vectors_restore(const fresh_view *view, fresh_is_in_base is_in_base, void *user,
+                                    fresh_vectors **restored, furrow_error *err) {
+  const fresh_store *store = view->store;
+  fresh_vectors *made = NULL;
+  int64_t *gone = malloc((view->stored + view->hidden_count + 1) * sizeof *gone);
+  furrow_status status = gone ? FURROW_OK : fail_memory(err);
+  if (status == FURROW_OK)
+    status = fresh_vectors_create(&made, store->d, store->is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, false, err);
+  if (status == FURROW_OK) {
+    status = copy_view(view, made, gone, is_in_base, user, err);
+    made->store->normalizes = store->normalizes; /* what was copied has unit length already */
+  }
+  free(gone);
+  if (status == FURROW_OK)
+    *restored = made;
+  else
+    fresh_vectors_free(made);
+  return status;
+}
+
 /* ---- Searching ---- */
 
 /* Whether (distance, id) comes before an entry of a row of results; an entry with id -1 is empty. */

@@ -58,6 +58,9 @@ furrow_status fresh_vectors_view(const fresh_vectors *fresh, fresh_view **view, 
  * Owner: the caller frees *rebased. */
 furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view *since, fresh_is_in_base is_in_base,
                                    void *user, fresh_vectors **rebased, furrow_error *err);
+/* Makes a store of the changes that `view` sees, without those after it. Owner: the caller frees *restored. */
+furrow_status fresh_vectors_restore(const fresh_view *view, fresh_is_in_base is_in_base, void *user,
+                                    fresh_vectors **restored, furrow_error *err);
 /* Bytes that the store takes, without views. */
 uint64_t fresh_vectors_memory(const fresh_vectors *fresh);
 

@@ -15,7 +15,10 @@
 #include "indexes/index_base.h"
 #include "indexes/index_checkpoint.h"
 
-enum { RETRY_SECONDS = 10 }; /* after a checkpoint that failed */
+enum {
+  RETRY_SECONDS = 10, /* after a checkpoint that failed */
+  REPAIR_SECONDS = 1  /* between attempts to write the log again */
+};
 
 /* A request that waits for the writer. It lives on the stack of its caller. */
 typedef struct edit_job {
@@ -46,9 +49,9 @@ struct index_editor {
   change_log *log;
   furrow_file_lock *file_lock; /* lock of the index file: no other process changes it while it is served */
   file_print print;            /* of the index file */
-  bool begun;                  /* the log is between the begin and the end of a checkpoint */
   uint64_t next_id;            /* LOG_IDS_END: there are no larger ones */
-  bool broken;                 /* log and memory may differ: nothing more is accepted */
+  bool is_dirty;               /* `fresh` has changes that are not in the log */
+  time_t repair_at;            /* when to try the log again */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t has_work, is_done;
@@ -61,10 +64,13 @@ struct index_editor {
   uint64_t wanted, finished;
   furrow_status last_status; /* of the checkpoint that finished last */
   furrow_error last_error;
+  furrow_error log_error; /* while is_broken */
 
+  _Atomic bool is_broken; /* nothing is accepted until the log can be written again; set with `state` and `lock` */
   pthread_t writer, checkpointer;
   bool has_writer, has_checkpointer;
-  _Atomic uint64_t fresh_count, hidden_count, log_bytes, additions, removals, checkpoints, failures, syncs;
+  _Atomic uint64_t fresh_count, hidden_count, log_bytes, additions, removals, checkpoints, failures, syncs,
+      log_failures;
 };
 
 static time_t now(void) {
@@ -136,15 +142,76 @@ static furrow_status choose_id(const index_editor *e, const index_addition *a, s
   return FURROW_OK;
 }
 
+/* ---- A log that cannot be written; with `state` held ---- */
+
+/* Nothing is accepted until mend_log succeeds. */
+static void break_log(index_editor *e, const furrow_error *err) {
+  char text[1024];
+  const bool is_new = !e->is_broken;
+  pthread_mutex_lock(&e->lock);
+  e->log_error = *err;
+  e->is_broken = true;
+  pthread_cond_signal(&e->has_work); /* the writer begins to try */
+  pthread_mutex_unlock(&e->lock);
+  e->repair_at = now() + REPAIR_SECONDS;
+  if (!is_new) return;
+  e->log_failures++;
+  furrow_error_to_text(err, text, sizeof text);
+  say("furrow: index %s: changes are refused until the log can be written: %s\n", e->name, text);
+  if (err->hint[0]) say("hint: %s\n", err->hint);
+}
+
+/* Breaks the log after a step of a checkpoint, if that step has left it so. */
+static void check_log(index_editor *e, const furrow_error *err) {
+  if (!e->is_broken && change_log_has_failed(e->log)) break_log(e, err);
+}
+
+/* Forgets changes that were applied and could not be logged: goes back to what searches see. */
+static furrow_status restore_fresh(index_editor *e, furrow_error *err) {
+  index_view *published = (index_view *)slot_get(e->views);
+  fresh_vectors *fresh = NULL;
+  fresh_view *view = NULL;
+  furrow_status status = fresh_vectors_restore(published->fresh, is_in_base, e->base, &fresh, err);
+  if (status == FURROW_OK) status = fresh_vectors_view(fresh, &view, err);
+  shared_release(&published->shared);
+  if (status != FURROW_OK) {
+    fresh_vectors_free(fresh);
+    return status;
+  }
+  shared_release(&e->working->shared);
+  fresh_vectors_free(e->fresh);
+  e->fresh = fresh;
+  e->working = view;
+  e->is_dirty = false;
+  return FURROW_OK;
+}
+
+/* Tries to write the log again. */
+static furrow_status mend_log(index_editor *e, furrow_error *err) {
+  furrow_status status = change_log_repair(e->log, err);
+  if (status == FURROW_OK && e->is_dirty) status = restore_fresh(e, err);
+  if (status != FURROW_OK) {
+    break_log(e, err);
+    return status;
+  }
+  pthread_mutex_lock(&e->lock);
+  e->is_broken = false;
+  if (strcmp(e->last_error.message, e->log_error.message) == 0) e->last_status = FURROW_OK; /* its reason is gone */
+  pthread_mutex_unlock(&e->lock);
+  say("furrow: index %s: the log can be written again, changes are accepted\n", e->name);
+  return FURROW_OK;
+}
+
 /* ---- The writer; with `state` held ---- */
 
-/* Applies a change first and logs it then: after a failure of the log no more changes are accepted anyway. */
+/* Applies a change first and logs it then, so that the next one of the same batch sees it. */
 static furrow_status apply_change(index_editor *e, const index_change *change, furrow_error *err) {
   fresh_view *view = NULL;
   FW_TRY(fresh_vectors_apply(e->fresh, change, is_in_base, e->base, &view, err));
   const furrow_status status = change_log_append(e->log, change, err);
   if (status != FURROW_OK) {
-    e->broken = true;
+    e->is_dirty = true;
+    break_log(e, err);
     shared_release(&view->shared);
     return status;
   }
@@ -184,9 +251,11 @@ static furrow_status remove_ids(index_editor *e, edit_job *job) {
 }
 
 static furrow_status work_on(index_editor *e, edit_job *job) {
-  if (e->broken)
-    return fail(job->err, FURROW_E_IO,
-                "the log of changes could not be written: the server has told why on standard error");
+  if (e->is_broken) {
+    *job->err = e->log_error;
+    job->err->hint[0] = 0; /* it is not for clients */
+    return job->err->status;
+  }
   return job->addition ? add_vectors(e, job) : remove_ids(e, job);
 }
 
@@ -201,6 +270,7 @@ static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
   index_view *view = index_view_create(e->base, NULL);
   furrow_error err;
   uint64_t changes = 0, added = 0, removed = 0;
+  const uint64_t next_id = e->next_id;
   for (edit_job *job = jobs; job; job = job->next) {
     job->status = view ? work_on(e, job) : fail_memory(job->err);
     if (job->status != FURROW_OK) continue;
@@ -218,12 +288,10 @@ static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
     e->additions += added;
     e->removals += removed;
   } else if (status != FURROW_OK) {
-    e->broken = true;
+    e->is_dirty = true;
+    e->next_id = next_id;
     changes = 0;
-    char text[1024];
-    furrow_error_to_text(&err, text, sizeof text);
-    say("furrow: index %s: the log cannot be written, nothing more is accepted: %s\n", e->name, text);
-    if (err.hint[0]) say("hint: %s\n", err.hint);
+    break_log(e, &err);
     err.hint[0] = 0; /* it is not for clients */
   }
   for (edit_job *job = jobs; job && status != FURROW_OK; job = job->next)
@@ -236,14 +304,23 @@ static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
   return changes;
 }
 
-static edit_job *take_jobs(index_editor *e) {
+/* Waits for jobs, and takes all of them; while the log is broken, at most until it is tried again. Returns false: the
+ * editor stops. */
+static bool take_jobs(index_editor *e, edit_job **jobs) {
+  const struct timespec until = {.tv_sec = now() + REPAIR_SECONDS};
+  int code = 0;
   pthread_mutex_lock(&e->lock);
-  while (!e->first && !e->stops) pthread_cond_wait(&e->has_work, &e->lock);
-  edit_job *jobs = e->first;
+  while (!e->first && !e->stops && code == 0)
+    if (e->is_broken)
+      code = pthread_cond_timedwait(&e->has_work, &e->lock, &until);
+    else
+      pthread_cond_wait(&e->has_work, &e->lock);
+  *jobs = e->first;
   e->first = NULL;
   e->last = &e->first;
+  const bool goes_on = *jobs || !e->stops;
   pthread_mutex_unlock(&e->lock);
-  return jobs;
+  return goes_on;
 }
 
 static void finish_jobs(index_editor *e, edit_job *jobs, uint64_t changes) {
@@ -262,10 +339,11 @@ static void finish_jobs(index_editor *e, edit_job *jobs, uint64_t changes) {
 static void *run_writer(void *argument) {
   index_editor *e = argument;
   edit_job *jobs;
-  while ((jobs = take_jobs(e)) != NULL) {
+  furrow_error err;
+  while (take_jobs(e, &jobs)) {
     pthread_mutex_lock(&e->state);
-    const uint64_t changes = work_on_all(e, jobs);
-    finish_jobs(e, jobs, changes);
+    if (e->is_broken && now() >= e->repair_at) (void)!mend_log(e, &err);
+    if (jobs) finish_jobs(e, jobs, work_on_all(e, jobs));
     pthread_mutex_unlock(&e->state);
   }
   return NULL;
@@ -316,12 +394,10 @@ static furrow_status begin_checkpoint(index_editor *e, checkpoint *c, furrow_err
   c->changes = e->pending;
   pthread_mutex_unlock(&e->lock);
   if (c->changes > 0) {
-    if (e->broken)
-      status =
-          fail(err, FURROW_E_IO, "the log of changes could not be written: the server has told why on standard error");
-    if (status == FURROW_OK && !e->begun) status = change_log_begin_checkpoint(e->log, err);
+    if (e->is_broken) status = mend_log(e, err);
+    if (status == FURROW_OK && !change_log_has_begun(e->log)) status = change_log_begin_checkpoint(e->log, err);
+    if (status != FURROW_OK) check_log(e, err);
     if (status == FURROW_OK) {
-      e->begun = true;
       shared_keep(&e->working->shared);
       c->folded = e->working;
     }
@@ -334,7 +410,7 @@ static furrow_status begin_checkpoint(index_editor *e, checkpoint *c, furrow_err
 static void cancel_checkpoint(index_editor *e) {
   furrow_error err;
   pthread_mutex_lock(&e->state);
-  if (e->begun && change_log_cancel_checkpoint(e->log, &err) == FURROW_OK) e->begun = false;
+  if (change_log_has_begun(e->log) && change_log_cancel_checkpoint(e->log, &err) != FURROW_OK) check_log(e, &err);
   count_state(e);
   pthread_mutex_unlock(&e->state);
 }
@@ -348,7 +424,7 @@ static furrow_status switch_base(index_editor *e, index_base *base, const fresh_
   furrow_status status = fresh_vectors_rebase(e->fresh, folded, is_in_base, base, &fresh, err);
   if (status == FURROW_OK) status = fresh_vectors_view(fresh, &view, err);
   if (status == FURROW_OK && !(published = index_view_create(base, view))) status = fail_memory(err);
-  if (status == FURROW_OK) status = change_log_end_checkpoint(e->log, err);
+  if (status == FURROW_OK && (status = change_log_end_checkpoint(e->log, err)) != FURROW_OK) check_log(e, err);
   if (status != FURROW_OK) {
     if (published) shared_release(&published->shared);
     if (view) shared_release(&view->shared);
@@ -363,9 +439,15 @@ static furrow_status switch_base(index_editor *e, index_base *base, const fresh_
   e->base = base;
   e->fresh = fresh;
   e->working = view;
-  e->begun = false;
   count_state(e);
   return FURROW_OK;
+}
+
+/* With `state` held. A store with changes that could not be logged, or one that has replaced it since, does not know
+ * what came after `folded`. */
+static furrow_status check_fresh(const index_editor *e, const fresh_view *folded, furrow_error *err) {
+  if (!e->is_dirty && folded->store == e->working->store) return FURROW_OK;
+  return fail(err, FURROW_E_IO, "the log of changes could not be written while the index file was");
 }
 
 static furrow_status finish_checkpoint(index_editor *e, const checkpoint *c, furrow_error *err) {
@@ -373,9 +455,10 @@ static furrow_status finish_checkpoint(index_editor *e, const checkpoint *c, fur
   file_print loaded;
   FW_TRY(index_base_load(&base, e->path, e->search_only, true, e->base->number + 1, &loaded, err));
   pthread_mutex_lock(&e->state);
-  const furrow_status status = file_print_equals(&loaded, &e->print)
-                                   ? switch_base(e, base, c->folded, err)
-                                   : fail(err, FURROW_E_STATE, "another program has changed the index file");
+  furrow_status status = check_fresh(e, c->folded, err);
+  if (status == FURROW_OK && !file_print_equals(&loaded, &e->print))
+    status = fail(err, FURROW_E_STATE, "another program has changed the index file");
+  if (status == FURROW_OK) status = switch_base(e, base, c->folded, err);
   pthread_mutex_unlock(&e->state);
   shared_release(&base->shared);
   return status;
@@ -485,8 +568,8 @@ void index_error_text(const furrow_error *err, char *text, size_t size) {
 
 bool index_editor_last_error(index_editor *e, char *text, size_t size) {
   pthread_mutex_lock(&e->lock);
-  const bool has_one = e->last_status != FURROW_OK;
-  if (has_one) index_error_text(&e->last_error, text, size);
+  const bool has_one = e->is_broken || e->last_status != FURROW_OK;
+  if (has_one) index_error_text(e->is_broken ? &e->log_error : &e->last_error, text, size);
   pthread_mutex_unlock(&e->lock);
   return has_one;
 }
@@ -499,7 +582,9 @@ void index_editor_get_figures(index_editor *e, edit_figures *figures) {
                             .removals = e->removals,
                             .checkpoints = e->checkpoints,
                             .failures = e->failures,
-                            .syncs = e->syncs};
+                            .syncs = e->syncs,
+                            .refuses = e->is_broken,
+                            .log_failures = e->log_failures};
 }
 
 /* ---- Beginning and end ---- */
@@ -575,7 +660,7 @@ static void init_locks(index_editor *e) {
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
   pthread_mutex_init(&e->state, NULL);
   pthread_mutex_init(&e->lock, NULL);
-  pthread_cond_init(&e->has_work, NULL);
+  pthread_cond_init(&e->has_work, &clock);
   pthread_cond_init(&e->is_done, NULL);
   pthread_cond_init(&e->checks, &clock);
   pthread_condattr_destroy(&clock);

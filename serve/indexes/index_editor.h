@@ -27,7 +27,7 @@ furrow_status index_editor_remove(index_editor *editor, const int64_t *ids, size
                                   furrow_error *err);
 furrow_status index_editor_checkpoint(index_editor *editor, furrow_error *err);
 void index_editor_get_figures(index_editor *editor, edit_figures *figures);
-/* The error of the last checkpoint, as one line; false: it succeeded. */
+/* The error because of which changes are refused, or else of the last checkpoint, as one line; false: there is none. */
 bool index_editor_last_error(index_editor *editor, char *text, size_t size);
 /* Writes an error as clients may read it: with only the last part of its file's path. */
 void index_error_text(const furrow_error *err, char *text, size_t size);

@@ -49,7 +49,8 @@ typedef struct index_addition {
  * them. It waits for the disk, so it must not be called on a loop thread. All vectors are added, or none.
  * Errors: E_STATE, the index is not writable; E_EXISTS; E_RANGE, a vector that the index does not take; E_ARGUMENT, a
  *         name is missing or not a name; E_MEMORY with the message "… until the next checkpoint": too much is waiting;
- *         E_IO, the log cannot be written: nothing more is accepted until a restart. */
+ *         E_IO, the log cannot be written: nothing was changed, and nothing is accepted until it can be written again,
+ *         which is tried every second. */
 furrow_status served_index_add(served_index *index, const index_addition *addition, int64_t *ids, furrow_error *err);
 /* Removes ids; *removed: the number that existed. As served_index_add. */
 furrow_status served_index_remove(served_index *index, const int64_t *ids, size_t n, uint64_t *removed,
@@ -64,6 +65,8 @@ typedef struct edit_figures {
   uint64_t additions, removals;   /* vectors so far */
   uint64_t checkpoints, failures; /* of checkpoints */
   uint64_t syncs;                 /* of the log: one may make several requests durable */
+  uint64_t refuses;               /* 1: changes are refused, because the log cannot be written */
+  uint64_t log_failures;          /* times that this began */
 } edit_figures;
 void served_index_get_figures(served_index *index, edit_figures *figures);
 

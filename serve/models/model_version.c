@@ -185,21 +185,21 @@ const char *model_class_of(const model_version *version, double label) {
 
 /* ---- Loading ---- */
 
-static furrow_status take_algorithm(void *version, const char *member, const char *text) {
+static furrow_status take_fact(void *version, const char *member, const char *text) {
   model_version *v = version;
-  if (strcmp(member, "algorithm") != 0 || !text) return FURROW_OK;
-  snprintf(v->algorithm, sizeof v->algorithm, "%.31s", text);
-  return FURROW_END; /* the search is done */
+  if (strcmp(member, "algorithm") == 0 && text) snprintf(v->algorithm, sizeof v->algorithm, "%.31s", text);
+  if (strcmp(member, "data/features") == 0 && text) v->features = strtoull(text, NULL, 10);
+  return FURROW_OK;
 }
 
-/* Reads the algorithm from furrow.json; a model without that file has a custom graph. */
-static furrow_status find_algorithm(model_version *v, const char *folder, furrow_error *err) {
+/* Reads the algorithm and the number of features from furrow.json; a model without that file has a custom graph. */
+static furrow_status read_facts(model_version *v, const char *folder, furrow_error *err) {
   char *path = NULL;
   if (asprintf(&path, "%s/furrow.json", folder) < 0) return fail_memory(err);
   snprintf(v->algorithm, sizeof v->algorithm, "graph");
-  const furrow_status status = furrow_model_json_for_each(path, take_algorithm, v, err);
+  const furrow_status status = furrow_model_json_for_each(path, take_fact, v, err);
   free(path);
-  return status == FURROW_E_NOT_FOUND || status == FURROW_END ? FURROW_OK : status;
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
 static furrow_status load_conf(model_version *v, const char *folder, furrow_error *err) {
@@ -282,21 +282,21 @@ static unsigned index_base_of(const model_version *v) {
   return !v->encoder && strncmp(format, "lib", 3) == 0 && strcmp(base, "1") == 0;
 }
 
-/* Counts the features of a model of rows: the named ones, or the configured range; else up to the last feature that has
- * a weight or a split. */
+/* Counts the features of a model of rows: the named ones, or the configured range; else what the training data had,
+ * and, if the model does not say that, up to the last feature that has a weight or a split. So the number does not
+ * depend on which features a training happened to use. */
 static furrow_status count_features(model_version *v, furrow_error *err) {
   uint64_t *ids = NULL;
-  size_t count = 0;
+  size_t count = 0, names = 0;
   const long long range = atoll(setting(v, "range"));
   v->index_base = index_base_of(v);
-  while (!v->encoder && furrow_scorer_feature_name(v->scorer, v->features)) v->features++;
-  if (v->features > 0) return FURROW_OK;
-  if (v->encoder || range > 0) {
-    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)range;
+  while (!v->encoder && furrow_scorer_feature_name(v->scorer, names)) names++;
+  if (v->encoder || names > 0 || range > 0) {
+    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : names > 0 ? names : (uint64_t)range;
     return FURROW_OK;
   }
   FW_TRY(furrow_scorer_features(v->scorer, 0, UINT64_MAX, &ids, &count, err));
-  v->features = count > 0 ? ids[count - 1] + 1 : 0;
+  if (count > 0 && ids[count - 1] >= v->features) v->features = ids[count - 1] + 1;
   furrow_free(ids);
   return FURROW_OK;
 }
@@ -420,7 +420,7 @@ static furrow_status load_all(model_version *v, const model_source *source, cons
   FW_TRY(load_conf(v, folder, err));
   FW_TRY(check_matrices(folder, threads, err));
   FW_TRY(load_scorer(v, folder, threads, err));
-  FW_TRY(find_algorithm(v, folder, err));
+  FW_TRY(read_facts(v, folder, err));
   v->task = task_of(v);
   FW_TRY(count_features(v, err));
   FW_TRY(load_tables(v, source, threads, err));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "core/fail.h"
 #include "models/model_version.h"
 
@@ -22,8 +23,10 @@ struct served_model {
   unsigned threads;
   slot current;           /* a model_version */
   atomic_int reloads;     /* calls of served_model_reload that load or wait */
-  pthread_mutex_t reload; /* held while a version is loaded, and for the following three */
-  version_mark served, refused;
+  pthread_mutex_t reload; /* held while a version is loaded, and for what follows up to `tables` */
+  version_mark served;
+  version_mark *refused; /* one for each number */
+  size_t refused_count, refused_capacity;
   file_print tables;          /* the items and the log that the version was loaded with */
   pthread_mutex_t error_lock; /* held for a moment */
   char error[1024];           /* of the last reload; "": it went well */
@@ -62,6 +65,7 @@ void served_model_free(served_model *model) {
   free(model->path);
   free(model->items);
   free(model->seen);
+  free(model->refused);
   free(model);
 }
 
@@ -120,31 +124,52 @@ static furrow_status load_version(served_model *m, const version_folder *folder,
   return FURROW_OK;
 }
 
-/* A server that starts while the newest version is broken (for example half copied) serves the one before. */
-static bool load_older(served_model *m, uint64_t below) {
-  bool is_loaded = false, is_found = true;
-  while (!is_loaded && is_found && below > 1) {
-    version_folder folder = {0};
-    furrow_error err;
-    is_found = version_folder_find(&folder, m->path, below, &err) == FURROW_OK && folder.number > 0;
-    is_loaded = is_found && load_version(m, &folder, &err) == FURROW_OK;
-    below = folder.number;
-    free(folder.path);
-  }
-  return is_loaded;
+static version_mark *find_refused(const served_model *m, uint64_t number) {
+  for (size_t i = 0; i < m->refused_count; i++)
+    if (m->refused[i].number == number) return &m->refused[i];
+  return NULL;
 }
 
-static furrow_status reload_newest(served_model *m, bool force, furrow_error *err) {
-  version_folder folder = {0};
-  FW_TRY(version_folder_find(&folder, m->path, UINT64_MAX, err));
-  furrow_status status = FURROW_OK;
+/* Without memory it is not remembered, and tried again. */
+static void remember_refused(served_model *m, const version_folder *folder) {
+  version_mark *mark = find_refused(m, folder->number);
+  if (!mark && FW_GROW(&m->refused, &m->refused_capacity, m->refused_count + 1, NULL) == FURROW_OK)
+    mark = &m->refused[m->refused_count++];
+  if (mark) *mark = mark_of(folder);
+}
+
+static bool is_current(const served_model *m, const version_folder *folder) {
   const file_print tables = tables_print(m);
-  if (force || !is_marked(&m->served, &folder) || !file_print_equals(&m->tables, &tables)) {
-    status = load_version(m, &folder, err);
-    m->refused = status == FURROW_OK ? (version_mark){0} : mark_of(&folder);
-  }
+  return is_marked(&m->served, folder) && file_print_equals(&m->tables, &tables);
+}
+
+/* Tries the highest version `below` a number that is at least `least`. *number: what was found; 0: nothing, or a source
+ * that is not numbered. */
+static furrow_status try_version(served_model *m, uint64_t least, uint64_t below, bool force, uint64_t *number,
+                                 furrow_error *err) {
+  version_folder folder = {0};
+  furrow_status status = version_folder_find(&folder, m->path, below, err);
+  const bool is_found = (status == FURROW_OK || folder.number > 0) && folder.number >= least;
+  *number = is_found ? folder.number : 0;
+  if (!is_found && status == FURROW_OK) status = FURROW_E_NOT_FOUND;
+  if (status == FURROW_OK && (force || !is_current(m, &folder))) status = load_version(m, &folder, err);
+  if (status != FURROW_OK && is_found) remember_refused(m, &folder);
   free(folder.path);
   return status;
+}
+
+/* Loads the newest version that can be loaded and is not older than the served one. Returns the status of the newest of
+ * all; what is served tells whether another one was loaded. */
+static furrow_status reload_newest(served_model *m, bool force, furrow_error *err) {
+  uint64_t number = 0;
+  const furrow_status newest = try_version(m, 0, UINT64_MAX, force, &number, err);
+  furrow_status status = newest;
+  while (status != FURROW_OK && number > 1) {
+    furrow_error older;
+    status = try_version(m, m->served.number, number, force, &number, &older);
+  }
+  if (newest == FURROW_OK) m->refused_count = 0;
+  return newest;
 }
 
 /* For files that do not belong to the model (a table of items), the text has only the last part of the path. */
@@ -165,13 +190,12 @@ static void remember_error(served_model *m, furrow_status status, const furrow_e
 }
 
 static furrow_status reload_locked(served_model *m, bool force, reload_result *result, furrow_error *err) {
-  const bool is_first = !m->served.is_set;
   model_version *before = served_model_get(m);
   furrow_status status = reload_newest(m, force, err);
   remember_error(m, status, err);
-  if (status != FURROW_OK && is_first && load_older(m, m->refused.number)) status = FURROW_OK;
   model_version *after = served_model_get(m);
   *result = (reload_result){.changed = after != before, .version = after ? after->number : 0};
+  result->is_older = status != FURROW_OK && result->changed;
   if (before) shared_release(&before->shared);
   if (after) shared_release(&after->shared);
   return status;
@@ -192,21 +216,32 @@ furrow_status served_model_reload(served_model *model, bool force, reload_result
   }
   atomic_fetch_sub(&model->reloads, 1);
   if (status != FURROW_OK && err) *err = own;
-  return status;
+  return result->is_older ? FURROW_OK : status;
+}
+
+/* Whether a version, of which the folder may not be readable, is neither served nor refused. */
+static bool is_new(const served_model *m, const version_folder *folder) {
+  const version_mark *refused = find_refused(m, folder->number);
+  return !is_marked(&m->served, folder) && !(refused && is_marked(refused, folder));
 }
 
 /* Does not look while a version is being loaded. A lower number is not newer: after removing the highest folder, an
- * operator goes back with a reload. */
+ * operator goes back with a reload. If versions were refused and removed, a reload clears the error. */
 bool served_model_has_newer(served_model *model) {
-  version_folder folder = {0};
-  furrow_error err;
+  bool has_newer = false;
+  uint64_t below = UINT64_MAX;
   if (pthread_mutex_trylock(&model->reload) != 0) return false;
-  const bool found = version_folder_find(&folder, model->path, UINT64_MAX, &err) == FURROW_OK;
-  const bool is_newer = found && folder.number >= model->served.number && !is_marked(&model->served, &folder) &&
-                        !is_marked(&model->refused, &folder);
+  while (!has_newer && below > 1 && below > model->served.number) {
+    version_folder folder = {0};
+    furrow_error err;
+    const bool is_found = version_folder_find(&folder, model->path, below, &err) == FURROW_OK || folder.number > 0;
+    has_newer = is_found && folder.number >= model->served.number && is_new(model, &folder);
+    if (is_found && below == UINT64_MAX && is_marked(&model->served, &folder)) has_newer = model->refused_count > 0;
+    below = is_found ? folder.number : 0;
+    free(folder.path);
+  }
   pthread_mutex_unlock(&model->reload);
-  free(folder.path);
-  return is_newer;
+  return has_newer;
 }
 
 bool served_model_last_error(served_model *model, char *text, size_t size) {

@@ -147,7 +147,7 @@ furrow_status version_folder_find(version_folder *folder, const char *source, ui
   const furrow_status status = walk_folder(path, &folder->print, err);
   if (status != FURROW_OK) {
     free(path);
-    folder->path = NULL;
+    *folder = (version_folder){.number = number};
   }
   return status;
 }

@@ -16,7 +16,8 @@ typedef struct version_folder {
  * else in it is ignored.
  * Owner: the caller frees folder->path.
  * Errors: E_NOT_FOUND, there is none; E_IO; E_FORMAT, something in the folder is neither a regular file nor a folder (a
- *         link would lead out of it), or there are too many files, or folders in folders.
+ *         link would lead out of it), or there are too many files, or folders in folders. If a numbered folder was
+ *         found, folder->number is set nevertheless.
  */
 furrow_status version_folder_find(version_folder *folder, const char *source, uint64_t below, furrow_error *err);
 /* Checks, after the files were read, that they have not changed since they were found: data from before and after a

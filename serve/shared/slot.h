@@ -34,6 +34,7 @@ void slot_set(slot *s, shared *next);
 /* The result of a reload. */
 typedef struct reload_result {
   bool changed;     /* another version is served now */
+  bool is_older;    /* it is not the newest, which was refused */
   uint64_t version; /* version that is served now; 0: none */
 } reload_result;
 

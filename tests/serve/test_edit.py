@@ -346,9 +346,9 @@ def test_log_is_removed(folder):
             if replaced:
                 open(f"{path}.log", "w").close()
             status, answer = server.post(f"{INDEX}:add", {"vectors": [far(2)]})
-            assert status == 500 and "removed or replaced" in answer["detail"] and "hint" not in answer, answer
+            assert status == 503 and "removed or replaced" in answer["detail"] and "hint" not in answer, answer
             status, answer = server.post(f"{INDEX}:remove", {"ids": [3]})
-            assert status == 500 and answer["code"] == "E_IO", answer
+            assert status == 503 and answer["code"] == "E_IO", answer
             assert search(server, [far(2)])[0][0]["id"] == first
             told = re.search(r"copy (/proc/\d+/fd/\d+) to that path", server.stderr())
             with open(told[1], "rb") as source, open(f"{path}.log", "wb") as target:
@@ -485,7 +485,7 @@ def test_limits(folder):
         assert server.post(f"{INDEX}:add", {"vectors": vectors[:11]})[0] == 400
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         add(server, vectors=vectors[:9])
-        assert server.post(f"{INDEX}:checkpoint", {})[0] == 500
+        assert server.post(f"{INDEX}:checkpoint", {})[0] == 503
         status, headers, answer = server.request("POST", f"{INDEX}:add", json.dumps({"vectors": vectors[:2]}))
         assert status == 503 and "retry-after" in headers and b"until the next checkpoint" in answer, answer
         assert "the checkpoint failed" in server.stderr()
@@ -501,23 +501,159 @@ def test_limits(folder):
     furrow("index", "verify", path)
 
 
+def limit_files(server, size=resource.RLIM_INFINITY):
+    """A disk that is full: no file of the server grows beyond `size`. What it prints is a file as well."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def gauge(server, name):
+    return float(re.search(rf'^{name}{{name="items"}} (.*)$', server.get("/metrics")[1], re.M)[1])
+
+
+def wait_until(condition):
+    for _ in range(1200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not happen")
+
+
+def takes_changes(server):
+    return server.get(INDEX)[1]["takes_changes"]
+
+
 def test_log_cannot_grow(folder):
-    """An addition that is not on the disk is not acknowledged, not seen, and not there after a restart."""
+    """An addition that is not on the disk is not acknowledged, not seen, and not there after a restart. The service says
+    so, and goes on when there is space."""
     path, vectors = build_index(folder, count=500)
     with serve(path) as server:
-        add(server, vectors=[far(1)])
-        size = os.path.getsize(f"{path}.log")
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500
+        add(server, vectors=[far(1)] + [far(50)] * 200)
+        remove(server, ids=list(range(501, 701)))
+        assert takes_changes(server) and gauge(server, "furrow_index_refuses_changes") == 0
+        limit_files(server, os.path.getsize(f"{path}.log"))
+        for call, request in [("add", {"vectors": [far(2)]}), ("add", {"vectors": [far(2)], "ids": [2**63 - 1]}),
+                              ("remove", {"ids": [3]}), ("add", {"vectors": [far(4)], "ids": [4], "replace": True}),
+                              ("checkpoint", {})]:
+            status, headers, answer = server.request("POST", f"{INDEX}:{call}", json.dumps(request))
+            problem = json.loads(answer)
+            assert status == 503 and headers["retry-after"] == "1" and problem["code"] == "E_IO", (call, status, answer)
+            assert "cannot write the log of changes" in problem["detail"] and folder not in answer.decode(), problem
+        document = server.get(INDEX)[1]
+        assert not document["takes_changes"] and "File too large" in document["last_error"], document
+        assert folder not in document["last_error"] and document["vectors"] == 501
+        assert gauge(server, "furrow_index_refuses_changes") == 1 and gauge(server, "furrow_index_log_failures_total") == 1
+        assert server.get("/readyz")[0] == 200, "searches go on"
         assert search(server, [far(2)])[0][0]["id"] == 500
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500  # until a restart
+        limit_files(server)
+        wait_until(lambda: takes_changes(server))
+        assert server.get(INDEX)[1]["last_error"] is None and gauge(server, "furrow_index_refuses_changes") == 0
+        assert server.stderr().count("changes are refused until the log can be written") == 1, server.stderr()
+        assert server.stderr().count("the log can be written again") == 1, server.stderr()
         assert search(server, [far(1)])[0][0]["distance"] == 0
+        assert add(server, vectors=[far(2)]) == [701], "ids that were not acknowledged are free"
+        assert search(server, [far(2)])[0][0]["id"] == 701
+        assert checkpoint(server)["vectors"] == 502, "3 and 4 of the file are there: their changes were refused"
+        assert search(server, [vectors[3], vectors[4]], 1, filter={"ids": [3, 4]})[1][0]["id"] == 4
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 502
+        assert search(server, [far(1)])[0][0]["id"] == 500
+        assert add(server, vectors=[far(3)]) == [702]
+    furrow("index", "verify", path)
+
+
+def test_ready_means_writable(folder):
+    """--ready writable: the service is not ready while it refuses changes; no request is needed to recover."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path, "--ready", "writable") as server:
+        add(server, vectors=[far(1)])
+        assert server.get("/readyz")[0] == 200
+        limit_files(server, os.path.getsize(f"{path}.log"))
+        assert server.post(f"{INDEX}:remove", {"ids": [1]})[0] == 503
+        status, headers, answer = server.request("GET", "/readyz")
+        assert status == 503 and headers["retry-after"] and b"refuses changes" in answer, answer
+        assert server.get("/healthz")[0] == 200
+        limit_files(server)
+        wait_until(lambda: server.get("/readyz")[0] == 200)
+        assert remove(server, ids=[1]) == 1
+
+
+def test_full_disk_and_stop(folder):
+    """What was acknowledged outlives a stop on a full disk; the exit code says that it is in the log alone."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        add(server, vectors=[far(1)] + [far(50)] * 200)
+        remove(server, ids=list(range(501, 701)))
+        limit_files(server, os.path.getsize(f"{path}.log"))
+        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 503
         assert server.stop() == 4 and "in its log, but not in its file" in server.stderr(), server.stderr()
     with serve(path) as server:
         assert server.get(INDEX)[1]["vectors"] == 501
-        assert search(server, [far(1)])[0][0]["distance"] == 0
-        assert add(server, vectors=[far(2)]) == [501]
+        limit_files(server, os.path.getsize(f"{path}.log"))
+        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 503
+        limit_files(server)  # the last checkpoint tries once more
+        assert server.stop() == 0, server.stderr()
+    assert not os.path.exists(f"{path}.log.next") and "501" in furrow("index", "info", path)
+
+
+def test_full_disk_again_and_again(folder):
+    """Clients that add, replace and remove while the disk is full now and then, with checkpoints: what was answered with
+    200 is there, what was not is not."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path, "--checkpoint-after", 40, "--checkpoint-seconds", 1) as server:
+        state = [{} for _ in range(3)]  # of each client: its id -> the number of its vector; None: removed
+        stops, refused = threading.Event(), [0]
+
+        def work(client):
+            draw = random.Random(client)
+            mine, connection = state[client], server.connect()
+            for number in range(100000):
+                if stops.is_set():
+                    break
+                own = 1000 * (client + 1) + draw.randrange(30)
+                if draw.random() < 0.3:
+                    status, answer = server.post(f"{INDEX}:remove", {"ids": [own]}, connection=connection)
+                    value = None
+                else:
+                    value = 1000 * client + number % 1000
+                    status, answer = server.post(f"{INDEX}:add", {"vectors": [far(value)], "ids": [own], "replace": True},
+                                                 connection=connection)
+                assert status in (200, 503), answer
+                if status == 200:
+                    mine[own] = value
+                else:
+                    refused[0] += 1
+                    time.sleep(0.01)
+
+        workers = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for worker in workers:
+            worker.start()
+        draw = random.Random(9)
+        for _ in range(6):
+            before = refused[0]
+            limit_files(server, draw.choice([1, 100, os.path.getsize(path), os.path.getsize(f"{path}.log") + 300]))
+            wait_until(lambda: refused[0] > before or not any(worker.is_alive() for worker in workers))
+            limit_files(server)
+            wait_until(lambda: takes_changes(server))
+        stops.set()
+        for worker in workers:
+            worker.join()
+
+        def check():
+            known = {own: value for mine in state for own, value in mine.items() if value is not None}
+            assert server.get(INDEX)[1]["vectors"] == 500 + len(known)
+            for own, value in known.items():
+                found = search(server, [far(value)], 3, filter={"ids": [own]})[0]
+                assert [n["id"] for n in found] == [own]
+            gone = [own for mine in state for own, value in mine.items() if value is None]
+            assert search(server, [far(1)], 3, filter={"ids": gone or [10**9]})[0] == []
+
+        check()
+        checkpoint(server)
+        check()
+        server.kill()
+    with serve(path) as server:
+        check()
+    furrow("index", "verify", path)
 
 
 def test_checkpoint_by_time(folder):
@@ -540,7 +676,7 @@ def test_foreign_change(folder):
     with serve(path) as server:
         add(server, vectors=[far(0)])
         os.rename(path, f"{path}.away")
-        assert server.post(f"{INDEX}:checkpoint", {})[0] == 500
+        assert server.post(f"{INDEX}:checkpoint", {})[0] == 503
         assert add(server, vectors=[far(1)]) == [501]
         os.rename(f"{path}.away", path)
         assert checkpoint(server)["vectors"] == 502

@@ -50,7 +50,7 @@ def problems(document, schema, value, where="", complete=False):
     schema = resolve(document, schema)
     unknown = set(schema) - KEYWORDS
     assert not unknown, f"keywords that the validator does not know: {unknown}"
-    if value is None:
+    if value is None and (schema.get("nullable") or not schema.keys() & {"oneOf", "anyOf"}):
         return [] if schema.get("nullable") else [f"{where}: null"]
     found = []
     if "type" in schema and not is_type(value, schema["type"]):
@@ -104,7 +104,7 @@ def test_references(folder):
     used = set(references(document))
     for reference in used:
         resolve(document, {"$ref": reference})
-    for kind in ("schemas", "responses", "parameters"):
+    for kind in ("schemas", "responses", "parameters", "headers"):
         for name in document["components"][kind]:
             assert f"#/components/{kind}/{name}" in used, f"{kind}/{name} is not used"
     names = [operation["operationId"] for _, _, operation in operations(document)]
@@ -128,6 +128,7 @@ def test_routes(folder):
         plain = path.replace("/versions/{version}", "")
         assert (plain, method) in routes, f"{method} {path} is not a route"
         assert (operation.get("security") == []) == (routes[plain, method] == "true"), f"{path}: token"
+        assert ("500" in operation["responses"]) == (method == "post"), f"{path}: 500"
         assert ("401" in operation["responses"]) == (routes[plain, method] == "false"), f"{path}: 401"
     assert set(routes) <= set(described), f"not described: {set(routes) - set(described)}"
 
@@ -178,6 +179,91 @@ def test_outside_validator(folder):
     assert command or json.loads(done.stdout)["valid"] is True, done.stdout
 
 
+def npm_command(name):
+    """A command of a Node module that tools/fetch.sh openapi has fetched; None: it is not there, so a test is skipped."""
+    path = os.path.abspath(f"{BUILD}/npm/node_modules/.bin/{name}")
+    if os.path.exists(path):
+        return path
+    print(f"skipped: {name} is not there; tools/fetch.sh openapi {os.path.relpath(BUILD)}/npm fetches it")
+    return None
+
+
+def write_document(folder):
+    path = f"{folder}/openapi.json"
+    with open(path, "w") as file, open(DOCUMENT) as source:
+        file.write(source.read().replace("FURROW_VERSION", "1.0.0"))
+    return path
+
+
+def test_outside_linter(folder):
+    """Redocly's linter, with its recommended rules, has neither errors nor warnings."""
+    command = npm_command("redocly")
+    if not command:
+        return
+    done = subprocess.run([command, "lint", "--format", "json", write_document(folder)], capture_output=True, text=True,
+                          timeout=300, cwd=folder, env={**os.environ, "REDOCLY_TELEMETRY": "off", "CI": "1",
+                                                        "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    totals = json.loads(done.stdout[done.stdout.index("{"):])["totals"]
+    assert totals == {"errors": 0, "warnings": 0, "ignored": 0}, done.stdout
+
+
+CLIENT = """
+import * as api from "./client";
+import { client } from "./client/client.gen";
+
+declare const process: { argv: string[] };
+client.setConfig({ baseUrl: process.argv[2], auth: () => process.argv[3] });
+
+async function ask(name: string, answer: Promise<{ data?: unknown; error?: unknown; response?: Response }>) {
+  const { data, error, response } = await answer;
+  console.log(JSON.stringify([name, response?.status, data ?? error]));
+}
+
+async function main() {
+  const shop = { name: "ctr" }, items = { name: "items" };
+  await ask("models", api.listModels());
+  const scored = await api.predict({ path: shop, body: { instances: [{ user: "u1", item: "i1", device: "tv", price: null }] } });
+  const first: unknown = scored.data?.predictions[0];
+  console.log(JSON.stringify(["predict", scored.response?.status, typeof first]));
+  await ask("recommend", api.recommend({ path: shop, body: { users: ["u1"], k: 2 } }));
+  await ask("add", api.add({ path: items, body: { vectors: [[9, 9, 9, 9, 9, 9, 9, 9]], names: ["new"] } }));
+  await ask("search", api.search({ path: items, body: { names: ["new"], k: 1 } }));
+  await ask("missing", api.predict({ path: { name: "nobody" }, body: { rows: [] } }));
+  await ask("wrong", api.search({ path: items, body: { names: ["new"], k: 0 } }));
+}
+void main();
+"""
+
+
+def test_generated_client(folder):
+    """A client that a generator makes of the document compiles, with its types, and works with the service."""
+    generator, compiler = npm_command("openapi-ts"), npm_command("tsc")
+    if not generator or not compiler:
+        return
+    with open(f"{folder}/call.ts", "w") as file:
+        file.write(CLIENT)
+    for command in ([generator, "--input", write_document(folder), "--output", f"{folder}/client", "--silent"],
+                    [compiler, "--strict", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "commonjs",
+                     "--moduleResolution", "node10", "call.ts"]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with open(f"{folder}/token", "w") as file:
+        file.write("of-the-client\n")
+    os.chmod(f"{folder}/token", 0o600)
+    with start(folder, "--token-file", f"{folder}/token") as server:
+        done = subprocess.run(["node", f"{folder}/call.js", f"http://127.0.0.1:{server.port}", "of-the-client"],
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = {name: (status, data) for name, status, data in map(json.loads, done.stdout.splitlines())}
+    assert all(found[name][0] == 200 for name in ("models", "predict", "recommend", "add", "search")), found
+    assert [m["name"] for m in found["models"][1]["models"]] == ["ctr", "rows"], found["models"]
+    assert found["predict"][1] == "number" and len(found["recommend"][1]["recommendations"][0]["items"]) == 2, found
+    assert found["add"][1] == {"ids": [400]} and found["search"][1]["neighbors"][0][0]["name"] == "new", found
+    assert found["missing"][0] == 404 and found["missing"][1]["code"] == "E_NOT_FOUND", found["missing"]
+    assert found["wrong"][0] == 400 and found["wrong"][1]["pointer"] == "/k", found["wrong"]
+
+
 # ---- What is answered ----
 
 PATHS = {"/v1/models/{name}": "ctr", "/v1/indexes/{name}": "items"}
@@ -200,13 +286,13 @@ def check_answer(document, path, operation, status, headers, body):
         assert not found, f"{path}: {status}: {found} in {body!r}"
 
 
-def start(folder):
+def start(folder, *words):
     model, rows = train_events(folder), train_rows(folder, features=4)
     write_items(f"{folder}/items.csv")
     items, _ = build_index(folder, "items", 400, 8, True)
     fixed, _ = build_index(folder, "fixed", 400, 8)
     return Server("--model", f"ctr={model}", "--model", f"rows={rows}", "--items", f"ctr={folder}/items.csv:title",
-                  "--index", f"items={items}", "--index", f"fixed={fixed}", "--writable", "items")
+                  "--index", f"items={items}", "--index", f"fixed={fixed}", "--writable", "items", *words)
 
 
 JSON = {"Content-Type": "application/json"}

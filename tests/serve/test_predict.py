@@ -242,6 +242,41 @@ def test_requests_that_are_wrong(folder):
         assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
 
 
+def test_features_of_a_forest(folder):
+    """A forest has as many features as its training data, also if no tree uses the last ones: instances keep their length
+    across versions."""
+    draw = random.Random(2)
+    versions = f"{folder}/versions"
+    os.mkdir(versions)
+
+    def train(number, used, words):
+        with open(f"{folder}/rows.libsvm", "w") as file:
+            for _ in range(400):
+                x = [draw.gauss(0, 1) for _ in range(9)]
+                file.write(f"{int(x[used] > 0)} " + " ".join(f"{i + 1}:{v if i == used else 1}" for i, v in enumerate(x)) + "\n")
+        furrow("train", "--model", "gbdt", "--train", f"{folder}/rows.libsvm", "--out", f"{versions}/{number}", "--trees", 2,
+               "-q", *words)
+
+    train(1, 0, [])
+    with Server("--model", f"m={versions}", "--watch", 0) as server:
+        for number, used, words in [(1, 0, []), (2, 5, []), (3, 2, ["--load", f"{versions}/2"]), (4, 1, ["-D", "defaults=angel"])]:
+            if number > 1:
+                train(number, used, words)
+                assert server.post("/v1/models/m:reload", {})[0] == 200
+            document = server.get("/v1/models/m")[1]
+            assert document["version"] == number and document["features"] == 9, document
+            status, answer = server.post("/v1/models/m:predict", {"instances": [[1] * 9, [-1] * 9]})
+            assert status == 200 and "warnings" not in answer, answer
+        with open(f"{versions}/4/furrow.json") as file:
+            old = json.load(file)
+        assert old["data"].pop("features") == 9
+        os.rename(f"{versions}/4", f"{versions}/5")
+        with open(f"{versions}/5/furrow.json", "w") as file:
+            json.dump(old, file)
+        assert server.post("/v1/models/m:reload", {})[1]["version"] == 5
+        assert server.get("/v1/models/m")[1]["features"] == 2, "a model of 1.0.0: the last split"
+
+
 def test_features_that_the_model_lacks(folder):
     """A line's are a warning, with a bounded number of them; an array has the length that the document says."""
     lines = write_rows(f"{folder}/rows.libsvm")

@@ -80,6 +80,7 @@ def test_names_are_not_told(folder):
                      "/v1/models/ctr/versions/1", "/v1/models/ctr/versions/2", "/v1/models/ctr:predict"):
             status, headers, body = server.request("GET", path)
             headers.pop("date", None)
+            headers.pop("x-request-id")
             answers.add((status, tuple(sorted(headers.items())), body))
         assert len(answers) == 1 and next(iter(answers))[0] == 401, answers
 
@@ -145,7 +146,7 @@ def test_other_sites(folder):
                 ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "LocalHost"}, 200), ({"Host": "127.1.2.3"}, 200),
                 ({"Host": "evil.example"}, 403), ({"Host": f"evil.example:{server.port}"}, 403),
                 ({"Host": "127.evil.example"}, 403), ({"Host": "127.0.0.1.evil.example"}, 403),
-                ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 403),
+                ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 400), ({"Host": "localhost:evil"}, 400),
                 ({"Host": "127.0.0.1@evil.example"}, None), ({"Host": "10.0.0.1"}, 403), ({"Host": "[::]"}, 403),
                 ({"Host": here, "Origin": f"http://{here}"}, 200), ({"Host": here, "Origin": f"https://{here}"}, 200),
                 ({"Host": here, "Origin": "http://evil.example"}, 403), ({"Host": here, "Origin": "null"}, 403),
@@ -166,6 +167,94 @@ def test_preflight(folder):
         status, headers, _ = server.request("OPTIONS", "/v1/models/ctr:predict", headers={
             "Origin": "http://evil.example", "Access-Control-Request-Method": "POST"})
         assert status in (403, 405) and not any(name.startswith("access-control") for name in headers), (status, headers)
+
+
+def ask(server, headers, method="GET", path="/v1/models"):
+    """Returns (status, headers of the answer, body) of a request with exactly these headers."""
+    lines = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
+    status, came = raw(server, f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode())
+    head, _, body = came.partition(b"\r\n\r\n")
+    fields = [line.split(": ", 1) for line in head.decode().split("\r\n")[1:]]
+    return status, {name.lower(): text for name, text in fields}, body
+
+
+ADDRESSES = ["10.0.0.1", "10.0.0.1:8080", "[::1]", "[2001:db8::7]:8080", "127.0.0.1", "0.0.0.0", "localhost", "LOCALHOST:80"]
+NAMES = ["evil.example", "evil.example:80", "10.0.0.1.evil.example", "1.2.3", "0x7f.1", "2130706433", "a", ""]
+
+
+def test_names_on_all_addresses(folder):
+    """DNS rebinding: on an address that others reach, too, only addresses and names that were given are answered."""
+    index, _ = build_index(folder, "items", 400, 8)
+    words = ["--index", f"items={index}", "--writable", "items", "--insecure"]
+    with Server(*words, listen="0.0.0.0:0") as server:
+        for host in ADDRESSES:
+            assert ask(server, {"Host": host}, path="/v1/indexes")[0] == 200, host
+        for host in NAMES:
+            for path in ("/v1/indexes", "/", "/healthz", "/metrics", "/nothing"):
+                status, _, body = ask(server, {"Host": host}, path=path)
+                assert status == 403 and b"--allowed-host" in body, (host, path, status, body)
+            status, answer = server.post("/v1/indexes/items:remove", {"ids": [1]}, {"Host": host, "Origin": f"http://{host}"})
+            assert status == 403, (host, answer)
+        assert server.get("/v1/indexes/items")[1]["vectors"] == 400
+    with Server(*words, "--allowed-host", "search.example", "--allowed-host", "Other.Example:81", listen="0.0.0.0:0") as server:
+        for host, status in [("search.example", 200), ("SEARCH.example:9999", 200), ("other.example:81", 200),
+                             ("other.example", 403), ("other.example:82", 403), ("a.search.example", 403),
+                             ("search.example.evil", 403), ("10.0.0.1", 200), ("localhost", 200)]:
+            assert ask(server, {"Host": host}, path="/v1/indexes")[0] == status, host
+        page = {"Host": "search.example", "Origin": "http://search.example"}
+        assert server.post("/v1/indexes/items:remove", {"ids": [1]}, page)[0] == 200
+        page["Origin"] = "http://evil.example"
+        assert server.post("/v1/indexes/items:remove", {"ids": [2]}, page)[0] == 403
+
+
+def test_given_names_count_with_a_token(folder):
+    token = {"Authorization": f"Bearer {TOKEN}"}
+    with Server("--model", f"ctr={train_events(folder)}", "--token-file", write_token(folder), "--allowed-host",
+                "models.example") as server:
+        for host, status in [("models.example", 200), ("127.0.0.1", 200), ("evil.example", 403), ("10.0.0.1", 403)]:
+            assert ask(server, {"Host": host, **token})[0] == status, host
+            assert ask(server, {"Host": host}, path="/healthz")[0] == status, host
+    with Server("--model", f"ctr={folder}/fm.model", "--allowed-host", "models.example") as server:
+        assert ask(server, {"Host": "models.example"})[0] == 200, "also on loopback"
+        assert ask(server, {"Host": "evil.example"})[0] == 403
+
+
+ALLOW = ["access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers"]
+
+
+def test_allowed_origins(folder):
+    """Pages of given sites may ask and read; preflights of theirs are answered, also without the token."""
+    model, origins = train_events(folder), ["https://shop.example", "http://dev.example:3000"]
+    given = [word for origin in origins for word in ("--allowed-origin", origin)]
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    for words, token in [([], {}), (["--token-file", write_token(folder)], {"Authorization": f"Bearer {TOKEN}"})]:
+        with Server("--model", f"ctr={model}", *given, *words) as server:
+            host = {"Host": f"127.0.0.1:{server.port}"}
+            for origin in [*origins, "HTTPS://SHOP.EXAMPLE"]:
+                page = {**host, "Origin": origin}
+                allowed = next(o for o in origins if o == origin.lower())
+                for path, status in [("/v1/models", 200), ("/v1/models/x", 404), ("/metrics", 200)]:
+                    found, headers, _ = ask(server, {**page, **token}, path=path)
+                    assert found == status and headers[ALLOW[0]] == allowed and headers["vary"] == "Origin", (path, found, headers)
+                for path in ("/v1/models/ctr:predict", "/nothing"):
+                    status, headers, body = ask(server, {**page, **preflight}, "OPTIONS", path)
+                    assert status == 204 and headers[ALLOW[0]] == allowed and "POST" in headers[ALLOW[1]], (status, headers)
+                    assert "Authorization" in headers[ALLOW[2]] and body == b"" and "content-length" not in headers
+                if token:
+                    status, headers, _ = ask(server, page)
+                    assert status == 401 and headers[ALLOW[0]] == allowed, "the page may read what is wrong"
+                # a request that the server itself refuses
+                status, headers, _ = ask(server, {**page, **token, "Content-Length": str(1 << 40)}, "POST", "/v1/models/ctr:predict")
+                assert status == 413 and headers[ALLOW[0]] == allowed, (status, headers)
+            for origin in ("https://evil.example", "http://shop.example", "https://shop.example:81", "https://shop.example.evil",
+                           "https://a.shop.example", "null", ""):
+                page = {**host, "Origin": origin}
+                status, headers, _ = ask(server, {**page, **token})
+                assert status == (200 if token else 403) and ALLOW[0] not in headers, (origin, status, headers)
+                status, headers, _ = ask(server, {**page, **preflight}, "OPTIONS", "/v1/models/ctr:predict")
+                assert status in (401, 403) and ALLOW[0] not in headers, (origin, status, headers)
+            rebound = {"Host": "evil.example", "Origin": origins[0]}
+            assert ask(server, {**rebound, **preflight}, "OPTIONS")[0] == (204 if token else 403)
 
 
 # ---- Paths ----

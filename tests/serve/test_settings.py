@@ -64,6 +64,18 @@ OPTIONS = [
     ("at most 1000000 seconds", ["--model", "a=x", "--timeout", "1e7"]),
     ("--timeout takes a number (inf)", ["--model", "a=x", "--timeout", "inf"]),
     ("--timeout takes a number (nan)", ["--model", "a=x", "--timeout", "nan"]),
+    ("--slow -1 is not 0 or more", ["--model", "a=x", "--slow=-1"]),
+    ("--access-log takes one of off|common|json (xml)", ["--model", "a=x", "--access-log", "xml"]),
+    ("--access-log-file needs --access-log", ["--model", "a=x", "--access-log-file", "x"]),
+    ("--ready takes one of loaded|writable (always)", ["--model", "a=x", "--ready", "always"]),
+    ("--allowed-host takes NAME or NAME:PORT (a:b)", ["--model", "a=x", "--allowed-host", "a:b"]),
+    ("--allowed-host takes NAME or NAME:PORT (http://a)", ["--model", "a=x", "--allowed-host", "http://a"]),
+    ("--allowed-host takes NAME or NAME:PORT (*)", ["--model", "a=x", "--allowed-host", "a", "--allowed-host", "*"]),
+    ("--allowed-host takes NAME or NAME:PORT (a,b)", ["--model", "a=x", "--allowed-host", "a,b"]),
+    ("--allowed-origin takes http:// or https://", ["--model", "a=x", "--allowed-origin", "shop.example"]),
+    ("--allowed-origin takes http:// or https://", ["--model", "a=x", "--allowed-origin", "https://shop.example/"]),
+    ("--allowed-origin takes http:// or https://", ["--model", "a=x", "--allowed-origin", "*"]),
+    ("--allowed-origin takes http:// or https://", ["--model", "a=x", "--allowed-origin", "https://"]),
     ("did you mean --max-body?", ["--model", "a=x", "--max-bdy", "1"]),
 ]
 # Others than this machine may reach these.
@@ -146,6 +158,10 @@ CONFIGS = [
     (7, "is not a number", '{"timeout": null}'),
     (7, "is not a number", '{"max_rows": [1]}'),
     (7, "is not a number", '{"timeout": 1e999}'),
+    (7, "is not a string", '{"allowed_host": [1]}'),
+    (7, "is not a string", '{"allowed_host": {}}'),
+    (7, "is empty", '{"allowed_origin": [""]}'),
+    (2, "--allowed-host takes NAME or NAME:PORT (a/b)", '{"models": {"a": "x"}, "allowed_host": ["a", "a/b"]}'),
     (2, "--watch takes a whole number (1.5)", '{"watch": 1.5}'),
     (2, "--max-body takes a number of bytes", '{"max_body": "many"}'),
     (2, "--threads takes a number up to 1024", '{"threads": 5000}'),
@@ -189,10 +205,17 @@ def test_config_serves(folder):
         "listen": "127.0.0.1:1",
         "models": {"ctr": {"path": "fm.model", "items": "items.csv:title", "seen": f"{folder}/log.csv"}},
         "indexes": {"vectors": {"path": "vectors.index", "writable": True}},
+        "allowed_host": ["a.example", "b.example:80"], "allowed_origin": "https://a.example",
+        "access_log": "json", "access_log_file": "access.log", "slow": 30, "ready": "writable",
         "token_file": "token", "insecure": False, "watch": 1, "max_body": "2KiB", "max_rows": 3, "timeout": 2.5})
-    with Server("--config", config, "--index", f"more={folder}/more.index", "--max-rows=2") as server:
+    with Server("--config", config, "--index", f"more={folder}/more.index", "--max-rows=2",
+                "--allowed-host", "c.example") as server:
         token = {"Authorization": "Bearer of-the-file"}
         assert server.get("/v1/models")[0] == 401
+        for host, status in [("a.example", 200), ("b.example:80", 200), ("c.example", 200), ("d.example", 403)]:
+            assert server.get("/v1/models", {"Host": host, **token})[0] == status, host
+        headers = server.request("GET", "/v1/models", headers={"Origin": "https://a.example", **token})[1]
+        assert headers["access-control-allow-origin"] == "https://a.example", headers
         assert [m["name"] for m in server.get("/v1/models", token)[1]["models"]] == ["ctr"]
         found = {i["name"]: i["writable"] for i in server.get("/v1/indexes", token)[1]["indexes"]}
         assert found == {"vectors": True, "more": False}, found
@@ -202,6 +225,8 @@ def test_config_serves(folder):
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 2}, token)[0] == 200
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 3}, token)[0] == 413
         assert server.post("/v1/models/ctr:predict", " " * 2049, token)[0] == 413
+    with open(f"{folder}/access.log") as file:
+        assert json.loads(file.readline())["status"] == 401
     default = write(f"{folder}/config.json", {"models": {"ctr": "fm.model"}, "max_rows": 3})
     with Server("--config", default, "--max-rows", "10000") as server:  # an option that is as the default wins, too
         assert server.post("/v1/models/ctr:predict", {"instances": [row] * 4})[0] == 200

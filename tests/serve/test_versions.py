@@ -207,6 +207,64 @@ def test_start_with_a_broken_newest(folder):
     assert done.returncode != 0 and "graph.json" in done.stderr and done.stdout == "", done
 
 
+def reload_failed(server):
+    return 'furrow_model_reload_failed{name="m"} 1\n' in server.get("/metrics")[1]
+
+
+def test_newest_that_loads(folder):
+    """Broken versions do not keep a good one below them from being served; what is wrong with them is reported."""
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    with Server("--model", f"m={source}", "--watch", 0) as server:
+        first = answer_of(server)
+        for number, do in [(6, 9), (7, 10)]:  # a garbage dictionary, a link: found before anything is loaded
+            place(lr, source, number)
+            breakages(f"{source}/{number}")[do][1]()
+        assert reload(server, 409)["version"] == 1
+        place(lr, source, 5)
+        answer = reload(server)
+        assert answer["version"] == 5 and answer["changed"] is True and "symbolic link" in answer["refused"], answer
+        assert folder not in answer["refused"] and answer_of(server) != first
+        doc = server.get("/v1/models/m")[1]
+        assert doc["version"] == 5 and doc["last_error"] == answer["refused"] and reload_failed(server), doc
+        assert "version 5 is served, since the newest was refused: " in server.stderr(), server.stderr()
+        problem = reload(server, 409)
+        assert problem["version"] == 5 and "version 5 stays" in problem["detail"], problem
+        place(fm, source, 4)  # older than the served one
+        assert reload(server, 409)["version"] == 5
+        shutil.rmtree(f"{source}/5")  # what is served stays, although 4 could be loaded
+        assert reload(server, 409)["version"] == 5
+        for number in (6, 7):
+            shutil.rmtree(f"{source}/{number}")
+        assert reload(server) == {"name": "m", "version": 4, "changed": True}  # now the operator goes back
+        assert server.get("/v1/models/m")[1]["last_error"] is None and not reload_failed(server)
+        assert answer_of(server) == first
+
+
+def test_watch_falls_back(folder):
+    """The same without being asked: each version is tried once, and the error goes when the broken one does."""
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    with Server("--model", f"m={source}", "--watch", 1) as server:
+        os.mkdir(f"{source}/4")
+        wait_for(lambda: "not reloaded, version 1 stays" in server.stderr())
+        place(lr, source, 2)
+        wait_for(lambda: version_of(server) == 2)
+        assert server.get("/v1/models/m")[1]["last_error"]
+        os.mkdir(f"{source}/3")
+        wait_for(lambda: "not reloaded, version 2 stays" in server.stderr())
+        time.sleep(2.2)
+        assert server.stderr().count("not reloaded") == 2 and server.stderr().count("is served") == 1, server.stderr()
+        shutil.copytree(fm, f"{source}/3", dirs_exist_ok=True)
+        wait_for(lambda: version_of(server) == 3)
+        assert server.get("/v1/models/m")[1]["last_error"] and reload_failed(server)
+        shutil.rmtree(f"{source}/4")
+        wait_for(lambda: server.get("/v1/models/m")[1]["last_error"] is None)
+        assert version_of(server) == 3 and not reload_failed(server)
+
+
 def test_files_may_go_while_served(folder):
     """Cut in place, overwritten and removed files do not change an answer and do not end the server."""
     fm, _ = two_models(folder)

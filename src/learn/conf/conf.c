@@ -54,6 +54,7 @@ furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_co
   made->json.graph = conf->json.graph;
   if (made->json.graph) made->json.graph->users++;
   made->has_json = conf->has_json;
+  made->features = conf->features;
   made->algorithm = conf->algorithm;
   *copy = made;
   return FURROW_OK;

@@ -394,6 +394,7 @@ struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
   bool has_json;         /* a JSON file was read */
+  uint64_t features;     /* of the data of a model whose furrow.json was read; 0: it does not say */
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
   fw_ignored_key *ignored;
   size_t ignored_count, ignored_capacity;

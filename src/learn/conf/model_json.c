@@ -95,6 +95,14 @@ static furrow_status read_dictionary(furrow_json *json, char dictionary[17], fur
   return FURROW_OK;
 }
 
+static furrow_status read_features(furrow_learn_conf *conf, furrow_json *json, furrow_error *err) {
+  int64_t count = 0;
+  FW_TRY(furrow_json_i64(json, &count, err));
+  if (count < 0) return fail_kind(json, "a number of features", err);
+  conf->features = (uint64_t)count;
+  return FURROW_OK;
+}
+
 /* Other members are for human readers and are ignored. */
 static furrow_status read_data(furrow_learn_conf *conf, furrow_json *json, char dictionary[17], furrow_error *err) {
   static const struct {
@@ -116,6 +124,7 @@ static furrow_status read_data(furrow_learn_conf *conf, furrow_json *json, char 
     size_t i = 0;
     while (i < count && !furrow_json_is(key, members[i].name)) i++;
     status = i < count                           ? read_value(conf, json, members[i].key, err)
+             : furrow_json_is(key, "features")   ? read_features(conf, json, err)
              : furrow_json_is(key, "dictionary") ? read_dictionary(json, dictionary, err)
                                                  : furrow_json_skip(json, NULL, err);
   }

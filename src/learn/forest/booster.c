@@ -39,6 +39,7 @@ struct fw_booster {
   size_t classes;
   fw_feature_stats *stats;
   fw_cuts *cuts;
+  uint64_t feature_end; /* the largest feature, + 1 */
   row_set train, valid;
   float *label, *weight; /* from the first pass, to check that the second has the same rows; weight NULL: all 1 */
   size_t looked, label_capacity, weight_capacity;
@@ -161,6 +162,7 @@ furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
   fw_cuts *cuts = NULL;
   FW_TRY(number_rows(b, err));
   FW_TRY(fw_feature_stats_merge(b->stats, b->comm, err));
+  b->feature_end = fw_feature_stats_end(b->stats);
   furrow_status status = fw_feature_stats_choose_cuts(b->stats, b->pool, &cuts, err);
   if (status == FURROW_OK) {
     b->cuts = cuts;
@@ -566,6 +568,10 @@ furrow_status fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw
   FW_TRY(fw_group_order_ndcg(&set->order, b->comm, &set->groups, set->score, rows->label, rows->weight, &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);
   return FURROW_OK;
+}
+
+uint64_t fw_booster_feature_end(const fw_booster *b) {
+  return b->feature_end;
 }
 
 size_t fw_booster_rows(const fw_booster *b, bool valid) {

@@ -52,6 +52,8 @@ furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MU
  * rows, so that each rank has the figures of one process to the last bit. */
 furrow_status fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally,
                                furrow_error *err) FURROW_MUST_USE;
+/* The largest feature of all ranks' training rows, + 1. After the cuts are chosen. */
+uint64_t fw_booster_feature_end(const fw_booster *booster);
 /* The number of rows of all ranks: for training after the cuts are chosen, for validation after fw_booster_begin. */
 size_t fw_booster_rows(const fw_booster *booster, bool valid);
 

@@ -112,6 +112,13 @@ void fw_feature_stats_drop_sets(fw_feature_stats *s) {
   s->set_capacity = 0;
 }
 
+uint64_t fw_feature_stats_end(const fw_feature_stats *s) {
+  uint64_t end = s->column_count;
+  for (uint32_t i = 0; i < s->count; i++)
+    if (s->ids[i] >= end) end = s->ids[i] + 1;
+  return end;
+}
+
 void fw_feature_stats_drop_sample(fw_feature_stats *s) {
   fw_feature_stats_drop_sets(s);
   clear_sample(&s->sample);

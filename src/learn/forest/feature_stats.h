@@ -25,6 +25,8 @@ void fw_feature_stats_set_first_row(fw_feature_stats *stats, uint64_t first_row)
  * sample: of that it has the values of the features whose cuts it will choose. comm must outlive the choice of cuts. */
 furrow_status fw_feature_stats_merge(fw_feature_stats *stats, const furrow_comm *comm,
                                      furrow_error *err) FURROW_MUST_USE;
+/* The largest feature, + 1. After the last row and the merge, before the cuts are chosen. */
+uint64_t fw_feature_stats_end(const fw_feature_stats *stats);
 /* Chooses the cuts, and gives features their numbers. Nothing can be added afterwards. After a merge all ranks call it,
  * and each gets the cuts of all features. */
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *stats, fw_spin_pool *pool, fw_cuts **cuts,

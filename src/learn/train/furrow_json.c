@@ -60,6 +60,8 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   }
   put_text(json, t, "user_fields", "user-fields");
   put_text(json, t, "item_fields", "item-fields");
+  const uint64_t features = t->loaded_features > t->seen.features ? t->loaded_features : t->seen.features;
+  if (features > 0 && !data->encoder) fw_json_out_member_unsigned(json, "features", features);
   if (t->seen.rows > 0) {
     fw_json_out_member_unsigned(json, "rows", t->seen.rows);
     snprintf(digest, sizeof digest, "%016" PRIx64, t->seen.digest);

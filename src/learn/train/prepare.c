@@ -293,6 +293,7 @@ static void remember(const fw_prepared *d, const fw_data_facts *facts) {
   fw_seen_data *seen = &d->trainer->seen;
   *seen = (fw_seen_data){.rows = facts->rows,
                          .digest = facts->digest,
+                         .features = facts->end,
                          .scaled = scaling->count,
                          .label_mean = scaling->label_mean,
                          .label_factor = scaling->label_factor,

@@ -183,6 +183,7 @@ static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
   FW_TRY(share_rows(f, err));
   FW_TRY(pass_rows(f, f->data->train, fw_booster_scan_rows, 1, NULL, err));
   FW_TRY(fw_booster_choose_cuts(booster_of(f), err));
+  if (t->seen.features == 0) t->seen.features = fw_booster_feature_end(booster_of(f)); /* Angel's defaults */
   FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(booster_of(f), t->forest, err), err));
   FW_TRY(pass_rows(f, f->data->train, fw_booster_add_rows, 1, NULL, err));
   if (fw_booster_rows(booster_of(f), false) == 0) return fw_fail_no_rows(f->data, err);

@@ -216,7 +216,10 @@ static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow
   furrow_status status = fw_model_read_conf(&model, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
   if (status == FURROW_OK) status = fw_conf_inherit(&made, trainer->conf, model, err);
-  if (status == FURROW_OK) take_conf(trainer, made);
+  if (status == FURROW_OK) {
+    take_conf(trainer, made);
+    trainer->loaded_features = model->features;
+  }
   furrow_learn_conf_free(model);
   return status;
 }

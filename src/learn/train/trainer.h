@@ -10,6 +10,7 @@
 /* What the last fit learned of its data, and did with it: for furrow.json. */
 typedef struct fw_seen_data {
   uint64_t rows, digest;
+  uint64_t features;      /* the largest feature, + 1; 0: it is not known */
   size_t scaled, centred; /* features in other units, and those whose mean was taken away */
   double label_mean, label_factor;
   bool exact;           /* it is the exact minimum */
@@ -31,9 +32,10 @@ struct furrow_trainer {
   fw_forest *forest;         /* with stats; NULL: a net is trained */
   const furrow_comm *comm;
   fw_spin_pool *pool;
-  bool hogwild; /* was asked for: a fit says that it has no effect */
-  bool loaded;  /* it goes on from a model */
-  bool trained; /* it goes on from a fit, or from steps */
+  bool hogwild;             /* was asked for: a fit says that it has no effect */
+  bool loaded;              /* it goes on from a model */
+  uint64_t loaded_features; /* of that model's data; 0: it does not say */
+  bool trained;             /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back; /* the net is the linear model */
   fw_train_steps steps;

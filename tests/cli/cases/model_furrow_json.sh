@@ -16,7 +16,7 @@ furrow predict --model plain --data t.libsvm | cut -d, -f4 | sort -u
 furrow predict --model plain --data t.libsvm | cut -d, -f1-3 >found && cut -d, -f1-3 wanted | cmp - found && echo same scores
 cp -r m later && sed -i 's/"version" : 1/"version" : 2/' later/furrow.json
 try furrow predict --model later --data t.libsvm
-cp -r m damaged && head -c 200 m/furrow.json >damaged/furrow.json
+cp -r m damaged && head -c 220 m/furrow.json >damaged/furrow.json
 try furrow predict --model damaged --data t.libsvm
 try furrow eval --model damaged --data t.libsvm
 try furrow train -q --model lr --load damaged --train t.libsvm --out none

@@ -380,7 +380,7 @@ static void test_what_is_refused(void **unused) {
 }
 
 /* A disk that is full: what was acknowledged stays, nothing more is taken, and a new start goes on. */
-static void test_full_disk(void **unused) {
+static void test_new_start_after_full_disk(void **unused) {
   (void)unused;
   state s, wanted = {0};
   struct rlimit limit, small;
@@ -412,6 +412,61 @@ static void test_full_disk(void **unused) {
   expect_changes(&wanted, 4, 5);
   change_log_close(open_log(&s, NULL));
   assert_same(&s, &wanted);
+}
+
+/* Once the disk has space, the log goes on without a new start; and not before, also where a short record would fit. */
+static void test_full_disk_is_over(void **unused) {
+  (void)unused;
+  enum { MANY = 40000 };
+  static int64_t ids[MANY];
+  static float vectors[MANY * D];
+  state s, wanted = {0};
+  struct rlimit limit, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  small = limit;
+  signal(SIGXFSZ, SIG_IGN);
+  for (int has_second = 0; has_second < 2; has_second++) {
+    unlink(LOG);
+    change_log *log = open_log(&s, NULL);
+    append_synced(log, 0, 3);
+    if (has_second) assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+    append_synced(log, 3, 4);
+    const uint64_t size = change_log_size(log), next_id = change_log_next_id(log);
+    assert_int_equal(change_log_repair(log, &err), FURROW_OK); /* of a log that has not failed */
+    assert_false(change_log_has_failed(log));
+    for (int64_t i = 0; i < MANY; i++) ids[i] = 1 + i;
+    const index_change many = {CHANGE_SET, MANY, ids, vectors, NULL};
+    assert_int_equal(change_log_append(log, &many, &err), FURROW_OK);
+    small.rlim_cur = size + 1000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(change_log_sync(log, &err), FURROW_E_IO);
+    assert_true(change_log_has_failed(log));
+    for (int i = 0; i < 3; i++) {
+      assert_int_equal(change_log_repair(log, &err), FURROW_E_IO);
+      assert_non_null(strstr(err.message, "large")); /* EFBIG: what is wrong with the disk */
+      assert_true(change_log_has_failed(log));
+      index_change change;
+      make_change(4, &change);
+      assert_int_equal(change_log_append(log, &change, &err), FURROW_E_IO);
+      small.rlim_cur += 100000; /* not enough for what could not be written */
+      assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(change_log_repair(log, &err), FURROW_OK);
+    assert_false(change_log_has_failed(log));
+    assert_int_equal(change_log_has_begun(log), has_second);
+    assert_int_equal(change_log_size(log), size);
+    assert_int_equal(change_log_next_id(log), next_id); /* ids that were not acknowledged are free */
+    append_synced(log, 5, 8);
+    if (has_second) assert_int_equal(change_log_cancel_checkpoint(log, &err), FURROW_OK);
+    append_synced(log, 8, 9);
+    change_log_close(log);
+    memset(&wanted, 0, sizeof wanted);
+    expect_changes(&wanted, 0, 4);
+    expect_changes(&wanted, 5, 9);
+    change_log_close(open_log(&s, NULL));
+    assert_same(&s, &wanted);
+  }
 }
 
 /* Records in a file that a later start does not find are not acknowledged. */
@@ -740,26 +795,41 @@ typedef struct service {
   change_log *log;
   state acknowledged, begun, file;
   int uncertain; /* the change whose sync failed; -1: none */
+  bool repairs;  /* it goes on after a failure */
+  bool is_opened;
 } service;
 
-static void serve_change(service *s, unsigned number) {
+static bool is_taken(service *s, unsigned number) {
   index_change change;
   make_change(number, &change);
-  if (change_log_append(s->log, &change, &err) != FURROW_OK) return;
+  if (change_log_append(s->log, &change, &err) != FURROW_OK) return false;
   if (change_log_sync(s->log, &err) == FURROW_OK)
     expect_changes(&s->acknowledged, number, number + 1);
   else if (s->uncertain < 0)
     s->uncertain = (int)number;
+  return !change_log_has_failed(s->log);
+}
+
+static void serve_change(service *s, unsigned number) {
+  if (is_taken(s, number) || !s->repairs) return;
+  s->uncertain = -1;
+  assert_int_equal(change_log_repair(s->log, &err), FURROW_OK);
+  assert_true(is_taken(s, number));
 }
 
 static void serve_checkpoint(service *s, unsigned number, bool is_cancelled) {
   furrow_status (*const finish)(change_log *, furrow_error *) =
       is_cancelled ? change_log_cancel_checkpoint : change_log_end_checkpoint;
-  if (change_log_begin_checkpoint(s->log, &err) != FURROW_OK) return;
+  if (change_log_begin_checkpoint(s->log, &err) != FURROW_OK) {
+    serve_change(s, number);
+    return;
+  }
   s->begun = s->acknowledged;
   serve_change(s, number);
   if (!is_cancelled) s->file = s->begun;
-  if (finish(s->log, &err) != FURROW_OK) (void)!finish(s->log, &err);
+  if (finish(s->log, &err) == FURROW_OK) return;
+  if (s->repairs) assert_int_equal(change_log_repair(s->log, &err), FURROW_OK);
+  if (change_log_has_begun(s->log)) (void)!finish(s->log, &err);
 }
 
 static void serve(service *s) {
@@ -767,6 +837,7 @@ static void serve(service *s) {
   uint64_t cut;
   replayed = s->file;
   if (change_log_open(&s->log, INDEX, D, apply, &replayed, &cut, &err) != FURROW_OK) return;
+  s->is_opened = true;
   assert_same(&replayed, &s->acknowledged);
   for (unsigned i = 10; i < 13; i++) serve_change(s, i);
   serve_checkpoint(s, 13, false);
@@ -777,9 +848,8 @@ static void serve(service *s) {
 }
 
 /* Whichever call fails, whatever was acknowledged is there after the next start, and nothing else but the change whose
- * sync failed. The files begin as a checkpoint that was cut off left them. */
-static void test_every_call_fails(void **unused) {
-  (void)unused;
+ * sync failed; where the log is repaired, all is there. The files begin as a checkpoint that was cut off left them. */
+static void fail_every_call(bool repairs) {
   static files begin;
   static service s;
   state with, replayed;
@@ -795,6 +865,7 @@ static void test_every_call_fails(void **unused) {
   for (long n = 1; !is_over; n++) {
     memset(&s, 0, sizeof s);
     s.uncertain = -1;
+    s.repairs = repairs;
     expect_changes(&s.acknowledged, 0, 6);
     put_files(&begin);
     call_fail_at(n);
@@ -809,10 +880,25 @@ static void test_every_call_fails(void **unused) {
     change_log_close(log);
     const bool has_it = memcmp(replayed.vectors, with.vectors, sizeof with.vectors) == 0;
     assert_same(&replayed, has_it ? &with : &s.acknowledged);
+    if (repairs && s.is_opened) {
+      assert_int_equal(s.uncertain, -1);
+      expect_changes(&with, 10, 17); /* once more, which changes nothing */
+      assert_same(&replayed, &with);
+    }
     assert_true(n < 1000);
   }
   expect_changes(&replayed, 10, 17); /* and in the end none failed */
   assert_same(&replayed, &s.acknowledged);
+}
+
+static void test_every_call_fails(void **unused) {
+  (void)unused;
+  fail_every_call(false);
+}
+
+static void test_every_call_is_repaired(void **unused) {
+  (void)unused;
+  fail_every_call(true);
 }
 
 /* ---- Threads ---------------------------------------------------------------------------------------------- */
@@ -874,7 +960,8 @@ int main(void) {
       IN_DIR(test_other_files),
       IN_DIR(test_replay_fails),
       IN_DIR(test_what_is_refused),
-      IN_DIR(test_full_disk),
+      IN_DIR(test_new_start_after_full_disk),
+      IN_DIR(test_full_disk_is_over),
       IN_DIR(test_removed_file),
       IN_DIR(test_modes),
       IN_DIR(test_lock),
@@ -885,6 +972,7 @@ int main(void) {
       IN_DIR(test_cancelled_checkpoint),
       IN_DIR(test_checkpoint_without_second),
       IN_DIR(test_every_call_fails),
+      IN_DIR(test_every_call_is_repaired),
       IN_DIR(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,6 +262,51 @@ static void test_rebase(void **state) {
   }
 }
 
+/* Changes after a view are forgotten; what a checkpoint may have to remove from a file is not. */
+static void test_restore(void **state) {
+  (void)state;
+  random_state = 9;
+  for (int round = 0; round < 60; round++) {
+    const unsigned kept = draw(60), forgotten = draw(60);
+    oracle then = {0}, now;
+    fresh_vectors *fresh = NULL, *restored = NULL;
+    fresh_view *published = NULL, *view = NULL;
+    bool is_stored[IDS] = {0};
+    index_change change;
+    assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
+    for (unsigned i = 0; i < kept; i++) {
+      draw_change(&change);
+      apply_plain(&then, &change);
+      for (size_t j = 0; change.kind == CHANGE_SET && j < change.n; j++) is_stored[change.ids[j]] = true;
+      assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, NULL, &err), FURROW_OK);
+    }
+    assert_int_equal(fresh_vectors_view(fresh, &published, &err), FURROW_OK);
+    for (unsigned i = 0; i < forgotten; i++) {
+      draw_change(&change);
+      assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, NULL, &err), FURROW_OK);
+    }
+    assert_int_equal(fresh_vectors_restore(published, in_base, &base_size, &restored, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_view(restored, &view, &err), FURROW_OK);
+    shared_release(&published->shared);
+    fresh_vectors_free(fresh);
+    check_view(view, &then, false);
+    bool still_stored[IDS] = {0};
+    for (size_t at = 0; at < view->stored; at++) still_stored[fresh_view_stored_id(view, at)] = true;
+    assert_memory_equal(still_stored, is_stored, sizeof is_stored);
+    shared_release(&view->shared);
+    now = then; /* it takes changes */
+    for (unsigned i = 0; i < 20; i++) {
+      draw_change(&change);
+      apply_plain(&now, &change);
+      assert_int_equal(fresh_vectors_apply(restored, &change, in_base, &base_size, NULL, &err), FURROW_OK);
+    }
+    assert_int_equal(fresh_vectors_view(restored, &view, &err), FURROW_OK);
+    check_view(view, &now, false);
+    shared_release(&view->shared);
+    fresh_vectors_free(restored);
+  }
+}
+
 static void test_what_is_refused(void **state) {
   (void)state;
   fresh_vectors *fresh = NULL;
@@ -305,8 +350,8 @@ static void test_unit_length(void **state) {
   const int64_t ids_set[] = {1, 2, 3};
   const float vectors[3 * D] = {[0] = 3, [1] = 4, [D + 1] = 1e-15F}, queries[2 * D] = {[0] = 30, [1] = 40};
   for (int is_ip = 0; is_ip < 2; is_ip++) {
-    fresh_vectors *fresh = NULL, *rebased = NULL;
-    fresh_view *empty = NULL, *view = NULL, *copy = NULL;
+    fresh_vectors *fresh = NULL, *rebased = NULL, *restored = NULL;
+    fresh_view *empty = NULL, *view = NULL, *copy = NULL, *again = NULL;
     const index_change change = {CHANGE_SET, 3, ids_set, vectors, NULL};
     assert_int_equal(fresh_vectors_create(&fresh, D, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, true, &err),
                      FURROW_OK);
@@ -314,8 +359,10 @@ static void test_unit_length(void **state) {
     assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
     assert_int_equal(fresh_vectors_rebase(fresh, empty, in_base, &base_size, &rebased, &err), FURROW_OK);
     assert_int_equal(fresh_vectors_view(rebased, &copy, &err), FURROW_OK);
-    for (int i = 0; i < 2; i++) {
-      const fresh_view *searched = i == 0 ? view : copy;
+    assert_int_equal(fresh_vectors_restore(view, in_base, &base_size, &restored, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_view(restored, &again, &err), FURROW_OK);
+    for (int i = 0; i < 3; i++) {
+      const fresh_view *searched = i == 0 ? view : i == 1 ? copy : again;
       float distances[2 * 3];
       int64_t ids[2 * 3] = {-1, -1, -1, -1, -1, -1};
       assert_int_equal(fresh_view_search(searched, queries, 2, 3, NULL, distances, ids, &err), FURROW_OK);
@@ -330,8 +377,10 @@ static void test_unit_length(void **state) {
     shared_release(&empty->shared);
     shared_release(&view->shared);
     shared_release(&copy->shared);
+    shared_release(&again->shared);
     fresh_vectors_free(fresh);
     fresh_vectors_free(rebased);
+    fresh_vectors_free(restored);
   }
 }
 
@@ -504,15 +553,11 @@ static void test_many_one_by_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random_l2),
-      cmocka_unit_test(test_random_ip),
-      cmocka_unit_test(test_rebase),
-      cmocka_unit_test(test_what_is_refused),
-      cmocka_unit_test(test_distances),
-      cmocka_unit_test(test_unit_length),
-      cmocka_unit_test(test_too_far),
-      cmocka_unit_test(test_without_memory),
-      cmocka_unit_test(test_readers_beside_a_writer),
+      cmocka_unit_test(test_random_l2),       cmocka_unit_test(test_random_ip),
+      cmocka_unit_test(test_rebase),          cmocka_unit_test(test_restore),
+      cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_distances),
+      cmocka_unit_test(test_unit_length),     cmocka_unit_test(test_too_far),
+      cmocka_unit_test(test_without_memory),  cmocka_unit_test(test_readers_beside_a_writer),
       cmocka_unit_test(test_many_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,19 @@ static void heads_that_are_refused(void **state) {
       {400, "GET / HTTP/1.1\r\nHost: a,b\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n"},
       {400, "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: localhost:evil\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: localhost:80:80\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: localhost:65536\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: localhost:18446744073709551696\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: localhost:-1\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: :80\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: ::1\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: []\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: [::1].evil\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: [::g]:80\r\n\r\n"},
+      {400, "GET / HTTP/1.1\r\nHost: a[::1]\r\n\r\n"},
+      {400, "GET http://a:evil/ HTTP/1.0\r\n\r\n"},
       {400, "GET http://b/ HTTP/1.1\r\n" HOST "\r\n"},
       {400, "GET http:///x HTTP/1.1\r\n" HOST "\r\n"},
       {400, "GET http://a@b/ HTTP/1.1\r\n" HOST "\r\n"},
@@ -245,6 +258,27 @@ static void connections_and_codings(void **state) {
   }
 }
 
+static void codings_of_bodies(void **state) {
+  (void)state;
+  static const struct {
+    const char *header;
+    http_coding coding;
+  } samples[] = {
+      {"X: y", HTTP_PLAIN},
+      {"Content-Encoding: ", HTTP_PLAIN},
+      {"Content-Encoding: Identity", HTTP_PLAIN},
+      {"Content-Encoding: GZip ", HTTP_GZIP},
+      {"content-encoding: x-gzip", HTTP_GZIP},
+      {"Content-Encoding: zstd", HTTP_ZSTD},
+      {"Content-Encoding: br", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: gzip, gzip", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: gzip\r\nContent-Encoding: gzip", HTTP_UNKNOWN_CODING},
+      {"Content-Encoding: identity\r\nContent-Encoding: gzip", HTTP_UNKNOWN_CODING},
+  };
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+    if (head_with("1.1", samples[i].header).coding != samples[i].coding) fail_msg("%s", samples[i].header);
+}
+
 /* ---- Chunks ---- */
 
 /* Parses in two pieces; content goes to `out`. */
@@ -279,6 +313,7 @@ static void chunks_that_are_read(void **state) {
       {"a\r\n0123456789\r\nA;x=\"y z\"\r\n0123456789\r\n0;q\r\n\r\n", "01234567890123456789", 0},
       {"2\r\n\r\n\r\n0\r\nX: y\r\nZ: a\r\n\r\nrest", "\r\n", 4},
       {"0000000000000001\r\nx\r\n0\r\n\r\n", "x", 0},
+      {"1;a;b=c;d=\"e\\\"f;\\\\\";g\r\nx\r\n0\r\nEmpty:\r\nX-Y:a:b \"\r\n\r\n", "x", 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (size_t split = 0; split <= strlen(cases[i].text); split++) {
@@ -310,6 +345,21 @@ static void chunks_that_are_refused(void **state) {
       "0\r\n X: y\r\n\r\n",
       "0\r\nX: y\n\r\n",
       "0\r\n: y\r\n",
+      "0\r\nX\r\n\r\n",
+      "0\r\nX y\r\n\r\n",
+      "0\r\nX : y\r\n\r\n",
+      "0\r\nX: y\r\n z\r\n\r\n",
+      "0\r\n(X): y\r\n\r\n",
+      "0\r\nX: y\x01\r\n\r\n",
+      "0\r\nGET / HTTP/1.1\r\n\r\n",
+      "5;\r\nhello\r\n",
+      "5;;a\r\nhello\r\n",
+      "5;a b\r\nhello\r\n",
+      "5;a=\r\nhello\r\n",
+      "5;a=b=c\r\nhello\r\n",
+      "5;a=\"b\r\nhello\r\n",
+      "5;a=\"b\"c\r\nhello\r\n",
+      "5;=a\r\nhello\r\n",
       "5;a\x01\r\n",
       "5;a\nb\r\nhello\r\n",
       "5\r\nhello\rx",
@@ -345,11 +395,11 @@ static void chunks_have_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(heads_that_are_read),    cmocka_unit_test(bytes_of_values),
-      cmocka_unit_test(heads_that_are_refused), cmocka_unit_test(limits_of_heads),
-      cmocka_unit_test(fields_of_a_head),       cmocka_unit_test(connections_and_codings),
-      cmocka_unit_test(chunks_that_are_read),   cmocka_unit_test(chunks_that_are_refused),
-      cmocka_unit_test(chunks_have_limits),
+      cmocka_unit_test(heads_that_are_read),     cmocka_unit_test(bytes_of_values),
+      cmocka_unit_test(heads_that_are_refused),  cmocka_unit_test(limits_of_heads),
+      cmocka_unit_test(fields_of_a_head),        cmocka_unit_test(connections_and_codings),
+      cmocka_unit_test(codings_of_bodies),       cmocka_unit_test(chunks_that_are_read),
+      cmocka_unit_test(chunks_that_are_refused), cmocka_unit_test(chunks_have_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
