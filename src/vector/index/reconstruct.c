@@ -54,17 +54,15 @@ static void decode_floats(const uint8_t *code, size_t d, float *vector) {
 }
 
 /* Decodes an entry, without the centroid of its list. */
-static furrow_status decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector,
-                                  furrow_error *err) {
+static void decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector) {
   const fw_ivf *ivf = &index->ivf;
   const uint8_t *code = list->codes + i * ivf->lists.code_size;
   switch (index->kind) {
   case FURROW_INDEX_IVF_FLAT: decode_floats(code, (size_t)index->d, vector); break;
-  case FURROW_INDEX_IVF_SQ: return fw_sq_decode(&ivf->sq, code, vector, err);
+  case FURROW_INDEX_IVF_SQ: fw_sq_decode(&ivf->sq, code, vector); break;
   case FURROW_INDEX_IVF_PQ_FAST: decode_block(ivf, list, i, vector); break;
   default: fw_pq_decode(&ivf->pq, code, vector); break;
   }
-  return FURROW_OK;
 }
 
 static void add_vector(float *sum, const float *other, size_t d) {
@@ -103,8 +101,8 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
   size_t list = fw_location_list(location);
-  status = decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector, err);
-  if (status == FURROW_OK) status = add_centroid(index, list, vector, scratch, err);
+  decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector);
+  status = add_centroid(index, list, vector, scratch, err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR)
     status = add_refinement(index, id, vector, scratch, err);
   fw_free(scratch);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/endian.h"
-#include "base/error.h"
 #include "vector/quantizer/pq.h"
 
 unsigned fw_sq_range_bits(const fw_sq *sq) {
@@ -22,13 +21,6 @@ unsigned fw_sq_range_bits(const fw_sq *sq) {
 
 size_t fw_sq_ranges(const fw_sq *sq) {
   return sq->qtype == FW_SQ_8_UNIFORM || sq->qtype == FW_SQ_4_UNIFORM ? 1 : sq->d;
-}
-
-furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) {
-  size_t want = 2 * fw_sq_ranges(sq);
-  if (fw_sq_range_bits(sq) == 0 || sq->trained_count == want) return FURROW_OK;
-  return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu %s for its ranges, not %zu", sq->trained_count,
-                 fw_plural(sq->trained_count, "number", "numbers"), want);
 }
 
 /* ---- Codes to vectors ----------------------------------------------------------------------------------- */
@@ -69,14 +61,12 @@ static void decode_plain(const fw_sq *sq, const uint8_t *code, float *vector) {
   }
 }
 
-furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
+void fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector) {
   unsigned bits = fw_sq_range_bits(sq);
-  FW_TRY(fw_sq_check(sq, err));
   if (bits > 0)
     decode_ranges(sq, code, bits, vector);
   else
     decode_plain(sq, code, vector);
-  return FURROW_OK;
 }
 
 /* ---- Vectors to codes ----------------------------------------------------------------------------------- */

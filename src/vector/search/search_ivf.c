@@ -111,11 +111,7 @@ static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params
   }
   for (size_t i = 0; i < scan_params->upto; i++) {
     float key;
-    const furrow_status status = fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector, NULL);
-    if (status != FURROW_OK) {
-      sink->status = status;
-      return;
-    }
+    fw_sq_decode(&ivf->sq, list->codes + i * ivf->code_size, vector);
     if (similarity)
       fw_scan_table()->ip_rows(x, vector, 1, d, &key);
     else
@@ -217,11 +213,10 @@ static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   s->begin[s->count] = s->v->nprobe;
 }
 
-/* Returns the error of a sink: memory, or a code that cannot be decoded. */
+/* The error of a sink can only be memory. */
 static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
   if (sink->status == FURROW_OK) return FURROW_OK;
-  if (sink->status == FURROW_E_MEMORY) return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
-  return fw_fail(err, sink->status, "a code of the scalar quantizer cannot be decoded");
+  return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
 }
 
 static furrow_status scan_query_parts(const probe_state *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,

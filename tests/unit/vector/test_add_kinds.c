@@ -150,20 +150,6 @@ static furrow_status try_add(furrow_index *index, const float *vectors, size_t n
   return furrow_index_add(index, vectors, n, &params, skipped, err);
 }
 
-static void without_ranges(index_file *f) {
-  put_ivf(f, "IwSq", 0);
-  put_no_map(f);
-  put_word(f, 0);
-  put_word(f, 0);
-  put_real(f, 0);
-  put_long(f, 4);
-  put_long(f, 4);
-  put_long(f, 0);
-  put_long(f, 4);
-  put_byte(f, 0);
-  static const size_t none[4] = {0};
-  put_lists(f, 4, 4, none, false, 1);
-}
 static void refined_by_a_graph(index_file *f) {
   put_header(f, "IxRF", 3, 5, true, 1);
   put_flat(f, "IxF2", 3, 5, 1);
@@ -184,9 +170,6 @@ static void what_cannot_be_added_is_named(void **state) {
   index = index_of(refined_by_a_graph);
   assert_int_equal(try_add(index, vectors, 1, NULL, false, NULL, &err), FURROW_E_UNSUPPORTED);
   assert_non_null(strstr(err.message, "refinement is HNSW"));
-  furrow_index_free(index);
-  index = index_of(without_ranges);
-  assert_int_equal(try_add(index, vectors, 1, NULL, false, NULL, &err), FURROW_E_STATE);
   furrow_index_free(index);
   index = index_of(put_pq_index);
   assert_int_equal(try_add(index, vectors, 3, ids, false, NULL, &err), FURROW_E_ARGUMENT);
@@ -300,7 +283,6 @@ static fw_sq make_sq(size_t i, float *trained) {
     trained[k] = (float)k - 3;
     trained[fw_sq_ranges(&sq) + k] = 0.7f + (float)k;
   }
-  assert_int_equal(fw_sq_check(&sq, NULL), FURROW_OK);
   return sq;
 }
 
@@ -322,7 +304,7 @@ static void codes_come_back(void **state) {
     for (int round = 0; round < 20000; round++) {
       for (size_t k = 0; k < sizeof code; k++) code[k] = (uint8_t)fw_rng_next(&rng);
       if (sq.qtype == FW_SQ_6) code[4] &= 15; /* 36 bits */
-      assert_int_equal(fw_sq_decode(&sq, code, vector, NULL), FURROW_OK);
+      fw_sq_decode(&sq, code, vector);
       if (!is_finite(vector)) continue;
       fw_sq_encode(&sq, vector, again);
       assert_memory_equal(code, again, sq.code_size);
@@ -344,13 +326,13 @@ static void halves_are_the_nearest(void **state) {
     if (round % 3 == 0) word &= ~0xfffu; /* many of these lie in the middle */
     memcpy(&vector[0], &word, sizeof word);
     fw_sq_encode(&sq, vector, code);
-    assert_int_equal(fw_sq_decode(&sq, code, decoded, NULL), FURROW_OK);
+    fw_sq_decode(&sq, code, decoded);
     double off = fabs((double)decoded[0] - (double)vector[0]);
     for (int step = -1; step <= 1; step += 2) {
       memcpy(other, code, sizeof code);
       uint16_t half = (uint16_t)(fw_get_le16(code) + step);
       fw_put_le16(other, half);
-      assert_int_equal(fw_sq_decode(&sq, other, decoded, NULL), FURROW_OK);
+      fw_sq_decode(&sq, other, decoded);
       double off_other = fabs((double)decoded[0] - (double)vector[0]);
       if (!isfinite(off_other)) continue;
       assert_true(off <= off_other);
@@ -368,7 +350,7 @@ static void numbers_beyond_a_range_are_its_ends(void **state) {
   trained[SQ_D + 4] = 0; /* a range without width */
   fw_sq_encode(&sq, far, code);
   assert_memory_equal(code, ((const uint8_t[]){0, 255, 0, 255, 0, 255}), SQ_D);
-  trained[1] = trained[SQ_D + 2] = NAN; /* as a file may have it */
+  trained[1] = trained[SQ_D + 2] = NAN;
   fw_sq_encode(&sq, far, code);
   assert_memory_equal(code, ((const uint8_t[]){0, 0, 0, 255, 0, 255}), SQ_D);
   sq = make_sq(6, trained);
