@@ -132,6 +132,18 @@ static furrow_status read_version(furrow_json *json, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
+/* null: the graph is from a JSON file. */
+static furrow_status check_algorithm(furrow_json *json, furrow_error *err) {
+  furrow_json_text name;
+  char text[32];
+  if (furrow_json_peek(json) == FURROW_JSON_NULL) return furrow_json_skip(json, NULL, err);
+  FW_TRY(furrow_json_string(json, &name, err));
+  snprintf(text, sizeof text, "%.*s", name.size < sizeof text ? (int)name.size : 0, name.bytes);
+  if (fw_builtin_find(text)) return FURROW_OK;
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an algorithm; there are %s",
+                          fw_builtin_names);
+}
+
 /* `dictionary` stays as it is where the text names none. */
 static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                 char dictionary[17], furrow_error *err) {
@@ -140,10 +152,11 @@ static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_
   fw_json_open(&json, text, size, file);
   furrow_status status = furrow_json_object(&json, err);
   while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK)
-    status = furrow_json_is(key, "version")  ? read_version(&json, err)
-             : furrow_json_is(key, "data")   ? read_data(conf, &json, dictionary, err)
-             : furrow_json_is(key, "labels") ? read_value(conf, &json, FW_KEY_LABELS, err)
-                                             : furrow_json_skip(&json, NULL, err);
+    status = furrow_json_is(key, "version")     ? read_version(&json, err)
+             : furrow_json_is(key, "algorithm") ? check_algorithm(&json, err)
+             : furrow_json_is(key, "data")      ? read_data(conf, &json, dictionary, err)
+             : furrow_json_is(key, "labels")    ? read_value(conf, &json, FW_KEY_LABELS, err)
+                                                : furrow_json_skip(&json, NULL, err);
   if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   return status;
