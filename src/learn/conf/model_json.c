@@ -197,6 +197,7 @@ static furrow_status check_absent(const char *path, furrow_error *err) {
 furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
+  if (!folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a model is given");
   FW_TRY(fw_path_join(&path, folder, "graph.json", err));
   furrow_status status = furrow_learn_conf_load(conf, path, err);
   fw_free(path);
