@@ -292,7 +292,7 @@ static void test_communicators_of_callers_are_checked(void **state) {
 
 typedef struct sharing {
   unsigned rank, ranks, failing; /* ranks from `failing` on fail */
-  bool alike;                    /* with the same message */
+  bool same_text;                /* with the same message */
   furrow_status status;
   furrow_error error;
 } sharing;
@@ -303,8 +303,8 @@ static void *share_error(void *item) {
   const furrow_comm comm = thread_comm(s->rank, s->ranks);
   furrow_status status = FURROW_OK;
   if (s->rank >= s->failing) {
-    status = s->alike ? fw_fail(&s->error, FURROW_E_NOT_FOUND, "no such file")
-                      : fw_fail(&s->error, FURROW_E_NOT_FOUND, "no file of rank %u", s->rank);
+    status = s->same_text ? fw_fail(&s->error, FURROW_E_NOT_FOUND, "no such file")
+                          : fw_fail(&s->error, FURROW_E_NOT_FOUND, "no file of rank %u", s->rank);
     fw_error_set_file(&s->error, "rows");
   }
   status = fw_comm_share_status(&comm, status, &s->error);
@@ -316,10 +316,10 @@ static void test_errors_name_their_rank(void **state) {
   enum { RANKS = 3 };
   (void)state;
   for (unsigned failing = 0; failing <= RANKS; failing++)
-    for (int alike = 0; alike < 2; alike++) {
+    for (int same_text = 0; same_text < 2; same_text++) {
       sharing all[RANKS];
       char host[64] = "", named[256];
-      for (unsigned r = 0; r < RANKS; r++) all[r] = (sharing){r, RANKS, failing, alike, FURROW_OK, {0}};
+      for (unsigned r = 0; r < RANKS; r++) all[r] = (sharing){r, RANKS, failing, same_text, FURROW_OK, {0}};
       run_threads(RANKS, share_error, all, sizeof *all);
       gethostname(host, sizeof host - 1);
       for (unsigned r = 0; r < RANKS; r++) {
@@ -327,7 +327,7 @@ static void test_errors_name_their_rank(void **state) {
         if (failing == RANKS) continue;
         const char *own = all[failing].error.message;
         snprintf(named, sizeof named, "another process failed: rank %u of 3 (%s): %.60s", failing, host, own);
-        const bool has_it = r == failing || (alike && r > failing);
+        const bool has_it = r == failing || (same_text && r > failing);
         assert_string_equal(all[r].error.message, has_it ? own : named);
         assert_string_equal(all[r].error.file, "rows");
       }
