@@ -155,14 +155,17 @@ static furrow_status take_failure(checking *c, furrow_status status, const furro
   return FURROW_OK;
 }
 
-/* Checks that the matrices of a forest fit together. Angel's forests, without graph.json, do not store the number of
- * classes. */
-static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
+static bool is_forest(const furrow_model_listing *listing) {
+  return lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
+         lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
+}
+
+/* Loads a model as predict does: everything in it must fit together. A model without graph.json is not scored by
+ * itself: its settings, such as the number of classes, are elsewhere. */
+static furrow_status check_loading(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_scorer *scorer = NULL;
   furrow_error own;
-  const bool forest = lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
-                      lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
-  if (!forest || !lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
+  if (!lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
   const furrow_status status = furrow_scorer_load(&scorer, listing->path, NULL, &own);
   furrow_scorer_free(scorer);
   return take_failure(c, status, &own, err);
@@ -291,11 +294,12 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
       report_list(&r, "configuration");
     }
     if (status == FURROW_OK && !only) status = check_configuration(&c, listing, err);
+    if (status == FURROW_OK && !only && !is_forest(listing)) status = check_loading(&c, listing, err);
     if (verify->json) {
       report_end(&r);
       report_list(&r, "trees");
     }
-    if (status == FURROW_OK && !only) status = check_trees(&c, listing, err);
+    if (status == FURROW_OK && !only && is_forest(listing)) status = check_loading(&c, listing, err);
     if (verify->json) {
       report_end(&r);
       report_bool(&r, "ok", c.exit_code == 0);
@@ -311,11 +315,11 @@ const command model_verify_command = {
     .name = "verify",
     .summary = "check metadata, files and every record",
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
-    .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
-             "something unusual that can still be read. The matrices of a gbdt model are also checked against each "
-             "other, and graph.json and furrow.json are read: all they name must be there. The exit code is 0 "
-             "when there are no errors, otherwise "
-             "the code of the first error.",
+    .about =
+        "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
+        "something unusual that can still be read. A model with graph.json is loaded as predict loads it: all that "
+        "graph.json and furrow.json name must be there, and fit together. The exit code is 0 when there are no "
+        "errors, otherwise the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -378,16 +378,19 @@ FURROW_API furrow_status furrow_index_for_each_field(const char *path, const fur
 
 /* Something that furrow_index_verify found. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_finding {
-  bool fatal;           /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
-  const char *path;     /* path of the index inside the file ("" for the outer one), or of the field */
-  uint64_t offset;      /* byte in the file, or FURROW_NO_OFFSET */
+  bool fatal;       /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
+  bool by_scan;     /* an error that only a scan of all ids finds: loading accepts the file, and a search may, too */
+  const char *path; /* path of the index inside the file ("" for the outer one), or of the field */
+  uint64_t offset;  /* byte in the file, or FURROW_NO_OFFSET */
   furrow_status status; /* status of the error; OK for a remark */
   const char *message;  /* what is wrong, one line, no full stop */
 } furrow_index_finding;
 
-/* Loads a file and checks what loading does not: that direct maps lead to the ids that they promise, that no id is
- * stored twice, that a graph reaches all its vectors, that lists on disk do not overlap, that numbers are finite.
- * Calls on_finding for each finding. params NULL: the defaults.
+/* Loads a file, checks that it can be searched, and scans what loading does not look at. Calls on_finding for each
+ * finding. params NULL: the defaults. Loading or furrow_searcher_create refuses whatever is an error here, except for
+ * what only a scan finds (by_scan): ids of lists outside the id map or the refinement that they are positions of, and
+ * entries of direct maps that lead to another id. A file without errors is loaded and searched; one that is not trained
+ * or has no lists gets a remark instead that it cannot be searched.
  * Errors: the status of the first fatal finding, with its error; E_MEMORY. OK if no finding is fatal. */
 FURROW_API furrow_status furrow_index_verify(const char *path, const furrow_index_load_params *params,
                                              void (*on_finding)(void *user, const furrow_index_finding *finding),

@@ -22,15 +22,38 @@ def as_array(x: Any) -> npt.NDArray[Any]:
         return x if type(x) is np.ndarray else x.view(np.ndarray)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return np.from_dlpack(x)
+    if isinstance(x, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in x):
+        return _check_filled(np.asarray([as_array(row) for row in x]))  # NumPy would drop the masks of rows
     return np.asarray(x)
+
+
+def refuse_masks(x: Any, name: str) -> None:
+    """For values that cannot be missing."""
+    parts = x if isinstance(x, (list, tuple)) else [x]
+    if any(isinstance(part, np.ma.MaskedArray) and np.any(part.mask) for part in parts):
+        raise TypeError(f"{name}: a masked array has elements without a value; x.filled(…) gives them one")
+
+
+def as_objects(x: Any) -> npt.NDArray[np.object_]:
+    """An array of objects; masked values become None."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return np.asarray(x, dtype=object)
+    objects: npt.NDArray[np.object_] = np.array(x.data, dtype=object)
+    objects[np.broadcast_to(x.mask, objects.shape)] = None
+    return objects
 
 
 def _fill_masked(x: Any) -> npt.NDArray[Any]:
     if not np.any(x.mask):
         return np.asarray(x.data)
+    _check_filled(x)
+    return np.asarray(x.astype(np.promote_types(x.dtype, np.float32)).filled(np.nan))
+
+
+def _check_filled(x: Any) -> npt.NDArray[Any]:
     if x.dtype.kind not in "fiub":
         raise TypeError(f"numbers are needed where values are masked, not {x.dtype}")
-    return np.asarray(x.astype(np.promote_types(x.dtype, np.float32)).filled(np.nan))
+    return x  # type: ignore[no-any-return]
 
 
 def as_numbers(x: Any, name: str) -> npt.NDArray[Any]:

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._arrays import as_array, as_floats, as_numbers, first_infinity
+from furrow._arrays import as_array, as_floats, as_numbers, as_objects, first_infinity
 from furrow.rows import Rows, RowBlock
 
 Array = npt.NDArray[Any]
@@ -110,6 +110,14 @@ def warn_user(text: str) -> None:
 def is_path(data: Any) -> bool:
     """Whether data is the URI or the path of files."""
     return isinstance(data, (str, os.PathLike))
+
+
+def folder_path(path: str | os.PathLike[str]) -> str:
+    """The path of a folder; an empty one would be the current folder."""
+    folder = os.fspath(path)
+    if not folder:
+        raise _core.ArgumentError("the path of a folder is empty; the current folder is '.'")
+    return folder
 
 
 def is_frame(data: Any) -> bool:
@@ -493,7 +501,7 @@ def spell(values: Any, spelling: Mapping[str, str]) -> list[Any]:
     """A column of truth values as the model has learned to read them; other values stay as they are."""
     known: dict[Any, Any] = {}
     spelled = []
-    for value in np.asarray(values, dtype=object):
+    for value in as_objects(values):
         key = (type(value), value)
         if key not in known:
             known[key] = spelling.get((cell_text(value) or "").lower(), value)
@@ -541,6 +549,8 @@ def _arrow_columns(data: Any) -> tuple[dict[str, TextColumn], int]:
 
 def _text_column(name: str, values: Any) -> TextColumn:
     """A column as the writer of text takes it, by its type."""
+    if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+        return _masked_column(name, values)
     dtype = getattr(values, "dtype", None)
     if str(dtype).startswith(("period[", "interval[")):
         values = values.astype("category")
@@ -566,6 +576,18 @@ def _text_column(name: str, values: Any) -> TextColumn:
     return ("cells", _cells(name, array), None, None)
 
 
+def _masked_column(name: str, values: Any) -> TextColumn:
+    """Masked values are cells without a value."""
+    if values.ndim != 1:
+        raise ValueError(f"column {name!r} has {values.ndim} dimensions, not one")
+    if values.dtype.kind in "fiub":
+        mask = np.ascontiguousarray(values.mask).view(np.uint8)
+        return ("numbers", _number_column(name, values.filled(0)), None, mask)
+    if values.dtype.kind == "M":
+        return _time_column(name, values.filled(np.datetime64("NaT")))
+    return ("cells", _cells(name, as_objects(values)), None, None)
+
+
 def _is_nullable_number(dtype: Any) -> bool:
     return getattr(getattr(dtype, "numpy_dtype", None), "kind", "O") in "fiub"
 
@@ -573,6 +595,7 @@ def _is_nullable_number(dtype: Any) -> bool:
 def _as_column(values: Any) -> Array:
     """An array; lists of mixed things stay objects: NumPy would make strings of numbers and tables of lists."""
     if isinstance(values, (list, tuple)):
+        values = [None if value is np.ma.masked else value for value in values]
         plain = np.empty(len(values), object)
         for i, value in enumerate(values):  # assigning all elements at once would unpack lists
             plain[i] = value

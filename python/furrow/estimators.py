@@ -984,7 +984,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows whose class is predicted."""
-        return float(super().score(X, _checks.column(y, None), sample_weight))
+        weights = None if sample_weight is None else _checks.numeric_column(sample_weight, None, "sample_weight")
+        return float(super().score(X, _checks.column(y, None), weights))
 
     def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
         order = np.argsort(self._label_values)
@@ -1169,7 +1170,8 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination R²: 1 at best, 0 for the mean."""
-        return float(super().score(X, _checks.column(y, None), sample_weight))
+        weights = None if sample_weight is None else _checks.numeric_column(sample_weight, None, "sample_weight")
+        return float(super().score(X, _checks.column(y, None), weights))
 
 
 # ---- Order --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._arrays import Floats, Ids, as_ids, as_vectors
+from furrow._arrays import Floats, Ids, as_array, as_ids, as_vectors, refuse_masks
 from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
@@ -81,8 +81,7 @@ def _count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
 
 
 def _vectors(x: Any, d: int, name: str) -> Floats:
-    if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
-        raise TypeError(f"{name}: a masked array has elements without a value; x.filled(…) gives them one")
+    refuse_masks(x, name)
     if hasattr(x, "tocsr"):
         raise TypeError(f"{name}: dense vectors are needed, not a sparse matrix; x.toarray() makes them")
     if is_frame(x) or (is_arrow(x) and not hasattr(x, "__array__")):
@@ -558,7 +557,7 @@ class Index(Card):
         """The names of an array of ids, in an array of that shape; None where an id has no name."""
         if not self._index.has_names():
             raise _core.StateError("the ids of the index have no names; build(names=…) or set_names names them")
-        array = np.asarray(ids)
+        array = as_array(ids)
         numbers = as_ids(array.ravel(), -1)
         names = np.empty(numbers.size, dtype=object)
         names[:] = self._index.get_names(numbers)
@@ -830,7 +829,7 @@ def _unit(x: Floats) -> Floats:
 
 def _truth(truth: Any, n: int, k: int) -> Ids:
     """The ids of true neighbours, n x k."""
-    ids = np.asarray(truth)
+    ids = as_array(truth)
     if ids.dtype.kind not in "iu":
         raise TypeError(f"truth: ids are needed, not {ids.dtype}")
     if ids.ndim != 2 or ids.shape[0] != n or ids.shape[1] < k:

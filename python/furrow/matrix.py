@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._arrays import as_array
+from furrow._arrays import as_array, refuse_masks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -225,6 +225,7 @@ def _panels_of(matrix: Any, rows: Any, columns: Any) -> tuple[list[Panel], tuple
         return matrix.panels, (matrix.shape[0], matrix.shape[1] if matrix.shape[1] > 0 else end)
     if hasattr(matrix, "tocsr"):
         return _panels_of_csr(matrix.tocsr()), matrix.shape
+    refuse_masks(matrix, "matrix")
     return _panels_of_array(_as_elements(as_array(matrix)), rows, columns)
 
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from furrow import _checks, _core
 from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_arrow, is_event, is_frame, is_path, memory_path, open_columns, open_rows
-from furrow._data import spell, table_columns, warn_user
+from furrow._data import folder_path, spell, table_columns, warn_user
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
@@ -799,7 +799,7 @@ def load_model(
         raise ValueError(f"fc_order is in-out or out-in, not {fc_order!r}")
     if conf is not None and algorithm is not None:
         raise TypeError("conf and algorithm both name the graph: give one of them")
-    folder = os.fspath(path)
+    folder = folder_path(path)
     if "://" not in folder:
         folder = os.path.abspath(folder)  # a model of a log opens its dictionary again for each file that is read
         if "\0" not in folder and not os.path.exists(folder):

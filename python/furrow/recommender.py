@@ -31,7 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._data import Source, is_event, is_frame, is_path, memory_path, open_table
+from furrow._arrays import refuse_masks
+from furrow._data import Source, folder_path, is_event, is_frame, is_path, memory_path, open_table
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
@@ -231,6 +232,7 @@ class _Opened:
         if allowed is None:
             return None
         if getattr(allowed, "dtype", None) == np.bool_:
+            refuse_masks(allowed, "allowed")
             mask = np.asarray(allowed).astype(np.uint8)
             if mask.shape != (self.n_items,):
                 raise ValueError(f"allowed has the shape {mask.shape}, but there are {self.n_items} items")
@@ -479,13 +481,13 @@ class Recommender(Card):
         Parameters are not known but the algorithm: a later fit has Furrow's defaults.
         """
         self = cls(threads=threads)
-        self._take(ModelFolder.read(os.fspath(path)), threads or 0)
+        self._take(ModelFolder.read(folder_path(path)), threads or 0)
         self.model = self.algorithm_
         return self
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Writes the model directory, which appears complete or not at all."""
-        self._fitted().folder.write(os.fspath(path), overwrite)
+        self._fitted().folder.write(folder_path(path), overwrite)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}

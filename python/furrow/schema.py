@@ -441,7 +441,7 @@ def as_cell(value: Any) -> bytes | None:
         return value
     if isinstance(value, (float, np.floating)) and abs(value := float(value)) < 2**53 and value.is_integer():
         value = int(value)
-    return None if value is None else to_bytes(_object_text(value)) or None
+    return None if value is None or value is np.ma.masked else to_bytes(_object_text(value)) or None
 
 
 def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
+import furrow
 from furrow import _core
 from furrow._arrays import as_array, as_floats, as_ids, as_vectors
 from furrow._data import open_rows
@@ -123,6 +124,45 @@ def test_masked_values_are_missing():
     assert np.array_equal(table_of(masked), [[np.nan, 2], [3, np.nan]], equal_nan=True)
     with pytest.raises(ValueError, match="NaN"):
         open_rows(masked, missing=False)
+    rows = list(np.ma.masked_equal([[1.0, 2], [3, 1]], 1))  # NumPy drops the masks of a list
+    assert np.array_equal(table_of(rows), [[np.nan, 2], [3, np.nan]], equal_nan=True)
+    with pytest.raises(TypeError, match="masked"):
+        as_array(["a", np.ma.masked])
+
+
+def test_masks_are_refused_where_nothing_can_be_missing(tmp_path):
+    x = np.random.default_rng(1).normal(size=(100, 4)).astype(np.float32)
+    some = np.ma.array(x, mask=x > 1)
+    ids = np.ma.array([1, 2], mask=[False, True])
+    index = furrow.Index(4, "IVF1,Flat")
+    index.train(x)
+    index.add(x)
+    index.set_names([f"n{i}" for i in range(100)])
+    for call in (
+        lambda: index.add(some),
+        lambda: index.search(list(some), 3),
+        lambda: index.reconstruct_batch(ids),
+        lambda: index.names_of(ids),
+        lambda: index.remove_ids(ids),
+        lambda: index.search(x[:1], 3, filter=np.ma.array(np.ones(100, bool), mask=x[:, 0] > 0)),
+        lambda: index.recall(x[:1], truth=ids[None], k=2),
+        lambda: furrow.save_matrix(tmp_path / "m", some),
+        lambda: furrow.save_matrix(tmp_path / "m", list(some)),
+    ):
+        with pytest.raises(TypeError, match="masked|integers|ids are needed"):
+            call()
+    assert len(index) == 100
+    y, no = x[:, 0] > 0, np.ma.array(np.ones(100), mask=x[:, 1] > 0)
+    model = furrow.Classifier("lr").fit(x, y)
+    for call in (
+        lambda: furrow.Classifier("lr").fit(x, np.ma.array(y, mask=no.mask)),
+        lambda: furrow.Classifier("lr").fit(x, y, sample_weight=no),
+        lambda: model.score(x, np.ma.array(y, mask=no.mask)),
+        lambda: model.score(x, y, sample_weight=no),
+        lambda: model.predict(list(some)),
+    ):
+        with pytest.raises(ValueError, match="NaN"):
+            call()
 
 
 @pytest.mark.parametrize(

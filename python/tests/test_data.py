@@ -381,3 +381,19 @@ def test_sources_of_many_threads():
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_masked_cells_are_missing():
+    mask = [False, True, False]
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], "M8[D]")
+    table = {
+        "i": np.ma.array([1, 2, 3], mask=mask),
+        "f": np.ma.array([0.5, np.inf, 2], mask=mask),
+        "s": np.ma.array(["a", "b", "c"], mask=mask),
+        "o": np.ma.array(np.array(["x", 7, None], object), mask=mask),
+        "t": np.ma.array(days, mask=mask),
+        "l": ["p", np.ma.masked, "q"],
+    }
+    assert text_of(table) == "i,f,s,o,t,l\n1,0.5,a,x,2024-01-01,p\n,,,,,\n3,2,c,,2024-01-03,q\n"
+    with pytest.raises(ValueError, match="dimensions"):
+        text_of({"a": np.ma.array([[1, 2]], mask=[[0, 1]])})

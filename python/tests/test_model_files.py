@@ -224,3 +224,11 @@ def test_model_without_a_graph(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(furrow.NotFoundError, match="nope: there is no such folder"):
         load_model(tmp_path / "nope")
+
+
+def test_an_empty_path_is_not_the_current_folder(monkeypatch):
+    monkeypatch.chdir(make.model("lr", "csv"))
+    assert load_model(".").classes is not None
+    for call in (load_model, furrow.Classifier.load, furrow.Recommender.load, furrow.Encoder.load):
+        with pytest.raises(furrow.ArgumentError, match="empty|is given"):
+            call("")

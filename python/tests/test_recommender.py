@@ -318,6 +318,10 @@ def test_allowed(fitted):
     assert fitted.recommend("u1", 5, allowed={i for i in fitted.items if kind(i) == 2}).equals(best)
     with pytest.raises(ValueError, match="shape"):
         fitted.recommend("u1", allowed=mask[:5])
+    with pytest.raises(TypeError, match="allowed: a masked array"):
+        fitted.recommend("u1", allowed=np.ma.array(mask, mask=mask))
+    with pytest.raises(ValueError, match="a name is missing"):
+        fitted.recommend(np.ma.array(["u1", "u2"], mask=[False, True]))
     with pytest.raises(ValueError, match="none of these"):
         fitted.recommend("u1", allowed=[])
 

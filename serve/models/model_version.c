@@ -42,37 +42,13 @@ furrow_scorer_scratch *model_version_scratch(model_version *version, unsigned th
 
 /* ---- Checking ---- */
 
-static furrow_status check_finite(const furrow_model_entry *matrix, unsigned threads, furrow_error *err) {
-  furrow_matrix_source *source = NULL;
-  furrow_matrix_stats_params params;
-  furrow_matrix_stats stats;
-  furrow_matrix_stats_params_init(&params);
-  furrow_matrix_stats_init(&stats);
-  params.threads = threads;
-  FW_TRY(furrow_matrix_source_open(&source, matrix->folder, NULL, err));
-  furrow_status status = furrow_matrix_compute_stats(source, &params, &stats, err);
-  furrow_matrix_source_close(source);
-  if (status == FURROW_OK && stats.nans + stats.infinities > 0)
-    status = fail_in(err, FURROW_E_RANGE, matrix->folder, "the matrix has numbers that are not finite: %llu",
-                     (unsigned long long)(stats.nans + stats.infinities));
-  return status;
-}
-
-/* Splits of trees may be at infinity: all rows go one way. */
-static furrow_status check_matrix(const furrow_model_entry *matrix, unsigned threads, furrow_error *err) {
-  furrow_matrix_verify_params params;
-  furrow_matrix_verify_params_init(&params);
-  params.threads = threads;
-  FW_TRY(furrow_matrix_verify(matrix->folder, &params, err));
-  return strncmp(matrix->name, "gbdt.split.", 11) == 0 ? FURROW_OK : check_finite(matrix, threads, err);
-}
-
 static furrow_status check_matrices(const char *folder, unsigned threads, furrow_error *err) {
+  const furrow_matrix_verify_params params = FURROW_INIT(furrow_matrix_verify_params, .threads = threads);
   furrow_model_listing *listing = NULL;
   FW_TRY(furrow_model_listing_load(&listing, folder, err));
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < listing->matrix_count; i++)
-    status = check_matrix(&listing->matrices[i], threads, err);
+    status = furrow_matrix_verify(listing->matrices[i].folder, &params, err);
   furrow_model_listing_free(listing);
   return status;
 }

@@ -3,7 +3,9 @@
  * A sum divides the numbers into one slice per rank. Every rank receives its slice from all ranks, adds it up in
  * rank order, and sends the result to all. Twice the numbers are transferred, whatever the number of ranks, and the
  * sum has the same bits on every rank and in every run. */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -261,25 +263,59 @@ furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, co
   return FW_HAND_OVER(status, receive, received, fw_free);
 }
 
+/* The command recognises errors of other ranks by these words. */
+#define OTHERS "another process failed"
+
 furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
   if (comm->ranks == 1) return mine;
   double failed = mine != FURROW_OK;
   furrow_error lost;
   const furrow_status status = fw_comm_max_f64(comm, &failed, 1, mine == FURROW_OK ? err : &lost);
   if (mine != FURROW_OK || status != FURROW_OK) return mine != FURROW_OK ? mine : status;
-  return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
+  return failed > 0 ? fw_fail(err, FURROW_E_STATE, OTHERS) : FURROW_OK;
+}
+
+/* The error of a rank, as it tells the other ranks. */
+typedef struct rank_error {
+  furrow_error error;
+  char host[64];
+} rank_error;
+
+/* Whether the error came from another rank in an earlier call. */
+static bool is_of_others(const furrow_error *error) {
+  return strncmp(error->message, OTHERS, strlen(OTHERS)) == 0;
+}
+
+static bool same_error(const furrow_error *a, const furrow_error *b) {
+  char x[1024], y[1024];
+  furrow_error_to_text(a, x, sizeof x);
+  furrow_error_to_text(b, y, sizeof y);
+  return a->status == b->status && strcmp(x, y) == 0;
+}
+
+static void name_rank(furrow_error *error, const furrow_comm *comm, unsigned rank, const char *host) {
+  char message[sizeof error->message];
+  memcpy(message, error->message, sizeof message);
+  snprintf(error->message, sizeof error->message, OTHERS ": rank %u of %u (%s): %.130s", rank, comm->ranks, host,
+           message);
 }
 
 furrow_status fw_comm_share_status(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
   if (comm->ranks == 1) return mine;
-  uint64_t first =
-      mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the first rank that failed has the largest value */
-  furrow_error error = {0};
-  if (mine != FURROW_OK && err) error = *err;
-  error.status = mine;
+  rank_error told = {0};
+  furrow_error own = {0};
+  if (mine != FURROW_OK && err) own = *err;
+  own.status = mine;
+  told.error = own;
+  /* the first rank with an error of its own has the largest value */
+  uint64_t first = mine == FURROW_OK ? 0 : comm->ranks - comm->rank;
+  if (mine != FURROW_OK && !is_of_others(&own)) first += comm->ranks;
+  gethostname(told.host, sizeof told.host - 1);
   FW_TRY(fw_comm_max_u64(comm, &first, 1, err));
   if (first == 0) return FURROW_OK;
-  FW_TRY(comm->broadcast(comm, &error, sizeof error, comm->ranks - (unsigned)first, err));
-  if (err) *err = error;
-  return error.status;
+  const unsigned rank = (2 * comm->ranks - (unsigned)first) % comm->ranks;
+  FW_TRY(comm->broadcast(comm, &told, sizeof told, rank, err));
+  if (!same_error(&own, &told.error) && !is_of_others(&told.error)) name_rank(&told.error, comm, rank, told.host);
+  if (err) *err = told.error;
+  return told.error.status;
 }

@@ -44,7 +44,8 @@ furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, co
 /* All ranks call it. Returns `mine`, or E_STATE if another rank failed, so that no rank waits for one that has
  * stopped. */
 furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
-/* The same, but all ranks return the status of the first rank that failed, with its error. */
+/* The same, but all ranks return the status of the first rank that failed, with its error. On ranks without this error
+ * the message begins with "another process failed: rank 2 of 8 (host): ". */
 furrow_status fw_comm_share_status(const furrow_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
 /* Whether this rank does the work that is done only once: reports, files of the whole job. */
 static inline bool fw_comm_is_first(const furrow_comm *comm) {

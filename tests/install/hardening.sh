@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tests/install/hardening.sh FILE …: reads programs and shared objects as they were built: position-independent; all relocations
 # done and read-only before they run; no stack that can be executed, no memory both writable and executable; no folder of
-# libraries in them (RUNPATH); the C library's checked functions; canaries behind arrays; for x86-64, landing marks
-# at functions. Large frames must touch each page of the stack: that is looked for in the largest file, which has some.
+# libraries in them (RUNPATH); the C library's checked functions; canaries behind arrays; for x86-64, code that is
+# compiled for control-flow enforcement (whether a program asks for it depends on the start-up code of the system). Large frames must touch each page of the stack: that is looked for in the largest file, which has some.
 set -u
 bad=0
 complain() {
@@ -38,7 +38,7 @@ largest=$(stat -Lc '%s %n' "$@" | sort -n | tail -n 1 | cut -d ' ' -f 2-)
 for file in "$@"; do
   check
   grep -qE '^ *Machine: .*X86-64' <<<"$facts" || continue
-  code_has 10 $'\tendbr64' || complain "has no landing marks (endbr64)"
+  code_has 10 $'\tendbr64' || complain "is not compiled for control-flow enforcement (no endbr64)"
   [ "$file" != "$largest" ] || code_has 1 $'\torq +\\$0x0,\\(%rsp\\)' || complain "does not touch the pages of large frames"
 done
 [ $bad = 0 ] && echo "$# files are hardened"

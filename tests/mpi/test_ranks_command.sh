@@ -44,6 +44,26 @@ run 3 "$program" fail --others never
 expect "$code" = 2
 expect "$(said | wc -l)" = 1
 
+echo "== a file that one rank lacks: the message names the rank and its host"
+cat >"$work/in_own_folder.sh" <<'EOS'
+#!/usr/bin/env bash
+cd "$(dirname "$0")/rank.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" && exec "$@"
+EOS
+chmod +x "$work/in_own_folder.sh"
+mkdir "$work"/rank.{0,1,2}
+for i in $(seq 60); do echo "$((i % 2)) $((i % 7)):$((i % 2 + 1)) 8:1"; done | tee "$work"/rank.{0,2}/rows.libsvm >"$work/rank.0/valid.libsvm"
+for model in lr fm gbdt; do
+  run 3 "$work/in_own_folder.sh" "$furrow" train --model $model --train rows.libsvm --out model -q
+  expect "$code" = 3
+  expect "$(said)" = "furrow: rank 1 of 3 ($(hostname)): rows.libsvm: no such file or directory"
+done
+cp "$work"/rank.{0,1}/rows.libsvm
+run 3 "$work/in_own_folder.sh" "$furrow" train --model fm --train rows.libsvm --valid valid.libsvm --out model -q
+expect "$(said)" = "furrow: rank 1 of 3 ($(hostname)): valid.libsvm: no such file or directory"
+rm "$work"/rank.*/rows.libsvm
+run 3 "$work/in_own_folder.sh" "$furrow" train --model lr --train rows.libsvm --out model -q
+expect "$(said)" = "furrow: rows.libsvm: no such file or directory"
+
 echo "== the shared object: found beside the command; missing; another file"
 cp "$furrow" "$work/furrow"
 run_without() {

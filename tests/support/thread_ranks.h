@@ -79,6 +79,12 @@ static inline furrow_comm thread_comm(unsigned rank, unsigned ranks) {
                        .barrier = thread_barrier};
 }
 
+/* A message without the words that name the rank that failed. */
+static inline const char *shared_message(const char *message) {
+  const char *end = strncmp(message, "another process failed: rank ", 29) == 0 ? strstr(message, "): ") : NULL;
+  return end ? end + 3 : message;
+}
+
 /* Runs body(items[i]) for each rank i at once; items are `bytes` apart. */
 static inline void run_threads(unsigned ranks, void *(*body)(void *item), void *items, size_t bytes) {
   pthread_t threads[MANY_RANKS];

@@ -141,6 +141,18 @@ static furrow_status read_version(furrow_json *json, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
+/* null: the graph is from a JSON file. */
+static furrow_status check_algorithm(furrow_json *json, furrow_error *err) {
+  furrow_json_text name;
+  char text[32];
+  if (furrow_json_peek(json) == FURROW_JSON_NULL) return furrow_json_skip(json, NULL, err);
+  FW_TRY(furrow_json_string(json, &name, err));
+  snprintf(text, sizeof text, "%.*s", name.size < sizeof text ? (int)name.size : 0, name.bytes);
+  if (fw_builtin_find(text)) return FURROW_OK;
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an algorithm; there are %s",
+                          fw_builtin_names);
+}
+
 /* `dictionary` stays as it is where the text names none. */
 static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                 char dictionary[17], furrow_error *err) {
@@ -149,10 +161,11 @@ static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_
   fw_json_open(&json, text, size, file);
   furrow_status status = furrow_json_object(&json, err);
   while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK)
-    status = furrow_json_is(key, "version")  ? read_version(&json, err)
-             : furrow_json_is(key, "data")   ? read_data(conf, &json, dictionary, err)
-             : furrow_json_is(key, "labels") ? read_value(conf, &json, FW_KEY_LABELS, err)
-                                             : furrow_json_skip(&json, NULL, err);
+    status = furrow_json_is(key, "version")     ? read_version(&json, err)
+             : furrow_json_is(key, "algorithm") ? check_algorithm(&json, err)
+             : furrow_json_is(key, "data")      ? read_data(conf, &json, dictionary, err)
+             : furrow_json_is(key, "labels")    ? read_value(conf, &json, FW_KEY_LABELS, err)
+                                                : furrow_json_skip(&json, NULL, err);
   if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   return status;
@@ -193,6 +206,7 @@ static furrow_status check_absent(const char *path, furrow_error *err) {
 furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
+  if (!folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a model is given");
   FW_TRY(fw_path_join(&path, folder, "graph.json", err));
   furrow_status status = furrow_learn_conf_load(conf, path, err);
   fw_free(path);

@@ -11,6 +11,7 @@
 #include "io/input.h"
 #include "learn/conf/conf.h"
 #include "learn/parameters/parameters.h"
+#include "model/jobs/verify.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */
 
@@ -305,7 +306,8 @@ static furrow_status take_matrix(reading *r, const furrow_matrix_source *source,
 static furrow_status read_matrix(reading *r, matrix_id kind, furrow_error *err) {
   furrow_matrix_source *source = NULL;
   FW_TRY(open_matrix(&source, r->folder, kind, err));
-  const furrow_status status = take_matrix(r, source, &matrices[kind], err);
+  furrow_status status = fw_matrix_check_layout(furrow_matrix_source_folder(source), err);
+  if (status == FURROW_OK) status = take_matrix(r, source, &matrices[kind], err);
   if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, furrow_matrix_source_folder(source));
   furrow_matrix_source_close(source);
   return status;

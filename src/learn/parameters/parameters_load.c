@@ -1,6 +1,7 @@
 /* learn/parameters/parameters_load.c: the parameters of a net from the matrices of a model directory. */
 #include "learn/parameters/parameters.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/input.h"
+#include "model/jobs/verify.h"
 
 /* One matrix that is being read. */
 typedef struct reading {
@@ -48,6 +50,14 @@ static furrow_status place_of(const reading *in, int64_t col, void **numbers, si
   return FURROW_OK;
 }
 
+/* A weight that is too large for the model's numbers is infinite in it. */
+static furrow_status check_weight(const reading *in, double weight, int32_t row, int64_t col, furrow_error *err) {
+  if (in->p->element == sizeof(float) ? isfinite((float)weight) : isfinite(weight)) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT, "%s has %g in row %d, column %lld, which is not a finite number", in->about->name,
+          weight, (int)row, (long long)col);
+  return misfit(in, err);
+}
+
 static furrow_status take_panel(void *user, size_t part, const furrow_panel *panel, furrow_error *err) {
   (void)part;
   const reading *in = user;
@@ -58,7 +68,10 @@ static furrow_status take_panel(void *user, size_t part, const furrow_panel *pan
     FW_TRY(place_of(in, furrow_panel_col(panel, c), &numbers, &at, err));
     for (size_t r = 0; numbers && r < panel->rows; r++) {
       const size_t row = (size_t)panel->row_ids[r];
-      if (row < rows) fw_parameters_put(in->p, numbers, at + row, furrow_panel_get(panel, r, c));
+      if (row >= rows) continue;
+      const double weight = furrow_panel_get(panel, r, c);
+      FW_TRY(check_weight(in, weight, panel->row_ids[r], furrow_panel_col(panel, c), err));
+      fw_parameters_put(in->p, numbers, at + row, weight);
     }
   }
   return FURROW_OK;
@@ -130,7 +143,8 @@ static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *er
   furrow_matrix_scan_params params;
   furrow_matrix_scan_params_init(&params);
   params.threads = in->open ? 1 : threads;
-  status = check_shape(in, source, err);
+  status = fw_matrix_check_layout(in->folder, err);
+  if (status == FURROW_OK) status = check_shape(in, source, err);
   if (status == FURROW_OK) status = furrow_matrix_for_each_panel(source, &params, take_panel, in, err);
   furrow_matrix_source_close(source);
   return status;

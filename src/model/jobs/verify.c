@@ -70,6 +70,7 @@ typedef struct verify_job {
   fw_verification v;
   furrow_matrix_verify_params params;
   furrow_matrix_source_params source; /* with the separator set */
+  bool layout_only;                   /* records are not read */
   furrow_status *failed;              /* for each partition: E_MEMORY or E_CANCELLED */
   pthread_mutex_t lock;               /* guards the members below and calls of the progress function */
   uint64_t done, total;
@@ -215,7 +216,7 @@ static furrow_status check_matrix(verify_job *job, furrow_error *err) {
   furrow_status status = find_meta_path(job, &meta_path, err);
   v->meta_path = meta_path;
   if (status == FURROW_OK) status = find_kinds(job, err);
-  const bool readable = status == FURROW_OK && v->format && v->row_type && !v->row_type->objects;
+  const bool readable = status == FURROW_OK && v->format && v->row_type && !v->row_type->objects && !job->layout_only;
   if (status == FURROW_OK) status = fw_verify_layout(v, err);
   if (status == FURROW_OK) status = fw_verify_files(v, err);
   if (status == FURROW_OK && readable) {
@@ -289,4 +290,11 @@ furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_verif
   furrow_status status = verify(&job, err);
   pthread_mutex_destroy(&job.lock);
   return status;
+}
+
+furrow_status fw_matrix_check_layout(const char *folder, furrow_error *err) {
+  verify_job job = {.v = {.folder = folder}, .layout_only = true};
+  furrow_matrix_verify_params_init(&job.params);
+  furrow_matrix_source_params_init(&job.source);
+  return verify(&job, err);
 }

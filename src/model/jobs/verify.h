@@ -40,6 +40,10 @@ static inline fw_findings *fw_verification_common(const fw_verification *v) {
   return &v->parts[v->meta->part_count];
 }
 
+/* Fails with the first error of the metadata or the data files of a matrix folder that furrow_matrix_verify would find,
+ * without reading a record. Readers find only some of them: they look at one partition after the other. */
+furrow_status fw_matrix_check_layout(const char *folder, furrow_error *err) FURROW_MUST_USE;
+
 /* Checks that data files exist, are long enough, have no overlaps, gaps or unused bytes, and are named after their
  * lowest partition. */
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) FURROW_MUST_USE;

@@ -67,6 +67,7 @@ static furrow_status join_path(char **path, const char *directory, const char *n
 furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory, furrow_error *err) {
   char *schema = NULL, *dictionary = NULL;
   furrow_encoder *made;
+  if (!directory[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of an encoder is given");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);

@@ -31,6 +31,13 @@ void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char 
   fw_cursor_leave(&r->c, mark);
 }
 
+void fw_expect_finite(fw_cursor *c, const float *numbers, size_t count) {
+  for (size_t i = 0; fw_cursor_good(c) && i < count; i++)
+    if (!isfinite(numbers[i]))
+      fw_cursor_reject_at(c, c->field_at + 4 * i, c->field, "has a number that is not finite, number %zu of %zu", i,
+                          count);
+}
+
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b) {
   uint64_t product;
   /* FW_ANY_COUNT is reserved */
@@ -86,6 +93,7 @@ void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d) {
     pq->m = (size_t)m;
     pq->nbits = (unsigned)nbits;
     pq->centroids = fw_cursor_read_vector(c, "centroids", FW_FIELD_F32, pq_d << nbits, NULL, "[M][2^nbits][d / M]");
+    fw_expect_finite(c, pq->centroids, (size_t)pq_d << nbits);
   }
   fw_cursor_leave(c, mark);
 }
@@ -197,6 +205,7 @@ static void read_hnsw(fw_index_reader *r, furrow_index *index) {
 static void read_flat(fw_index_reader *r, furrow_index *index) {
   uint64_t count = fw_expect_product(&r->c, (uint64_t)index->ntotal, (uint64_t)index->d);
   index->flat.vectors = fw_cursor_read_vector(&r->c, "vectors", FW_FIELD_F32, count, NULL, "[ntotal][d]");
+  if (r->quantizers > 0) fw_expect_finite(&r->c, index->flat.vectors, (size_t)count);
 }
 
 /* Packs codes that are only searched into blocks. */
@@ -234,7 +243,7 @@ static void read_pq_index(fw_index_reader *r, furrow_index *index) {
 
 static void read_sq_index(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
-  fw_read_sq(c, &index->sq.sq, index->d);
+  fw_read_sq(c, &index->sq.sq, index);
   if (!fw_cursor_good(c)) return;
   const uint64_t size = fw_expect_product(c, (uint64_t)index->ntotal, index->sq.sq.code_size);
   index->sq.codes = fw_cursor_read_vector(c, "codes", FW_FIELD_BYTES, size, NULL, "[ntotal][code size]");

@@ -14,6 +14,7 @@ typedef struct fw_index_reader {
   bool no_disk_lists;  /* do not open the data file of ilod */
   const char *lists;   /* path of the data file; NULL: in the folder of c.file */
   bool lists_optional; /* the data file may be missing */
+  unsigned quantizers; /* > 0: a coarse quantizer is being read, whose vectors must be finite */
   bool pack;           /* pack the codes of lists for searching (fw_lists.packed), unless they are borrowed */
 } fw_index_reader;
 
@@ -28,7 +29,7 @@ void fw_read_transforms(fw_index_reader *r, furrow_index *index);
 /* Reads a product quantizer of dimension d. */
 void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
 /* Reads a scalar quantizer of dimension d. */
-void fw_read_sq(fw_cursor *c, fw_sq *sq, int32_t d);
+void fw_read_sq(fw_cursor *c, fw_sq *sq, const furrow_index *index);
 /* Reads "bbs", the number of vectors in a block of 4-bit codes. */
 int32_t fw_read_bbs(fw_cursor *c);
 /* Fails unless the quantizer has 4 bits and m2 is its number of sub-quantizers, rounded up to even. */
@@ -50,6 +51,8 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf);
 /* Fails if d (or ntotal) in the header of `index`, which is in part `name`, differs from `want`. */
 void fw_expect_d(fw_index_reader *r, const furrow_index *index, const char *name, int32_t want);
 void fw_expect_ntotal(fw_index_reader *r, const furrow_index *index, const char *name, int64_t want);
+/* Rejects the last field, an array of floats, if one of them is NaN or infinite. */
+void fw_expect_finite(fw_cursor *c, const float *numbers, size_t count);
 /* Returns a * b, the count of an array; rejects the last field if it overflows. */
 uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 

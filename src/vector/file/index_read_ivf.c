@@ -109,7 +109,9 @@ static void read_ivf_header(fw_index_reader *r, furrow_index *index) {
   ivf->nlist = (size_t)nlist;
   ivf->nprobe = (size_t)fw_cursor_read_u64(c, "nprobe", "lists that a search visits, unless told otherwise");
   if (ivf->nprobe == 0) fw_cursor_reject(c, "is 0, but a search must probe a list");
+  r->quantizers++;
   fw_read_index(r, "quantizer", &index->child[0]);
+  r->quantizers--;
   check_quantizer(r, index);
   if (is_legacy(index)) read_legacy_ids(r, ivf);
   read_direct_map(r, index);
@@ -166,7 +168,17 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
   if (fw_cursor_good(c)) check_code_size(c, ivf, file_offset, fw_pq_code_size(&ivf->pq));
 }
 
-void fw_read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
+/* An untrained quantizer has no ranges yet, and some types never have. */
+static void check_ranges(fw_cursor *c, const fw_sq *sq, bool trained) {
+  const size_t want = fw_sq_range_bits(sq) > 0 ? 2 * fw_sq_ranges(sq) : 0;
+  if (want > 0 && sq->trained_count != want && (trained || sq->trained_count > 0))
+    fw_cursor_reject(c, "has %zu %s for ranges, not %zu", sq->trained_count,
+                     fw_plural(sq->trained_count, "number", "numbers"), want);
+  fw_expect_finite(c, sq->trained, sq->trained_count);
+}
+
+void fw_read_sq(fw_cursor *c, fw_sq *sq, const furrow_index *index) {
+  const int32_t d = index->d;
   size_t mark = fw_cursor_enter(c, "sq");
   sq->qtype = fw_cursor_read_i32(c, "qtype", "how a number is encoded");
   const size_t bits = fw_sq_bits(sq->qtype);
@@ -183,13 +195,14 @@ void fw_read_sq(fw_cursor *c, fw_sq *sq, int32_t d) {
     fw_cursor_reject(c, "is %zu, but %zu numbers of %zu bits need %zu", sq->code_size, sq->d, bits,
                      (sq->d * bits + 7) / 8);
   sq->trained = fw_cursor_read_vector(c, "trained", FW_FIELD_F32, FW_ANY_COUNT, &sq->trained_count, "ranges");
+  if (fw_cursor_good(c)) check_ranges(c, sq, index->trained);
   fw_cursor_leave(c, mark);
 }
 
 static void read_sq_part(fw_index_reader *r, furrow_index *index) {
   fw_cursor *c = &r->c;
   fw_ivf *ivf = &index->ivf;
-  fw_read_sq(c, &ivf->sq, index->d);
+  fw_read_sq(c, &ivf->sq, index);
   read_code_size(c, ivf);
   check_code_size(c, ivf, c->field_at, ivf->sq.code_size);
   ivf->by_residual = true;

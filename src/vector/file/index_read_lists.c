@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/file/index_read.h"
+#include "vector/index/inverted_lists.h"
 #include "vector/index/pack_codes.h"
 
 /* The limit of lists without any bytes in the file (a quantizer may have cells without centroids); large files may
@@ -276,6 +277,19 @@ static void check_disk_list(fw_cursor *c, const fw_lists *lists, size_t i, uint6
     *left -= at->size * each;
 }
 
+/* Each list is within the data file. */
+static void check_disk_overlap(fw_cursor *c, const fw_lists *lists, uint64_t file_offset) {
+  const uint64_t each = lists->code_size + 8;
+  fw_disk_list *sorted = NULL;
+  size_t count = 0;
+  if (fw_cursor_good(c)) c->status = fw_lists_sort_by_offset(lists, &sorted, &count, c->err);
+  for (size_t i = 1; fw_cursor_good(c) && i < count; i++)
+    if (sorted[i - 1].offset + sorted[i - 1].capacity * each > sorted[i].offset)
+      fw_cursor_reject_at(c, file_offset, "lists", "overlap in the data file, the first at byte %" PRIu64,
+                          sorted[i].offset);
+  fw_free(sorted);
+}
+
 static void read_file_name(fw_cursor *c, fw_disk *disk) {
   size_t size = fw_cursor_read_count(c, "filename", 1, FW_ANY_COUNT);
   disk->file_name = fw_cursor_alloc(c, size + 1, 1);
@@ -304,6 +318,7 @@ static void read_disk_tables(fw_cursor *c, fw_lists *lists) {
   uint64_t left = disk->total_size;
   for (size_t i = 0; fw_cursor_good(c) && i < lists->nlist; i++)
     check_disk_list(c, lists, i, file_offset + 24 * i, &left);
+  check_disk_overlap(c, lists, file_offset);
 }
 
 static void read_on_disk(fw_index_reader *r, fw_ivf *ivf) {

@@ -16,7 +16,14 @@ static bool is_fourcc(const fw_transform *t, const char *fourcc) {
 static void read_linear(fw_cursor *c, fw_transform *t) {
   t->have_bias = fw_cursor_read_bool(c, "have_bias", "whether b is added");
   t->a = fw_cursor_read_vector(c, "A", FW_FIELD_F32, FW_ANY_COUNT, &t->a_count, "[d_out][d_in]");
+  fw_expect_finite(c, t->a, t->a_count);
   t->b = fw_cursor_read_vector(c, "b", FW_FIELD_F32, FW_ANY_COUNT, &t->b_count, "[d_out]");
+  fw_expect_finite(c, t->b, t->b_count);
+}
+
+static void read_mean(fw_cursor *c, fw_transform *t) {
+  t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+  fw_expect_finite(c, t->mean, t->mean_count);
 }
 
 /* There are three generations: Pcam has all fields, PcAm lacks epsilon, PCAm also lacks balanced_bins. */
@@ -26,7 +33,7 @@ static void read_pca(fw_cursor *c, fw_transform *t, const char *generation) {
   t->random_rotation = fw_cursor_read_bool(c, "random_rotation", "a random rotation follows");
   if (strcmp(generation, "PCAm") != 0)
     t->balanced_bins = fw_cursor_read_i32(c, "balanced_bins", "bins of equal variance");
-  t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+  read_mean(c, t);
   t->eigenvalues =
       fw_cursor_read_vector(c, "eigenvalues", FW_FIELD_F32, FW_ANY_COUNT, &t->eigen_count, "of the covariance");
   t->pca = fw_cursor_read_vector(c, "PCAMat", FW_FIELD_F32, FW_ANY_COUNT, &t->pca_count, "eigenvectors");
@@ -36,7 +43,7 @@ static void read_pca(fw_cursor *c, fw_transform *t, const char *generation) {
 static void read_transform(fw_cursor *c, fw_transform *t, unsigned depth);
 
 static void read_itq(fw_cursor *c, fw_transform *t, unsigned depth) {
-  t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+  read_mean(c, t);
   t->do_pca = fw_cursor_read_bool(c, "do_pca", "a PCA comes first");
   t->nested = fw_cursor_alloc(c, 2, sizeof *t->nested);
   if (!t->nested) return;
@@ -60,7 +67,7 @@ static void read_own_fields(fw_cursor *c, fw_transform *t, unsigned depth) {
   } else if (is_fourcc(t, "VNrm")) {
     t->norm = fw_cursor_read_f32(c, "norm", "the norm that becomes 1");
   } else if (is_fourcc(t, "VCnt")) {
-    t->mean = fw_cursor_read_vector(c, "mean", FW_FIELD_F32, FW_ANY_COUNT, &t->mean_count, "[d_in]");
+    read_mean(c, t);
   } else if (is_fourcc(t, "RmDT")) {
     t->map = fw_cursor_read_vector(c, "map", FW_FIELD_I32, FW_ANY_COUNT, &t->map_count, "input of each output; -1: 0");
   } else if (is_fourcc(t, "Viqm")) {

@@ -1,5 +1,6 @@
-/* vector/file/index_verify.c: checks a file more thoroughly than loading, and reports findings: numbers are finite, ids
- * unique, direct maps correct, lists disjoint, all vectors of graphs reachable. */
+/* vector/file/index_verify.c: loads a file, checks that it can be searched, scans everything in it, and reports
+ * findings: ids are unique and lead somewhere, direct maps are correct, vectors finite, all vectors of graphs
+ * reachable. Errors that need no scan belong in the reader, so that loading refuses them, too. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "vector/index/index.h"
+#include "vector/index/inverted_lists.h"
 
 typedef struct verifier {
   const char *file;
@@ -63,7 +64,8 @@ static uint64_t offset_of_field(const verifier *v, const char *path, uint64_t wi
   return status == FURROW_END ? s.offset + within : s.offset;
 }
 
-/* Reports a finding about `field` of the current index, `within` bytes after its start. */
+/* Reports a finding about `field` of the current index, `within` bytes after its start. A fatal one was found by a
+ * scan. */
 __attribute__((format(printf, 5, 6))) static void add_finding(verifier *v, finding_kind kind, const char *field,
                                                               uint64_t within, const char *format, ...) {
   char message[256], path[256];
@@ -73,6 +75,7 @@ __attribute__((format(printf, 5, 6))) static void add_finding(verifier *v, findi
   va_end(args);
   snprintf(path, sizeof path, "%s%s", v->path, field);
   furrow_index_finding finding = {.fatal = kind == FATAL,
+                                  .by_scan = kind == FATAL,
                                   .path = path,
                                   .offset = offset_of_field(v, path, within),
                                   .status = kind == FATAL ? FURROW_E_FORMAT : FURROW_OK,
@@ -93,19 +96,15 @@ static void report_load_error(verifier *v, furrow_status status, const furrow_er
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-/* Reports numbers that are NaN or infinite. */
-static void verify_finite(verifier *v, finding_kind kind, const char *field, const float *numbers, uint64_t count) {
+static void verify_vectors(verifier *v, const furrow_index *index) {
+  const uint64_t count = (uint64_t)index->ntotal * (uint64_t)index->d;
   uint64_t bad = 0, first = 0;
   for (uint64_t i = 0; i < count; i++)
-    if (!isfinite(numbers[i]) && bad++ == 0) first = i;
+    if (!isfinite(index->flat.vectors[i]) && bad++ == 0) first = i;
   if (bad > 0)
-    add_finding(v, kind, field, 4 * first,
+    add_finding(v, REMARK, "vectors", 4 * first,
                 "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64, bad, count,
                 fw_plural(bad, "is", "are"), first);
-}
-
-static void verify_pq(verifier *v, const char *field, const fw_pq *pq) {
-  verify_finite(v, FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
 }
 
 /* Faiss writes 0 in the bits after the last sub-quantizer's. */
@@ -236,11 +235,6 @@ static void verify_direct_map(verifier *v, const furrow_index *index) {
 
 /* ---- Lists on disk -------------------------------------------------------------------------------------- */
 
-static int compare_ranges(const void *a, const void *b) {
-  const fw_disk_list *x = a, *y = b;
-  return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 /* Whether a slot overlaps one of the ranges, which are sorted and disjoint. */
 static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t count, uint64_t each) {
   uint64_t end;
@@ -256,37 +250,21 @@ static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t 
   return low < count && ranges[low].offset < end;
 }
 
-/* `ranges` are sorted. Free slots that overlap lists come from a known bug of Faiss; Furrow does not use slots. */
-static void check_ranges(verifier *v, const furrow_index *index, const fw_disk_list *ranges, size_t count) {
-  const fw_lists *lists = &index->ivf.lists;
-  uint64_t each = lists->code_size + 8;
-  size_t overlaps = 0, slots = 0;
-  for (size_t i = 1; i < count; i++)
-    overlaps += ranges[i - 1].offset + ranges[i - 1].capacity * each > ranges[i].offset;
-  if (overlaps > 0) {
-    add_finding(v, FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
-                fw_plural(overlaps, "list overlaps", "lists overlap"));
-    return;
-  }
-  for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], ranges, count, each);
-  if (slots > 0)
-    add_finding(v, REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
-                fw_plural(slots, "place covers", "places cover"));
-}
-
+/* Free slots that overlap lists come from a known bug of Faiss; Furrow does not use slots. */
 static void verify_disk(verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
+  fw_disk_list *ranges = NULL;
+  size_t count = 0, slots = 0;
   if (lists->disk->missing) {
     add_finding(v, REMARK, "lists", 0, "their data file was not checked");
     return;
   }
-  fw_disk_list *ranges = scratch(v, lists->nlist, sizeof *ranges);
-  size_t count = 0;
-  if (!ranges) return;
-  for (size_t i = 0; i < lists->nlist; i++)
-    if (lists->disk->lists[i].capacity > 0) ranges[count++] = lists->disk->lists[i];
-  qsort(ranges, count, sizeof *ranges, compare_ranges);
-  check_ranges(v, index, ranges, count);
+  if (v->status == FURROW_OK) v->status = fw_lists_sort_by_offset(lists, &ranges, &count, v->err);
+  for (size_t i = 0; ranges && i < lists->disk->slot_count; i++)
+    slots += covers(&lists->disk->slots[i], ranges, count, lists->code_size + 8);
+  if (slots > 0)
+    add_finding(v, REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
+                fw_plural(slots, "place covers", "places cover"));
   fw_free(ranges);
 }
 
@@ -335,17 +313,10 @@ static void verify_header(verifier *v, const furrow_index *index) {
 static void verify_ivf(verifier *v, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   uint64_t stored = fw_lists_stored(&ivf->lists);
-  if (!index->child[0]) add_finding(v, REMARK, "quantizer", 0, "is missing: the index cannot be searched");
-  if (ivf->lists.kind == FURROW_LISTS_NONE)
-    add_finding(v, REMARK, "lists", 0, "are missing: the index cannot be searched");
-  else if ((uint64_t)index->ntotal > stored)
+  if (ivf->lists.kind != FURROW_LISTS_NONE && (uint64_t)index->ntotal > stored)
     add_finding(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
                 index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
-  if (fw_index_pq(index)) {
-    verify_pq(v, "pq/centroids", &ivf->pq);
-    if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
-  }
-  if (index->kind == FURROW_INDEX_IVF_PQR) verify_pq(v, "refine_pq/centroids", &ivf->refine_pq);
+  if (fw_index_pq(index) && index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
   if (index->kind == FURROW_INDEX_IVF_PQR) verify_id_limit(v, index, "lists", index->ntotal, "refinement");
   verify_list_ids(v, index, "lists");
   verify_direct_map(v, index);
@@ -371,32 +342,17 @@ static void verify_transforms(verifier *v, const furrow_index *index) {
   if (index->child[0]->ntotal != index->ntotal)
     add_finding(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the inner index has %" PRId64, index->ntotal,
                 index->child[0]->ntotal);
-  for (size_t i = 0; i < index->transforms.count; i++) {
-    const fw_transform *t = &index->transforms.list[i];
-    char field[64], a[72], b[72];
-    snprintf(field, sizeof field, "transforms/%zu", i);
-    snprintf(a, sizeof a, "%s/A", field);
-    snprintf(b, sizeof b, "%s/b", field);
-    if (t->trained != index->trained && index->trained)
-      add_finding(v, REMARK, field, 0, "is not trained, but the index is");
-    verify_finite(v, FATAL, a, t->a, t->a_count);
-    verify_finite(v, FATAL, b, t->b, t->b_count);
-  }
 }
 
-static void verify_kind(verifier *v, const furrow_index *index, bool quantizer) {
-  uint64_t count = (uint64_t)index->ntotal;
+static void verify_kind(verifier *v, const furrow_index *index) {
   switch (index->kind) {
-  case FURROW_INDEX_FLAT:
-    verify_finite(v, quantizer ? FATAL : REMARK, "vectors", index->flat.vectors, count * (uint64_t)index->d);
-    break;
+  case FURROW_INDEX_FLAT: verify_vectors(v, index); break;
   case FURROW_INDEX_HNSW: verify_graph(v, index); break;
-  case FURROW_INDEX_SQ: verify_finite(v, FATAL, "sq/trained", index->sq.sq.trained, index->sq.sq.trained_count); break;
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_PQ_FAST:
-  case FURROW_INDEX_MULTI: verify_pq(v, "pq/centroids", &index->pq.pq); break;
+  case FURROW_INDEX_MULTI: break;
   case FURROW_INDEX_ID_MAP:
-    verify_ids(v, "id_map", index->id_map.ids, (size_t)count);
+    verify_ids(v, "id_map", index->id_map.ids, (size_t)index->ntotal);
     verify_inner_ids(v, index, "index", "id map");
     break;
   case FURROW_INDEX_TRANSFORM: verify_transforms(v, index); break;
@@ -405,18 +361,30 @@ static void verify_kind(verifier *v, const furrow_index *index, bool quantizer) 
   }
 }
 
-/* quantizer: the index is (part of) a coarse quantizer, so its vectors are centroids. */
-static void verify_index(verifier *v, const furrow_index *index, bool quantizer) {
+static void verify_index(verifier *v, const furrow_index *index) {
   if (v->status != FURROW_OK) return;
   verify_header(v, index);
-  verify_kind(v, index, quantizer);
+  verify_kind(v, index);
   for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) {
     if (!index->child[i]) continue;
     size_t mark = strlen(v->path);
     snprintf(v->path + mark, sizeof v->path - mark, "%s/", furrow_index_child_name(index, i));
-    verify_index(v, index->child[i], quantizer || fw_index_is_ivf(index));
+    verify_index(v, index->child[i]);
     v->path[mark] = 0;
   }
+}
+
+/* An index that is not trained yet, or whose lists are stored elsewhere, is complete in its way: a remark. */
+static void verify_searchable(verifier *v, const furrow_index *index) {
+  furrow_error why;
+  const furrow_status status = fw_index_check_searchable(index, &why);
+  if (status == FURROW_OK) return;
+  char message[sizeof why.message + 32];
+  snprintf(message, sizeof message, "cannot be searched: %s", why.message);
+  const bool fatal = status != FURROW_E_STATE;
+  furrow_index_finding finding = {
+      .fatal = fatal, .path = "", .offset = 0, .status = fatal ? status : FURROW_OK, .message = message};
+  report_finding(v, &finding);
 }
 
 furrow_status furrow_index_verify(const char *path, const furrow_index_load_params *params,
@@ -433,7 +401,8 @@ furrow_status furrow_index_verify(const char *path, const furrow_index_load_para
   if (status != FURROW_OK) {
     report_load_error(&v, status, &error);
   } else {
-    verify_index(&v, index, false);
+    verify_searchable(&v, index);
+    verify_index(&v, index);
     status = v.status != FURROW_OK ? v.status : v.fatal;
     const furrow_status lost = fw_index_finish(index, FURROW_OK, &error);
     if (lost != FURROW_OK) report_load_error(&v, lost, &error);

@@ -222,6 +222,9 @@ furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int3
 /* Fails with E_STATE if the index was loaded with search_only. Every function that reads codes or changes the index
  * calls this first. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
+/* Fails if a searcher refuses the index. E_STATE: it is not trained, or has no quantizer or no lists; E_UNSUPPORTED or
+ * E_FORMAT: its parts are of kinds that are not searched, or do not belong together. */
+furrow_status fw_index_check_searchable(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
 /* Every function that reads codes or ids of lists ends with this. Returns `status`, or E_IO if a mapped file was
  * shortened in the meantime, so that the data that was read is invalid. */
 furrow_status fw_index_finish(const furrow_index *index, furrow_status status, furrow_error *err) FURROW_MUST_USE;

@@ -2,6 +2,7 @@
 #include "vector/index/inverted_lists.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -51,6 +52,23 @@ void fw_block_clear(const fw_lists *lists, uint8_t *codes, size_t i) {
 }
 
 /* ---- Changing lists -------------------------------------------------------------------------------------- */
+
+static int compare_offsets(const void *a, const void *b) {
+  const fw_disk_list *x = a, *y = b;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+furrow_status fw_lists_sort_by_offset(const fw_lists *lists, fw_disk_list **sorted, size_t *count, furrow_error *err) {
+  fw_disk_list *used = NULL;
+  size_t n = 0;
+  FW_TRY(FW_ALLOC(&used, lists->nlist, err));
+  for (size_t i = 0; i < lists->nlist; i++)
+    if (lists->disk->lists[i].capacity > 0) used[n++] = lists->disk->lists[i];
+  qsort(used, n, sizeof *used, compare_offsets);
+  *sorted = used;
+  *count = n;
+  return FURROW_OK;
+}
 
 furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) {
   if (lists->kind == FURROW_LISTS_NONE) return fw_fail(err, FURROW_E_STATE, "the index has no lists");

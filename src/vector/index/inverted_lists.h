@@ -11,6 +11,9 @@
 /* Fails with E_STATE if there are no lists (il00) or their contents are missing. */
 furrow_status fw_lists_check_contents(const fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
+/* Returns the lists on disk that have a capacity, sorted by offset; the caller frees *sorted. */
+furrow_status fw_lists_sort_by_offset(const fw_lists *lists, fw_disk_list **sorted, size_t *count,
+                                      furrow_error *err) FURROW_MUST_USE;
 /* Allocates lists->list if it does not exist. Fails with E_STATE like fw_lists_check_contents. */
 furrow_status fw_lists_begin_edit(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 /* From now on sizes are written by the rule, and lists on disk become part of the index file. */

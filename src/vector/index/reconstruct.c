@@ -31,16 +31,11 @@ static furrow_status decode_pq_index(const furrow_index *index, int64_t id, floa
   return FURROW_OK;
 }
 
-static furrow_status decode_sq(const fw_sq *sq, const uint8_t *code, float *vector, furrow_error *err) {
-  FW_TRY(fw_sq_check(sq, err));
-  fw_sq_decode(sq, code, vector);
-  return FURROW_OK;
-}
-
 static furrow_status decode_sq_index(const furrow_index *index, int64_t id, float *vector, furrow_error *err) {
   const fw_sq *sq = &index->sq.sq;
   if (!is_number(index, id)) return fail_not_found(id, err);
-  return decode_sq(sq, index->sq.codes + (size_t)id * sq->code_size, vector, err);
+  fw_sq_decode(sq, index->sq.codes + (size_t)id * sq->code_size, vector);
+  return FURROW_OK;
 }
 
 /* A cell of a multi-index: the key is the concatenation of the numbers of the parts' centroids. */
@@ -66,17 +61,15 @@ static void decode_floats(const uint8_t *code, size_t d, float *vector) {
 }
 
 /* Decodes an entry, without the centroid of its list. */
-static furrow_status decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector,
-                                  furrow_error *err) {
+static void decode_entry(const furrow_index *index, const fw_list *list, size_t i, float *vector) {
   const fw_ivf *ivf = &index->ivf;
   const uint8_t *code = list->codes + i * ivf->lists.code_size;
   switch (index->kind) {
   case FURROW_INDEX_IVF_FLAT: decode_floats(code, (size_t)index->d, vector); break;
-  case FURROW_INDEX_IVF_SQ: return decode_sq(&ivf->sq, code, vector, err);
+  case FURROW_INDEX_IVF_SQ: fw_sq_decode(&ivf->sq, code, vector); break;
   case FURROW_INDEX_IVF_PQ_FAST: decode_block(ivf, list, i, vector); break;
   default: fw_pq_decode(&ivf->pq, code, vector); break;
   }
-  return FURROW_OK;
 }
 
 static void add_vector(float *sum, const float *other, size_t d) {
@@ -115,8 +108,8 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
   size_t list = fw_location_list(location);
-  status = decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector, err);
-  if (status == FURROW_OK) status = add_centroid(index, list, vector, scratch, err);
+  decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector);
+  status = add_centroid(index, list, vector, scratch, err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR)
     status = add_refinement(index, id, vector, scratch, err);
   fw_free(scratch);

@@ -27,24 +27,6 @@ static float longest_row(const float *rows, size_t n, size_t d) {
   return longest;
 }
 
-/* Each half of a query is searched separately; a list is a pair of centroids. */
-static furrow_status check_halves(const furrow_index *quantizer, furrow_error *err) {
-  const fw_pq *pq = &quantizer->pq.pq;
-  if (pq->m != 2)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index quantizer of %zu parts cannot be searched", pq->m);
-  if ((uint64_t)quantizer->ntotal != (uint64_t)1 << (2 * pq->nbits))
-    return fw_fail(err, FURROW_E_FORMAT, "the quantizer has %lld centroids, but its halves have 2^%u each",
-                   (long long)quantizer->ntotal, pq->nbits);
-  return FURROW_OK;
-}
-
-static furrow_status unsupported(const furrow_index *quantizer, furrow_error *err) {
-  const furrow_status status = fw_fail(err, FURROW_E_UNSUPPORTED, "a quantizer of %s (%.4s) cannot be searched",
-                                       furrow_index_kind_name(quantizer->kind), quantizer->fourcc);
-  fw_error_set_token(err, quantizer->fourcc, 4);
-  return status;
-}
-
 static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
   const furrow_index *quantizer = coarse->quantizer;
   const bool l2 = quantizer->metric == FURROW_METRIC_L2;
@@ -58,20 +40,10 @@ static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
 }
 
 furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) {
-  if (!quantizer) return fw_fail(err, FURROW_E_STATE, "the index has no quantizer");
-  if (quantizer->metric != FURROW_METRIC_L2 && quantizer->metric != FURROW_METRIC_IP)
-    return unsupported(quantizer, err);
   fw_coarse made = {.quantizer = quantizer, .nlist = (size_t)quantizer->ntotal, .d = (size_t)quantizer->d};
   furrow_status status = FURROW_OK;
-  if (quantizer->kind == FURROW_INDEX_FLAT) {
-    status = make_flat(&made, err);
-  } else if (quantizer->kind == FURROW_INDEX_HNSW) {
-    made.centroids = quantizer->child[0]->flat.vectors;
-  } else if (quantizer->kind == FURROW_INDEX_MULTI && quantizer->metric == FURROW_METRIC_L2) {
-    status = check_halves(quantizer, err);
-  } else {
-    status = unsupported(quantizer, err);
-  }
+  if (quantizer->kind == FURROW_INDEX_FLAT) status = make_flat(&made, err);
+  if (quantizer->kind == FURROW_INDEX_HNSW) made.centroids = quantizer->child[0]->flat.vectors;
   if (status == FURROW_OK)
     *coarse = made;
   else

@@ -16,7 +16,7 @@ typedef struct fw_coarse {
   float longest;          /* FLAT: the largest norm of a centroid */
 } fw_coarse;
 
-/* Fails with E_UNSUPPORTED for a quantizer of another kind or metric. */
+/* fw_index_check_searchable must have accepted the index of this quantizer. */
 furrow_status fw_coarse_create(fw_coarse *coarse, const furrow_index *quantizer, furrow_error *err) FURROW_MUST_USE;
 void fw_coarse_clear(fw_coarse *coarse);
 uint64_t fw_coarse_memory(const fw_coarse *coarse);

@@ -84,7 +84,7 @@ static double nan_euclidean(const float *x, const float *y, size_t d, float arg)
 
 typedef double (*metric_function)(const float *x, const float *y, size_t d, float arg);
 
-/* NULL: L2 and inner product, which have kernels, and metrics that cannot be searched. */
+/* NULL: L2 and inner product, which have kernels. */
 static metric_function function_of(furrow_distance_metric metric) {
   switch (metric) {
   case FURROW_METRIC_L1: return l1;
@@ -101,10 +101,6 @@ static metric_function function_of(furrow_distance_metric metric) {
 
 bool fw_metric_is_similarity(furrow_distance_metric metric) {
   return metric == FURROW_METRIC_IP || metric == FURROW_METRIC_JACCARD;
-}
-
-bool fw_metric_is_searched(furrow_distance_metric metric) {
-  return metric == FURROW_METRIC_L2 || metric == FURROW_METRIC_IP || function_of(metric);
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */

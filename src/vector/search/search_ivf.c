@@ -213,9 +213,10 @@ static void split_probes(query_parts *s, uint64_t codes, size_t count) {
   s->begin[s->count] = s->v->nprobe;
 }
 
-/* Returns the error of a sink, which is out of memory. */
+/* The error of a sink can only be memory. */
 static furrow_status sink_failure(const fw_sink *sink, furrow_error *err) {
-  return sink->status == FURROW_OK ? FURROW_OK : fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
+  if (sink->status == FURROW_OK) return FURROW_OK;
+  return fw_fail_memory(err, sink->hit_capacity * sizeof(fw_hit));
 }
 
 static furrow_status scan_query_parts(const probe_state *v, fw_scratch *scratch, uint64_t codes, fw_sink *sink,

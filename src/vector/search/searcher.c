@@ -11,27 +11,9 @@
 #include "io/file_map.h"
 #include "vector/data/parallel.h"
 #include "vector/index/inverted_lists.h"
-#include "vector/quantizer/sq.h"
 #include "vector/quantizer/transform.h"
 
 /* ---- Nodes ---------------------------------------------------------------------------------------------- */
-
-static furrow_status unsupported(const furrow_index *index, const char *why, furrow_error *err) {
-  const furrow_status status =
-      fw_fail(err, FURROW_E_UNSUPPORTED, "%s (%.4s) %s", furrow_index_kind_name(index->kind), index->fourcc, why);
-  fw_error_set_token(err, index->fourcc, 4);
-  return status;
-}
-
-static furrow_status check_metric(const furrow_index *index, furrow_error *err) {
-  const bool any = index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_ID_MAP ||
-                   index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_REFINE;
-  if (index->metric == FURROW_METRIC_L2 || index->metric == FURROW_METRIC_IP) return FURROW_OK;
-  if (any && fw_metric_is_searched(index->metric)) return FURROW_OK;
-  const char *name = furrow_distance_metric_name(index->metric);
-  return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be searched by %s", furrow_index_kind_name(index->kind),
-                 name ? name : "?");
-}
 
 /* The parameters of the preparation. */
 typedef struct preparing {
@@ -41,51 +23,26 @@ typedef struct preparing {
 
 static furrow_status fill_ivf(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index;
-  FW_TRY(fw_lists_check_contents(&index->ivf.lists, err));
   FW_TRY(fw_coarse_create(&node->coarse, index->child[0], err));
   FW_TRY(fw_list_positions(&node->coarse, &node->list_positions, err));
-  if (index->kind == FURROW_INDEX_IVF_SQ) FW_TRY(fw_sq_check(&index->ivf.sq, err));
   if (fw_index_pq(index)) FW_TRY(fw_pq_lists_create(&node->pq, index, &node->coarse, p->list_sizes, p->pool, err));
   return FURROW_OK;
 }
 
 static furrow_status create_node(fw_node **node, const furrow_index *index, const preparing *p, furrow_error *err);
 
-static furrow_status fill_refine(fw_node *node, const preparing *p, furrow_error *err) {
-  const furrow_index *index = node->index, *refine = index->child[1];
-  if (fw_index_row_size(refine) == 0) return unsupported(refine, "cannot be searched as a refinement", err);
-  if (fw_index_sq(refine)) FW_TRY(fw_sq_check(fw_index_sq(refine), err));
-  FW_TRY(check_metric(refine, err));
-  return create_node(&node->child, index->child[0], p, err);
-}
-
 static furrow_status fill_node(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index;
-  furrow_status status = FURROW_OK;
   switch (index->kind) {
-  case FURROW_INDEX_FLAT: return FURROW_OK;
-  case FURROW_INDEX_HNSW:
-    if (index->child[0]->metric != index->metric) return unsupported(index, "has another metric than its vectors", err);
-    return FURROW_OK;
-  case FURROW_INDEX_IVF_PQR:
-    if (index->metric != FURROW_METRIC_L2) return unsupported(index, "can only be searched by L2", err);
-    return fill_ivf(node, p, err);
-  case FURROW_INDEX_IVF_FLAT:
-  case FURROW_INDEX_IVF_SQ:
-  case FURROW_INDEX_IVF_PQ:
-  case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, p, err);
-  case FURROW_INDEX_SQ: return fw_sq_check(&index->sq.sq, err);
+  case FURROW_INDEX_FLAT:
+  case FURROW_INDEX_SQ:
+  case FURROW_INDEX_HNSW: return FURROW_OK;
   case FURROW_INDEX_PQ:
-  case FURROW_INDEX_PQ_FAST:
-    if (index->pq.search_type != 0) return unsupported(index, "can only be searched by distances", err);
-    return fw_pq_lists_create(&node->pq, index, NULL, NULL, p->pool, err);
-  case FURROW_INDEX_REFINE: return fill_refine(node, p, err);
+  case FURROW_INDEX_PQ_FAST: return fw_pq_lists_create(&node->pq, index, NULL, NULL, p->pool, err);
+  case FURROW_INDEX_REFINE:
   case FURROW_INDEX_TRANSFORM:
-    status = fw_transforms_check(&index->transforms, err);
-    if (status != FURROW_OK) return status;
-    return create_node(&node->child, index->child[0], p, err);
   case FURROW_INDEX_ID_MAP: return create_node(&node->child, index->child[0], p, err);
-  default: return unsupported(index, "cannot be searched", err);
+  default: return fill_ivf(node, p, err);
   }
 }
 
@@ -99,14 +56,10 @@ static void free_node(fw_node *node) {
 }
 
 static furrow_status create_node(fw_node **node, const furrow_index *index, const preparing *p, furrow_error *err) {
-  void *memory = NULL;
-  if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained");
-  furrow_status status = check_metric(index, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **node, err);
-  if (status != FURROW_OK) return status;
-  fw_node *made = memory;
+  fw_node *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->index = index;
-  status = fill_node(made, p, err);
+  const furrow_status status = fill_node(made, p, err);
   return FW_HAND_OVER(status, node, made, free_node);
 }
 
@@ -203,8 +156,9 @@ enum { MANY_VECTORS = 20000 };
 static furrow_status create_root(fw_node **root, const furrow_index *index, const int64_t *list_sizes, unsigned threads,
                                  furrow_error *err) {
   preparing p = {.list_sizes = list_sizes};
-  furrow_status status = FURROW_OK;
-  if (threads > 1 && index->ntotal >= MANY_VECTORS) status = fw_pool_create(&p.pool, threads - 1, err);
+  furrow_status status = fw_index_check_searchable(index, err);
+  if (status == FURROW_OK && threads > 1 && index->ntotal >= MANY_VECTORS)
+    status = fw_pool_create(&p.pool, threads - 1, err);
   if (status == FURROW_OK) status = create_node(root, index, &p, err);
   fw_pool_free(p.pool);
   return status;

@@ -160,8 +160,6 @@ furrow_status fw_refined_key(const furrow_index *index, const float *query, int6
                              furrow_error *err) FURROW_MUST_USE;
 /* Whether larger values are better. */
 bool fw_metric_is_similarity(furrow_distance_metric metric);
-/* Whether flat vectors can be searched with this metric. */
-bool fw_metric_is_searched(furrow_distance_metric metric);
 /* The size of a heap for k results: at most the number of vectors, at least 1. */
 size_t fw_heap_size(const furrow_index *index, size_t k);
 /* k * factor, but at least k, and at most the number of vectors. */

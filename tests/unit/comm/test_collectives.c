@@ -1,9 +1,12 @@
 /* tests/unit/comm/test_collectives.c: sums, maxima, offsets and parts of different length over ranks that are threads.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support/thread_ranks.h"
@@ -285,6 +288,52 @@ static void test_communicators_of_callers_are_checked(void **state) {
   assert_int_equal(fw_comm_of(&comm, &given, NULL), FURROW_E_ARGUMENT);
 }
 
+/* ---- Errors of one rank on all ranks ---- */
+
+typedef struct sharing {
+  unsigned rank, ranks, failing; /* ranks from `failing` on fail */
+  bool same_text;                /* with the same message */
+  furrow_status status;
+  furrow_error error;
+} sharing;
+
+/* An error is shared twice, as by a function and its caller. */
+static void *share_error(void *item) {
+  sharing *s = item;
+  const furrow_comm comm = thread_comm(s->rank, s->ranks);
+  furrow_status status = FURROW_OK;
+  if (s->rank >= s->failing) {
+    status = s->same_text ? fw_fail(&s->error, FURROW_E_NOT_FOUND, "no such file")
+                          : fw_fail(&s->error, FURROW_E_NOT_FOUND, "no file of rank %u", s->rank);
+    fw_error_set_file(&s->error, "rows");
+  }
+  status = fw_comm_share_status(&comm, status, &s->error);
+  s->status = fw_comm_share_status(&comm, status, &s->error);
+  return NULL;
+}
+
+static void test_errors_name_their_rank(void **state) {
+  enum { RANKS = 3 };
+  (void)state;
+  for (unsigned failing = 0; failing <= RANKS; failing++)
+    for (int same_text = 0; same_text < 2; same_text++) {
+      sharing all[RANKS];
+      char host[64] = "", named[256];
+      for (unsigned r = 0; r < RANKS; r++) all[r] = (sharing){r, RANKS, failing, same_text, FURROW_OK, {0}};
+      run_threads(RANKS, share_error, all, sizeof *all);
+      gethostname(host, sizeof host - 1);
+      for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(all[r].status, failing < RANKS ? FURROW_E_NOT_FOUND : FURROW_OK);
+        if (failing == RANKS) continue;
+        const char *own = all[failing].error.message;
+        snprintf(named, sizeof named, "another process failed: rank %u of 3 (%s): %.60s", failing, host, own);
+        const bool has_it = r == failing || (same_text && r > failing);
+        assert_string_equal(all[r].error.message, has_it ? own : named);
+        assert_string_equal(all[r].error.file, "rows");
+      }
+    }
+}
+
 /* ---- Launchers ---- */
 
 static void clear_launchers(void) {
@@ -338,6 +387,7 @@ int main(void) {
       cmocka_unit_test(test_offsets),
       cmocka_unit_test(test_parts_of_different_length),
       cmocka_unit_test(test_all_hear_of_a_failure),
+      cmocka_unit_test(test_errors_name_their_rank),
       cmocka_unit_test(test_failed_calls_change_nothing),
       cmocka_unit_test(test_communicators_of_callers_are_checked),
       cmocka_unit_test(test_launchers),

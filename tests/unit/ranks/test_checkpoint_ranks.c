@@ -235,7 +235,7 @@ static void refused(unsigned ranks, const rank_net *what, const char *message, c
   rank_net nets[RANK_NETS];
   rank_nets_run(nets, ranks, rank_load, what);
   for (unsigned r = 0; r < ranks; r++) {
-    assert_string_equal(nets[r].error.message, message);
+    assert_string_equal(shared_message(nets[r].error.message), message);
     assert_int_equal(nets[r].status, FURROW_E_FORMAT);
     if (!strstr(nets[r].error.file, file)) fail_msg("%s: %s", message, nets[r].error.file);
   }

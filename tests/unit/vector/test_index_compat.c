@@ -202,7 +202,7 @@ static void sq_of(index_file *f, int type, size_t code_size) {
   put_real(f, 0);
   put_long(f, 4);
   put_long(f, (int64_t)code_size);
-  put_long(f, 0);
+  put_real_vector(f, type == 6 ? 8 : 0);
   put_long(f, (int64_t)code_size);
   put_byte(f, 1);
   put_lists(f, 4, code_size, sample_sizes, true, 1);

@@ -221,6 +221,9 @@ static void lists_do_not_multiply_the_data(void **state) {
   }
   assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
   assert_non_null(strstr(err.message, "overlap: with list 2"));
+  for (int i = 0; i < 4; i++) fw_put_le64(f.bytes + place + 24 * i, i == 0); /* one vector in all, but all places */
+  assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.message, "lists/lists overlap in the data file, the first at byte 0"));
   index_file_clear(&f);
 }
 
@@ -304,8 +307,8 @@ static void ids_of_a_data_file_are_verified(void **state) {
   assert_int_equal(remove("a.data"), 0);
   found = (told){0};
   assert_int_equal(furrow_index_verify("a.index", &params, keep_finding, &found, &err), FURROW_OK);
-  assert_int_equal(found.count, 1);
-  assert_string_equal(found.first, "lists: their data file was not checked");
+  assert_int_equal(found.count, 2);
+  assert_string_equal(found.first, ": cannot be searched: the data file of the lists, a.data, is missing");
 }
 
 int main(void) {
