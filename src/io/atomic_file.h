@@ -12,9 +12,13 @@ typedef struct fw_atomic_file fw_atomic_file;
 
 /* Starts a file that will become `path`. It is written in the same directory under a temporary name
  * (.<name>.furrow-XXXXXX) and locked until it has its final name (io/temporary.h). "-" is standard output: bytes go
- * there as they come. An existing path must be a regular file; its permissions are kept. E_STATE, here and from
- * commit: another process has locked that file. */
+ * there as they come. An existing path must be a regular file; its owner and permissions are kept. E_STATE, here and
+ * from commit: another process has locked that file. */
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file that belongs to another file, `first`: if the path is new, it gets the owner and permissions that
+ * `first` has now, if there is such a file. */
+furrow_status fw_atomic_file_open_beside(fw_atomic_file **file, const char *path, const char *first,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* The same for a caller's output, which gets the bytes in order and in large pieces; commit writes the last of them. */
 furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output,
                                          furrow_error *err) FURROW_MUST_USE;
@@ -50,7 +54,8 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FUR
 bool fw_atomic_file_is_in_place(const fw_atomic_file *file);
 /* Commits a file together with a second file that describes it. If writing fails, both stay as they were. If a
  * rename fails, or the process or the machine stops between two renames, `file` is the old or the new one and
- * `companion` may be missing: there is never a pair that does not belong together, from one process or from two. */
+ * `companion` may be missing: there is never a pair that does not belong together, from one process or from two. A
+ * companion that is new gets the permissions of the file that `file` replaces. */
 furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *companion,
                                          furrow_error *err) FURROW_MUST_USE;
 /* Commits a file of several ranks; all ranks call it. `mine` is this rank's status so far: if any rank failed, all

@@ -201,6 +201,21 @@ def test_checkpoint_and_restart(folder):
         assert add(server, vectors=[far(2)]) == [2302]
 
 
+def test_a_checkpoint_keeps_modes(folder):
+    """A checkpoint replaces the index and its names: both stay as closed as they were, and so does the log."""
+    path, _ = build_index(folder, count=500)
+    with open(f"{folder}/names.txt", "w") as file:
+        file.writelines(f"n{i}\n" for i in range(500))
+    furrow("index", "names", path, "--set", f"{folder}/names.txt")
+    files = [path, f"{path}.names"]
+    for file in files:
+        os.chmod(file, 0o600)
+    with serve(path) as server:
+        add(server, vectors=[far(1)], names=["new"])
+        checkpoint(server)
+        assert [os.stat(file).st_mode & 0o777 for file in files + [f"{path}.log"]] == [0o600] * 3
+
+
 def test_ids_are_not_given_twice(folder):
     """The next id follows the largest that ever was, also after its removal was folded and the server was killed."""
     path, vectors = build_index(folder, count=500)

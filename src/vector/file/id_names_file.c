@@ -274,15 +274,16 @@ static furrow_status settle_earlier_names(const names_paths *paths, const char *
   return rename_file(paths->staged, paths->settled, err);
 }
 
-static furrow_status write_names(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
-                                 furrow_error *err) {
+/* `first`: the file whose permissions the names get. */
+static furrow_status write_names(const furrow_id_names *names, const char *path, const char *first,
+                                 const fw_index_stamp *stamp, furrow_error *err) {
   unsigned char header[FW_ID_NAMES_HEADER];
   fw_atomic_file *file = NULL;
   memcpy(header, names->bytes, sizeof header);
   fw_put_le64(header + FW_ID_NAMES_AT_INDEX_SIZE, stamp->size);
   fw_put_le64(header + FW_ID_NAMES_AT_INDEX_DIGEST, stamp->digest);
   fw_put_le64(header + FW_ID_NAMES_AT_DIGEST, XXH3_64bits(header, FW_ID_NAMES_AT_DIGEST));
-  FW_TRY(fw_atomic_file_open(&file, path, err));
+  FW_TRY(fw_atomic_file_open_beside(&file, path, first, err));
   furrow_status status = fw_atomic_file_write(file, header, sizeof header, err);
   if (status == FURROW_OK)
     status = fw_atomic_file_write(file, names->bytes + sizeof header, names->size - sizeof header, err);
@@ -291,7 +292,12 @@ static furrow_status write_names(const furrow_id_names *names, const char *path,
   return status;
 }
 
-/* Prepares for an index with these names: writes them to PATH.names.new. */
+static furrow_status unlink_if_there(const char *path) {
+  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
+}
+
+/* Prepares for an index with these names: writes them to PATH.names.new, with the permissions of the names that they
+ * will replace, or else of the index. */
 static furrow_status stage_names(const furrow_id_names *names, const names_paths *paths, const char *index_path,
                                  const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
   bool there = false;
@@ -299,7 +305,12 @@ static furrow_status stage_names(const furrow_id_names *names, const names_paths
   if (there && !overwrite) return fail_file(err, FURROW_E_EXISTS, paths->settled, "exists already");
   FW_TRY(check_kind(paths->staged, &there, err));
   FW_TRY(settle_earlier_names(paths, index_path, err));
-  return write_names(names, paths->staged, stamp, err);
+  if (unlink_if_there(paths->staged) != FURROW_OK) {
+    fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
+    fw_error_set_file(err, paths->staged);
+    return FURROW_E_IO;
+  }
+  return write_names(names, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp, err);
 }
 
 /* Prepares for an index without names: moves the old index's names to PATH.names.new. There they are found as long as
@@ -314,10 +325,6 @@ static furrow_status set_names_aside(const names_paths *paths, const char *index
   if (fw_path_sync_names(paths->staged, err) == FURROW_OK) return FURROW_OK;
   (void)!rename(paths->staged, paths->settled);
   return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory is not brought to the disk");
-}
-
-static furrow_status unlink_if_there(const char *path) {
-  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
 }
 
 /* Call when the index is in place: moves the staged names to their place, or removes them if it has none. */

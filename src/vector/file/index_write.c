@@ -607,7 +607,7 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
   if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
   if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
-  FW_TRY(fw_atomic_file_open(&file, path, err));
+  FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   furrow_status status = write_bytes(index, file, writer, err);
   if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);

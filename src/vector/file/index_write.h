@@ -58,6 +58,7 @@ typedef struct fw_index_writer {
   const fw_joined_lists *joined; /* lists of the same shape */
   size_t joined_count;
   const furrow_id_names *names; /* NULL, or the names of its ids, written to the names file */
+  const char *first;            /* NULL, or the manifest that the file belongs to */
   const fw_index_part *part;    /* NULL, or the counts for the index that is being written (not for its quantizers) */
   bool own;                     /* the current bytes belong to this rank only */
   bool skip_own,
