@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "furrow/io.h"
 #include "furrow/version.h"
 
 static const command *the_root;
@@ -176,9 +177,21 @@ static void name_options(const command *cmd, furrow_error *err) {
   options_replace_keys(cmd->groups, err->hint);
 }
 
+/* Runs the command while the models of its operands, from the first one on, are watched. */
+static furrow_status run_watched(const command *cmd, const option *operand, const void *values, output *out,
+                                 furrow_error *err) {
+  while (operand && operand->name && !operand->watched) operand++;
+  if (!operand || !operand->name) return cmd->run(values, out, err);
+  furrow_path_watch *watch = NULL;
+  const char *path = *(const char *const *)((const char *)values + operand->offset);
+  const furrow_status status = furrow_path_watch_begin(&watch, path, err);
+  if (status != FURROW_OK) return status;
+  return furrow_path_watch_end(watch, run_watched(cmd, operand + 1, values, out, err), err);
+}
+
 static furrow_status check_and_run(const command *cmd, const void *values, output *out, furrow_error *err) {
   const furrow_status status = the_check ? the_check(cmd, values, err) : FURROW_OK;
-  return status == FURROW_OK ? cmd->run(values, out, err) : status;
+  return status == FURROW_OK ? run_watched(cmd, cmd->operands, values, out, err) : status;
 }
 
 static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,

@@ -79,6 +79,7 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
   furrow_status status = sink_params(&convert->sink, format, s, params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
   status = sink_copy_rows(s, writer, status, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_commit(writer, err);
   furrow_rows_writer_close(writer);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;

@@ -36,6 +36,7 @@ struct fw_atomic_file {
   bool in_order;        /* standard output or a caller's output: written bytes cannot be changed */
   bool committed;
   bool replaces, has_temporary, keep_existing;
+  char aside[FW_TARGET_MAX_NAME + 1]; /* name of the old file while others are replaced; "": it has its own */
   char *buffer;
   size_t filled;
   uint64_t flushed;   /* bytes that have left the buffer */
@@ -399,33 +400,81 @@ static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
   return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
 }
 
-/* Removes the old file and syncs its directory. */
-static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
+/* Renames the old file, if there is one, until the files that it belongs to have been replaced. It is locked
+ * (begin_replacing), so no process takes it for a leftover. */
+static furrow_status set_aside(fw_atomic_file *file, furrow_error *err) {
   const int dir = file->target.directory;
-  if (unlinkat(dir, file->target.name, 0) != 0)
-    return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&file->target, err, errno, "cannot replace the file");
+  fw_target other = file->target;
+  int errnum = EEXIST;
+  if (file->in_order) return FURROW_OK;
+  for (unsigned attempt = 0; errnum == EEXIST && attempt < 100; attempt++) {
+    fw_target_pick_name(&other, attempt);
+    errnum = renameat2(dir, file->target.name, dir, other.temporary, RENAME_NOREPLACE) == 0 ? 0 : errno;
+    if (errnum == EINVAL || errnum == ENOSYS) /* the name is random enough */
+      errnum = renameat(dir, file->target.name, dir, other.temporary) == 0 ? 0 : errno;
+  }
+  if (errnum == ENOENT) return FURROW_OK;
+  if (errnum != 0) return fw_target_fail_errno(&file->target, err, errnum, "cannot replace the file");
+  memcpy(file->aside, other.temporary, sizeof file->aside);
   if (fsync(dir) != 0 && errno != EINVAL)
     return fw_target_fail_errno(&file->target, err, errno, "cannot bring its directory to the disk");
   return FURROW_OK;
 }
 
-furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *companion, furrow_error *err) {
-  FW_TRY(check_open(file, err));
-  FW_TRY(check_open(companion, err));
-  if (!companion->in_order && !file->in_order && !companion->replaces)
-    FW_TRY(copy_permissions(companion, file->target.directory, file->target.name, err));
-  FW_TRY(fw_atomic_file_prepare(file, err));
-  FW_TRY(fw_atomic_file_prepare(companion, err));
-  FW_TRY(fw_atomic_file_lock_folder(companion, err));
+static void put_back(fw_atomic_file *file) {
+  const int dir = file->target.directory;
+  if (file->aside[0]) (void)!renameat(dir, file->aside, dir, file->target.name);
+  file->aside[0] = 0;
+}
+
+static void drop_aside(fw_atomic_file *file) {
+  if (file->aside[0]) unlinkat(file->target.directory, file->aside, 0);
+  file->aside[0] = 0;
+}
+
+/* Commits files that are prepared, in a locked folder. Everything that can fail is done before the first change. */
+static furrow_status commit_locked(fw_atomic_file *const *files, size_t count, fw_commit_first first, void *user,
+                                   furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  bool changed = false;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_name(files[i], err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = begin_replacing(files[i], err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = set_aside(files[i], err);
+  if (status == FURROW_OK) status = first(user, &changed, err);
+  for (size_t i = 0; i < count && status != FURROW_OK && !changed; i++) put_back(files[i]);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = fw_atomic_file_commit(files[i], err);
+  for (size_t i = 0; i < count; i++) drop_aside(files[i]);
+  return status;
+}
+
+furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t count, fw_commit_first first,
+                                           void *user, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_atomic_file_prepare(files[i], err));
+  FW_TRY(fw_atomic_file_lock_folder(files[0], err));
+  const furrow_status status = commit_locked(files, count, first, user, err);
+  fw_target_unlock(&files[0]->target);
+  return status;
+}
+
+static furrow_status commit_first(void *user, bool *changed, furrow_error *err) {
+  const furrow_status status = fw_atomic_file_commit(user, err);
+  *changed = fw_atomic_file_is_in_place(user);
+  return status;
+}
+
+furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count, furrow_error *err) {
+  fw_atomic_file *file = files[0];
+  if (count == 1) return fw_atomic_file_commit(file, err);
+  for (size_t i = 0; i < count; i++) FW_TRY(check_open(files[i], err));
+  for (size_t i = 1; i < count; i++)
+    if (!files[i]->in_order && !file->in_order && !files[i]->replaces)
+      FW_TRY(copy_permissions(files[i], file->target.directory, file->target.name, err));
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_atomic_file_prepare(files[i], err));
+  FW_TRY(fw_atomic_file_lock_folder(files[1], err));
   furrow_status status = check_name(file, err);
-  if (status == FURROW_OK) status = check_name(companion, err);
-  if (status == FURROW_OK)
-    status = begin_replacing(file, err); /* everything that can fail is done before the first change */
-  if (status == FURROW_OK) status = begin_replacing(companion, err);
-  if (status == FURROW_OK) status = remove_old(companion, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(companion, err);
-  fw_target_unlock(&companion->target);
+  if (status == FURROW_OK) status = begin_replacing(file, err);
+  if (status == FURROW_OK) status = commit_locked(files + 1, count - 1, commit_first, file, err);
+  fw_target_unlock(&files[1]->target);
   return status;
 }
 
@@ -480,7 +529,7 @@ static furrow_status deliver_bytes(const fw_atomic_file *file, const char *name,
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
-static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_error *err) {
+static furrow_status join_ranks(fw_atomic_file *file, uint64_t skip, furrow_error *err) {
   const furrow_comm *comm = file->comm;
   const bool first = fw_comm_is_first(comm);
   char name[FW_TARGET_MAX_NAME + 1] = "";
@@ -490,19 +539,15 @@ static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_er
   FW_TRY(fw_comm_offset(comm, file->flushed - skip, &offset, &all, err));
   const bool empty = file->flushed == skip;
   furrow_status status = first || empty ? FURROW_OK : deliver_bytes(file, name, skip, offset, err);
-  FW_TRY(fw_comm_all_ok(comm, status, err));
-  status = first ? publish_file(file, err) : FURROW_OK;
   return fw_comm_all_ok(comm, status, err);
 }
 
-furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
-  if (!file->comm) return mine == FURROW_OK ? fw_atomic_file_commit(file, err) : mine;
+furrow_status fw_atomic_file_join(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
+  if (!file->comm) return mine;
   if (mine == FURROW_OK) mine = check_open(file, err);
   if (mine == FURROW_OK) mine = copy_error(file, flush(file, &file->error), err);
   FW_TRY(fw_comm_all_ok(file->comm, mine, err));
-  const furrow_status status = commit_ranks(file, skip, &file->error);
-  file->committed = status == FURROW_OK;
-  return copy_error(file, status, err);
+  return copy_error(file, join_ranks(file, skip, &file->error), err);
 }
 
 void fw_atomic_file_close(fw_atomic_file *file) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "furrow/io.h"
 #include "io/dir_names.h"
 #include "io/file_lock.h"
 #include "vector/file/index_read.h"
@@ -192,47 +193,30 @@ furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_pa
 
 /* ---- With its index ------------------------------------------------------------------------------------- */
 
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+furrow_status fw_id_names_load_if_there(furrow_id_names **names, const char *path, furrow_error *err) {
+  const furrow_status status = furrow_id_names_load(names, path, err);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-static furrow_status fail_replaced(furrow_error *err, const char *path) {
-  fail_file(err, FURROW_E_STATE, path, "was replaced while it was read");
-  fw_error_set_hint(err, "try again: another program has written it meanwhile");
-  return FURROW_E_STATE;
-}
-
-/* The stamp shows that names belong to the file that has the path now. Whether that is the file which was read before
- * shows a second look: also names that do not fit are the fault of a replacement then. */
-furrow_status fw_id_names_load_for(furrow_id_names **names, const char *path, const struct stat *before,
-                                   furrow_error *err) {
-  struct stat after;
-  furrow_id_names *loaded = NULL;
-  furrow_error why;
-  const furrow_status status = furrow_id_names_load(&loaded, path, err);
-  if (status == FURROW_E_MEMORY) return status;
-  furrow_status looked = fw_path_stat(path, &after, &why);
-  if (looked == FURROW_E_NOT_FOUND || (looked == FURROW_OK && !is_same_file(before, &after)))
-    looked = fail_replaced(&why, path);
-  if (looked != FURROW_OK) {
-    furrow_id_names_free(loaded);
-    if (err) *err = why;
-    return looked;
-  }
-  if (status != FURROW_OK && status != FURROW_E_NOT_FOUND) return status;
-  *names = loaded;
-  return FURROW_OK;
-}
-
+/* The stamp shows that names belong to the file that has the path now. Whether that is the file which was read before,
+ * the watch tells: also names that do not fit are the fault of a replacement then. */
 furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) {
-  struct stat before;
+  furrow_path_watch *watch = NULL;
   furrow_index *loaded = NULL;
-  FW_TRY(fw_path_stat(path, &before, err));
-  FW_TRY(furrow_index_load(&loaded, path, params, err));
-  const furrow_status status = fw_id_names_load_for(names, path, &before, err);
-  return FW_HAND_OVER(status, index, loaded, furrow_index_free);
+  furrow_id_names *found = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, path, err));
+  furrow_status status = furrow_index_load(&loaded, path, params, err);
+  if (status == FURROW_OK) status = fw_id_names_load_if_there(&found, path, err);
+  status = furrow_path_watch_end(watch, status, err);
+  if (status == FURROW_OK) {
+    *index = loaded;
+    *names = found;
+  } else {
+    furrow_index_free(loaded);
+    furrow_id_names_free(found);
+  }
+  return status;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */

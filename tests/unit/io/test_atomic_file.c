@@ -414,7 +414,7 @@ static void a_new_companion_is_as_closed_as_its_file(void **state) {
     if (there == 1) assert_int_equal(unlink("y"), 0);
     assert_int_equal(fw_atomic_file_open(&file, "x", NULL), FURROW_OK);
     assert_int_equal(fw_atomic_file_open(&companion, "y", NULL), FURROW_OK);
-    assert_int_equal(fw_atomic_file_commit_pair(file, companion, NULL), FURROW_OK);
+    assert_int_equal(fw_atomic_files_commit((fw_atomic_file *[]){file, companion}, 2, NULL), FURROW_OK);
     fw_atomic_file_close(companion);
     fw_atomic_file_close(file);
     assert_int_equal(mode_of("x"), there > 0 ? 0600 : 0644);
@@ -844,7 +844,7 @@ static furrow_status save_pair(const char *text, furrow_error *err) {
   if (status == FURROW_OK) status = fw_atomic_file_open(&beside, "x.ids", err);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text, strlen(text), err);
   if (status == FURROW_OK) status = fw_atomic_file_write(beside, text, strlen(text), err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(file, beside, err);
+  if (status == FURROW_OK) status = fw_atomic_files_commit((fw_atomic_file *[]){file, beside}, 2, err);
   fw_atomic_file_close(file);
   fw_atomic_file_close(beside);
   return status;
@@ -891,7 +891,7 @@ static void a_pair_is_kept_where_it_must_be(void **state) {
     assert_int_equal(fw_atomic_file_open(&files[0], "x", NULL), FURROW_OK);
     assert_int_equal(fw_atomic_file_open(&files[1], "x.ids", NULL), FURROW_OK);
     fw_atomic_file_keep_existing(files[kept]);
-    assert_int_equal(fw_atomic_file_commit_pair(files[0], files[1], NULL), FURROW_E_EXISTS);
+    assert_int_equal(fw_atomic_files_commit((fw_atomic_file *[]){files[0], files[1]}, 2, NULL), FURROW_E_EXISTS);
     for (int i = 0; i < 2; i++) fw_atomic_file_close(files[i]);
     assert_true(has_text("x", "old") && has_text("x.ids", "old"));
     assert_int_equal(entries("."), 2);
