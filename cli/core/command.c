@@ -254,6 +254,13 @@ void command_set_check(command_check *check) {
   the_check = check;
 }
 
+/* A change that is complete did not fail: who runs the command again would make it twice. */
+static int say_unreported(const output *out) {
+  say("furrow: done, but the report could not be written to standard output: %s\n", strerror(out->errnum));
+  output_say_last(out);
+  return EXIT_UNREPORTED;
+}
+
 int command_main(const command *root, int argc, char **argv) {
   the_root = root;
   the_words = argv;
@@ -266,12 +273,14 @@ int command_main(const command *root, int argc, char **argv) {
     /* output from before a failure is still written; the first failure is the one that is reported */
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
-    if (status == FURROW_OK) {
+    exit_code = out.exit_code;
+    if (status == FURROW_OK && flushed == FURROW_E_IO && out.stored) {
+      exit_code = say_unreported(&out);
+    } else if (status == FURROW_OK) {
       status = flushed;
       err = flush_err;
     }
     if (interrupt_came() && (status == FURROW_E_CANCELLED || out.errnum == EINTR)) status = interrupt_check(&err);
-    exit_code = out.exit_code;
     output_close(&out);
   }
   return ranks_finish(status, &err, exit_code);

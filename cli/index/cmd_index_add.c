@@ -46,7 +46,7 @@ static void report_add(const add_values *add, const named_index *changed, const 
   report r;
   furrow_index_get_info(changed->index, &info);
   report_start(&r, out, add->json);
-  report_text(&r, "written", change_target(add->path, &add->change));
+  report_written(&r, change_target(add->path, &add->change));
   report_u64(&r, "added", fill->added);
   if (fill->skipped || add->json) report_u64(&r, "left out", fill->skipped);
   report_i64(&r, "vectors", info.ntotal);

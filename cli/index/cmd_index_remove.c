@@ -84,7 +84,7 @@ static void report_remove(const remove_values *values, const named_index *change
   report r;
   furrow_index_get_info(changed->index, &info);
   report_start(&r, out, values->json);
-  report_text(&r, "written", change_target(values->path, &values->change));
+  report_written(&r, change_target(values->path, &values->change));
   report_u64(&r, "removed", removed);
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));

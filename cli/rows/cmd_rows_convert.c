@@ -90,7 +90,7 @@ static void convert_report(const convert_values *convert, const source *s, const
                            const furrow_parser_stats *stats, output *out) {
   report r;
   report_start(&r, out, convert->json);
-  report_text(&r, "written", convert->destination);
+  report_written(&r, convert->destination);
   report_text(&r, "from", source_format(s));
   report_text(&r, "to", params->format);
   report_u64(&r, "rows", stats->rows);

@@ -168,7 +168,7 @@ static void print_report(const encode_values *encode, const furrow_encoder *enco
                          const furrow_parser_stats *stats, output *out) {
   report r;
   report_start(&r, out, encode->json);
-  report_text(&r, "written", encode->out);
+  report_written(&r, encode->out);
   report_text(&r, "to", sink_format_name(format));
   report_u64(&r, "rows", stats->rows);
   report_u64(&r, "features of all rows", stats->features);

@@ -384,6 +384,7 @@ static furrow_status deal_rows(split_job *job, source *s, uint64_t rows, furrow_
 
 static void split_report(const split_job *job, output *out) {
   report r;
+  out->stored = true;
   report_start(&r, out, job->values->json);
   if (!job->values->time) report_u64(&r, "seed", job->values->seed);
   if (r.json) report_list(&r, "files");
