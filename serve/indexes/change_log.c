@@ -130,7 +130,7 @@ static furrow_status sync_pending(change_log *log, furrow_error *err) {
 }
 
 static void note_next_id(change_log *log, uint64_t next_id) {
-  if (next_id > log->next_id) log->next_id = next_id;
+  if (next_id > log->next_id && next_id <= LOG_IDS_END) log->next_id = next_id;
 }
 
 static void note_ids(change_log *log, const index_change *change) {

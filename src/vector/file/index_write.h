@@ -90,6 +90,14 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- The next id, in INDEX.nextid (next_id_file.c) ---- */
+
+/* Call before the index gets its name: writes the next id, if the ids of the index do not show it. E_EXISTS: a file of
+ * another kind is in the way. */
+furrow_status fw_next_id_save(const furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Call when the index has its name: removes the next id of the index before it. index NULL: whatever it is. */
+furrow_status fw_next_id_drop(const furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Names of ids, in INDEX.names (id_names_file.c) ---- */
 
 furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
