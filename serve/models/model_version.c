@@ -378,8 +378,7 @@ static furrow_status warm_recommender(model_version *v, unsigned threads, furrow
 
 /* ---- All of it ---- */
 
-static furrow_status load_scores(model_version *v, const char *folder, furrow_error *err) {
-  FW_TRY(load_conf(v, folder, err));
+static furrow_status prepare_scorer(model_version *v, furrow_error *err) {
   FW_TRY(count_features(v, err));
   FW_TRY(make_version_classes(v, err));
   FW_TRY(warm_scorer(v, err));
@@ -389,14 +388,15 @@ static furrow_status load_scores(model_version *v, const char *folder, furrow_er
 static furrow_status load_all(model_version *v, const model_source *source, const char *folder, unsigned threads,
                               furrow_error *err) {
   model_facts facts;
+  FW_TRY(model_facts_read(&facts, folder, err));
+  if (!facts.recommends) FW_TRY(load_conf(v, folder, err));
   FW_TRY(check_matrices(folder, threads, err));
   FW_TRY(load_scorer(v, folder, threads, err));
-  FW_TRY(model_facts_read(&facts, folder, err));
   snprintf(v->algorithm, sizeof v->algorithm, "%s", facts.algorithm[0] ? facts.algorithm : "graph");
   v->features = facts.features;
   v->task = task_of(v, &facts);
   FW_TRY(load_tables(v, source, threads, err));
-  if (v->scorer) FW_TRY(load_scores(v, folder, err));
+  if (v->scorer) FW_TRY(prepare_scorer(v, err));
   return v->recommender ? warm_recommender(v, threads, err) : FURROW_OK;
 }
 
