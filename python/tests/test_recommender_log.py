@@ -211,10 +211,10 @@ def test_saving_loading_pickling(log, fitted, tmp_path):
 def test_a_model_that_ranks_worse_than_popular_warns(tmp_path):
     """Ratings are not what ranks: the items of high ratings are rare."""
     rng = np.random.default_rng(1)
-    user = rng.integers(150, size=4000)
-    item = rng.zipf(1.3, size=4000)
-    log = pandas.DataFrame({"user": user, "item": item, "rating": np.where(item < 50, 2, 5)})
-    log = log[item < 400].drop_duplicates(["user", "item"])
+    likely = 1 / np.arange(10, 310)
+    taken = [rng.choice(300, size=20, replace=False, p=likely / likely.sum()) for _ in range(150)]
+    item = np.concatenate(taken)
+    log = pandas.DataFrame({"user": np.repeat(np.arange(150), 20), "item": item, "rating": np.where(item < 200, 1 + item % 3, 5)})
     with pytest.warns(UserWarning, match=r"worse than their popularity.*Recommender\(\) does better"):
         recommender = Recommender("fm", seed=1).fit(log)
     assert recommender.figures_["gain"] < 0 and not recommender.figures_["of_log"]
