@@ -9,9 +9,9 @@
 #include "core/text_file.h"
 
 /* Kinds that are recognised by their content come first; text that may be rows comes last. */
-static const path_kind *const kinds[] = {&model_kind, &matrix_kind,  &checkpoint_kind,  &row_cache_kind,
-                                         &index_kind, &arrays_kind,  &matrix_file_kind, &record_kind,
-                                         &conf_kind,  &encoder_kind, &rows_kind,        &log_kind};
+static const path_kind *const kinds[] = {
+    &recommender_kind, &model_kind,  &matrix_kind, &checkpoint_kind, &row_cache_kind, &index_kind, &arrays_kind,
+    &matrix_file_kind, &record_kind, &conf_kind,   &encoder_kind,    &rows_kind,      &log_kind};
 
 const path_kind *path_kind_of(const path_inspection *look) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -71,6 +71,12 @@ void advise_scoring(path_inspection *look, const char *options) {
   path_advise(look, command);
   snprintf(command, sizeof command, "furrow eval --model @%s --data ROWS", options);
   path_advise(look, command);
+}
+
+void advise_recommending(path_inspection *look) {
+  path_advise(look, "furrow recommend --model @ --users all");
+  path_advise(look, "furrow recommend --model @ --like ITEM");
+  path_advise(look, "furrow eval --model @ --data LATER_LOG --rank");
 }
 
 void path_look_clear(path_inspection *look) {

@@ -33,14 +33,18 @@ const path_kind *path_kind_of(const path_inspection *look);
 void path_advise(path_inspection *look, const char *command);
 /* Adds the commands that score rows with a trained model. */
 void advise_scoring(path_inspection *look, const char *options);
+/* Reports what the file furrow.json of a model says. */
+furrow_status report_record(report *r, const char *path, furrow_error *err);
+/* Adds the commands that recommend with a recommender of a log. */
+void advise_recommending(path_inspection *look);
 void path_look_clear(path_inspection *look);
 
 /* ---- The kinds, by what reads them ---- */
 
-extern const path_kind row_cache_kind, rows_kind;                 /* path_rows.c */
-extern const path_kind model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
-extern const path_kind index_kind, arrays_kind;                   /* path_vectors.c */
-extern const path_kind log_kind, encoder_kind;                    /* path_log.c */
-extern const path_kind checkpoint_kind, conf_kind, record_kind;   /* path_learn.c */
+extern const path_kind row_cache_kind, rows_kind;                                   /* path_rows.c */
+extern const path_kind recommender_kind, model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
+extern const path_kind index_kind, arrays_kind;                                     /* path_vectors.c */
+extern const path_kind log_kind, encoder_kind;                                      /* path_log.c */
+extern const path_kind checkpoint_kind, conf_kind, record_kind;                     /* path_learn.c */
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/text_file.h"
 #include "furrow/learn.h"
 #include "info/path_kind.h"
+#include "learn/model_names.h"
 
 /* ---- Checkpoints ---------------------------------------------------------------------------------------- */
 
@@ -119,11 +120,26 @@ static const record_member *find_member(const char *member) {
                                           {"training/best_epoch", "best epoch", true, false},
                                           {"figures/train/loss", "loss", true, false},
                                           {"figures/valid/loss", "validation loss", true, false},
+                                          {"figures/ranking/chosen", "chosen", false, false},
+                                          {"figures/ranking/k", "k", true, false},
+                                          {"figures/ranking/users", "compared users", true, false},
+                                          {"figures/ranking/repeats", "repeats", true, false},
                                           {"notes", "notes", false, true},
                                           {"warnings", "warnings", false, true}};
   for (size_t i = 0; i < sizeof members / sizeof *members; i++)
     if (strcmp(members[i].member, member) == 0) return &members[i];
   return NULL;
+}
+
+/* "figures/ranking/popular/ndcg": the NDCG of a candidate for a recommender. */
+static void report_candidate(report *r, const char *member, const char *text) {
+  static const char above[] = "figures/ranking/";
+  char name[128];
+  const char *candidate = member + sizeof above - 1, *slash;
+  if (!text || strncmp(member, above, sizeof above - 1) != 0 || !(slash = strchr(candidate, '/'))) return;
+  if (strcmp(slash, "/ndcg") != 0) return;
+  snprintf(name, sizeof name, "ndcg of %.*s", (int)(slash - candidate), candidate);
+  report_f64(r, name, strtod(text, NULL));
 }
 
 static furrow_status see_member(void *user, const char *member, const char *text) {
@@ -133,7 +149,10 @@ static furrow_status see_member(void *user, const char *member, const char *text
     report_end(record->r);
     record->open = NULL;
   }
-  if (!found) return FURROW_OK;
+  if (!found) {
+    report_candidate(record->r, member, text);
+    return FURROW_OK;
+  }
   if (found->list && !record->open) {
     report_list(record->r, found->name);
     record->open = found;
@@ -156,16 +175,25 @@ static void advise_record(path_inspection *look) {
       PATH_MAX)
     return;
   path_inspection around = {.path = folder[0] ? folder : "/", .folder = true};
+  model_facts facts;
   path_advise(&around, "furrow info @");
-  advise_scoring(&around, "");
+  if (model_facts_read(&facts, around.path, NULL) == FURROW_OK && facts.recommends)
+    advise_recommending(&around);
+  else
+    advise_scoring(&around, "");
   for (size_t i = 0; i < around.command_count; i++) look->commands[i] = around.commands[i];
   look->command_count = around.command_count;
 }
 
+furrow_status report_record(report *r, const char *path, furrow_error *err) {
+  record_report record = {.r = r};
+  const furrow_status status = furrow_model_json_for_each(path, see_member, &record, err);
+  if (record.open) report_end(r);
+  return status;
+}
+
 static furrow_status describe_record(path_inspection *look, furrow_error *err) {
-  record_report record = {.r = look->r};
-  const furrow_status status = furrow_model_json_for_each(look->path, see_member, &record, err);
-  if (record.open) report_end(look->r);
+  const furrow_status status = report_record(look->r, look->path, err);
   if (status == FURROW_OK) advise_record(look);
   return status;
 }

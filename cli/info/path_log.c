@@ -67,6 +67,7 @@ static bool is_log(const path_inspection *look) {
 
 static furrow_status describe_log(path_inspection *look, furrow_error *err) {
   furrow_schema *schema = propose(look);
+  unsigned sides = 0;
   if (!schema) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
   start_items(look->r, "columns");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
@@ -74,6 +75,7 @@ static furrow_status describe_log(path_inspection *look, furrow_error *err) {
     furrow_schema_get_column(schema, i, &column);
     report_line(look->r, column.name, "%s%s%s%s", column.as, column.role[0] ? " (" : "", column.role,
                 column.role[0] ? ")" : "");
+    sides += strcmp(column.role, "user") == 0 || strcmp(column.role, "item") == 0;
     if (!look->r->json) continue;
     report_section(look->r, NULL);
     report_text(look->r, "name", column.name);
@@ -84,6 +86,7 @@ static furrow_status describe_log(path_inspection *look, furrow_error *err) {
   report_end(look->r);
   furrow_schema_free(schema);
   path_advise(look, "furrow rows schema @");
+  if (sides == 2) path_advise(look, "furrow train --model recommender --train @ --out @.recommender");
   path_advise(look, "furrow train --model fm --train @ --schema auto --out @.model");
   return FURROW_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "info/path_kind.h"
+#include "learn/model_names.h"
 #include "model/matrix_summary.h"
 #include "model/model_source.h"
 
@@ -117,6 +118,7 @@ static furrow_status report_matrices(report *r, const furrow_model_listing *list
 
 static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   furrow_model_listing *listing = NULL;
+  model_facts facts;
   furrow_status status = furrow_model_listing_load(&listing, look->path, err);
   if (status != FURROW_OK) return status;
   const bool graph = has_graph(listing);
@@ -127,9 +129,40 @@ static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   if (!look->r->json) report_u64(look->r, "matrices", listing->matrix_count);
   report_bool(look->r, "trees", trees);
   report_bool(look->r, "graph", graph);
+  if (model_facts_read(&facts, look->path, NULL) == FURROW_OK && facts.ranks) report_text(look->r, "task", "ranking");
   if (found == FURROW_OK) status = report_matrices(look->r, listing, err);
   furrow_model_listing_free(listing);
   return found == FURROW_OK ? status : found;
+}
+
+/* ---- Recommenders --------------------------------------------------------------------------------------- */
+
+static bool is_recommender(const path_inspection *look) {
+  model_facts facts;
+  return look->folder && model_facts_read(&facts, look->path, NULL) == FURROW_OK && facts.recommends;
+}
+
+static void report_names(report *r, const char *name, const furrow_encoder *encoder, furrow_side side) {
+  const size_t at = furrow_encoder_side_field(encoder, side);
+  furrow_encoder_field field = {0};
+  if (at != SIZE_MAX) furrow_encoder_get_field(encoder, at, &field);
+  report_u64(r, name, field.entries);
+}
+
+static furrow_status describe_recommender(path_inspection *look, furrow_error *err) {
+  char path[PATH_MAX];
+  furrow_encoder *encoder = NULL;
+  advise_recommending(look);
+  path_advise(look, "furrow model verify @");
+  path_advise(look, "furrow model info @");
+  snprintf(path, sizeof path, "%.*s/furrow.json", PATH_MAX - 16, look->path);
+  furrow_status status = report_record(look->r, path, err);
+  if (status == FURROW_OK) status = furrow_encoder_load(&encoder, look->path, err);
+  if (status != FURROW_OK) return status;
+  report_names(look->r, "users", encoder, FURROW_SIDE_USER);
+  report_names(look->r, "items", encoder, FURROW_SIDE_ITEM);
+  furrow_encoder_free(encoder);
+  return FURROW_OK;
 }
 
 /* ---- A file of a matrix folder -------------------------------------------------------------------------- */
@@ -180,6 +213,8 @@ static furrow_status describe_matrix_file(path_inspection *look, furrow_error *e
   return status;
 }
 
+const path_kind recommender_kind = {"recommender", "a model that ranks items for users by what they took",
+                                    is_recommender, describe_recommender};
 const path_kind model_kind = {"model", "an Angel model: a folder for each matrix", is_model, describe_model};
 const path_kind matrix_kind = {"matrix", "an Angel matrix", is_matrix, describe_matrix};
 const path_kind matrix_file_kind = {"file of a matrix", "one file of an Angel matrix, which is read as a whole",

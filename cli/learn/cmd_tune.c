@@ -457,6 +457,9 @@ static furrow_status use_best(tuning *t, const search_trial *best, furrow_error 
 /* ---- The command ---- */
 
 static furrow_status check_values(const tune_values *values, furrow_error *err) {
+  if (strcmp(values->algorithm, "recommender") == 0)
+    return fail(err, FURROW_E_ARGUMENT,
+                "furrow train --model recommender chooses among its settings itself: there is nothing to tune");
   if (values->valid && values->folds)
     return fail(err, FURROW_E_ARGUMENT,
                 "--valid and --folds do not go together: either decides which rows are compared");

@@ -1,14 +1,48 @@
-/* cli/learn/model_names.c: features and classes of a model as people read and write them: names of columns, numbers,
- * labels */
+/* cli/learn/model_names.c: the kind of a model; features and classes as people read and write them: names of columns,
+ * numbers, labels */
 #include "learn/model_names.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
 #include "core/options.h"
+
+/* ---- Kinds ---- */
+
+/* Whether the loss of a net, or the objective of trees, makes scores that only order items. */
+static bool is_ranking_loss(const char *name) {
+  static const char *const names[] = {"SampledSoftmaxLoss", "BPRLoss", "WARPLoss", "rank:ndcg"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static furrow_status take_fact(void *user, const char *member, const char *text) {
+  model_facts *facts = user;
+  if (!text) return FURROW_OK;
+  if (strcmp(member, "algorithm") == 0) snprintf(facts->algorithm, sizeof facts->algorithm, "%.31s", text);
+  if (strcmp(member, "data/features") == 0) facts->features = strtoull(text, NULL, 10);
+  if (strcmp(member, "training/settings/loss") == 0 || strcmp(member, "training/settings/objective") == 0)
+    facts->ranks = is_ranking_loss(text);
+  return FURROW_OK;
+}
+
+furrow_status model_facts_read(model_facts *facts, const char *folder, furrow_error *err) {
+  char *path = NULL;
+  *facts = (model_facts){0};
+  if (asprintf(&path, "%s/furrow.json", folder) < 0) return fail_memory(err);
+  const furrow_status status = furrow_model_json_for_each(path, take_fact, facts, err);
+  free(path);
+  facts->recommends = strcmp(facts->algorithm, "recommender") == 0;
+  facts->ranks = facts->ranks || facts->recommends;
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+}
+
+/* ---- Features ---- */
 
 static bool name_encoded(const furrow_encoder *encoder, uint64_t index, char space[FEATURE_NAME]) {
   furrow_encoder_feature feature;

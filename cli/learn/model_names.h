@@ -1,10 +1,20 @@
-/* cli/learn/model_names.h: features and classes of a model as people read and write them: names of columns, numbers,
- * labels */
+/* cli/learn/model_names.h: the kind of a model; features and classes as people read and write them: names of columns,
+ * numbers, labels */
 #ifndef CLI_LEARN_MODEL_NAMES_H
 #define CLI_LEARN_MODEL_NAMES_H
 
 #include "core/output.h"
 #include "furrow/learn.h"
+
+/* What the furrow.json of a model directory says of the model. */
+typedef struct model_facts {
+  char algorithm[32]; /* "fm", "recommender" …; "": there is no furrow.json, as in Angel's models */
+  uint64_t features;  /* of the training data; 0: not known */
+  bool recommends;    /* a recommender of a log, which ranks items and scores no rows */
+  bool ranks;         /* its scores only order items */
+} model_facts;
+
+furrow_status model_facts_read(model_facts *facts, const char *folder, furrow_error *err);
 
 enum { FEATURE_NAME = 256 };
 

@@ -13,7 +13,9 @@
 #include "core/report.h"
 #include "furrow/json.h"
 #include "furrow/learn.h"
+#include "furrow/recommend.h"
 #include "furrow/table.h"
+#include "learn/model_names.h"
 #include "model/model_source.h"
 
 typedef struct verify_values {
@@ -258,13 +260,26 @@ static void check_folders(checking *c, const furrow_model_listing *listing) {
   free(entries);
 }
 
+/* Checks that a recommender's matrices fit its names and each other. */
+static furrow_status check_recommender(checking *c, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_recommender *recommender = NULL;
+  model_facts facts;
+  furrow_error own;
+  if (listing->single) return FURROW_OK;
+  furrow_status status = model_facts_read(&facts, listing->path, &own);
+  if (status == FURROW_OK && facts.recommends)
+    status = furrow_recommender_open(&recommender, listing->path, NULL, &own);
+  furrow_recommender_free(recommender);
+  return take_failure(c, status, &own, err);
+}
+
 /* Checks that graph.json and furrow.json can be read, and that everything that they name exists. */
 static furrow_status check_configuration(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_error own;
   if (!lists(listing->files, listing->file_count, "graph.json")) {
     check_folders(c, listing);
-    return FURROW_OK;
+    return c->exit_code ? FURROW_OK : check_recommender(c, listing, err);
   }
   furrow_status status = furrow_learn_conf_create(&conf, err);
   if (status != FURROW_OK) return status;

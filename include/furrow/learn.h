@@ -68,8 +68,9 @@ FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const c
                                                 furrow_error *err) FURROW_MUST_USE;
 /* Reads the configuration of a model directory: its graph.json and, if there is one, its furrow.json, which has the
  * columns and labels of the training data.
- * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version;
- *          E_STATE, another program replaced the model meanwhile. */
+ * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version, or a
+ *          recommender of a log (furrow/recommend.h), which does not score rows; E_STATE, another program replaced the
+ *          model meanwhile. */
 FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Calls visit for each value of a furrow.json, in the order of the file. member: the path of the value, as

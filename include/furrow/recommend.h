@@ -77,6 +77,9 @@ FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *
 FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
 FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
 
+/* Returns: the schema and the dictionary of the recommender's log.
+ * Owner:   the recommender; valid as long as it is. */
+FURROW_API const furrow_encoder *furrow_recommender_encoder(const furrow_recommender *recommender);
 /* Returns: the recommender's model, which scores rows and events; NULL: it is a recommender of a log, which does not
  *          score rows.
  * Owner:   the recommender; valid until it is freed. */

@@ -3,15 +3,18 @@
 >>> import pandas
 >>> likes = {"ann": "tea milk cocoa", "bob": "tea milk", "cid": "nut fig", "dora": "nut fig date", "eve": "tea cocoa"}
 >>> log = pandas.DataFrame([(user, item) for user in likes for item in likes[user].split()], columns=["user", "item"])
->>> recommender = Recommender("fm", seed=1).fit(log)
+>>> recommender = Recommender().fit(log)
 >>> recommender.n_users, recommender.n_items
 (5, 6)
->>> recommender.recommend("bob", k=1, exclude=log)["item"].tolist()
+>>> recommender.recommend("bob", k=1)["item"].tolist()
 ['cocoa']
 
+Recommender() compares ways to recommend on each user's last events and takes the best one; `figures_` says which, and
+how much better it is than the most popular items. Recommender("fm") and others train a model that scores events.
+
 A file works as well: Recommender().fit("ratings.csv"). The model directory that :meth:`Recommender.save` writes is that
-of the command: `furrow recommend --model DIR` reads it, and :meth:`Recommender.load` reads what `furrow train --schema
-auto` wrote.
+of the command: `furrow recommend --model DIR` reads it, and :meth:`Recommender.load` reads what `furrow train --model
+recommender` or `furrow train --schema auto` wrote.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ _Self = TypeVar("_Self", bound="Recommender")
 _NO_ITEM = np.uint64(2**64 - 1)
 _RESULT = np.dtype([("item", np.uint64), ("score", np.float64)])
 _METHODS = ("auto", "exact", "vectors", "index")
+_OF_LOG = "recommender"  # the model that is chosen for a log
 
 
 # ---- The files of a model ------------------------------------------------------------------------------------
@@ -68,8 +72,8 @@ class ModelFolder:
     @classmethod
     def read(cls, folder: str) -> ModelFolder:
         """Reads all files of a folder."""
-        if not os.path.isfile(os.path.join(folder, "graph.json")):
-            raise FileNotFoundError(f"{folder}: not a model directory, which has a graph.json")
+        if not _is_model(folder):
+            raise FileNotFoundError(f"{folder}: not a model directory, which has a graph.json or a furrow.json")
         files = {}
         for parent, _, names in os.walk(folder):
             for name in names:
@@ -107,6 +111,11 @@ class ModelFolder:
             self.close()
 
 
+def _is_model(folder: str) -> bool:
+    """Whether a folder has a model: a recommender has no graph."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in ("graph.json", "furrow.json"))
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -118,7 +127,7 @@ def _check_free(folder: str, overwrite: bool) -> None:
         return
     if not overwrite:
         raise FileExistsError(f"{folder}: already exists; overwrite=True replaces a model")
-    if not os.path.isdir(folder) or (os.listdir(folder) and not os.path.exists(os.path.join(folder, "graph.json"))):
+    if not os.path.isdir(folder) or (os.listdir(folder) and not _is_model(folder)):
         raise FileExistsError(f"{folder}: not a model directory, so it is not replaced")
 
 
@@ -135,6 +144,13 @@ def _as_names(given: Any, what: str) -> list[bytes]:
     if None in names:
         raise ValueError(f"{what}: a name is missing (None or NaN)")
     return names  # type: ignore[return-value]
+
+
+def _one_name(given: Any, what: str) -> list[bytes]:
+    names = _as_names(given, what)
+    if len(names) != 1:
+        raise ValueError(f"{what}: one {what} is needed, not {len(names)}")
+    return names
 
 
 def _has_pandas() -> bool:
@@ -201,6 +217,10 @@ class _Opened:
         return made
 
     def _load_model(self) -> Model:
+        if self.figures()["of_log"]:
+            raise _core.UnsupportedError(
+                "a model of Recommender() ranks items for users and does not score events; Recommender('fm') does"
+            )
         model = load_model(self.folder.path)
         setattr(model, "_keep", self.folder)  # its files are read for each log
         return model
@@ -296,6 +316,14 @@ class _Opened:
     def options(self, candidates: int) -> dict[str, Any]:
         return {"candidates": candidates, "threads": self.threads}
 
+    def figures(self) -> dict[str, Any]:
+        """What was measured when the model was trained."""
+        figures, candidates = self.core.figures()
+        names = ("ndcg", "gain", "gain_error")
+        figures["candidates"] = {name: dict(zip(names, numbers)) for name, *numbers, _ in candidates}
+        figures["chosen"] = next((name for name, *_, chosen in candidates if chosen), None)
+        return figures
+
     def results(self, rows: int, k: int) -> npt.NDArray[Any]:
         return np.empty((rows, min(_as_k(k), self.n_items)), dtype=_RESULT)
 
@@ -336,23 +364,27 @@ class _Opened:
 class Recommender(Card):
     """Recommends items to users: `fit` trains a model from a log, `load` reads one.
 
-    model: fm, deepfm, lr … as `furrow train --model` has them. user, item, label, time, weight: columns of the log,
+    model: "recommender" compares popular items, own histories and weights between items (with recency, ratings and
+    features) on each user's last events, and takes the best; fm, deepfm, lr … are as `furrow train --model` has them,
+    score events, and order items by their scores. user, item, label, time, weight: columns of the log,
     where their names do not tell what they are. tables: tables that are joined, {column of the log: path or frame}.
     schema: what the columns are, in place of all these. user_history: the number of a user's last items that become
-    features. Further settings are the same as for `furrow train`, with underscores for dashes: factors=16, epochs=10,
-    loss="bpr".
+    features (fm and others). Further settings of fm and others are the same as for `furrow train`, with underscores for
+    dashes: factors=16, epochs=10, loss="bpr".
 
     Names of a file are texts: its user 17 is "17", though 17 is accepted wherever a user is named. If the log is a frame
     whose column of users or of items has integers, so do results, until the model is saved and loaded.
 
-    After fit: `schema_` says what the columns were taken for, `notes_` what the training found, `history_` its epochs.
+    After fit: `schema_` says what the columns were taken for, `notes_` what the training found, `figures_` what was
+    compared and chosen, `history_` the epochs of fm and others.
     """
 
     history_: list[dict[str, Any]]
+    figures_: dict[str, Any]
 
     def __init__(
         self,
-        model: str = "fm",
+        model: str = _OF_LOG,
         *,
         user: str | None = None,
         item: str | None = None,
@@ -414,11 +446,15 @@ class Recommender(Card):
         progress: Progress = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> _Self:
-        """Trains a model from a log, as `furrow train --schema auto` does.
+        """Trains a model from a log, as `furrow train --model recommender` or `--schema auto` does.
 
         log: a path, a frame, an Arrow table. valid: a log for validation; else the settings decide which events of
-        `log` are. callback: called with the figures of each epoch; False ends the training well.
+        `log` are. callback: called with the figures of each epoch; False ends the training well. Both are for fm and
+        other models that are trained in epochs.
         """
+        if self.model == _OF_LOG:
+            self._check_plain(valid, callback)
+            return self._fit_log(log, on_bad, progress)
         settings = self._collect()
         threads = settings.trainer.get("threads", 0)
         with open_table(log) as source, contextlib.ExitStack() as stack:
@@ -431,14 +467,47 @@ class Recommender(Card):
                 parser = {"threads": threads, "on_bad": skips_bad(on_bad)}
                 told = None if callback is None else lambda epoch: callback(_flat(epoch))
                 trainer.fit(source.uri, uri, settings.fit, parser, told, as_callback(progress))
-                files = _saved(trainer)
+                files = _saved(trainer, source.uri, threads)
             dtypes = _integer_dtypes(log, encoder.schema)
         self._take(files, threads, dtypes)
         self.history_ = [_flat(epoch) for epoch in trainer.history()]
         self._warn(trainer)
+        _warn_of_ranking(self.figures_, 3)
         return self
 
-    def _build_encoder(self, source: Source, on_bad: OnBad, threads: int, progress: Progress) -> Encoder:
+    def _check_plain(self, valid: Any, callback: Any) -> None:
+        """Refuses what the recommender of a log does not have."""
+        given = [name for name, value in self.settings.items() if value is not None and name != "n_jobs"]
+        given += ["user_history"] if self.user_history else []
+        if given:
+            raise ValueError(
+                f"{', '.join(given)}: settings of a model that is trained in epochs: Recommender('fm', {given[0]}=…); "
+                "Recommender() chooses its settings itself, also how much recent events count"
+            )
+        if valid is not None or callback is not None:
+            name = "valid" if valid is not None else "callback"
+            raise ValueError(f"{name}: Recommender() holds out each user's last events and has no epochs; 'fm' takes it")
+
+    def _fit_log(self: _Self, log: Any, on_bad: OnBad, progress: Progress) -> _Self:
+        """Chooses a recommender for the log."""
+        threads = self._collect().trainer.get("threads", 0)
+        with open_table(log) as source, tempfile.TemporaryDirectory() as folder:
+            encoder = self._build_encoder(source, on_bad, threads, progress, table_items=True)
+            _check_roles(encoder.schema, self.label)
+            path = os.path.join(folder, "model")
+            with encoder.open_folder() as encoded:
+                options = {"threads": threads, "on_bad": skips_bad(on_bad)}
+                _core.Recommender.fit(source.uri, encoded.path, path, options, as_callback(progress))
+            files = ModelFolder.read(path)
+            dtypes = _integer_dtypes(log, encoder.schema)
+        self._take(files, threads, dtypes)
+        if self.figures_["users"] == 0:
+            warnings.warn("no user has two events, so nothing was compared: popular items are recommended", stacklevel=3)
+        return self
+
+    def _build_encoder(
+        self, source: Source, on_bad: OnBad, threads: int, progress: Progress, table_items: bool = False
+    ) -> Encoder:
         return Encoder.build(
             source,
             self.schema,
@@ -449,6 +518,7 @@ class Recommender(Card):
             weight=self.weight,
             tables=self.tables,
             history=self.user_history,
+            table_items=table_items,
             on_bad=on_bad,
             threads=threads,
             progress=progress,
@@ -471,6 +541,9 @@ class Recommender(Card):
         self.schema_ = Schema.parse(folder.files["schema.json"])
         self.notes_ = list(described.get("notes", [])) + list(described.get("warnings", []))
         self.algorithm_ = str(described.get("algorithm", self.model))
+        self.figures_ = opened.figures()
+        if self.figures_["of_log"]:
+            self.notes_ += _figure_notes(self.figures_)
 
     # ---- Saving and loading
 
@@ -483,6 +556,7 @@ class Recommender(Card):
         self = cls(threads=threads)
         self._take(ModelFolder.read(folder_path(path)), threads or 0)
         self.model = self.algorithm_
+        _warn_of_ranking(self.figures_, 3)
         return self
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -558,8 +632,10 @@ class Recommender(Card):
             return [("model", self.model), ("state", "not fitted")]
         roles = self.schema_.roles
         columns = [f"{role} {roles[role]!r}" for role in ("user", "item", "label", "time", "weight") if role in roles]
-        counts = [("users", self.n_users), ("items", self.n_items)]
-        return [("model", self.algorithm_), ("columns", ", ".join(columns)), *counts, *training_facts(self.history_)]
+        counts: Facts = [("users", self.n_users), ("items", self.n_items)]
+        chosen = [("chosen", note) for note in _figure_notes(self.figures_)[:1]]
+        about = [("model", self.algorithm_), ("columns", ", ".join(columns)), *counts]
+        return [*about, *chosen, *training_facts(self.history_)]
 
     def _parts(self) -> list[str]:
         return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
@@ -574,6 +650,7 @@ class Recommender(Card):
         exclude: Any = None,
         allowed: Any = None,
         context: Mapping[str, Any] | None = None,
+        include_seen: bool = False,
         unknown: Unknown = "error",
         with_scores: bool = True,
         as_frame: bool | None = None,
@@ -583,7 +660,8 @@ class Recommender(Card):
         """The k best items of each user.
 
         users: names, or one name; None: all users of the model. exclude: a log (path, frame, :meth:`events`) whose
-        items are not recommended to their users again. allowed: names of the items that may be recommended, or a bool
+        items are not recommended to their users again; Recommender() leaves out what they took in its own log, unless
+        that log repeats or include_seen is true. allowed: names of the items that may be recommended, or a bool
         for each of `items`. context: cells of the event, such as {"hour": 20}: columns that are neither the user's nor
         the item's. unknown: "skip" leaves out names that the model does not know, else they are a NotFoundError.
 
@@ -596,7 +674,7 @@ class Recommender(Card):
         opened.core.recommend(
             numbers,
             results.view(np.float64),
-            opened.options(candidates),
+            opened.options(candidates) | {"include_seen": include_seen},
             opened.allowed(allowed, unknown),
             opened.seen(exclude),
             opened.context(context),
@@ -616,7 +694,8 @@ class Recommender(Card):
         as_frame: bool | None = None,
         progress: Progress = None,
     ) -> Any:
-        """The k best items of the users of a log, by their events in it: users who came after the training (fm).
+        """The k best items of the users of a log, by their events in it: users who came after the training
+        (Recommender() and fm).
 
         events: a log with the model's columns. Items of the events are left out. The result has the form of
         :meth:`recommend`; without a frame, the names of the users come first.
@@ -649,15 +728,30 @@ class Recommender(Card):
         with_scores: bool = True,
         as_frame: bool | None = None,
     ) -> Any:
-        """The k items that are most similar to an item: the score is the cosine of their vectors (fm, deepfm)."""
+        """The k items that are most similar to an item: the score is the cosine of their vectors (fm, deepfm), or the
+        weight from the item to them (Recommender())."""
         opened = self._fitted()
-        names = _as_names(item, "item")
-        if len(names) != 1:
-            raise ValueError(f"item: one item is needed, not {len(names)}")
-        numbers = opened.find_each(names, True, "error")
+        numbers = opened.find_each(_one_name(item, "item"), True, "error")
         results = opened.results(1, k)
         opened.core.similar(int(numbers[0]), results.view(np.float64), opened.allowed(allowed, unknown))
         return opened.answer("like", opened.names(True)[numbers], results, with_scores, as_frame)
+
+    def explain(self, user: Any, item: Any, n: int = 3, *, as_frame: bool | None = None) -> Any:
+        """Why a user gets an item: up to n items of the user that speak most for it, and their parts of the score.
+
+        Returns a frame with the columns item and part, or two arrays. Recommender() only; fm and other models:
+        `model_.contributions`.
+        """
+        opened = self._fitted()
+        numbers = opened.find(_one_name(user, "user"), False, "error"), opened.find(_one_name(item, "item"), True, "error")
+        reasons = opened.core.explain(int(numbers[0][0]), int(numbers[1][0]), _as_k(n))
+        names = opened.names(True)[np.array([number for number, _ in reasons], dtype=np.uint64)]
+        parts = np.array([part for _, part in reasons], dtype=np.float64)
+        if as_frame or (as_frame is None and _has_pandas()):
+            import pandas
+
+            return pandas.DataFrame({"item": names, "part": parts})
+        return names, parts
 
     def evaluate(
         self,
@@ -680,11 +774,13 @@ class Recommender(Card):
         recommended nor relevant; False: nothing is excluded.
 
         Returns ndcg, recall, map, mrr, hit (means over users) and the halves of their 95 % confidence intervals
-        (ndcg_interval …), coverage, and what was counted.
+        (ndcg_interval …), coverage, what was counted, and what simpler recommendations reach for the same users:
+        popular_ndcg (the most popular items) and own_ndcg (what each user took most often, where the log repeats), with
+        the mean of the differences (popular_gain) and its standard error (popular_gain_error); NaN: not known.
         """
         opened = self._fitted()
         events, start = opened.truth(truth, relevant_from, on_bad)
-        if exclude is None:
+        if exclude is None and not self.figures_["of_log"]:
             warnings.warn("items that users have already seen are not left out: exclude=LOG, or False", stacklevel=2)
         figures = opened.core.evaluate(
             events._core,
@@ -797,12 +893,40 @@ def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
     return flat(epoch)
 
 
-def _saved(trainer: _core.Trainer) -> ModelFolder:
-    """The files of a trained model. The library writes folders of this machine alone."""
+def _saved(trainer: _core.Trainer, log: str, threads: int) -> ModelFolder:
+    """The files of a trained model, with figures of how it orders the items of its log if that can be measured. The
+    library writes folders of this machine alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
         trainer.save(path, False)
+        with contextlib.suppress(_core.Error):
+            _core.Recommender.judge(path, log, {"threads": threads})
         return ModelFolder.read(path)
+
+
+def _warn_of_ranking(figures: Mapping[str, Any], stacklevel: int) -> None:
+    """Warns about a model that should not recommend."""
+    if figures["gain"] < -figures["gain_error"]:
+        warnings.warn(
+            f"the model orders items worse than their popularity does (NDCG {figures['ndcg']:.4f}, most popular items "
+            f"{figures['popular_ndcg']:.4f}): Recommender() does better",
+            stacklevel=stacklevel,
+        )
+
+
+def _figure_notes(figures: Mapping[str, Any]) -> list[str]:
+    """What was chosen, and what to know about it."""
+    chosen = figures["candidates"].get(figures["chosen"])
+    if not chosen:
+        return []
+    text = f"{figures['chosen']}: NDCG@{figures['k']} {chosen['ndcg']:.4f} on the last events of {figures['users']} users"
+    if figures["chosen"] != "popular":
+        text += f", {chosen['gain']:+.4f} ± {chosen['gain_error']:.4f} over the most popular items"
+    notes = [text]
+    if figures["repeats"] >= 0.1:
+        share = f"{figures['repeats']:.0%} of these events repeat an item that the user had taken before"
+        notes.append(f"{share}, so such items are recommended, too (exclude=LOG leaves them out)")
+    return notes
 
 
 def _with_hint(error: _core.NotFoundError) -> _core.NotFoundError:

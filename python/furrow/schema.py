@@ -488,6 +488,7 @@ class Encoder:
         tables: Tables | None = None,
         history: int = 0,
         strict: bool = True,
+        table_items: bool = False,
         on_bad: OnBad = "error",
         threads: int = 0,
         progress: Progress = None,
@@ -495,7 +496,8 @@ class Encoder:
         """Learns from a log: counts the values of categories, measures numbers, joins the tables.
 
         schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … strict are passed to
-        :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys.
+        :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys. table_items:
+        items that only a table has are items, too.
         """
         columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
         with _opened(data) as source:
@@ -517,8 +519,11 @@ class Encoder:
             frames = found._frames
             folder = frames.folder if frames else found._folder
             options = {"threads": threads, "on_bad": skips_bad(on_bad), "folder": folder and os.fsencode(folder)}
-            core, stats = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
+            options["table_items"] = table_items
+            core, stats, lacking = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
         warn_of_bad_rows(stats, "Encoder.build: tables")
+        if table_items and lacking:
+            warnings.warn(f"the table of items has no row for {lacking} of the log's items", stacklevel=3)
         return cls(core)
 
     @classmethod

@@ -86,6 +86,83 @@ static PyObject *recommender_open(PyObject *type, PyObject *args) {
   return (PyObject *)self;
 }
 
+/* ---- Fitting ---------------------------------------------------------------------------------------------- */
+
+static const fwpy_field fit_fields[] = {FWPY_FIELD(furrow_recommender_fit_params, k, FWPY_SIZE),
+                                        FWPY_FIELD(furrow_recommender_fit_params, threads, FWPY_UINT32),
+                                        FWPY_FIELD(furrow_recommender_fit_params, on_bad, FWPY_UINT32),
+                                        {0}};
+
+typedef struct fit_job {
+  const char *log, *encoder, *folder;
+  furrow_recommender_fit_params params;
+} fit_job;
+
+static furrow_status run_fit(void *user, fwpy_job *job, furrow_error *err) {
+  fit_job *f = user;
+  furrow_encoder *encoder = NULL;
+  furrow_recommender *recommender = NULL;
+  f->params.progress = fwpy_job_progress;
+  f->params.progress_user = job;
+  furrow_status status = furrow_encoder_load(&encoder, f->encoder, err);
+  if (status == FURROW_OK) status = furrow_recommender_fit(&recommender, f->log, encoder, &f->params, err);
+  if (recommender) encoder = NULL; /* the recommender owns it */
+  if (status == FURROW_OK) status = furrow_recommender_save(recommender, f->folder, false, err);
+  furrow_recommender_free(recommender);
+  furrow_encoder_free(encoder);
+  return status;
+}
+
+/* fit(log, encoder folder, folder, options, progress): chooses a recommender for a log and saves it */
+static PyObject *recommender_fit(PyObject *type, PyObject *args) {
+  fit_job job = {0};
+  PyObject *log = NULL, *encoder = NULL, *folder = NULL, *options, *progress;
+  (void)type;
+  furrow_recommender_fit_params_init(&job.params);
+  if (!PyArg_ParseTuple(args, "O&O&O&OO", PyUnicode_FSConverter, &log, PyUnicode_FSConverter, &encoder,
+                        PyUnicode_FSConverter, &folder, &options, &progress))
+    return NULL;
+  job.log = PyBytes_AsString(log);
+  job.encoder = PyBytes_AsString(encoder);
+  job.folder = PyBytes_AsString(folder);
+  const bool ok = fwpy_set_fields(&job.params, options, fit_fields) && fwpy_job_run(run_fit, &job, progress);
+  Py_DECREF(log);
+  Py_DECREF(encoder);
+  Py_DECREF(folder);
+  if (!ok) return NULL;
+  Py_RETURN_NONE;
+}
+
+typedef struct judge_job {
+  const char *folder, *log;
+  furrow_recommender_params params;
+  furrow_rank_figures figures;
+} judge_job;
+
+static furrow_status run_judge(void *user, fwpy_job *job, furrow_error *err) {
+  judge_job *j = user;
+  (void)job;
+  return furrow_recommender_judge(j->folder, j->log, &j->params, &j->figures, err);
+}
+
+/* judge(folder, log, options): measures how a model that scores rows orders items, and stores that in the model */
+static PyObject *recommender_judge(PyObject *type, PyObject *args) {
+  judge_job job = {0};
+  PyObject *folder = NULL, *log = NULL, *options;
+  (void)type;
+  furrow_recommender_params_init(&job.params);
+  furrow_rank_figures_init(&job.figures);
+  if (!PyArg_ParseTuple(args, "O&O&O", PyUnicode_FSConverter, &folder, PyUnicode_FSConverter, &log, &options))
+    return NULL;
+  job.folder = PyBytes_AsString(folder);
+  job.log = PyBytes_AsString(log);
+  const bool ok = fwpy_set_fields(&job.params, options, open_fields) && fwpy_job_run(run_judge, &job, NULL);
+  Py_DECREF(folder);
+  Py_DECREF(log);
+  if (!ok) return NULL;
+  Py_RETURN_NONE;
+}
+
 /* ---- What it is ------------------------------------------------------------------------------------------- */
 
 static const fwpy_field info_fields[] = {FWPY_FIELD(furrow_recommender_info, method, FWPY_UINT32),
@@ -112,6 +189,32 @@ static PyObject *recommender_info(PyObject *object, PyObject *unused) {
   pthread_rwlock_unlock(&self->lock);
   Py_END_ALLOW_THREADS;
   return fwpy_get_fields(&info, info_fields);
+}
+
+static const fwpy_field ranking_fields[] = {FWPY_FIELD(furrow_recommender_figures, k, FWPY_SIZE),
+                                            FWPY_FIELD(furrow_recommender_figures, users, FWPY_UINT64),
+                                            FWPY_FIELD(furrow_recommender_figures, repeats, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_recommender_figures, of_log, FWPY_BOOL),
+                                            FWPY_FIELD(furrow_recommender_figures, ndcg, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_recommender_figures, popular_ndcg, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_recommender_figures, gain, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_recommender_figures, gain_error, FWPY_DOUBLE),
+                                            {0}};
+
+/* figures() -> (figures, candidates: list of (name, ndcg, gain, gain error, chosen)) */
+static PyObject *recommender_figures(PyObject *object, PyObject *unused) {
+  furrow_recommender_figures figures;
+  (void)unused;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(((recommender_object *)object)->recommender, &figures);
+  PyObject *list = PyList_New((Py_ssize_t)figures.candidate_count);
+  for (size_t i = 0; list && i < figures.candidate_count; i++) {
+    const furrow_recommender_candidate *c = &figures.candidates[i];
+    PyObject *candidate =
+        Py_BuildValue("sdddN", c->name, c->ndcg, c->gain, c->gain_error, PyBool_FromLong(c->chosen));
+    if (!candidate || PyList_SetItem(list, (Py_ssize_t)i, candidate) < 0) Py_CLEAR(list);
+  }
+  return list ? Py_BuildValue("NN", fwpy_get_fields(&figures, ranking_fields), list) : NULL;
 }
 
 /* counts() -> (users, items); columns() -> (column of the users, of the items) */
@@ -325,6 +428,7 @@ static PyObject *recommender_prepare(PyObject *object, PyObject *args) {
 static const fwpy_field recommend_fields[] = {FWPY_FIELD(furrow_recommend_params, k, FWPY_SIZE),
                                               FWPY_FIELD(furrow_recommend_params, candidates, FWPY_SIZE),
                                               FWPY_FIELD(furrow_recommend_params, threads, FWPY_UINT32),
+                                              FWPY_FIELD(furrow_recommend_params, include_seen, FWPY_BOOL),
                                               {0}};
 
 /* What a recommendation borrows from Python. */
@@ -484,6 +588,27 @@ static PyObject *recommender_similar(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* explain(user, item, most) -> list of (item, part of the score) */
+static PyObject *recommender_explain(PyObject *object, PyObject *args) {
+  unsigned long long user, item;
+  Py_ssize_t most;
+  furrow_error err;
+  size_t found = 0;
+  if (!PyArg_ParseTuple(args, "KKn", &user, &item, &most)) return NULL;
+  if (most < 1 || most > INT32_MAX) return PyErr_Format(PyExc_ValueError, "the number of reasons must be above 0");
+  furrow_recommend_reason *reasons = PyMem_Calloc((size_t)most, sizeof *reasons);
+  if (!reasons) return PyErr_NoMemory();
+  const furrow_status status = furrow_recommender_explain(((recommender_object *)object)->recommender, user, item,
+                                                          reasons, (size_t)most, &found, &err);
+  PyObject *list = status == FURROW_OK ? PyList_New((Py_ssize_t)found) : fwpy_raise(&err);
+  for (size_t i = 0; list && i < found; i++) {
+    PyObject *reason = Py_BuildValue("Kd", (unsigned long long)reasons[i].item, reasons[i].part);
+    if (!reason || PyList_SetItem(list, (Py_ssize_t)i, reason) < 0) Py_CLEAR(list);
+  }
+  PyMem_Free(reasons);
+  return list;
+}
+
 /* ---- Measuring -------------------------------------------------------------------------------------------- */
 
 static const fwpy_field figures_fields[] = {FWPY_FIELD(furrow_rank_figures, k, FWPY_SIZE),
@@ -500,7 +625,13 @@ static const fwpy_field figures_fields[] = {FWPY_FIELD(furrow_rank_figures, k, F
                                             FIGURE(map),
                                             FIGURE(mrr),
                                             FIGURE(hit),
+                                            FIGURE(popular_ndcg),
+                                            FIGURE(own_ndcg),
 #undef FIGURE
+                                            FWPY_FIELD(furrow_rank_figures, popular_gain, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_rank_figures, popular_gain_error, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_rank_figures, own_gain, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_rank_figures, own_gain_error, FWPY_DOUBLE),
                                             {0}};
 
 static furrow_status run_evaluate(void *user, fwpy_job *job, furrow_error *err) {
@@ -605,6 +736,10 @@ static PyObject *recommender_vectors(PyObject *object, PyObject *args) {
 /* ---- The types -------------------------------------------------------------------------------------------- */
 
 static PyMethodDef recommender_methods[] = {{"open", recommender_open, METH_VARARGS | METH_STATIC, NULL},
+                                            {"fit", recommender_fit, METH_VARARGS | METH_STATIC, NULL},
+                                            {"judge", recommender_judge, METH_VARARGS | METH_STATIC, NULL},
+                                            {"figures", recommender_figures, METH_NOARGS, NULL},
+                                            {"explain", recommender_explain, METH_VARARGS, NULL},
                                             {"info", recommender_info, METH_NOARGS, NULL},
                                             {"counts", recommender_counts, METH_NOARGS, NULL},
                                             {"columns", recommender_columns, METH_NOARGS, NULL},

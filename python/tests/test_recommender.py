@@ -113,28 +113,28 @@ def test_what_the_columns_were_taken_for_is_visible(fitted):
     assert any("ratings" in note for note in fitted.notes_)
     assert fitted.history_[0]["train_loss"] > 0
     assert "rating" in fitted._repr_html_()
-    assert "not fitted" in Recommender()._repr_html_()
+    assert "not fitted" in Recommender("fm")._repr_html_()
 
 
 def test_columns_of_other_names(log, fitted):
     odd = log.rename(columns={"user": "class", "item": "from", "rating": "grade", "time": "import"})
     with pytest.raises(ValueError, match="no column that is known as the user or the item.*class, from"):
-        Recommender().fit(odd.drop(columns=["grade", "import"]))
+        Recommender("fm").fit(odd.drop(columns=["grade", "import"]))
     named = Recommender("fm", user="class", item="from", label="grade", time="import", seed=1).fit(odd)
     assert named.recommend("u1", 3)["item"].tolist() == fitted.recommend("u1", 3)["item"].tolist()
     with pytest.raises(ValueError, match="did you mean class"):
-        Recommender(user="clas", item="from").fit(odd)
+        Recommender("fm", user="clas", item="from").fit(odd)
 
 
 def test_a_label_that_is_not_one_is_told_of(log):
     with pytest.warns(UserWarning, match="no label, so every event counts.*rating"):
-        Recommender(epochs=1).fit(log.assign(rating=np.nan))
+        Recommender("fm", epochs=1).fit(log.assign(rating=np.nan))
     with pytest.raises(ValueError, match="all labels are 3"):
-        Recommender().fit(log.assign(rating=3))
+        Recommender("fm").fit(log.assign(rating=3))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Recommender(epochs=1).fit(log[["user", "item"]])
-        Recommender(epochs=1, label="").fit(log)
+        Recommender("fm", epochs=1).fit(log[["user", "item"]])
+        Recommender("fm", epochs=1, label="").fit(log)
 
 
 def test_schema_of_the_callers(log, fitted):
@@ -144,7 +144,7 @@ def test_schema_of_the_callers(log, fitted):
         [("u1", "b1")]
     )
     with pytest.raises(ValueError, match="schema='auto' only"):
-        Recommender(schema=schema, user="user").fit(log)
+        Recommender("fm", schema=schema, user="user").fit(log)
 
 
 @pytest.mark.parametrize(
@@ -164,27 +164,27 @@ def test_schema_of_the_callers(log, fitted):
 )
 def test_wrong_parameters(log, wrong):
     with pytest.raises((ValueError, OverflowError, OSError)):
-        Recommender(**wrong).fit(log)
+        Recommender(**({"model": "fm"} | wrong)).fit(log)
 
 
 def test_logs_that_are_not(log):
     for wrong in (log[:0], log[[]], log[["user", "rating"]], 5, "no-such-file.csv", None, np.ones((3, 3))):
         with pytest.raises((ValueError, TypeError, OSError)):
-            Recommender().fit(wrong)
+            Recommender("fm").fit(wrong)
     twice = log.copy()
     twice.columns = ["user", "user", "rating", "time"]
     with pytest.raises(ValueError, match="same name"):
-        Recommender().fit(twice)
+        Recommender("fm").fit(twice)
 
 
 def test_before_fit():
     for use in (lambda r: r.recommend("u1"), lambda r: r.n_users, lambda r: r.save("x"), lambda r: r.model_):
         with pytest.raises(ValueError, match="not fitted"):
-            use(Recommender())
+            use(Recommender("fm"))
 
 
 def test_a_fit_that_fails_changes_nothing(log):
-    recommender = Recommender(epochs=2, seed=1).fit(log)
+    recommender = Recommender("fm", epochs=2, seed=1).fit(log)
     before = recommender.recommend("u1", 3)
     with pytest.raises(ValueError):
         recommender.fit(log[["user", "rating"]])
@@ -194,27 +194,27 @@ def test_a_fit_that_fails_changes_nothing(log):
 def test_validation_log_and_callback(log):
     train, test = split(log, time="time", user="user", last=0.2)
     told = []
-    recommender = Recommender(seed=1).fit(train, valid=test, callback=told.append)
+    recommender = Recommender("fm", seed=1).fit(train, valid=test, callback=told.append)
     assert len(told) == len(recommender.history_) and "valid_rmse" in told[0]
-    stopped = Recommender(seed=1).fit(train, callback=lambda epoch: epoch["epoch"] < 2)
+    stopped = Recommender("fm", seed=1).fit(train, callback=lambda epoch: epoch["epoch"] < 2)
     assert len(stopped.history_) == 2
 
     def fail(epoch):
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        Recommender().fit(train, callback=fail)
+        Recommender("fm").fit(train, callback=fail)
 
 
 def test_bad_rows_are_told_of(log, tmp_path):
     text = log.to_csv(index=False)
     (tmp_path / "bad.csv").write_text(text + "u1,b1,many,1700000000\n")
     with pytest.raises(furrow.ParseError):
-        Recommender().fit(tmp_path / "bad.csv")
+        Recommender("fm").fit(tmp_path / "bad.csv")
     with pytest.warns(UserWarning, match="1 rows of the log were left out"):
-        Recommender(epochs=1).fit(tmp_path / "bad.csv", on_bad="skip")
+        Recommender("fm", epochs=1).fit(tmp_path / "bad.csv", on_bad="skip")
     with pytest.raises(ValueError, match="on_bad"):
-        Recommender().fit(log, on_bad="drop")
+        Recommender("fm").fit(log, on_bad="drop")
 
 
 # ---- Recommending
@@ -255,7 +255,7 @@ def test_figures_equal_the_commands(log, fitted, folder, run):
 
 def test_evaluate_finds_later_items(log):
     train, test = split(log, time="time", user="user", last=0.3)
-    recommender = Recommender(seed=1).fit(train)
+    recommender = Recommender("fm", seed=1).fit(train)
     figures = recommender.evaluate(test, 10, exclude=train, relevant_from=4)
     shuffled = test.assign(user=test["user"].sample(frac=1, random_state=1).to_numpy())
     chance = recommender.evaluate(shuffled, 10, exclude=False, relevant_from=4)
@@ -273,7 +273,7 @@ def test_evaluate_finds_later_items(log):
 
 def test_classes_count_from_the_positive_one(log):
     clicks = log.assign(click=np.where(log["rating"] >= 4, "yes", "no")).drop(columns=["rating", "time"])
-    recommender = Recommender(seed=1).fit(clicks)
+    recommender = Recommender("fm", seed=1).fit(clicks)
     assert "positive: yes" in repr(recommender)
     assert recommender.evaluate(clicks, exclude=False)["relevant_from"] == 1
     assert recommender.evaluate(clicks[["user", "item"]], exclude=False)["relevant_from"] is None
@@ -329,7 +329,7 @@ def test_allowed(fitted):
 def test_numbers_are_names(log):
     ids = pandas.DataFrame({"user": log["user"].str[1:].astype(int), "item": log["item"].str[1:].astype(int)})
     ids["rating"] = log["rating"]
-    recommender = Recommender(seed=1).fit(ids)
+    recommender = Recommender("fm", seed=1).fit(ids)
     best = recommender.recommend([1, np.int64(2), "3", 4.0], 1)
     assert best["user"].tolist() == [1, 2, 3, 4]
     assert len(recommender.similar(5, 2)) == 2
@@ -340,7 +340,7 @@ def test_numbers_are_names(log):
 def test_unicode_and_missing_names(log):
     names = log.assign(user="Jürgen 🚀 " + log["user"], item="«" + log["item"] + '», "x"')
     names.loc[::50, "user"] = None
-    recommender = Recommender(seed=1).fit(names)
+    recommender = Recommender("fm", seed=1).fit(names)
     assert recommender.n_users == 48 and recommender.n_items == 60
     best = recommender.recommend("Jürgen 🚀 u1", 5, exclude=names)
     assert np.mean([kind("b" + item.split("b")[1].split("»")[0]) == 1 for item in best["item"]]) > 0.7
@@ -377,7 +377,7 @@ def test_wrong_arguments(fitted, wrong):
 def test_context(log):
     rng = np.random.default_rng(1)
     devices = log.drop(columns="time").assign(device=rng.choice(["phone", "desk"], len(log)))
-    recommender = Recommender(seed=1).fit(devices)
+    recommender = Recommender("fm", seed=1).fit(devices)
     with pytest.warns(UserWarning, match="left out.*device"):
         plain = recommender.recommend("u1", 3)
     with warnings.catch_warnings():
@@ -400,7 +400,7 @@ def test_events_are_read_once(log, fitted):
     seen = fitted.events(log)
     assert seen.info["users"] == 48 and "48 users" in repr(seen)
     assert fitted.recommend("u1", 3, exclude=seen).equals(fitted.recommend("u1", 3, exclude=log))
-    other = Recommender(epochs=1).fit(log)
+    other = Recommender("fm", epochs=1).fit(log)
     with pytest.raises(ValueError, match="another recommender"):
         other.recommend("u1", exclude=seen)
 
@@ -463,16 +463,16 @@ def test_models_without_vectors():
 
 def test_tables_and_history(log, tmp_path):
     items = pandas.DataFrame({"item": [f"b{x}" for x in range(60)], "kind": [f"k{x % KINDS}" for x in range(60)]})
-    recommender = Recommender(tables={"item": items}, seed=1).fit(log)
+    recommender = Recommender("fm", tables={"item": items}, seed=1).fit(log)
     assert recommender.encoder_.knows("kind", "k1") and "features kind" in repr(recommender)
     best = recommender.recommend("u1", 5, exclude=log)
     assert {kind(item) for item in best["item"]} == {1}
     assert np.allclose(recommender.predict(best[["user", "item"]]), best["score"])
     items.to_csv(tmp_path / "items.csv", index=False)
-    by_file = Recommender(tables={"item": tmp_path / "items.csv"}, seed=1).fit(log)
+    by_file = Recommender("fm", tables={"item": tmp_path / "items.csv"}, seed=1).fit(log)
     assert by_file.recommend("u1", 5, exclude=log).equals(best)
-    assert "tables=['item']" in repr(Recommender(tables={"item": items}))
-    history = Recommender(user_history=5, seed=1).fit(log)
+    assert "tables=['item']" in repr(Recommender("fm", tables={"item": items}))
+    history = Recommender("fm", user_history=5, seed=1).fit(log)
     assert history.schema_.to_dict()["history"] == 5 and len(history.recommend("u1", 3)) == 3
     with pytest.raises(ValueError, match="history"):
         history.predict([("u1", "b1")])
@@ -515,7 +515,7 @@ def test_save_and_load(fitted, folder, run, tmp_path):
     assert Recommender.load(folder / "model").recommend(k=3).equals(fitted.recommend(k=3))
     with pytest.raises(FileExistsError):
         fitted.save(tmp_path / "model")
-    Recommender(epochs=1).fit(make_log(500)).save(tmp_path / "model", overwrite=True)
+    Recommender("fm", epochs=1).fit(make_log(500)).save(tmp_path / "model", overwrite=True)
     assert loaded.recommend(k=3).equals(fitted.recommend(k=3))
     assert not Recommender.load(tmp_path / "model").recommend(k=3).equals(fitted.recommend(k=3))
     assert os.listdir(tmp_path) == ["model"]
@@ -560,7 +560,7 @@ def test_scikit_learns_clone(fitted):
 
 
 def test_the_model_outlives_its_recommender(log):
-    model = Recommender(epochs=1).fit(log).model_
+    model = Recommender("fm", epochs=1).fit(log).model_
     assert len(model.scores(log[:5])[0]) == 5
 
 
@@ -589,7 +589,7 @@ def test_threads_at_once(log, fitted):
 
 def test_a_fit_beside_recommendations(log):
     other = log.assign(item="c" + log["item"].str[1:])[:600]
-    recommender = Recommender(epochs=1, seed=1).fit(log)
+    recommender = Recommender("fm", epochs=1, seed=1).fit(log)
     ended, mixed = threading.Event(), []
 
     def work():

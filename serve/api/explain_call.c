@@ -109,12 +109,9 @@ static void answer_rows(call *c, const model_version *version, furrow_scorer_scr
 }
 
 void explain_handler(call *c) {
-  model_version *version = served_model_get(c->model);
+  model_version *version = instances_version(c);
   instances read;
-  if (!version) {
-    problem_set(c->answer, 503, "the model has no version that can be used yet");
-    return;
-  }
+  if (!version) return;
   furrow_scorer_scratch *scratch = model_version_scratch(version, c->memory->thread);
   if (!scratch)
     problem_set(c->answer, 503, "there is not enough memory");

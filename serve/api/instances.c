@@ -668,3 +668,17 @@ void instances_write_warnings(const model_version *version, const instances *rea
   body->size = any ? body->size - 1 : before; /* removes the last comma, or everything */
   if (any) fw_buffer_text(body, "]");
 }
+
+model_version *instances_version(call *c) {
+  model_version *version = served_model_get(c->model);
+  if (!version) {
+    problem_set(c->answer, 503, "the model has no version that can be used yet");
+    return NULL;
+  }
+  if (version->scorer) return version;
+  problem_set(c->answer, 422,
+              "the model is a recommender, which ranks items for users and does not score rows: ask it for "
+              ":recommend or :similar");
+  shared_release(&version->shared);
+  return NULL;
+}

@@ -18,6 +18,9 @@ typedef struct instances {
   size_t warning_count;      /* number of warnings; only the first of them are kept */
 } instances;
 
+/* The version of the call's model that scores rows, kept for the caller as by served_model_get; NULL: there is none,
+ * and the answer is a problem. */
+model_version *instances_version(call *c);
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
  * options: a sum of instance_options. */
 bool instances_read(call *c, model_version *version, unsigned options, instances *read);

@@ -62,24 +62,62 @@ static void put_columns(fw_buffer *body, const furrow_schema *schema) {
 }
 
 static void put_abilities(fw_buffer *body, const model_version *v) {
-  fw_buffer_format(body, ",\"can\":[\"predict\"%s%s%s]", v->explains ? ",\"explain\"" : "",
-                   v->recommender ? ",\"recommend\"" : "", v->compares ? ",\"similar\"" : "");
+  const struct {
+    bool is_able;
+    const char *name;
+  } calls[] = {{v->scorer != NULL, "predict"},
+               {v->explains, "explain"},
+               {v->recommender != NULL, "recommend"},
+               {v->compares, "similar"},
+               {v->recommender != NULL, "suggest"}};
+  const char *before = "";
+  fw_buffer_text(body, ",\"can\":[");
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    if (!calls[i].is_able) continue;
+    fw_buffer_format(body, "%s\"%s\"", before, calls[i].name);
+    before = ",";
+  }
+  fw_buffer_text(body, "]");
+}
+
+/* Of a recommender of a log: what it was chosen from, and how good each was on events that were held out. */
+static void put_ranking(fw_buffer *body, const furrow_recommender *recommender) {
+  furrow_recommender_figures figures;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(recommender, &figures);
+  if (!figures.of_log) return;
+  fw_buffer_format(body, ",\"ranking\":{\"k\":%zu", figures.k);
+  put_count(body, "users", figures.users);
+  put_number(body, "repeats", figures.repeats);
+  fw_buffer_text(body, ",\"candidates\":[");
+  for (size_t i = 0; i < figures.candidate_count; i++) {
+    const furrow_recommender_candidate *c = &figures.candidates[i];
+    fw_buffer_text(body, i > 0 ? ",{\"name\":" : "{\"name\":");
+    json_put_text(body, c->name, strlen(c->name));
+    put_number(body, "ndcg", c->ndcg);
+    put_number(body, "gain", c->gain);
+    put_number(body, "gain_error", c->gain_error);
+    put_flag(body, "chosen", c->chosen);
+    fw_buffer_text(body, "}");
+  }
+  fw_buffer_text(body, "]}");
 }
 
 static void put_version(fw_buffer *body, const model_version *v) {
   put_text(body, "algorithm", v->algorithm);
-  put_text(body, "kind", v->encoder ? "events" : "rows");
+  put_text(body, "kind", !v->scorer ? "recommender" : v->encoder ? "events" : "rows");
   if (!v->encoder) put_flag(body, "named", furrow_scorer_feature_name(v->scorer, 0) != NULL);
   put_text(body, "task", v->task);
   put_classes(body, v);
   if (v->encoder) put_columns(body, furrow_encoder_schema(v->encoder));
-  put_count(body, "features", v->features);
+  if (v->scorer) put_count(body, "features", v->features);
   if (!v->encoder) put_count(body, "index_base", v->index_base);
   put_count(body, "bytes", v->bytes);
   put_time(body, "loaded_at", v->loaded_at);
   if (v->recommender) {
     put_count(body, "users", furrow_recommender_user_count(v->recommender));
     put_count(body, "items", furrow_recommender_item_count(v->recommender));
+    put_ranking(body, v->recommender);
   }
   put_abilities(body, v);
 }

@@ -127,12 +127,9 @@ static void answer_rows(call *c, predicting *p) {
 }
 
 void predict_handler(call *c) {
-  model_version *version = served_model_get(c->model);
+  model_version *version = instances_version(c);
   instances read;
-  if (!version) {
-    problem_set(c->answer, 503, "the model has no version that can be used yet");
-    return;
-  }
+  if (!version) return;
   predicting p = {.version = version, .scorer = version->scorer, .read = &read};
   p.scratch = model_version_scratch(version, c->memory->thread);
   p.classes = furrow_scorer_class_count(version->scorer);

@@ -14,6 +14,7 @@ enum {
   RESULTS_AT_ONCE = 1 << 14,
   KEPT_BYTES = 1 << 20, /* of a thread's memory, from request to request */
   MOST_WARNINGS = 32,   /* about a context; the others are counted */
+  MOST_REASONS = 10     /* of an item */
 };
 
 /* A text of the request: a place in memory->text, followed by a 0. */
@@ -36,7 +37,9 @@ typedef struct recommend_request {
   text_list_span context; /* column, value, column, value … */
   int64_t k;
   bool exclude_seen;
+  bool include_seen; /* also what a recommender of a log knows to be seen */
   bool skips_unknown;
+  int64_t reasons; /* for each item */
   /* As found, in memory->results */
   uint64_t *numbers;              /* of the subjects; FURROW_NO_ITEM: the model does not know it */
   furrow_recommendation *results; /* of some subjects */
@@ -122,12 +125,34 @@ static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Whether the recommender itself leaves out what users took in its log, which does not repeat. */
+static bool leaves_out_own(const furrow_recommender *recommender) {
+  furrow_recommender_figures figures;
+  furrow_recommender_figures_init(&figures);
+  furrow_recommender_get_figures(recommender, &figures);
+  return figures.of_log && figures.repeats < 0.1;
+}
+
 static furrow_status read_exclude_seen(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
-  FW_TRY(furrow_json_bool(json, &r->exclude_seen, err));
-  if (r->exclude_seen && !r->version->seen)
+  bool excludes;
+  FW_TRY(furrow_json_bool(json, &excludes, err));
+  if (excludes && !r->version->seen && !leaves_out_own(r->version->recommender))
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err,
                             "cannot be true: the server was not given a log of what users have seen (--seen)");
+  r->exclude_seen = excludes && r->version->seen;
+  r->include_seen = !excludes;
+  return FURROW_OK;
+}
+
+static furrow_status read_reasons(void *into, furrow_json *json, furrow_error *err) {
+  recommend_request *r = into;
+  FW_TRY(furrow_json_i64(json, &r->reasons, err));
+  if (r->reasons < 0 || r->reasons > MOST_REASONS)
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not a number from 0 to %d", MOST_REASONS);
+  if (r->reasons > 0 && r->version->scorer)
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err,
+                            "is for recommenders of a log (furrow train --model recommender)");
   return FURROW_OK;
 }
 
@@ -163,6 +188,9 @@ static furrow_status read_context(void *into, furrow_json *json, furrow_error *e
   recommend_request *r = into;
   furrow_json_text key;
   furrow_status status;
+  if (!r->version->scorer)
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err,
+                            "does not apply: this recommender knows users and items alone");
   r->context = (text_list_span){.first = kept_count(r), .is_given = true};
   FW_TRY(furrow_json_object(json, err));
   while ((status = furrow_json_member(json, &key, err)) == FURROW_OK) {
@@ -177,10 +205,14 @@ static furrow_status read_context(void *into, furrow_json *json, furrow_error *e
 }
 
 static bool read_request(recommend_request *r) {
-  static const request_member of_users[] = {
-      {"users", read_subjects},  {"k", read_k},       {"exclude_seen", read_exclude_seen},
-      {"context", read_context}, {"only", read_only}, {"exclude", read_exclude},
-      {"unknown", read_unknown}};
+  static const request_member of_users[] = {{"users", read_subjects},
+                                            {"k", read_k},
+                                            {"exclude_seen", read_exclude_seen},
+                                            {"context", read_context},
+                                            {"only", read_only},
+                                            {"exclude", read_exclude},
+                                            {"unknown", read_unknown},
+                                            {"reasons", read_reasons}};
   static const request_member of_items[] = {{"items", read_subjects},
                                             {"k", read_k},
                                             {"only", read_only},
@@ -281,6 +313,31 @@ static bool reserve_memory(recommend_request *r) {
 
 /* ---- Finding and answering ---- */
 
+static void put_item(const model_version *v, uint64_t item, fw_buffer *body) {
+  const char *name = furrow_recommender_item_name(v->recommender, item);
+  fw_buffer_text(body, "{\"item\":");
+  json_put_text(body, name, strlen(name));
+  if (v->items) put_text(body, "name", furrow_item_table_get(v->items, item, 0));
+}
+
+/* Writes the items of the user that speak for an item: ,"because":[…]. */
+static void put_reasons(const recommend_request *r, uint64_t user, uint64_t item, fw_buffer *body) {
+  furrow_recommend_reason reasons[MOST_REASONS];
+  size_t count = 0;
+  if (r->reasons == 0) return;
+  fw_buffer_text(body, ",\"because\":[");
+  if (furrow_recommender_explain(r->version->recommender, user, item, reasons, (size_t)r->reasons, &count, NULL) !=
+      FURROW_OK)
+    count = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0) fw_buffer_text(body, ",");
+    put_item(r->version, reasons[i].item, body);
+    put_number(body, "part", reasons[i].part);
+    fw_buffer_text(body, "}");
+  }
+  fw_buffer_text(body, "]");
+}
+
 static void put_results(recommend_request *r, size_t subject, const furrow_recommendation *results) {
   fw_buffer *body = &r->c->answer->body;
   const model_version *v = r->version;
@@ -290,16 +347,10 @@ static void put_results(recommend_request *r, size_t subject, const furrow_recom
   json_put_text(body, text_at(r, r->subjects.first + subject), span->size);
   fw_buffer_text(body, results ? ",\"items\":[" : ",\"known\":false,\"items\":[");
   for (int64_t i = 0; results && i < r->k && results[i].item != FURROW_NO_ITEM; i++) {
-    const char *name = furrow_recommender_item_name(v->recommender, results[i].item);
-    fw_buffer_text(body, i > 0 ? ",{\"item\":" : "{\"item\":");
-    json_put_text(body, name, strlen(name));
-    fw_buffer_text(body, r->is_similar ? ",\"similarity\":" : ",\"score\":");
-    json_put_f64(body, results[i].score);
-    if (v->items) {
-      const char *title = furrow_item_table_get(v->items, results[i].item, 0);
-      fw_buffer_text(body, ",\"name\":");
-      json_put_text(body, title, strlen(title));
-    }
+    if (i > 0) fw_buffer_text(body, ",");
+    put_item(v, results[i].item, body);
+    put_number(body, r->is_similar ? "similarity" : "score", results[i].score);
+    put_reasons(r, r->numbers[subject], results[i].item, body);
     fw_buffer_text(body, "}");
   }
   fw_buffer_text(body, "]}");
@@ -437,6 +488,7 @@ static void find_and_answer(recommend_request *r) {
   params.threads = 1;
   params.allowed = r->allowed;
   params.seen = r->exclude_seen ? r->version->seen : NULL;
+  params.include_seen = r->include_seen;
   params.context = r->pairs;
   params.context_count = r->context.count;
   fw_buffer_text(body, r->is_similar ? "{\"similar\":[" : "{\"recommendations\":[");
@@ -476,7 +528,7 @@ static void answer_recommend(call *c, bool is_similar) {
   else if (!v->recommender)
     problem_set(c->answer, 422, "the model was not trained from a log of users and items");
   else if (is_similar && !v->compares)
-    problem_set(c->answer, 422, "items of this model have no vectors that could be compared");
+    problem_set(c->answer, 422, "this model cannot compare items");
   else
     work_on(
         &(recommend_request){.c = c, .version = v, .is_similar = is_similar, .k = 10, .exclude_seen = v->seen != NULL});

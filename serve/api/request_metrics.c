@@ -291,7 +291,8 @@ static bool has_call(const char *kind, unsigned route) {
   case ROUTE_PREDICT:
   case ROUTE_EXPLAIN:
   case ROUTE_RECOMMEND:
-  case ROUTE_SIMILAR: return is_model;
+  case ROUTE_SIMILAR:
+  case ROUTE_SUGGEST: return is_model;
   case ROUTE_SEARCH:
   case ROUTE_ADD:
   case ROUTE_REMOVE:

@@ -12,6 +12,7 @@ typedef enum route_kind {
   X(EXPLAIN, "explain")       \
   X(RECOMMEND, "recommend")   \
   X(SIMILAR, "similar")       \
+  X(SUGGEST, "suggest")       \
   X(SEARCH, "search")         \
   X(ADD, "add")               \
   X(REMOVE, "remove")         \

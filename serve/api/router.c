@@ -28,6 +28,7 @@ static const route routes[] = {
     {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false, false},
     {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false, false},
     {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false, false},
+    {A_MODEL, ":suggest", HTTP_POST, suggest_handler, ON_WORKER, ROUTE_SUGGEST, false, false},
     {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false, false},
     {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false, false},
     {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false, true},

@@ -76,6 +76,7 @@ void predict_handler(call *c);
 void explain_handler(call *c);
 void recommend_handler(call *c);
 void similar_handler(call *c); /* items like an item: POST /v1/models/NAME:similar */
+void suggest_handler(call *c); /* names of users or items that begin like a text: POST /v1/models/NAME:suggest */
 void search_handler(call *c);
 void add_handler(call *c);
 void remove_handler(call *c);

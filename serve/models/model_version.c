@@ -161,29 +161,13 @@ const char *model_class_of(const model_version *version, double label) {
 
 /* ---- Loading ---- */
 
-static furrow_status take_fact(void *version, const char *member, const char *text) {
-  model_version *v = version;
-  if (strcmp(member, "algorithm") == 0 && text) snprintf(v->algorithm, sizeof v->algorithm, "%.31s", text);
-  if (strcmp(member, "data/features") == 0 && text) v->features = strtoull(text, NULL, 10);
-  return FURROW_OK;
-}
-
-/* Reads the algorithm and the number of features from furrow.json; a model without that file has a custom graph. */
-static furrow_status read_facts(model_version *v, const char *folder, furrow_error *err) {
-  char *path = NULL;
-  if (asprintf(&path, "%s/furrow.json", folder) < 0) return fail_memory(err);
-  snprintf(v->algorithm, sizeof v->algorithm, "graph");
-  const furrow_status status = furrow_model_json_for_each(path, take_fact, v, err);
-  free(path);
-  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
-}
-
 static furrow_status load_conf(model_version *v, const char *folder, furrow_error *err) {
   FW_TRY(furrow_learn_conf_create(&v->conf, err));
   return furrow_learn_conf_load_model(v->conf, folder, err);
 }
 
-/* A model of users and items has a recommender, which brings the scorer; others have the scorer alone. */
+/* A model of users and items has a recommender, which brings the scorer; others have the scorer alone. A recommender
+ * of a log has none. */
 static furrow_status load_scorer(model_version *v, const char *folder, unsigned threads, furrow_error *err) {
   furrow_scorer_params params;
   furrow_recommender_params recommending;
@@ -194,7 +178,7 @@ static furrow_status load_scorer(model_version *v, const char *folder, unsigned 
   if (status != FURROW_OK && status != FURROW_E_UNSUPPORTED) return status;
   if (status == FURROW_E_UNSUPPORTED) FW_TRY(furrow_scorer_load(&v->own_scorer, folder, &params, err));
   v->scorer = v->recommender ? furrow_recommender_scorer(v->recommender) : v->own_scorer;
-  v->encoder = furrow_scorer_encoder(v->scorer);
+  v->encoder = v->recommender ? furrow_recommender_encoder(v->recommender) : furrow_scorer_encoder(v->scorer);
   return FURROW_OK;
 }
 
@@ -238,16 +222,8 @@ static const char *setting(const model_version *v, const char *key) {
   return value ? value : "";
 }
 
-/* Whether the loss makes scores that only order items. */
-static bool ranks_items(const model_version *v) {
-  static const char *const losses[] = {"SampledSoftmaxLoss", "BPRLoss", "WARPLoss"};
-  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-    if (strcmp(setting(v, "loss"), losses[i]) == 0) return true;
-  return strcmp(setting(v, "objective"), "rank:ndcg") == 0;
-}
-
-static const char *task_of(const model_version *v) {
-  if (ranks_items(v)) return "ranking";
+static const char *task_of(const model_version *v, const model_facts *facts) {
+  if (facts->ranks) return "ranking";
   if (furrow_scorer_class_count(v->scorer) > 1) return "multiclass";
   return isnan(furrow_scorer_class_label(v->scorer, 0)) ? "regression" : "binary";
 }
@@ -370,6 +346,17 @@ static furrow_status measure_scorer(model_version *v, furrow_error *err) {
   return status;
 }
 
+/* Whether a recommender of a log has an item that others are similar to. */
+static bool compares_items(const model_version *v) {
+  furrow_recommend_params params;
+  furrow_recommendation result;
+  furrow_recommend_params_init(&params);
+  params.k = params.threads = 1;
+  for (uint64_t i = 0; i < furrow_recommender_item_count(v->recommender); i++)
+    if (furrow_recommender_similar(v->recommender, i, &params, &result, NULL) == FURROW_OK) return true;
+  return false;
+}
+
 static furrow_status warm_recommender(model_version *v, unsigned threads, furrow_error *err) {
   furrow_prepare_params preparing;
   furrow_recommend_params params;
@@ -382,7 +369,7 @@ static furrow_status warm_recommender(model_version *v, unsigned threads, furrow
   FW_TRY(furrow_recommender_prepare(v->recommender, &preparing, err));
   furrow_recommender_info_init(&info);
   furrow_recommender_get_info(v->recommender, &info);
-  v->compares = info.vector_size > 0;
+  v->compares = info.vector_size > 0 || (!v->scorer && compares_items(v));
   if (furrow_recommender_user_count(v->recommender) == 0) return FURROW_OK;
   furrow_recommend_params_init(&params);
   params.k = params.threads = 1;
@@ -391,18 +378,25 @@ static furrow_status warm_recommender(model_version *v, unsigned threads, furrow
 
 /* ---- All of it ---- */
 
-static furrow_status load_all(model_version *v, const model_source *source, const char *folder, unsigned threads,
-                              furrow_error *err) {
-  FW_TRY(load_conf(v, folder, err));
-  FW_TRY(check_matrices(folder, threads, err));
-  FW_TRY(load_scorer(v, folder, threads, err));
-  FW_TRY(read_facts(v, folder, err));
-  v->task = task_of(v);
+static furrow_status prepare_scorer(model_version *v, furrow_error *err) {
   FW_TRY(count_features(v, err));
-  FW_TRY(load_tables(v, source, threads, err));
   FW_TRY(make_version_classes(v, err));
   FW_TRY(warm_scorer(v, err));
-  FW_TRY(measure_scorer(v, err));
+  return measure_scorer(v, err);
+}
+
+static furrow_status load_all(model_version *v, const model_source *source, const char *folder, unsigned threads,
+                              furrow_error *err) {
+  model_facts facts;
+  FW_TRY(model_facts_read(&facts, folder, err));
+  if (!facts.recommends) FW_TRY(load_conf(v, folder, err));
+  FW_TRY(check_matrices(folder, threads, err));
+  FW_TRY(load_scorer(v, folder, threads, err));
+  snprintf(v->algorithm, sizeof v->algorithm, "%s", facts.algorithm[0] ? facts.algorithm : "graph");
+  v->features = facts.features;
+  v->task = task_of(v, &facts);
+  FW_TRY(load_tables(v, source, threads, err));
+  if (v->scorer) FW_TRY(prepare_scorer(v, err));
   return v->recommender ? warm_recommender(v, threads, err) : FURROW_OK;
 }
 

@@ -135,12 +135,14 @@ furrow_status version_folder_find(version_folder *folder, const char *source, ui
   DIR *dir = opendir(source);
   if (!dir)
     return fail_file(err, errno == ENOENT ? FURROW_E_NOT_FOUND : FURROW_E_IO, source, "cannot be opened", errno);
-  const bool is_model = fstatat(dirfd(dir), "graph.json", &info, 0) == 0;
+  /* a recommender has no graph */
+  const bool is_model =
+      fstatat(dirfd(dir), "graph.json", &info, 0) == 0 || fstatat(dirfd(dir), "furrow.json", &info, 0) == 0;
   const uint64_t number = is_model ? 0 : highest_number(dir, below);
   closedir(dir);
   if (!is_model && number == 0)
-    return fail_file(err, FURROW_E_NOT_FOUND, source, "neither a model (no graph.json) nor a folder of numbered models",
-                     0);
+    return fail_file(err, FURROW_E_NOT_FOUND, source,
+                     "neither a model (no graph.json, no furrow.json) nor a folder of numbered models", 0);
   if ((is_model ? asprintf(&path, "%s", source) : asprintf(&path, "%s/%" PRIu64, source, number)) < 0)
     return fail_memory(err);
   *folder = (version_folder){.number = number, .path = path};

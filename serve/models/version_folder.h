@@ -11,13 +11,11 @@ typedef struct version_folder {
   file_print print; /* of its files */
 } version_folder;
 
-/* Finds the newest version: the directory itself if it has a graph.json, otherwise its subfolder with the highest
- * number `below` that one (UINT64_MAX: any). Names are decimal numbers from 1 to 2^63 without leading zeros; everything
- * else in it is ignored.
- * Owner: the caller frees folder->path.
- * Errors: E_NOT_FOUND, there is none; E_IO; E_FORMAT, something in the folder is neither a regular file nor a folder (a
- *         link would lead out of it), or there are too many files, or folders in folders. If a numbered folder was
- *         found, folder->number is set nevertheless.
+/* Finds the newest version: the directory itself if it has a graph.json or a furrow.json, otherwise its subfolder with
+ * the highest number `below` that one (UINT64_MAX: any). Names are decimal numbers from 1 to 2^63 without leading
+ * zeros; everything else in it is ignored. Owner: the caller frees folder->path. Errors: E_NOT_FOUND, there is none;
+ * E_IO; E_FORMAT, something in the folder is neither a regular file nor a folder (a link would lead out of it), or
+ * there are too many files, or folders in folders. If a numbered folder was found, folder->number is set nevertheless.
  */
 furrow_status version_folder_find(version_folder *folder, const char *source, uint64_t below, furrow_error *err);
 /* Checks, after the files were read, that they have not changed since they were found: data from before and after a

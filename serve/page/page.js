@@ -6,6 +6,9 @@
   const SAMPLES = 60;
   const MOST_REASONS = 12;
   const MOST_OPEN = 2; // cards of a kind that are open at the start
+  const MOST_SUGGESTED = 20;
+  const TYPING_MS = 150; // a pause that ends what someone types
+  const REASONS = 2; // of a recommended item
 
   // ---- Elements ----
 
@@ -223,10 +226,10 @@
   // ---- Forms ----
 
   /* calls(): the requests that submitting makes; throws Mistake. show(answers, calls): {said, nodes}. Requests after
-   * the first are allowed to fail: their answer is a Problem. */
+   * the first are allowed to fail: their answer is a Problem. starts: what fills in examples when the form is shown. */
   class AskForm {
-    constructor({title, button, fields, calls, show, note}) {
-      Object.assign(this, {fields, calls, show});
+    constructor({title, button, fields, calls, show, note, starts}) {
+      Object.assign(this, {fields, calls, show, starts: starts || []});
       this.button = el("button", {type: "submit"}, button);
       this.status = el("p", {class: "status", role: "status"});
       this.result = el("div", {class: "result"});
@@ -443,6 +446,39 @@
     }
   }
 
+  // ---- Names ----
+
+  const suggestedName = (found) => (typeof found === "string" ? found : found.item);
+  const suggestion = (found) => el("option", {value: suggestedName(found), label: found.name});
+
+  /* Completes names of users or items (`kind`) while someone types. The returned function puts the most frequent name
+   * into the field, so that the form works at once; what is typed then takes its place. */
+  function completeNames(of, path, kind) {
+    const list = el("datalist", {id: newId()});
+    const input = of.input;
+    let asked = 0, timer = 0, example = "";
+    input.setAttribute("list", list.id);
+    of.row.append(list);
+    const suggest = async () => {
+      const turn = ++asked;
+      const answer = await ask(`${path}:suggest`, json({[kind]: of.text(), k: MOST_SUGGESTED})).catch(() => null);
+      const found = turn === asked && answer ? answer[kind] : [];
+      if (answer && turn === asked) list.replaceChildren(...found.map(suggestion));
+      return found;
+    };
+    input.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(suggest, TYPING_MS);
+    });
+    input.addEventListener("focus", () => input.value !== "" && input.value === example && input.select());
+    return async () => {
+      const [first] = await suggest();
+      if (!first || input.value !== "" || document.activeElement === input) return;
+      input.value = example = suggestedName(first);
+      input.dispatchEvent(new Event("input", {bubbles: true}));
+    };
+  }
+
   // ---- Predictions ----
 
   const FEATURES = {
@@ -508,6 +544,14 @@
         nodes: [showClasses(doc, found.probabilities)]
       };
     }
+    if (doc.task === "ranking")
+      return {
+        said: `Score: ${short(found.score, 4)}`,
+        nodes: [
+          facts([["score", number(found.score)]]),
+          el("p", {class: "soft"}, "The model ranks: scores order items and mean nothing by themselves.")
+        ]
+      };
     if (!isNumber(found.probability))
       return {said: `Value: ${short(found.score, 4)}`, nodes: [facts([["score", number(found.score)]])]};
     const of = doc.classes?.[1] ?? "the positive class";
@@ -565,8 +609,12 @@
     return [title, key, field("Class", "", select).row, box];
   }
 
+  const PLURALS = {user: "users", item: "items"};
+
   function predictForm(doc, path) {
     const fields = predictionFields(doc);
+    const sides = doc.can?.includes("suggest") ? fields.filter((f) => PLURALS[f.column?.role]) : [];
+    const starts = sides.map((f) => completeNames(f, path, PLURALS[f.column.role]));
     const request = () => (doc.kind === "events" ? eventInstance(fields) : rowInstance(fields[0]));
     const explains = doc.can?.includes("explain");
     const calls = () => {
@@ -588,6 +636,7 @@
       fields,
       calls,
       show,
+      starts,
       note: doc.kind === "events" ? "Fields that stay empty are unknown to the model." : undefined
     });
   }
@@ -606,13 +655,16 @@
   function itemRows(list, measure, open) {
     const named = list.some((found) => found.name !== undefined);
     const {bar, title} = barScale(list.map((found) => found[measure]), measure === "similarity");
+    const because = list.some((found) => found.because);
     const columns = [
       {name: "rank", number: true}, named && {name: "name"}, {name: "item", key: true}, {name: measure, number: true},
-      {name: title, gauge: true}
+      {name: title, gauge: true}, because && {name: "because of"}
     ];
+    const reason = (found) => String(found.name || found.item);
     const rows = list.map((found, i) => [count(i + 1), named && String(found.name ?? ""),
                                          open ? opener(String(found.item), open) : String(found.item),
-                                         number(found[measure]), bar(found[measure])]
+                                         number(found[measure]), bar(found[measure]),
+                                         because && (found.because || []).map(reason).join(", ")]
                                             .filter((cell) => cell !== false));
     return [columns.filter(Boolean), rows];
   }
@@ -625,6 +677,7 @@
 
   function similarForm(path) {
     const item = field("Item", "/items", textInput(""));
+    const starts = [completeNames(item, path, "items")];
     const k = countField("How many", "k", 10);
     const calls = () => [{path: `${path}:similar`, body: {items: [needText(item, "an item")], k: readNumber(k) ?? 10}}];
     const open = (name) => {
@@ -639,15 +692,17 @@
         nodes: [table(`Similar to ${of}`, ...itemRows(items, "similarity", open), true)]
       };
     };
-    const form = new AskForm({title: "Similar items", button: "Find similar", fields: [item, k], calls, show});
+    const form = new AskForm({title: "Similar items", button: "Find similar", fields: [item, k], calls, show, starts});
     return {form, open};
   }
 
-  function recommendForm(path, open) {
+  function recommendForm(doc, path, open) {
     const user = field("User", "/users", textInput(""));
+    const starts = [completeNames(user, path, "users")];
     const k = countField("How many", "k", 10);
+    const more = doc.kind === "recommender" ? {reasons: REASONS} : {};
     const calls =
-        () => [{path: `${path}:recommend`, body: {users: [needText(user, "a user")], k: readNumber(k) ?? 10}}];
+        () => [{path: `${path}:recommend`, body: {users: [needText(user, "a user")], k: readNumber(k) ?? 10, ...more}}];
     const show = ([answer]) => {
       const {user: of, items} = answer.recommendations[0];
       return {
@@ -661,6 +716,7 @@
       fields: [user, k],
       calls,
       show,
+      starts,
       note: open ? "Choose an item of the answer to see similar ones." : undefined
     });
   }
@@ -671,6 +727,16 @@
     doc.kind, doc.task, doc.columns ?? null, doc.classes ?? null, doc.can ?? null, doc.features ?? null, !!doc.named
   ]);
 
+  /* What a recommender was chosen from, and how good it was on events that were held out. */
+  function rankingFacts(ranking) {
+    const chosen = ranking?.candidates.find((c) => c.chosen), popular = ranking?.candidates[0];
+    if (!chosen) return [];
+    return [
+      ["recommends by", chosen.name], [`NDCG@${ranking.k}`, short(chosen.ndcg, 3)],
+      ["of popular items", chosen === popular ? "" : short(popular.ndcg, 3)]
+    ];
+  }
+
   class ModelCard extends Card {
     constructor(doc) {
       super("model", doc);
@@ -679,9 +745,21 @@
       const can = (what) => doc.can?.includes(what);
       const similar = can("similar") ? similarForm(path) : null;
       const forms = [
-        can("predict") && predictForm(doc, path), can("recommend") && recommendForm(path, similar?.open), similar?.form
-      ];
-      this.box.append(...forms.filter(Boolean).map((form) => form.box));
+        can("predict") && predictForm(doc, path), can("recommend") && recommendForm(doc, path, similar?.open),
+        similar?.form
+      ].filter(Boolean);
+      this.box.append(...forms.map((form) => form.box));
+      this.startWhenOpen(forms.flatMap((form) => form.starts));
+    }
+
+    /* Examples are asked for when the card is first seen. */
+    startWhenOpen(starts) {
+      let started = false;
+      this.box.addEventListener("toggle", (event) => {
+        if (event.target !== this.box || !this.box.open || started) return;
+        started = true;
+        starts.forEach((start) => start());
+      });
     }
 
     update(doc, now) {
@@ -691,6 +769,7 @@
                      ["algorithm", doc.algorithm], ["task", doc.task], ["classes", classes], ["data", doc.kind],
                      ["features", isNumber(doc.features) ? count(doc.features) : ""],
                      ["users", doc.users ? count(doc.users) : ""], ["items", doc.items ? count(doc.items) : ""],
+                     ...rankingFacts(doc.ranking),
                      ["loaded", moment(doc.loaded_at)]
                    ],
                    now);

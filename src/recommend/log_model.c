@@ -103,22 +103,6 @@ static furrow_status write_json(const fw_log_model *log_model, fw_buffer *text, 
 
 /* ---- Reading furrow.json -------------------------------------------------------------------------------- */
 
-static furrow_status see_algorithm(void *user, const char *member, const char *text) {
-  if (strcmp(member, "algorithm") != 0) return FURROW_OK;
-  *(bool *)user = text && strcmp(text, ALGORITHM) == 0;
-  return FURROW_END;
-}
-
-furrow_status fw_log_model_is_in(const char *folder, bool *is, furrow_error *err) {
-  char *path = NULL;
-  *is = false;
-  FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
-  furrow_status status = FURROW_OK;
-  if (fw_path_exists(path)) status = furrow_model_json_for_each(path, see_algorithm, is, err);
-  fw_free(path);
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
 /* The last part of a member's path if the path begins so; otherwise NULL. */
 static const char *member_below(const char *member, const char *above) {
   const size_t length = strlen(above);

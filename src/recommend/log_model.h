@@ -21,8 +21,6 @@ typedef struct fw_log_model {
 
 void fw_log_model_free(fw_log_model *log_model);
 
-/* Whether a model directory has a recommender of a log. */
-furrow_status fw_log_model_is_in(const char *folder, bool *is, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, size_t users, size_t items,
                                 unsigned threads, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_encoder *encoder, const char *folder,

@@ -11,6 +11,7 @@
 #include "base/suggestion.h"
 #include "furrow/io.h"
 #include "furrow/vector.h"
+#include "learn/conf/conf.h"
 #include "learn/score/scorer.h"
 #include "recommend/log_model.h"
 #include "rows/encode/encoder.h"
@@ -119,6 +120,10 @@ furrow_status furrow_recommender_find_user(const furrow_recommender *recommender
 furrow_status furrow_recommender_find_item(const furrow_recommender *recommender, const char *name, size_t length,
                                            uint64_t *item, furrow_error *err) {
   return find_name(recommender, &recommender->items, "item", name, length, item, err);
+}
+
+const furrow_encoder *furrow_recommender_encoder(const furrow_recommender *recommender) {
+  return recommender->encoder;
 }
 
 const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender) {
@@ -315,7 +320,7 @@ static furrow_status load_model(furrow_recommender *r, const char *model, const 
                                 furrow_error *err) {
   bool of_log = false;
   FW_TRY(fw_strndup(&r->folder, model, strlen(model), err));
-  FW_TRY(fw_log_model_is_in(model, &of_log, err));
+  FW_TRY(fw_model_is_recommender(model, &of_log, err));
   if (!of_log) return load_scorer(r, model, params->threads, err);
   FW_TRY(load_encoder(r, err));
   FW_TRY(fw_recommender_open_names(r, err));

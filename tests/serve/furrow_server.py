@@ -162,6 +162,24 @@ def train_events(folder, model="fm", **log):
     return out
 
 
+def write_likes(path, users=80, items=40, seed=11):
+    """A log whose users take items of one of two halves: even users of the first, odd ones of the second."""
+    draw = random.Random(seed)
+    with open(path, "w") as file:
+        file.write("user,item,time\n")
+        for time in range(users * 12):
+            user = time % users
+            file.write(f"u{user},i{draw.randrange(items // 2) + user % 2 * (items // 2)},{1700000000 + time}\n")
+
+
+def train_recommender(folder, **log):
+    """Trains a recommender on such a log; returns its directory."""
+    write_likes(f"{folder}/likes.csv", **log)
+    out = f"{folder}/likes.model"
+    furrow("train", "--model", "recommender", "--train", f"{folder}/likes.csv", "--out", out, "-q")
+    return out
+
+
 def train_rows(folder, model="lr", rows=2000, features=20, classes=2, seed=3):
     """Trains a model on libsvm rows that count from 1; returns its directory."""
     draw = random.Random(seed)

@@ -25,9 +25,9 @@ def test_documents(folder):
         assert soft["features"] == 20 and ctr["features"] > 100, (soft["features"], ctr["features"])
         assert {"name": "user", "as": "category", "role": "user"} in ctr["columns"], ctr["columns"]
         assert {"name": "click", "as": "label", "role": ""} in ctr["columns"], ctr["columns"]
-        assert ctr["can"] == ["predict", "explain", "recommend", "similar"], ctr["can"]
+        assert ctr["can"] == ["predict", "explain", "recommend", "similar", "suggest"], ctr["can"]
         assert soft["can"] == ["predict", "explain"], soft["can"]
-        assert gbdt["can"] == ["predict", "explain", "recommend"], gbdt["can"]
+        assert gbdt["can"] == ["predict", "explain", "recommend", "suggest"], gbdt["can"]
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", ctr["loaded_at"]), ctr["loaded_at"]
 
 

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 import furrow_server
-from furrow_server import BUILD, Server, build_index, train_events, train_rows, write_items
+from furrow_server import BUILD, Server, build_index, train_events, train_recommender, train_rows, write_items
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DOCUMENT = f"{SOURCE}/serve/api/openapi.json"
@@ -267,7 +267,7 @@ def test_generated_client(folder):
 # ---- What is answered ----
 
 PATHS = {"/v1/models/{name}": "ctr", "/v1/indexes/{name}": "items"}
-OTHERS = {"lines": "rows", "arrays": "rows"}  # examples for a model of rows
+OTHERS = {"lines": "rows", "arrays": "rows", "reasons": "likes"}  # examples for a model of rows, for a recommender
 
 
 def address(path, key=None):
@@ -291,8 +291,10 @@ def start(folder, *words):
     write_items(f"{folder}/items.csv")
     items, _ = build_index(folder, "items", 400, 8, True)
     fixed, _ = build_index(folder, "fixed", 400, 8)
-    return Server("--model", f"ctr={model}", "--model", f"rows={rows}", "--items", f"ctr={folder}/items.csv:title",
-                  "--index", f"items={items}", "--index", f"fixed={fixed}", "--writable", "items", *words)
+    likes = train_recommender(folder)
+    return Server("--model", f"ctr={model}", "--model", f"rows={rows}", "--model", f"likes={likes}", "--items",
+                  f"ctr={folder}/items.csv:title", "--index", f"items={items}", "--index", f"fixed={fixed}",
+                  "--writable", "items", *words)
 
 
 JSON = {"Content-Type": "application/json"}

@@ -13,7 +13,7 @@ import tempfile
 
 import browser
 import furrow_server
-from furrow_server import furrow, run, train_rows
+from furrow_server import furrow, run, train_recommender, train_rows, write_items
 
 EVIL = "<img src=x onerror=hit()>"
 EVIL_TITLE = "\"'><script>hit()</script>&lt;b&gt;"
@@ -286,6 +286,63 @@ def test_recommend(_):
     send(page, "model-ctr", "Recommendations", User="")
     assert "missing" in field_problem(page, "model-ctr", "Recommendations", "User")
     assert page.ask("window.hits") == 0 and page.ask("document.images.length") == 0
+
+
+OPTIONS = "[...input({form}, {label}).list.options].map((o) => [o.value, o.label])"
+
+
+def options(page, card, title, label):
+    return page.ask(OPTIONS.format(form=f"form({json.dumps(card)}, {json.dumps(title)})", label=json.dumps(label)))
+
+
+def test_names(_):
+    """Forms begin with an example that works, and complete names while someone types."""
+    page = world.load()
+    page.wait("input(form('model-ctr', 'Recommendations'), 'User').value !== ''")
+    page.wait("input(form('model-ctr', 'Similar items'), 'Item').value !== ''")
+    page.wait("input(form('model-ctr', 'Try a prediction'), 'item').value !== ''")
+    assert "10 items" in send(page, "model-ctr", "Recommendations")
+    assert "10 items" in send(page, "model-ctr", "Similar items")
+    assert "Probability" in send(page, "model-ctr", "Try a prediction")
+    _, answer = world.server.post("/v1/models/ctr:suggest", {"users": "", "k": 20})
+    assert [value for value, _ in options(page, "model-ctr", "Recommendations", "User")] == answer["users"]
+    page.ask("put(form('model-ctr', 'Similar items'), 'Item', 'onerror')")  # a part of a title that is markup
+    page.wait("input(form('model-ctr', 'Similar items'), 'Item').list.options.length === 7")
+    assert ["i3", f"{EVIL} 3"] in options(page, "model-ctr", "Similar items", "Item")
+    page.ask("put(form('model-ctr', 'Recommendations'), 'User', 'nobody')")
+    page.wait("input(form('model-ctr', 'Recommendations'), 'User').list.options.length === 0")
+    # an example is replaced by what is typed
+    page.ask("put(form('model-ctr', 'Recommendations'), 'User', '')")
+    world.load()
+    page.wait("input(form('model-ctr', 'Recommendations'), 'User').value !== ''")
+    page.ask("input(form('model-ctr', 'Recommendations'), 'User').focus()")
+    page.type("u4")
+    assert page.ask("input(form('model-ctr', 'Recommendations'), 'User').value") == "u4"
+    assert page.ask("window.hits") == 0 and page.complaints() == [], page.complaints()
+
+
+def test_recommender(folder):
+    """The card of a recommender of a log: it ranks, it says how well and why, and it has no predictions."""
+    model = train_recommender(folder)
+    write_items(f"{folder}/items.csv")
+    with furrow_server.Server("--model", f"likes={model}", "--items", f"likes={folder}/items.csv:title") as server:
+        page = world.open(server)
+        page.wait("!!document.getElementById('model-likes')")
+        page.wait("input(form('model-likes', 'Recommendations'), 'User').value !== ''")
+        _, doc = server.get("/v1/models/likes")
+        chosen = next(c for c in doc["ranking"]["candidates"] if c["chosen"])
+        card = page.ask("document.getElementById('model-likes').innerText")
+        for text in ("recommender", "ranking", chosen["name"], "NDCG@10", str(float(f"{chosen['ndcg']:.3g}"))):
+            assert text in card, (text, card)
+        assert "Try a prediction" not in card, card
+        assert "4 items for u0" in send(page, "model-likes", "Recommendations", User="u0", **{"How many": 4})
+        _, answer = server.post("/v1/models/likes:recommend", {"users": ["u0"], "k": 4, "reasons": 2})
+        found = tables(page, "model-likes", "Recommendations")[0]
+        for row, item in zip(found, answer["recommendations"][0]["items"]):
+            assert row[1:3] == [item["name"], item["item"]], (row, item)
+            assert row[-1] == ", ".join(reason["name"] for reason in item["because"]), (row, item)
+        picture(page, "recommender")
+        assert page.complaints() == [], page.complaints()
 
 
 def check_neighbors(page, body):

@@ -288,6 +288,11 @@ furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, fu
  * version. */
 furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                  furrow_error *err) FURROW_MUST_USE;
+/* Whether a model directory is a recommender of a log (recommend/log_model.h), which has no graph and scores no rows.
+ */
+furrow_status fw_model_is_recommender(const char *folder, bool *is, furrow_error *err) FURROW_MUST_USE;
+/* E_UNSUPPORTED: the model directory is one. */
+furrow_status fw_model_check_scores(const char *folder, furrow_error *err) FURROW_MUST_USE;
 /* The configuration that a model's graph.json gives. */
 furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,

@@ -203,16 +203,53 @@ static furrow_status check_absent(const char *path, furrow_error *err) {
   return FURROW_E_FORMAT;
 }
 
+static furrow_status see_algorithm(void *user, const char *member, const char *text) {
+  if (strcmp(member, "algorithm") != 0) return FURROW_OK;
+  *(bool *)user = text && strcmp(text, "recommender") == 0;
+  return FURROW_END;
+}
+
+furrow_status fw_model_is_recommender(const char *folder, bool *is, furrow_error *err) {
+  char *path = NULL;
+  *is = false;
+  FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
+  furrow_status status = FURROW_OK;
+  if (fw_path_exists(path)) status = furrow_model_json_for_each(path, see_algorithm, is, err);
+  fw_free(path);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+furrow_status fw_model_check_scores(const char *folder, furrow_error *err) {
+  bool recommender = false;
+  FW_TRY(fw_model_is_recommender(folder, &recommender, err));
+  if (!recommender) return FURROW_OK;
+  fw_fail(err, FURROW_E_UNSUPPORTED, "the model is a recommender, which ranks items for users and does not score rows");
+  fw_error_set_file(err, folder);
+  fw_error_set_hint(err, "recommend with it (furrow recommend), measure its rankings (furrow eval --rank), or train "
+                         "another kind of model (fm) to score events");
+  return FURROW_E_UNSUPPORTED;
+}
+
+/* Reads graph.json; says why a recommender has none. */
+static furrow_status load_graph(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
+  char *path = NULL;
+  FW_TRY(fw_path_join(&path, folder, "graph.json", err));
+  furrow_status status = furrow_learn_conf_load(conf, path, err);
+  if (status == FURROW_E_NOT_FOUND) {
+    const furrow_status found = fw_model_check_scores(folder, err);
+    if (found != FURROW_OK) status = found;
+  }
+  fw_free(path);
+  return status;
+}
+
 static furrow_status load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
   if (!folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a model is given");
-  FW_TRY(fw_path_join(&path, folder, "graph.json", err));
-  furrow_status status = furrow_learn_conf_load(conf, path, err);
-  fw_free(path);
-  if (status != FURROW_OK) return status;
+  FW_TRY(load_graph(conf, folder, err));
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
-  status = fw_path_read_json(&text, &size, path, err);
+  furrow_status status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = read_model(conf, text, size, path, dictionary, err);
   if (status == FURROW_E_NOT_FOUND) status = check_absent(path, err);
   if (status == FURROW_OK) status = take_encoder(conf, folder, dictionary, err);

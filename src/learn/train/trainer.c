@@ -300,7 +300,8 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
   trainer->hogwild = params->hogwild;
   trainer->max_features = params->max_features;
   trainer->loaded = params->load != NULL;
-  furrow_status status = fw_learn_conf_copy(&trainer->conf, conf, err);
+  furrow_status status = params->load ? fw_model_check_scores(params->load, err) : FURROW_OK;
+  if (status == FURROW_OK) status = fw_learn_conf_copy(&trainer->conf, conf, err);
   if (status == FURROW_OK && params->load && fw_conf_recommends(conf)) status = inherit(trainer, params->load, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, trainer->conf, err);
   if (status == FURROW_OK && !trainer->plan->data.has_label) {
