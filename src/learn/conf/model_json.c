@@ -15,6 +15,8 @@
 
 enum { VERSION = 1 };
 
+#define RECOMMENDER "recommender" /* the algorithm of recommenders of logs, which have no graph */
+
 static furrow_status set(furrow_learn_conf *conf, furrow_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
   char *value = NULL;
   furrow_status status = fw_buffer_take(text, &value, NULL, err);
@@ -148,8 +150,8 @@ static furrow_status check_algorithm(furrow_json *json, furrow_error *err) {
   if (furrow_json_peek(json) == FURROW_JSON_NULL) return furrow_json_skip(json, NULL, err);
   FW_TRY(furrow_json_string(json, &name, err));
   snprintf(text, sizeof text, "%.*s", name.size < sizeof text ? (int)name.size : 0, name.bytes);
-  if (fw_builtin_find(text)) return FURROW_OK;
-  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an algorithm; there are %s",
+  if (fw_builtin_find(text) || strcmp(text, RECOMMENDER) == 0) return FURROW_OK;
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an algorithm; there are %s, " RECOMMENDER,
                           fw_builtin_names);
 }
 
@@ -205,7 +207,7 @@ static furrow_status check_absent(const char *path, furrow_error *err) {
 
 static furrow_status see_algorithm(void *user, const char *member, const char *text) {
   if (strcmp(member, "algorithm") != 0) return FURROW_OK;
-  *(bool *)user = text && strcmp(text, "recommender") == 0;
+  *(bool *)user = text && strcmp(text, RECOMMENDER) == 0;
   return FURROW_END;
 }
 
