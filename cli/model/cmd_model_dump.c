@@ -19,8 +19,7 @@ static const option dump_operands[] = {{.name = "PATH",
                                         .kind = OPTION_TEXT,
                                         .help = "a matrix folder, or a model directory",
                                         .offset = offsetof(dump_values, path),
-                                        .required = true,
-                                        .watched = true},
+                                        .required = true},
                                        {0}};
 
 static const option head_options[] = {

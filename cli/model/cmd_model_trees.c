@@ -19,8 +19,7 @@ static const option trees_operands[] = {{.name = "DIR",
                                          .kind = OPTION_TEXT,
                                          .help = "a gbdt model directory, Furrow's or Angel's",
                                          .offset = offsetof(trees_values, path),
-                                         .required = true,
-                                         .watched = true},
+                                         .required = true},
                                         {0}};
 
 #define AT(field) offsetof(trees_values, field)

@@ -30,8 +30,7 @@ static const option verify_operands[] = {{.name = "PATH",
                                           .kind = OPTION_TEXT,
                                           .help = "a model directory, or a matrix folder",
                                           .offset = offsetof(verify_values, path),
-                                          .required = true,
-                                          .watched = true},
+                                          .required = true},
                                          {0}};
 
 static const option verify_quiet_options[] = {

@@ -27,8 +27,7 @@ static const option weights_operands[] = {{.name = "DIR",
                                            .kind = OPTION_TEXT,
                                            .help = "a model directory, Furrow's or Angel's",
                                            .offset = offsetof(weights_values, scoring.model),
-                                           .required = true,
-                                           .watched = true},
+                                           .required = true},
                                           {0}};
 
 #define AT(field) offsetof(weights_values, field)
