@@ -33,17 +33,10 @@ static const option_group info_groups[] = {
 
 /* ---- One index ------------------------------------------------------------------------------------------ */
 
-/* The factory string; nothing if memory is short. */
-static void report_factory(report *r, const furrow_index *index) {
-  char *text = NULL;
-  if (furrow_index_factory(index, &text, NULL) == FURROW_OK) report_text(r, "factory", text);
-  furrow_free(text);
-}
-
-/* outer: not inside of another index, so that it has a factory string of its own. */
-static void report_header(report *r, const furrow_index *index, const furrow_index_info *info, bool outer) {
+/* factory: the factory string; NULL: the index is inside of another one and has none of its own. */
+static void report_header(report *r, const furrow_index_info *info, const char *factory) {
   report_text(r, "kind", furrow_index_kind_name(info->kind));
-  if (outer) report_factory(r, index);
+  if (factory) report_text(r, "factory", factory);
   report_text(r, "fourcc", info->fourcc);
   report_i64(r, "dimension", info->d);
   report_i64(r, "vectors", info->ntotal);
@@ -130,11 +123,11 @@ static void report_transforms(report *r, const furrow_index *index, const furrow
   report_end(r);
 }
 
-static void report_index(report *r, const furrow_index *index, bool outer) {
+static void report_index(report *r, const furrow_index *index, const char *factory) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
-  report_header(r, index, &info, outer);
+  report_header(r, &info, factory);
   report_quantizer(r, &info);
   if (info.nlist > 0) report_lists(r, index, &info);
   if (info.kind == FURROW_INDEX_HNSW) report_graph(r, &info);
@@ -153,17 +146,17 @@ static void report_children(report *r, const furrow_index *index, const char *pa
     if (!child) continue;
     report_section(r, r->json ? NULL : inner);
     if (r->json) report_text(r, "name", inner);
-    report_index(r, child, false);
+    report_index(r, child, NULL);
     report_end(r);
     report_children(r, child, inner);
   }
 }
 
 static void report_file(report *r, const info_values *values, const struct stat *file, const furrow_index *index,
-                        const furrow_id_names *names) {
+                        const furrow_id_names *names, const char *factory) {
   report_text(r, "file", values->path);
   if (file) report_u64(r, "bytes", (uint64_t)file->st_size);
-  report_index(r, index, true);
+  report_index(r, index, factory);
   if (names) report_u64(r, "names", furrow_id_names_count(names));
   if (r->json) report_list(r, "inside");
   report_children(r, index, "");
@@ -200,12 +193,14 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
   furrow_shards_params params;
   furrow_index *first = NULL;
   furrow_id_names *names = NULL;
+  char *factory = NULL;
   report r;
   index_source_params(&info->source, &load);
   furrow_shards_params_init(&params);
   params.manifest_only = true;
   furrow_status status = furrow_shards_open(&shards, info->path, &params, err);
   if (status == FURROW_OK) status = furrow_index_load(&first, furrow_shards_path(shards, 0), &load, err);
+  if (status == FURROW_OK) status = furrow_index_factory(first, &factory, err);
   if (status == FURROW_OK) {
     status = index_names_load(&names, info->path, err);
     report_start(&r, out, info->json);
@@ -216,13 +211,14 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
     if (names) report_u64(&r, "names", furrow_id_names_count(names));
     report_shards(&r, shards);
     report_section(&r, "first shard");
-    report_index(&r, first, true);
+    report_index(&r, first, factory);
     report_end(&r);
     if (r.json) report_list(&r, "inside");
     report_children(&r, first, "");
     if (r.json) report_end(&r);
     report_finish(&r);
   }
+  furrow_free(factory);
   furrow_id_names_free(names);
   furrow_index_free(first);
   furrow_shards_free(shards);
@@ -244,12 +240,17 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   const furrow_status status = index_source_load_with_names(&index, &names, info->path, &params, err);
   /* names that do not fit are an error, but after the report about the index */
   if (status != FURROW_OK && furrow_index_load(&index, info->path, &params, NULL) != FURROW_OK) return status;
-  report_start(&r, out, info->json);
-  report_file(&r, info, is_file ? &file : NULL, index, names);
-  report_finish(&r);
+  char *factory = NULL;
+  const furrow_status described = furrow_index_factory(index, &factory, status == FURROW_OK ? err : NULL);
+  if (described == FURROW_OK) {
+    report_start(&r, out, info->json);
+    report_file(&r, info, is_file ? &file : NULL, index, names, factory);
+    report_finish(&r);
+  }
+  furrow_free(factory);
   furrow_id_names_free(names);
   furrow_index_free(index);
-  return status;
+  return status == FURROW_OK ? described : status;
 }
 
 const command index_info_command = {

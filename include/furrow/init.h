@@ -65,6 +65,7 @@
 #define FURROW_DEFAULTS_furrow_index_train_params \
   .seed = 1234, .coarse_rounds = 10, .pq_rounds = 25, .sample_per_list = 256,
 #define FURROW_DEFAULTS_furrow_index_add_params
+#define FURROW_DEFAULTS_furrow_index_tune_params .recall = 0.95,
 #define FURROW_DEFAULTS_furrow_id_filter
 #define FURROW_DEFAULTS_furrow_searcher_params
 #define FURROW_DEFAULTS_furrow_searcher_open_params

@@ -9,6 +9,7 @@ import array
 import hashlib
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -64,11 +65,16 @@ def is_temporary(name):
     return name.startswith(".") and ".furrow-" in name
 
 
+# The last member of a furrow.json, which is added to a complete model: a model without it is complete, too.
+RANKING = re.compile(rb',\n  "ranking" : \{[^}]*\}\n\}\n$')
+
+
 def path_digest(path):
     """The bytes of a file, or of all files of a folder; None: nothing is there. Temporary files are not part of it."""
     if os.path.isfile(path):
         with open(path, "rb") as file:
-            return digest(file.read())
+            data = file.read()
+        return digest(RANKING.sub(b"\n}\n", data) if os.path.basename(path) == "furrow.json" else data)
     if not os.path.isdir(path):
         return None
     names = sorted(n for n in os.listdir(path) if not is_temporary(n))
