@@ -378,12 +378,12 @@ FURROW_API furrow_status furrow_index_for_each_field(const char *path, const fur
 
 /* Something that furrow_index_verify found. Made by the library; texts are valid during the call. */
 typedef struct furrow_index_finding {
-  bool fatal;       /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
-  bool by_scan;     /* an error that only a scan of all ids finds: loading accepts the file, and a search may, too */
-  const char *path; /* path of the index inside the file ("" for the outer one), or of the field */
-  uint64_t offset;  /* byte in the file, or FURROW_NO_OFFSET */
+  bool fatal;           /* an error; otherwise a remark: Faiss and Furrow read it, but it is odd */
+  const char *path;     /* path of the index inside the file ("" for the outer one), or of the field */
+  uint64_t offset;      /* byte in the file, or FURROW_NO_OFFSET */
   furrow_status status; /* status of the error; OK for a remark */
   const char *message;  /* what is wrong, one line, no full stop */
+  bool by_scan; /* an error that only a scan of all ids finds: loading accepts the file, and a search may, too */
 } furrow_index_finding;
 
 /* Loads a file, checks that it can be searched, and scans what loading does not look at. Calls on_finding for each

@@ -348,6 +348,7 @@ static void verify_kind(verifier *v, const furrow_index *index) {
   switch (index->kind) {
   case FURROW_INDEX_FLAT: verify_vectors(v, index); break;
   case FURROW_INDEX_HNSW: verify_graph(v, index); break;
+  case FURROW_INDEX_SQ:
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_PQ_FAST:
   case FURROW_INDEX_MULTI: break;
