@@ -210,8 +210,7 @@ static PyObject *recommender_figures(PyObject *object, PyObject *unused) {
   PyObject *list = PyList_New((Py_ssize_t)figures.candidate_count);
   for (size_t i = 0; list && i < figures.candidate_count; i++) {
     const furrow_recommender_candidate *c = &figures.candidates[i];
-    PyObject *candidate =
-        Py_BuildValue("sdddN", c->name, c->ndcg, c->gain, c->gain_error, PyBool_FromLong(c->chosen));
+    PyObject *candidate = Py_BuildValue("sdddN", c->name, c->ndcg, c->gain, c->gain_error, PyBool_FromLong(c->chosen));
     if (!candidate || PyList_SetItem(list, (Py_ssize_t)i, candidate) < 0) Py_CLEAR(list);
   }
   return list ? Py_BuildValue("NN", fwpy_get_fields(&figures, ranking_fields), list) : NULL;
