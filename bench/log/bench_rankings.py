@@ -10,8 +10,8 @@ Furrow gets the training events as a csv file and the table of items if there is
 then furrow recommend --users all). The peers (rank_peers.py) are computed in the same run; their settings are chosen on the last
 fifth of each user's training events. Logs are generated (gen_rankings.py), or read with --movielens and --log.
 
-Other scenarios: new-users trains without some users and then recommends by their first four events and by the first four
-fifths of their events; speed trains on a million events.
+Other scenarios: new-users trains without some users and then recommends by their first four events and by all but the last
+fifth of their events, which is the test; speed trains on a million events.
 """
 import argparse
 import csv
@@ -43,7 +43,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = {peer.name: peer for peer in (rank_peers.Popular(), rank_peers.OwnHistory(), rank_peers.Cosine(), rank_peers.Ease(),
                                       rank_peers.RecentEase(), rank_peers.Als(), rank_peers.Bpr())}
 SCENARIOS = ("lists", "new-users", "speed")
-NEW_USERS = ("movielens", "factors", "long-tail", "factors-2", "long-tail-2")  # the generated logs with this scenario
+NEW_USERS = ("factors", "long-tail", "factors-2", "long-tail-2")  # generated logs whose users keep their tastes
+SETTINGS = {}  # what was chosen in this run, by peer and training events
 MOST_ITEMS = 12000  # peers with a matrix of items by items are left out beyond it
 
 
@@ -54,13 +55,14 @@ def read_arguments():
                         help="generated logs: those that defaults may be chosen by, the others, all or none (tuning)")
     parser.add_argument("--logs", help="only these generated logs, separated by commas")
     parser.add_argument("--movielens", metavar="FOLDER", help="also MovieLens: a folder with ratings.csv and movies.csv")
-    parser.add_argument("--log", metavar="FILE.csv[=USER,ITEM,TIME[,RATING]]", action="append", default=[],
-                        help="also this log (user, item, time, and rating where there is one); may be given several times")
+    parser.add_argument("--log", metavar="FILE.csv[=USER,ITEM[,TIME]]", action="append", default=[],
+                        help="also this log, whose columns have these names (user,item,time); without a time, its lines "
+                             "are in order; may be given several times")
     parser.add_argument("--log-repeats", action="store_true", help="own items are candidates in the logs of --log")
     parser.add_argument("--scenario", default="lists,new-users", help="lists, new-users, speed (lists,new-users)")
     parser.add_argument("--peers", default=",".join(PEERS), help=f"({','.join(PEERS)}) or none")
     parser.add_argument("--train", default="train --model recommender",
-                        help="the command that trains (train --model recommender); the bench adds --train, --table, --seed, --out")
+                        help="the command that trains (train --model recommender); --train, --table, --seed and --out are added")
     parser.add_argument("--recommend", default="recommend",
                         help="the command that recommends (recommend); {train} is the log of training")
     parser.add_argument("--without-table", action="store_true", help="do not give the table of items to Furrow")
@@ -89,15 +91,15 @@ def read_arguments():
 class Log:
     """A csv file: its lines, and users, items and times of the events, in the order of the file"""
 
-    def __init__(self, name, path, columns, table=None, table_column=None, repeats=False):
-        self.name, self.path, self.columns, self.table, self.repeats = name, path, columns, table, repeats
-        self.table_column = table_column or columns[1]
+    def __init__(self, name, path, columns, table=None, repeats=False, new_users=False):
+        """table: a csv file with a column of the name that the log's items have; new_users: it has that scenario"""
+        self.name, self.columns, self.table, self.repeats, self.new_users = name, columns, table, repeats, new_users
         with open(path, newline="", encoding="utf-8") as text:
             rows = list(csv.reader(text))
         self.header, self.rows = rows[0], rows[1:]
         place = [self.header.index(c) for c in columns]
         self.user, self.item = ([row[p] for row in self.rows] for p in place[:2])
-        self.time = np.array([float(row[place[2]]) for row in self.rows])
+        self.time = np.array([float(row[place[2]]) for row in self.rows]) if place[2:] else np.arange(len(self.rows))
 
     def write(self, path, chosen):
         with open(path, "w", newline="", encoding="utf-8") as out:
@@ -110,11 +112,11 @@ def open_logs(options):
     logs = []
     if options.movielens:
         logs.append(Log("movielens", os.path.join(options.movielens, "ratings.csv"),
-                        ("userId", "movieId", "timestamp", "rating"), os.path.join(options.movielens, "movies.csv")))
+                        ("userId", "movieId", "timestamp"), os.path.join(options.movielens, "movies.csv"), new_users=True))
     for text in options.log:
         path, _, names = text.partition("=")
         columns = tuple(names.split(",")) if names else ("user", "item", "time")
-        logs.append(Log(os.path.basename(path).removesuffix(".csv"), path, columns, repeats=options.log_repeats))
+        logs.append(Log(os.path.basename(path).removesuffix(".csv"), path, columns, None, options.log_repeats, True))
     sets = {"tuning": ["tuning"], "held-out": ["held-out"], "all": ["tuning", "held-out"], "none": []}[options.chosen]
     names = options.logs.split(",") if options.logs else [n for s in sets for n in gen_rankings.SETS[s]]
     return logs + [generated_log(options, name) for name in names]
@@ -124,8 +126,7 @@ def generated_log(options, name):
     path, table = (os.path.join(options.work, name + ending) for ending in (".csv", "-items.csv"))
     log = gen_rankings.generate(name)
     log.save(path, table)
-    columns = ("user", "item", "time") + (() if log.rating is None else ("rating",))
-    return Log(name, path, columns, table if log.table else None, repeats=log.repeats)
+    return Log(name, path, ("user", "item", "time"), table if log.table else None, log.repeats, name in NEW_USERS)
 
 
 class Task:
@@ -171,7 +172,7 @@ class Task:
         with open(self.log.table, newline="", encoding="utf-8") as text:
             rows = csv.reader(text)
             header = next(rows)
-            at = header.index(self.log.table_column)
+            at = header.index(self.log.columns[1])
             return [(row[at], [(c, cell) for c, cell in zip(header, row) if c != header[at]]) for row in rows]
 
     def features(self):
@@ -221,18 +222,25 @@ def peers_of(options, task):
     return peers + ([rank_peers.Content(task.features())] if task.log.table and len(peers) > 1 else [])
 
 
+def digest(*parts):
+    text = repr([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def peer_results(options, task):
     """Results of the peers, from the scratch folder if they are there"""
     for peer in peers_of(options, task):
-        key = hashlib.sha256(repr((peer.name, options.k, task.train.user.tolist(), task.train.item.tolist(),
-                                   task.history.item.tolist(), task.test.item.tolist())).encode()).hexdigest()[:16]
+        trained = digest(peer.name, options.k, task.train.user, task.train.item)
+        key = digest(trained, task.history.item, task.test.item)
         kept = os.path.join(options.work, f"peer-{task.log.name}-{key}.json")
         if os.path.exists(kept):
             with open(kept, encoding="utf-8") as text:
                 yield json.load(text)
             continue
         before = processor_seconds()
-        setting = rank_peers.choose(peer, task.train, options.k, task.log.repeats)
+        if trained not in SETTINGS:
+            SETTINGS[trained] = rank_peers.choose(peer, task.train, options.k, task.log.repeats)
+        setting = SETTINGS[trained]
         model = peer.build(task.train, setting)
         lists = {}
         for _, block, found in rank_peers.lists_of(model, task.history, task.judged, options.k, task.log.repeats):
@@ -268,7 +276,7 @@ def furrow(options, arguments, show):
 def furrow_model(options, task, name, seed, show):
     train, model = (os.path.join(options.work, f"{name}{ending}") for ending in ("-train.csv", f"-{seed}.model"))
     task.log.write(train, task.train_rows)
-    table = ["--table", f"{task.log.table}={task.log.table_column}"] if task.log.table and not options.without_table else []
+    table = ["--table", f"{task.log.table}={task.log.columns[1]}"] if task.log.table and not options.without_table else []
     printed, used = furrow(options, shlex.split(options.train.format(train=train)) +
                            ["--train", train] + table + ["--seed", str(seed), "--out", model, "--force"], show)
     return train, model, dict(used, printed=printed.strip())
@@ -351,7 +359,7 @@ def lists_scenario(options, log):
     title = f"{log.name}: {len(log.rows)} events, {len(task.users)} users, {task.train.items} items in training" + \
         (", own items are candidates" if log.repeats else "")
     entry = run_task(options, task, title, lambda: furrow_results(options, task))
-    return dict(entry, scenario="lists")
+    return dict(entry, scenario="lists", given="")
 
 
 def new_users_scenario(options, log):
@@ -366,10 +374,10 @@ def new_users_scenario(options, log):
         if log.user[i] in new:
             rows_of.setdefault(log.user[i], []).append(i)
     trained = []
-    for what in ("first four events", "first four fifths of the events"):
+    for what in ("first four events", "all but the last fifth of the events"):
         four = what == "first four events"
-        cut = {u: 4 if four else len(rows) - int(last_fifth(np.array(len(rows)))) for u, rows in rows_of.items()}
-        history = sorted(i for u, rows in rows_of.items() for i in rows[:cut[u]])
+        cut = {u: len(rows) - int(last_fifth(np.array(len(rows)))) for u, rows in rows_of.items()}
+        history = sorted(i for u, rows in rows_of.items() for i in rows[:min(4, cut[u]) if four else cut[u]])
         task = Task(log, train, sorted(i for u, rows in rows_of.items() for i in rows[cut[u]:]), history)
         events = os.path.join(options.work, f"{log.name}-new.csv")
         log.write(events, history)
@@ -386,7 +394,7 @@ def new_users_scenario(options, log):
         some = argparse.Namespace(**vars(options))
         some.peers = [n for n in options.peers if n in ("popular", "own history", "cosine", "EASE", "recent EASE")]
         title = f"{log.name}: {len(new)} new users, {what}"
-        yield dict(run_task(some, task, title, ours), scenario="new-users", given="four" if four else "four fifths")
+        yield dict(run_task(some, task, title, ours), scenario="new-users", given=", new users, " + what)
 
 
 def speed_scenario(options):
@@ -396,36 +404,43 @@ def speed_scenario(options):
     task = Task(log, train, test)
     some = argparse.Namespace(**vars(options))
     some.peers, some.seeds = ["popular"], 1
-    entry = run_task(some, task, f"million: {len(log.rows)} events, {len(task.users)} users, {task.train.items} items in training",
-                     lambda: furrow_results(some, task))
+    title = f"million: {len(log.rows)} events, {len(task.users)} users, {task.train.items} items in training"
+    entry = run_task(some, task, title, lambda: furrow_results(some, task))
     for r in entry["results"]:
         if r["method"] == "furrow":
             print(f"training {r['cpu_s']:.1f} s of processor time, {options.k} items for all users "
                   f"{r['recommend_cpu_s']:.1f} s, at most {r['mb']:.0f} MB of memory\n")
-    return dict(entry, scenario="speed")
+    return dict(entry, scenario="speed", given="")
 
 
 # ---- Goals ----
 
 
 def goals(entries):
-    """What a reader asks first: is any log below the best peer, or below popular?"""
+    """What a reader asks first: is any log below the best peer, or below popular? New users: is it below EASE?"""
     differences, errors, lines = [], [], []
     for entry in entries:
-        peers = [r for r in entry["results"] if "furrow_minus" in r]
-        if entry["scenario"] != "lists" or not peers:
+        peers = {r["method"]: r for r in entry["results"] if "furrow_minus" in r}
+        if not peers or entry["scenario"] == "speed":
             continue
-        best = max(peers, key=lambda r: r["ndcg"])
-        popular = next((r for r in peers if r["method"] == "popular"), best)
-        differences.append(best["furrow_minus"])
-        errors.append(best["furrow_minus_se"])
-        verdict = "below the best peer by more than two standard errors" if best["furrow_minus"] < -2 * best["furrow_minus_se"] else ""
-        verdict = "below popular" if popular["furrow_minus"] < 0 else verdict
-        ours = next(r["ndcg"] for r in entry["results"] if r["method"] == "furrow")
-        lines.append(f"| {entry['log']} | {ours:.4f} | {best['method']} {best['ndcg']:.4f} | {best['furrow_minus']:+.4f} ± "
-                     f"{best['furrow_minus_se']:.4f} | {verdict} |")
+        ours = next(r for r in entry["results"] if r["method"] == "furrow")
+        best = max(peers.values(), key=lambda r: r["ndcg"])
+        bound = 2
+        if entry["scenario"] == "new-users":
+            best, bound = peers.get("EASE", best), 1
+        else:
+            differences.append(best["furrow_minus"])
+            errors.append(best["furrow_minus_se"])
+        verdict = ""
+        if best["furrow_minus"] < -bound * best["furrow_minus_se"]:
+            verdict = f"below {best['method']} by more than {bound} standard error(s)"
+        if "popular" in peers and peers["popular"]["furrow_minus"] < 0:
+            verdict = "below popular"
+        lines.append(f"| {entry['title'].partition(':')[0]}{entry['given']} | {ours['ndcg']:.4f} | {best['method']} "
+                     f"{best['ndcg']:.4f} | {best['furrow_minus']:+.4f} ± {best['furrow_minus_se']:.4f} | {verdict} |")
     if lines:
-        print("| log | Furrow | best peer | difference | |\n|---|---:|---|---:|---|\n" + "\n".join(lines))
+        print("| log | Furrow | best peer (new users: EASE) | difference | |\n|---|---:|---|---:|---|\n" + "\n".join(lines))
+    if differences:
         print(f"\nmean difference from the best peer {np.mean(differences):+.4f} ± "
               f"{np.sum(np.square(errors)) ** 0.5 / len(errors):.4f}\n")
 
@@ -439,7 +454,7 @@ def main():
         for log in open_logs(options) if {"lists", "new-users"} & set(options.scenario) else []:
             if "lists" in options.scenario:
                 entries.append(lists_scenario(options, log))
-            if "new-users" in options.scenario and (log.name in NEW_USERS or log.path in options.log):
+            if "new-users" in options.scenario and log.new_users:
                 entries += new_users_scenario(options, log)
         if "speed" in options.scenario:
             entries.append(speed_scenario(options))
