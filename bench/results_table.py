@@ -139,7 +139,7 @@ def lines_of_rankings(data):
         ours = next((r for r in entry["results"] if r["method"] == "furrow"), None)
         for r in entry["results"]:
             if ours and r is not ours and r["ndcg"] > 0:
-                yield Line(f"recommendations: {entry['title'].partition(',')[0]}", f"NDCG@{data['k']}", ours["ndcg"],
+                yield Line(f"recommendations: {entry['log']}{entry['given']}", f"NDCG@{data['k']}", ours["ndcg"],
                            r["method"], r["ndcg"], more_is_better=True)
 
 

@@ -436,7 +436,7 @@ def goals(entries):
             verdict = f"below {best['method']} by more than {bound} standard error(s)"
         if "popular" in peers and peers["popular"]["furrow_minus"] < 0:
             verdict = "below popular"
-        lines.append(f"| {entry['title'].partition(':')[0]}{entry['given']} | {ours['ndcg']:.4f} | {best['method']} "
+        lines.append(f"| {entry['log']}{entry['given']} | {ours['ndcg']:.4f} | {best['method']} "
                      f"{best['ndcg']:.4f} | {best['furrow_minus']:+.4f} ± {best['furrow_minus_se']:.4f} | {verdict} |")
     if lines:
         print("| log | Furrow | best peer (new users: EASE) | difference | |\n|---|---:|---|---:|---|\n" + "\n".join(lines))
