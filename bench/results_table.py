@@ -134,6 +134,15 @@ def lines_of_recommend(data):
                        (us["cpu_seconds"], r["cpu_seconds"]))
 
 
+def lines_of_rankings(data):
+    for entry in data["entries"]:
+        ours = next((r for r in entry["results"] if r["method"] == "furrow"), None)
+        for r in entry["results"]:
+            if ours and r is not ours and r["ndcg"] > 0:
+                yield Line(f"recommendations: {entry['log']}{entry['given']}", f"NDCG@{data['k']}", ours["ndcg"],
+                           r["method"], r["ndcg"], more_is_better=True)
+
+
 def lines_of_calls(data):
     for r in data["results"]:
         for peer in r["us"]:
@@ -222,6 +231,7 @@ READERS = {
     "bench_forest_peers": lines_of_forest,
     "bench_encode_peers": lines_of_encode,
     "bench_recommend": lines_of_recommend,
+    "bench_rankings": lines_of_rankings,
     "bench_calls_peers": lines_of_calls,
     "bench_read_peers": lines_of_read,
     "bench_fit_peers": lines_of_fit,

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
-"""bench/log/bench_movielens.py FOLDER: how good are ratings and rankings on MovieLens?
+"""bench/log/bench_movielens.py FOLDER: how good are predicted ratings on MovieLens?
 
 FOLDER has ratings.csv and movies.csv as GroupLens gives them ("latest small" has 100,836 ratings); nothing of it is in
-this repository. The ratings are sorted by time first (log.csv), as a history needs them. The last fifth of each user's
-ratings by time is the test set (furrow rows split). Furrow's commands are printed as they are run. The baselines are computed here with numpy, on the same split:
+this repository. The last fifth of each user's ratings by time is the test set (furrow rows split). Furrow's commands are
+printed as they are run. The baselines are computed here with numpy, on the same split:
 
   biases    b + b_user + b_item, ridge
   mf        biases, then factors of users and items for the rest, alternating least squares
-  popular   the items with most ratings
-  ease      item-item weights in closed form (Steck, Embarrassingly Shallow Autoencoders for Sparse Data, 2019)
 
-What mf and ease need (factors, ridge) is chosen from a grid on the last fifth of each user's training ratings; then they
-are computed from all of them. Items that a user has rated in the training set are not recommended; every item of the
-test set is relevant, known or not. recall is hits / min(k, relevant items), as furrow eval --rank has it.
+What mf needs (factors, ridge) is chosen from a grid on the last fifth of each user's training ratings; then it is
+computed from all of them. bench_rankings.py measures recommendations.
 """
 import argparse
 import csv
@@ -24,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small systems: with two threads they take ten times as long
 try:
     import numpy as np
 except ImportError:
@@ -38,12 +36,8 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", help="with ratings.csv and movies.csv")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="build folder (build)")
-    parser.add_argument("-k", type=int, default=10, help="items for each user (10)")
     parser.add_argument("--seeds", type=int, default=1, help="Furrow trains with so many seeds; the mean is shown (1)")
-    parser.add_argument("--train-options", default="", help="more options of the trainings for ratings")
-    parser.add_argument("--rank-options", default="--loss sampled-softmax",
-                        help="options of the training for rankings (--loss sampled-softmax)")
-    parser.add_argument("--user-history", type=int, default=50, help="also rank with so many items of the user (50)")
+    parser.add_argument("--train-options", default="", help="more options of the trainings")
     parser.add_argument("--no-baselines", action="store_true", help="Furrow alone")
     parser.add_argument("--scratch", help="keep split and models in this folder, which must be new")
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
@@ -64,39 +58,23 @@ def furrow(options, arguments, show=True):
     return done.stdout
 
 
-def sort_log(source, target):
-    with open(source) as lines, open(target, "w") as out:
-        out.write(lines.readline())
-        out.writelines(sorted(lines, key=lambda line: float(line.rsplit(",", 1)[1])))
-
-
-def train_and_eval(options, name, data, train_options, eval_options, keys):
-    """Means of the figures over the seeds"""
+def train_and_eval(options, name, data, train_options):
+    """The mean of the RMSE over the seeds"""
     figures = []
     for seed in range(options.seeds):
         model = os.path.join(options.work, f"{name}-{seed}.model")
-        furrow(options, ["train", "--model", "fm", "--train", data["train"]] + train_options +
+        furrow(options, ["train", "--model", "fm", "--train", data["train"], "--schema", "auto"] + train_options +
                (["--seed", str(seed)] if options.seeds > 1 else []) + ["--out", model, "-q"], seed == 0)
-        text = furrow(options, ["eval", "--model", model, "--data", data["test"], "--json", "-q"] + eval_options, seed == 0)
-        figures.append(json.loads(text))
-    return {key: float(np.mean([f[key] for f in figures])) for key in keys}
+        text = furrow(options, ["eval", "--model", model, "--data", data["test"], "--json", "-q"], seed == 0)
+        figures.append(json.loads(text)["rmse"])
+    return float(np.mean(figures))
 
 
 def furrow_results(options, data):
-    auto = ["--schema", "auto"]
     more = shlex.split(options.train_options)
+    yield {"what": "furrow fm, user and item", "rmse": train_and_eval(options, "rating", data, more)}
     table = ["--table", data["movies"] + "=movieId"]
-    ranking = ["--rank", "-k", str(options.k), "--exclude", data["train"]]
-    yield dict(train_and_eval(options, "rating", data, auto + more, [], ["rmse"]), what="furrow fm, user and item")
-    yield dict(train_and_eval(options, "table", data, auto + table + more, [], ["rmse"]), what="furrow fm, item table")
-    if not options.rank_options:
-        return
-    rank_options = shlex.split(options.rank_options)
-    what = "furrow fm " + options.rank_options
-    history = ["--user-history", str(options.user_history)]
-    for name, added in [("rank", []), ("history", history)]:
-        yield dict(train_and_eval(options, name, data, auto + rank_options + added, ranking, ["ndcg", "recall"]),
-                   what=" ".join([what] + added))
+    yield {"what": "furrow fm, item table", "rmse": train_and_eval(options, "table", data, table + more)}
 
 
 # ---- Baselines ----
@@ -160,33 +138,6 @@ def fit_factors(train, users, items, factors, ridge, bias_ridge):
     return lambda r: bias(r) + np.einsum("ij,ij->i", p[r.user], q[r.item])
 
 
-def fit_ease(train, users, items, ridge):
-    """Scores X B. With P = (X'X + ridge)^-1, B is 0 on the diagonal and -P_ij / P_jj elsewhere, so X B = X - X P / diag(P).
-    By Woodbury, P = (1 - X' M X) / ridge with M = (X X' + ridge)^-1, which is as large as there are users."""
-    x = np.zeros((users, items))
-    x[train.user, train.item] = 1
-    gram = x @ x.T
-    mx = np.linalg.solve(gram + ridge * np.eye(users), x)
-    diagonal = (1 - np.einsum("ij,ij->j", x, mx)) / ridge
-    return x - (x - gram @ mx) / ridge / diagonal
-
-
-def rank(scores, train, test, k):
-    """Means of NDCG and recall over the users of the test set"""
-    scores = scores.copy()
-    scores[train.user, train.item] = -np.inf
-    ndcg, recall = [], []
-    for user in np.unique(test.user):
-        relevant = set(test.item[test.user == user])
-        best = np.argsort(-scores[user], kind="stable")[:k]
-        gains = [1 / np.log2(place + 2) for place in range(k)]
-        hits = [gain for gain, item in zip(gains, best) if item in relevant]
-        most = min(k, len(relevant))
-        ndcg.append(sum(hits) / sum(gains[:most]))
-        recall.append(len(hits) / most)
-    return float(np.mean(ndcg)), float(np.mean(recall))
-
-
 def baselines(options, data):
     users, items = {}, {}
     train, test = read_ratings(data["train"], users, items), read_ratings(data["test"], users, items)
@@ -198,19 +149,12 @@ def baselines(options, data):
     factors, r = min(grid, key=lambda g: rmse(fit_factors(fit, *n, *g, ridge)(valid), valid))
     yield {"what": "mf", "rmse": rmse(fit_factors(train, *n, factors, r, ridge)(test), test),
            "chosen": f"{factors} factors, ridge {r}"}
-    counts = np.bincount(train.item, minlength=n[1]).astype(float)
-    ndcg, recall = rank(np.tile(counts, (n[0], 1)), train, test, options.k)
-    yield {"what": "popular", "ndcg": ndcg, "recall": recall}
-    best = max((50, 100, 200, 400, 800), key=lambda r: rank(fit_ease(fit, *n, r), fit, valid, options.k)[0])
-    ndcg, recall = rank(fit_ease(train, *n, best), train, test, options.k)
-    yield {"what": "ease", "ndcg": ndcg, "recall": recall, "chosen": f"ridge {best}"}
 
 
-def show(results, k):
-    print(f"\n| | RMSE | NDCG@{k} | recall@{k} | chosen |\n|---|---|---|---|---|")
+def show(results):
+    print("\n| | RMSE | chosen |\n|---|---|---|")
     for r in results:
-        cells = [f"{r[key]:.4f}" if key in r else "" for key in ("rmse", "ndcg", "recall")]
-        print(f"| {r['what']} | " + " | ".join(cells) + f" | {r.get('chosen', '')} |")
+        print(f"| {r['what']} | {r['rmse']:.4f} | {r.get('chosen', '')} |")
 
 
 def main():
@@ -221,9 +165,7 @@ def main():
     data = {name: os.path.join(options.work, name + ".csv") for name in ("train", "test")}
     data["movies"] = os.path.join(options.folder, "movies.csv")
     try:
-        log = os.path.join(options.work, "log.csv")
-        sort_log(os.path.join(options.folder, "ratings.csv"), log)
-        furrow(options, ["rows", "split", log, "--user", "userId", "--time",
+        furrow(options, ["rows", "split", os.path.join(options.folder, "ratings.csv"), "--user", "userId", "--time",
                          "timestamp", "--last", "0.2", "--out", options.work + "/"])
         results = list(furrow_results(options, data))
         if not options.no_baselines:
@@ -231,10 +173,10 @@ def main():
     finally:
         if not options.scratch:
             shutil.rmtree(options.work)
-    show(results, options.k)
+    show(results)
     if options.out:
         with open(options.out, "w") as out:
-            json.dump({"k": options.k, "seeds": options.seeds, "results": results}, out, indent=1)
+            json.dump({"seeds": options.seeds, "results": results}, out, indent=1)
             out.write("\n")
     return 0
 
