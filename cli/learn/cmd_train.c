@@ -553,7 +553,7 @@ static void judge_ranking(const train_values *values) {
   furrow_recommender_params_init(&params);
   furrow_rank_figures_init(&figures);
   params.threads = values->threads;
-  if (!values->raw.schema || ranks_count() > 1) return;
+  if (!values->raw.schema || ranks_number() > 0) return;
   if (furrow_recommender_judge(values->out, values->train, &params, &figures, &ignored) != FURROW_OK) return;
   if (!values->quiet && figures.popular_gain < -figures.popular_gain_error)
     say("furrow: warning: do not recommend items with this model: it orders them worse than their popularity does "
