@@ -19,7 +19,9 @@ static const char *describe(const char *candidate) {
                {"own-history", "what the user took most often"},
                {"item-item", "items by the user's items"},
                {"item-item-recent", "the same, recent events count more"},
-               {"item-item-features", "the same, with features of items"}};
+               {"factors", "vectors of users and items"},
+               {"blend", "item-item weights and vectors"},
+               {"features", "the best of these, with features of items"}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (strcmp(texts[i].name, candidate) == 0) return texts[i].text;
   return candidate;

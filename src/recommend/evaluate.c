@@ -142,17 +142,19 @@ static bool has_own(const evaluation *e) {
   return e->r->log_model && e->r->log_model->made.rule.repeats;
 }
 
-static double own_ndcg(evaluation *e, uint64_t user, const fw_item_set *chosen, const left_out *out, size_t relevant) {
+static furrow_status own_ndcg(evaluation *e, uint64_t user, const fw_item_set *chosen, const left_out *out,
+                              size_t relevant, double *ndcg, furrow_error *err) {
   const fw_user_events events = fw_interactions_of(&e->r->log_model->events, user);
   const fw_taste_filter filter = {.allowed = e->params->allowed, .seen = out->seen};
   fw_taste taste = fw_made_taste_view(&e->r->log_model->made);
   fw_best best = {.heap = e->heap, .k = e->params->k};
   taste.rule = (fw_taste_rule){.own = 1, .repeats = true};
   taste.weights = NULL;
-  fw_taste_find(&taste, &events, &filter, &e->scratch, &best);
+  FW_TRY(fw_taste_find(&taste, &events, &filter, &e->scratch, &best, err));
   fw_scored_sort(best.heap, best.count);
   for (size_t i = 0; i < e->params->k; i++) e->hits[i] = i < best.count && fw_item_set_has(chosen, best.heap[i].item);
-  return fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
+  *ndcg = fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
+  return FURROW_OK;
 }
 
 static furrow_status count_user(evaluation *e, uint64_t user, const furrow_recommendation *results, furrow_error *err) {
@@ -168,7 +170,11 @@ static furrow_status count_user(evaluation *e, uint64_t user, const furrow_recom
   const fw_user_figures figures = fw_user_ranking(e->hits, e->params->k, relevant);
   fw_user_ranking_add(&e->sum, &figures);
   add_to_baseline(&e->popular, popular_ndcg(e, &chosen, &out, relevant), figures.ndcg);
-  if (has_own(e)) add_to_baseline(&e->own, own_ndcg(e, user, &chosen, &out, relevant), figures.ndcg);
+  if (has_own(e)) {
+    double own = 0;
+    FW_TRY(own_ndcg(e, user, &chosen, &out, relevant, &own, err));
+    add_to_baseline(&e->own, own, figures.ndcg);
+  }
   e->relevant += relevant;
   e->unknown += unknown;
   return FURROW_OK;

@@ -39,11 +39,16 @@ static const struct setting {
                {"own_recency", offsetof(fw_recipe, rule.own_recency)},
                {"own_always", offsetof(fw_recipe, rule.own_always)},
                {"popular", offsetof(fw_recipe, rule.popular)},
+               {"factors", offsetof(fw_recipe, rule.factors)},
+               {"factor_others", offsetof(fw_recipe, factor_others)},
+               {"factor_l2", offsetof(fw_recipe, factor_l2)},
                {"l2", offsetof(fw_recipe, l2)},
                {"order", offsetof(fw_recipe, order)},
                {"features", offsetof(fw_recipe, content)},
                {"trend", offsetof(fw_recipe, trend)}},
-  flags[] = {{"repeats", offsetof(fw_recipe, rule.repeats)}, {"weights", offsetof(fw_recipe, weights)}};
+  flags[] = {{"repeats", offsetof(fw_recipe, rule.repeats)},
+             {"weights", offsetof(fw_recipe, weights)},
+             {"vectors", offsetof(fw_recipe, factors)}};
 enum { NUMBERS = sizeof numbers / sizeof *numbers, FLAGS = sizeof flags / sizeof *flags };
 
 static void put_recipe(fw_json_out *json, const fw_recipe *recipe) {
@@ -161,7 +166,10 @@ static furrow_status check_recipe(const fw_log_model *of, const char *path, furr
     fw_error_set_file(err, path);
     return FURROW_E_FORMAT;
   }
-  return FURROW_OK;
+  if (!recipe->factors || (recipe->factor_others > 0 && recipe->factor_l2 > 0)) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT, "recommender/factor_others and factor_l2 are not numbers above 0");
+  fw_error_set_file(err, path);
+  return FURROW_E_FORMAT;
 }
 
 static furrow_status read_json(fw_log_model *to, const char *folder, furrow_error *err) {
@@ -240,6 +248,31 @@ static furrow_status write_weights(furrow_model_writer *model, const fw_sparse_r
   return status;
 }
 
+static furrow_status write_factors(furrow_model_writer *model, const fw_factors *factors,
+                                   const furrow_matrix_write_params *params, furrow_error *err) {
+  const matrix_shape shape = {.name = "factors",
+                              .row_type = "T_FLOAT_DENSE",
+                              .id = 3,
+                              .rows = (int32_t)factors->items,
+                              .cols = (int64_t)factors->size};
+  furrow_panel *panels = NULL;
+  int32_t *ids = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&panels, factors->items, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&ids, factors->items, err);
+  for (size_t r = 0; status == FURROW_OK && r < factors->items; r++) {
+    ids[r] = (int32_t)r;
+    panels[r] = (furrow_panel){.rows = 1,
+                               .row_ids = &ids[r],
+                               .cols = factors->size,
+                               .type = FURROW_ELEMENT_F32,
+                               .values.f32 = factors->vectors + r * factors->size};
+  }
+  if (status == FURROW_OK) status = write_matrix(model, &shape, panels, factors->items, params, err);
+  fw_free(panels);
+  fw_free(ids);
+  return status;
+}
+
 static furrow_status write_popularity(furrow_model_writer *model, const fw_made_taste *made,
                                       const furrow_matrix_write_params *params, furrow_error *err) {
   const matrix_shape shape = {
@@ -301,6 +334,8 @@ furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_enco
   if (status == FURROW_OK) status = write_encoder(model, encoder, err);
   if (status == FURROW_OK && log_model->made.has_weights)
     status = write_weights(model, &log_model->made.weights, params, err);
+  if (status == FURROW_OK && log_model->made.has_factors)
+    status = write_factors(model, &log_model->made.factors, params, err);
   if (status == FURROW_OK) status = write_popularity(model, &log_model->made, params, err);
   if (status == FURROW_OK) status = write_events(model, &log_model->events, params, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
@@ -363,6 +398,42 @@ static furrow_status read_weights(fw_log_model *to, const char *folder, size_t i
   FW_TRY(load_matrix(&matrix, folder, "item_item", FURROW_ELEMENT_F32, threads, err));
   const furrow_status status = copy_weights(&to->made.weights, matrix, items, folder, err);
   furrow_matrix_free(matrix);
+  return status;
+}
+
+static furrow_status copy_factors(float *vectors, size_t size, const furrow_matrix *matrix, size_t items,
+                                  const char *folder, furrow_error *err) {
+  for (size_t r = 0; r < items; r++) {
+    furrow_matrix_row_view row;
+    if (!furrow_matrix_row(matrix, (int32_t)r, &row) || row.count != size || furrow_matrix_row_view_col(&row, 0) != 0)
+      return fail_matrix(folder, "factors", "does not have a vector for each item", err);
+    for (size_t k = 0; k < size; k++) {
+      vectors[r * size + k] = (float)furrow_matrix_row_view_get(&row, k);
+      if (!isfinite(vectors[r * size + k]))
+        return fail_matrix(folder, "factors", "has a number that is not finite", err);
+    }
+  }
+  return FURROW_OK;
+}
+
+static furrow_status read_factors(fw_log_model *to, const char *folder, size_t items, unsigned threads,
+                                  furrow_error *err) {
+  const fw_recipe *recipe = &to->selection.recipe;
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_row_view row;
+  float *vectors = NULL;
+  FW_TRY(load_matrix(&matrix, folder, "factors", FURROW_ELEMENT_F32, threads, err));
+  const size_t size = furrow_matrix_row(matrix, 0, &row) ? row.count : 0;
+  const fw_factors_params params = {.size = size, .others = recipe->factor_others, .l2 = recipe->factor_l2};
+  furrow_status status = FURROW_OK;
+  if (size == 0 || size > FW_FACTORS_MOST)
+    status = fail_matrix(folder, "factors", "has vectors of another length", err);
+  else
+    status = FW_ALLOC_ROWS(&vectors, items, size, err);
+  if (status == FURROW_OK) status = copy_factors(vectors, size, matrix, items, folder, err);
+  furrow_matrix_free(matrix);
+  if (status == FURROW_OK) return fw_factors_from(&to->made.factors, vectors, items, &params, err);
+  fw_free(vectors);
   return status;
 }
 
@@ -441,7 +512,9 @@ static furrow_status load_learned(fw_log_model *to, const char *folder, size_t u
   to->events.users = users;
   to->events.items = items;
   to->events.rated = to->events.deviation > 0;
+  to->made.has_factors = to->selection.recipe.factors;
   if (to->made.has_weights) FW_TRY(read_weights(to, folder, items, threads, err));
+  if (to->made.has_factors) FW_TRY(read_factors(to, folder, items, threads, err));
   FW_TRY(read_popularity(to, folder, threads, err));
   return read_events(to, folder, threads, err);
 }

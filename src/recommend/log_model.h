@@ -3,6 +3,7 @@
  *   furrow.json        "algorithm": "recommender", its settings and figures (docs/formats/recommender.md)
  *   schema.json, dictionary.furrow
  *   item_item/         items x items, sparse floats: row s has the weights from item s
+ *   factors/           items x numbers of a vector, floats
  *   popularity/        1 x items, floats
  *   events/            4 x events, doubles: user, item, time, strength; by user and time */
 #ifndef FW_RECOMMEND_LOG_MODEL_H

@@ -8,14 +8,14 @@
 #include "base/mem.h"
 
 enum {
-  ROW_MOST = 1000,      /* the last items of a user that the weights are solved from */
-  NEIGHBOURS_MOST = 200 /* more did not improve the NDCG: docs/design/recommending.md */
+  ROW_MOST = 1000,       /* the last items of a user that the weights are solved from */
+  NEIGHBOURS_MOST = 200, /* more did not improve the NDCG: docs/design/recommending.md */
+  FACTOR_ROUNDS = 10
 };
-
-#define SOLVE_WORK 3e10 /* multiplications of one solution of all items */
 
 void fw_made_taste_clear(fw_made_taste *made) {
   fw_sparse_rows_clear(&made->weights);
+  fw_factors_clear(&made->factors);
   fw_free(made->popularity);
   fw_free(made->by_popularity);
   *made = (fw_made_taste){0};
@@ -25,13 +25,21 @@ fw_taste fw_made_taste_view(const fw_made_taste *made) {
   return (fw_taste){.rule = made->rule,
                     .items = made->items,
                     .weights = made->has_weights ? &made->weights : NULL,
+                    .factors = made->has_factors ? &made->factors : NULL,
                     .popularity = made->popularity,
                     .by_popularity = made->by_popularity};
 }
 
-size_t fw_recipe_neighbours(size_t items) {
-  const double most = cbrt(6 * SOLVE_WORK / (double)(items > 0 ? items : 1));
+size_t fw_recipe_neighbours(const fw_interactions *all, double work) {
+  const double most = cbrt(6 * work / (double)(all->items > 0 ? all->items : 1));
   return most < NEIGHBOURS_MOST ? (size_t)most : NEIGHBOURS_MOST;
+}
+
+size_t fw_recipe_factor_size(const fw_interactions *all, double work) {
+  const double events = (double)all->offset[all->users], vectors = (double)(all->users + all->items);
+  double size = FW_FACTORS_MOST;
+  while (size > 8 && events * size * size + vectors * size * size * size / 6 > work) size /= 2;
+  return (size_t)size;
 }
 
 /* ---- Popularity ----------------------------------------------------------------------------------------- */
@@ -150,10 +158,29 @@ furrow_status fw_recipe_solve(const fw_recipe *recipe, const fw_interactions *al
   return status;
 }
 
+/* The weight of an event is 1; values of features are meant for products of two of them. */
+static void square_values(fw_sparse_rows *rows) {
+  for (size_t i = 0; i < rows->offset[rows->rows]; i++) rows->value[i] *= rows->value[i];
+}
+
+static furrow_status make_factors(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
+                                  fw_factors *factors, furrow_error *err) {
+  const fw_factors_params params = {
+      .size = recipe->factor_size, .others = recipe->factor_others, .l2 = recipe->factor_l2, .rounds = FACTOR_ROUNDS};
+  fw_sparse_rows rows = {0};
+  furrow_status status = make_rows(recipe, all, means->features, &rows, err);
+  if (status == FURROW_OK) square_values(&rows);
+  if (status == FURROW_OK) status = fw_factors_fit(factors, &rows, &params, means->pool, err);
+  fw_sparse_rows_clear(&rows);
+  return status;
+}
+
 furrow_status fw_recipe_make(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
                              fw_made_taste *made, furrow_error *err) {
-  *made = (fw_made_taste){.rule = recipe->rule, .items = all->items, .has_weights = recipe->weights};
+  *made = (fw_made_taste){
+      .rule = recipe->rule, .items = all->items, .has_weights = recipe->weights, .has_factors = recipe->factors};
   FW_TRY(make_popularity(all, recipe->trend, made, err));
   if (recipe->weights) FW_TRY(fw_recipe_solve(recipe, all, means, &recipe->l2, 1, &made->weights, err));
+  if (recipe->factors) FW_TRY(make_factors(recipe, all, means, &made->factors, err));
   return FURROW_OK;
 }

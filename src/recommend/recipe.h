@@ -1,5 +1,5 @@
-/* recommend/recipe.h: how a recommender is computed from events: popularity, item-item weights, and the rule that
- * joins them. */
+/* recommend/recipe.h: how a recommender is computed from events: popularity, item-item weights, factors, and the rule
+ * that joins them. */
 #ifndef FW_RECOMMEND_RECIPE_H
 #define FW_RECOMMEND_RECIPE_H
 
@@ -14,6 +14,9 @@ typedef struct fw_recipe {
   double content; /* how strongly features that items share tie them together; 0: not at all */
   double trend;   /* popularity: an event counts exp(-(share of the log that follows it) / trend); 0: all count alike */
   size_t neighbours;
+  bool factors; /* factors are used */
+  size_t factor_size;
+  double factor_others, factor_l2; /* as in fw_factors_params */
 } fw_recipe;
 
 /* What recipes may use. */
@@ -28,6 +31,8 @@ typedef struct fw_made_taste {
   size_t items;
   bool has_weights;
   fw_sparse_rows weights;
+  bool has_factors;
+  fw_factors factors;
   float *popularity;
   uint32_t *by_popularity;
 } fw_made_taste;
@@ -44,7 +49,11 @@ furrow_status fw_recipe_make(const fw_recipe *recipe, const fw_interactions *all
 furrow_status fw_recipe_solve(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
                               const double *l2, size_t l2_count, fw_sparse_rows *weights,
                               furrow_error *err) FURROW_MUST_USE;
-/* The number of neighbours for that many items: as many as a fixed amount of work allows, at most 200. */
-size_t fw_recipe_neighbours(size_t items);
+/* The number of neighbours and the size of factors for these events: as many as an amount of work allows, counted in
+ * multiplications for the weights of all items, or for one round of learning. */
+size_t fw_recipe_neighbours(const fw_interactions *all, double work);
+size_t fw_recipe_factor_size(const fw_interactions *all, double work);
+#define FW_RECIPE_WEIGHTS_WORK 3e10 /* of the recommender that is saved */
+#define FW_RECIPE_FACTORS_WORK 2e9
 
 #endif

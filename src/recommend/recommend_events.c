@@ -1,4 +1,5 @@
 /* recommend/recommend_events.c: recommends from the events of users, with a recommender of a log. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -57,7 +58,7 @@ static furrow_status recommend_part(void *context, size_t first, size_t count, f
                                     .seen = j->params->seen ? fw_events_of(j->params->seen, user) : (fw_item_set){0},
                                     .own = leaves_out_own(j->r, j->params)};
     fw_best best = {.heap = heap, .k = j->params->k};
-    fw_taste_find(&j->taste, &events, &filter, &scratch, &best);
+    status = fw_taste_find(&j->taste, &events, &filter, &scratch, &best, err);
     fw_best_write(&best, j->results + i * j->params->k);
   }
   fw_taste_scratch_clear(&scratch);
@@ -98,21 +99,53 @@ furrow_status fw_events_recommend(const furrow_recommender *r, const fw_interact
   return status;
 }
 
+/* Offers the items that the weights of `item` lead to. */
+static void find_by_weights(const fw_sparse_rows *weights, uint64_t item, const uint8_t *allowed, fw_best *best) {
+  for (size_t i = weights->offset[item]; i < weights->offset[item + 1]; i++) {
+    const uint32_t other = weights->column[i];
+    if (!allowed || allowed[other]) fw_best_offer(best, (double)weights->value[i], other);
+  }
+}
+
+static double product(const float *x, const float *y, size_t size) {
+  double sum = 0;
+  for (size_t k = 0; k < size; k++) sum += (double)x[k] * y[k];
+  return sum;
+}
+
+/* Offers other items by the cosine of their vectors. */
+static void find_by_vectors(const fw_factors *f, uint64_t item, const uint8_t *allowed, fw_best *best) {
+  const float *mine = f->vectors + item * f->size;
+  const double length = product(mine, mine, f->size);
+  for (uint32_t i = 0; i < f->items; i++) {
+    const float *other = f->vectors + i * f->size;
+    const double squared = product(other, other, f->size);
+    if (i == item || squared == 0 || (allowed && !allowed[i])) continue;
+    fw_best_offer(best, product(mine, other, f->size) / sqrt(length * squared), i);
+  }
+}
+
+static bool is_compared(const fw_taste *taste, uint64_t item) {
+  if (taste->weights) return taste->weights->offset[item] < taste->weights->offset[item + 1];
+  const float *vector = taste->factors->vectors + item * taste->factors->size;
+  return product(vector, vector, taste->factors->size) > 0;
+}
+
 furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,
                                 furrow_recommendation *results, furrow_error *err) {
-  const fw_sparse_rows *weights = &r->log_model->made.weights;
+  const fw_taste taste = fw_made_taste_view(&r->log_model->made);
   fw_best best = {.k = params->k};
-  if (!r->log_model->made.has_weights)
+  if (!taste.weights && !taste.factors)
     return fw_fail(err, FURROW_E_UNSUPPORTED,
-                   "the recommender has no weights between items: the most popular ones were the better selection");
-  if (weights->offset[item] == weights->offset[item + 1])
+                   "the recommender does not compare items: the most popular ones were the better selection");
+  if (!is_compared(&taste, item))
     return fw_fail(err, FURROW_E_UNSUPPORTED, "no item is similar to %s: too few users took it",
                    furrow_recommender_item_name(r, item));
   FW_TRY(FW_ALLOC(&best.heap, params->k, err));
-  for (size_t i = weights->offset[item]; i < weights->offset[item + 1]; i++) {
-    const uint32_t other = weights->column[i];
-    if (!params->allowed || params->allowed[other]) fw_best_offer(&best, (double)weights->value[i], other);
-  }
+  if (taste.weights)
+    find_by_weights(taste.weights, item, params->allowed, &best);
+  else
+    find_by_vectors(taste.factors, item, params->allowed, &best);
   fw_best_write(&best, results);
   fw_free(best.heap);
   return FURROW_OK;
@@ -134,11 +167,13 @@ static void join_parts(const fw_user_events *events, double *parts) {
 static furrow_status list_reasons(const fw_taste *taste, const fw_user_events *events, uint32_t item,
                                   furrow_recommend_reason *reasons, size_t count, size_t *found, furrow_error *err) {
   fw_best best = {.k = count};
+  fw_taste_scratch scratch;
   double *parts = NULL;
-  furrow_status status = FW_ALLOC(&parts, events->count, err);
+  furrow_status status = fw_taste_scratch_init(&scratch, taste->items, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&parts, events->count, err);
   if (status == FURROW_OK) status = FW_ALLOC(&best.heap, count, err);
+  if (status == FURROW_OK) status = fw_taste_explain(taste, events, item, &scratch, parts, err);
   if (status == FURROW_OK) {
-    fw_taste_explain(taste, events, item, parts);
     join_parts(events, parts);
     for (size_t i = 0; count > 0 && i < events->count; i++)
       if (parts[i] > 0) fw_best_offer(&best, parts[i], events->item[i]);
@@ -147,6 +182,7 @@ static furrow_status list_reasons(const fw_taste *taste, const fw_user_events *e
       reasons[i] = (furrow_recommend_reason){.item = best.heap[i].item, .part = best.heap[i].score};
     *found = best.count;
   }
+  fw_taste_scratch_clear(&scratch);
   fw_free(parts);
   fw_free(best.heap);
   return status;

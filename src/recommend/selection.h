@@ -1,29 +1,24 @@
 /* recommend/selection.h: chooses how items are recommended, by each user's last events.
  *
- * The last fifth of each user's events is held out. Rules (recommend/taste.h) are compared by the NDCG of what they
- * recommend from the earlier events: the most popular items, the user's own history where the log repeats, item-item
- * weights of several strengths, and rules between them, one setting at a time. The work is counted, never timed. */
+ * Rules (recommend/taste.h) are compared by the NDCG of what they recommend of the last fifth of each user's events
+ * (recommend/rule_contest.h): the most popular items, the user's own history where the log repeats, item-item weights,
+ * factors, both together, and features of items, one setting at a time. The work is counted, never timed. */
 #ifndef FW_RECOMMEND_SELECTION_H
 #define FW_RECOMMEND_SELECTION_H
 
 #include "recommend/recipe.h"
+#include "recommend/rule_contest.h"
 
 typedef enum fw_candidate_kind {
   FW_CANDIDATE_POPULAR,
   FW_CANDIDATE_OWN,     /* the user's own history */
   FW_CANDIDATE_ITEMS,   /* item-item weights, all events alike */
   FW_CANDIDATE_RECENT,  /* item-item weights, recent events count more; own history and popularity, too */
-  FW_CANDIDATE_CONTENT, /* the same with features of items */
+  FW_CANDIDATE_FACTORS, /* vectors of users and items; recency, ratings and popularity, too */
+  FW_CANDIDATE_BLEND,   /* item-item weights and factors */
+  FW_CANDIDATE_CONTENT, /* the best of these with features of items */
   FW_CANDIDATES
 } fw_candidate_kind;
-
-/* How good a candidate is for the events that were held out. */
-typedef struct fw_candidate {
-  bool there;
-  double ndcg;
-  double gain;  /* mean over users of its NDCG minus the NDCG of the most popular items */
-  double error; /* standard error of the gain */
-} fw_candidate;
 
 typedef struct fw_rule_selection {
   fw_recipe recipe;

@@ -3,14 +3,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/solve.h"
 
 furrow_status fw_taste_scratch_init(fw_taste_scratch *scratch, size_t items, furrow_error *err) {
   *scratch = (fw_taste_scratch){0};
   FW_TRY(FW_ALLOC_ZERO(&scratch->score, items, err));
   FW_TRY(FW_ALLOC_ZERO(&scratch->is_found, items, err));
+  FW_TRY(FW_ALLOC(&scratch->product, items + FW_BLOCK_VECTORS, err));
   return FW_ALLOC(&scratch->found, items, err);
 }
 
@@ -18,6 +21,8 @@ void fw_taste_scratch_clear(fw_taste_scratch *scratch) {
   fw_free(scratch->score);
   fw_free(scratch->is_found);
   fw_free(scratch->found);
+  fw_free(scratch->weight);
+  fw_free(scratch->product);
   *scratch = (fw_taste_scratch){0};
 }
 
@@ -51,23 +56,58 @@ static void add_score(fw_taste_scratch *scratch, uint32_t item, double score) {
   scratch->score[item] += score;
 }
 
-/* Adds what each event says; returns the sum of the events' weights. */
-static double add_events(const fw_taste *taste, const fw_user_events *events, fw_taste_scratch *scratch) {
-  const fw_taste_rule *rule = &taste->rule;
-  const fw_sparse_rows *weights = taste->weights;
+/* Writes the weight of each event to the scratch. */
+static furrow_status weigh_events(const fw_taste_rule *rule, const fw_user_events *events, fw_taste_scratch *scratch,
+                                  double *sum, furrow_error *err) {
   size_t age = 0;
-  double sum = 0;
+  *sum = 0;
+  FW_TRY(FW_GROW(&scratch->weight, &scratch->weight_capacity, events->count, err));
+  for (size_t i = events->count; i-- > 0;) {
+    age = age_of(events, i, age);
+    scratch->weight[i] = (float)event_weight(rule, (double)age, events->strength[i]);
+    *sum += scratch->weight[i];
+  }
+  return FURROW_OK;
+}
+
+static void add_own(const fw_taste_rule *rule, const fw_user_events *events, fw_taste_scratch *scratch) {
+  size_t age = 0;
+  for (size_t i = events->count; i-- > 0;) {
+    age = age_of(events, i, age);
+    add_score(scratch, events->item[i], own_weight(rule, (double)age));
+  }
+}
+
+static void add_weights(const fw_sparse_rows *weights, const fw_user_events *events, fw_taste_scratch *scratch) {
   for (size_t i = events->count; i-- > 0;) {
     const uint32_t item = events->item[i];
-    age = age_of(events, i, age);
-    const double weight = event_weight(rule, (double)age, events->strength[i]);
-    sum += weight;
-    if (rule->own > 0) add_score(scratch, item, own_weight(rule, (double)age));
-    if (!weights) continue;
     for (size_t w = weights->offset[item]; w < weights->offset[item + 1]; w++)
-      add_score(scratch, weights->column[w], weight * weights->value[w]);
+      add_score(scratch, weights->column[w], (double)scratch->weight[i] * weights->value[w]);
   }
-  return sum;
+}
+
+static bool uses_factors(const fw_taste *taste, const fw_user_events *events, double sum) {
+  return taste->factors && taste->rule.factors > 0 && events->count > 0 && sum > 0;
+}
+
+/* Writes the user's equations to the scratch. Afterwards the mean of the events' weights is 1. */
+static void write_equations(const fw_taste *taste, const fw_user_events *events, double sum,
+                            fw_taste_scratch *scratch) {
+  const float mean = (float)(sum / (double)events->count);
+  for (size_t i = 0; i < events->count; i++) scratch->weight[i] /= mean;
+  fw_factors_equations(taste->factors, events->item, scratch->weight, events->count, scratch->equations,
+                       scratch->vector);
+}
+
+static void add_factors(const fw_taste *taste, const fw_user_events *events, double sum, fw_taste_scratch *scratch) {
+  const double factor = taste->rule.factors * sum / (double)events->count;
+  write_equations(taste, events, sum, scratch);
+  fw_solve_table()->positive(taste->factors->size, scratch->equations, scratch->vector);
+  fw_factors_scores(taste->factors, scratch->vector, scratch->product);
+  for (size_t i = 0; i < taste->items; i++) scratch->score[i] += factor * scratch->product[i];
+  for (size_t i = 0; i < taste->items; i++) scratch->found[i] = (uint32_t)i;
+  memset(scratch->is_found, 1, taste->items);
+  scratch->found_count = taste->items;
 }
 
 static bool is_left_out(const fw_taste_filter *filter, uint32_t item) {
@@ -89,14 +129,20 @@ static double popular_weight(const fw_taste_rule *rule, double sum) {
   return weight > 1e-9 ? weight : 1e-9;
 }
 
-void fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
-                   fw_taste_scratch *scratch, fw_best *best) {
+furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
+                            fw_taste_scratch *scratch, fw_best *best, furrow_error *err) {
+  double sum = 0;
+  FW_TRY(weigh_events(&taste->rule, events, scratch, &sum, err));
+  const double popular = popular_weight(&taste->rule, sum);
   scratch->found_count = 0;
-  const double popular = popular_weight(&taste->rule, add_events(taste, events, scratch));
+  if (taste->rule.own > 0) add_own(&taste->rule, events, scratch);
+  if (taste->weights) add_weights(taste->weights, events, scratch);
+  if (uses_factors(taste, events, sum)) add_factors(taste, events, sum, scratch);
   if (filter->own) drop_own(events, scratch);
   for (size_t i = 0; i < scratch->found_count; i++) {
     const uint32_t item = scratch->found[i];
     const double score = scratch->score[item] + popular * (double)taste->popularity[item];
+    if (best->count == best->k && score < best->heap[0].score) continue;
     if (isfinite(score) && !is_left_out(filter, item)) fw_best_offer(best, score, item);
   }
   for (size_t i = 0; i < taste->items; i++) {
@@ -109,9 +155,12 @@ void fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw
     scratch->score[scratch->found[i]] = 0;
     scratch->is_found[scratch->found[i]] = 0;
   }
+  return FURROW_OK;
 }
 
-void fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item, double *parts) {
+/* What each event contributes by its own item and by item-item weights. */
+static void explain_weights(const fw_taste *taste, const fw_user_events *events, uint32_t item,
+                            const fw_taste_scratch *scratch, double *parts) {
   const fw_sparse_rows *weights = taste->weights;
   size_t age = 0;
   for (size_t i = events->count; i-- > 0;) {
@@ -122,8 +171,34 @@ void fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint3
     size_t at = weights->offset[source];
     while (at < weights->offset[source + 1] && weights->column[at] < item) at++;
     if (at < weights->offset[source + 1] && weights->column[at] == item)
-      parts[i] += event_weight(&taste->rule, (double)age, events->strength[i]) * weights->value[at];
+      parts[i] += (double)scratch->weight[i] * weights->value[at];
   }
+}
+
+/* The product with the user's vector is a sum over events: x solves A x = vector of the item, and event e has the part
+ * weight(e) * <x, vector of its item>. */
+static void explain_factors(const fw_taste *taste, const fw_user_events *events, uint32_t item, double sum,
+                            fw_taste_scratch *scratch, double *parts) {
+  const fw_factors *f = taste->factors;
+  const double factor = taste->rule.factors * sum / (double)events->count;
+  write_equations(taste, events, sum, scratch);
+  for (size_t k = 0; k < f->size; k++) scratch->vector[k] = f->vectors[item * f->size + k];
+  fw_solve_table()->positive(f->size, scratch->equations, scratch->vector);
+  for (size_t i = 0; i < events->count; i++) {
+    const float *v = f->vectors + events->item[i] * f->size;
+    double product = 0;
+    for (size_t k = 0; k < f->size; k++) product += (double)scratch->vector[k] * v[k];
+    parts[i] += factor * (double)scratch->weight[i] * product;
+  }
+}
+
+furrow_status fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item,
+                               fw_taste_scratch *scratch, double *parts, furrow_error *err) {
+  double sum = 0;
+  FW_TRY(weigh_events(&taste->rule, events, scratch, &sum, err));
+  explain_weights(taste, events, item, scratch, parts);
+  if (uses_factors(taste, events, sum)) explain_factors(taste, events, item, sum, scratch, parts);
+  return FURROW_OK;
 }
 
 /* ---- Popularity ----------------------------------------------------------------------------------------- */

@@ -1,17 +1,20 @@
 /* recommend/taste.h: scores of items from what a user did.
  *
  *   score(i) = sum over the user's events e of w(e) * weight(item of e -> i)
+ *            + factors * (mean of w(e)) * <vector of the user, vector of i>
  *            + own * sum over the user's events e with item i of v(e)
  *            + popular * (sum over the user's events e of w(e)) * popularity(i)
  *   w(e) = (exp(-age / recency) + always) * (1 + rating * strength of e)
  *   v(e) = exp(-age / own_recency) + own_always
  *
- * age: the number of the user's events that are later than e. One rule, and so one way to score, covers the most
- * popular items, a user's own history, item-item weights and what lies between them; new users and new events need
+ * age: the number of the user's events that are later than e. The vector of the user follows from the events, each
+ * weighted by w(e) / (mean of w(e)): recommend/factors.h. One rule, and so one way to score, covers the most popular
+ * items, a user's own history, item-item weights, factors and what lies between them; new users and new events need
  * nothing but their events. */
 #ifndef FW_RECOMMEND_TASTE_H
 #define FW_RECOMMEND_TASTE_H
 
+#include "recommend/factors.h"
 #include "recommend/interactions.h"
 #include "recommend/item_item.h"
 #include "recommend/item_search.h"
@@ -22,6 +25,7 @@ typedef struct fw_taste_rule {
   double rating;
   double own, own_recency, own_always; /* own_recency 0: age does not matter */
   double popular;
+  double factors;
   bool repeats; /* items that the user already took are recommended, too */
 } fw_taste_rule;
 
@@ -30,6 +34,7 @@ typedef struct fw_taste {
   fw_taste_rule rule;
   size_t items;
   const fw_sparse_rows *weights; /* a row for each item that gives weights; NULL: none do */
+  const fw_factors *factors;     /* NULL: none; else rule.factors may still be 0 */
   const float *popularity;       /* of each item, at most 1 */
   const uint32_t *by_popularity; /* items, the most popular first */
 } fw_taste;
@@ -40,6 +45,10 @@ typedef struct fw_taste_scratch {
   uint8_t *is_found; /* of each item, 0 between two users */
   uint32_t *found;   /* items that have a score of their own */
   size_t found_count;
+  float *weight; /* of each event */
+  size_t weight_capacity;
+  float *product; /* of each item, rounded up to FW_BLOCK_VECTORS */
+  float equations[FW_FACTORS_MOST * FW_FACTORS_MOST], vector[FW_FACTORS_MOST];
 } fw_taste_scratch;
 
 /* To be cleared after a failure, too. */
@@ -54,11 +63,12 @@ typedef struct fw_taste_filter {
 } fw_taste_filter;
 
 /* Offers items to `best`: more than its k, if there are that many. */
-void fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
-                   fw_taste_scratch *scratch, fw_best *best);
+furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events, const fw_taste_filter *filter,
+                            fw_taste_scratch *scratch, fw_best *best, furrow_error *err) FURROW_MUST_USE;
 
 /* The part of the score of `item` that each event contributes. */
-void fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item, double *parts);
+furrow_status fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item,
+                               fw_taste_scratch *scratch, double *parts, furrow_error *err) FURROW_MUST_USE;
 
 /* Writes the items in the order of their popularity; equal ones by number. */
 furrow_status fw_taste_order(const float *popularity, size_t items, uint32_t **order,

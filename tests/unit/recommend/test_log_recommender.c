@@ -352,20 +352,12 @@ static void saved_and_loaded_is_the_same(void **state) {
   assert_int_equal(system("diff -r model one"), 0);
 }
 
-static void damaged_models_are_refused(void **state) {
-  static const char *const commands[] = {"rm -r copy/popularity",
-                                         "rm -r copy/item_item",
-                                         "rm -r copy/events",
-                                         "rm -r copy/popularity && cp -r copy/events "
-                                         "copy/popularity",
-                                         "sed -i 's/\"recency\" : [0-9.]*/\"recency\" : -1/' copy/furrow.json",
-                                         "sed -i 's/\"l2\" : [0-9.]*/\"l2\" : 1e999/' copy/furrow.json",
-                                         "rm copy/dictionary.furrow"};
-  furrow_recommender *r = fit(&(log_kind){.taste = 0.7});
-  (void)state;
+/* Fits and saves a model, damages copies of it, and opens them. */
+static void refuse_damaged(const log_kind *kind, const char *const *commands, size_t count) {
+  furrow_recommender *r = fit(kind);
   ok(furrow_recommender_save(r, "model", true, &err));
   furrow_recommender_free(r);
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+  for (size_t i = 0; i < count; i++) {
     char command[256];
     snprintf(command, sizeof command, "rm -rf copy && cp -r model copy && %s", commands[i]);
     assert_int_equal(system(command), 0);
@@ -373,6 +365,23 @@ static void damaged_models_are_refused(void **state) {
     if (furrow_recommender_open(&r, "copy", NULL, &err) == FURROW_OK) fail_msg("%s: opened", commands[i]);
     assert_null(r);
   }
+}
+
+static void damaged_models_are_refused(void **state) {
+  static const char *const of_factors[] = {
+      "rm -r copy/popularity",
+      "rm -r copy/factors",
+      "rm -r copy/factors && cp -r copy/popularity copy/factors",
+      "rm -r copy/events",
+      "rm -r copy/popularity && cp -r copy/events copy/popularity",
+      "sed -i 's/\"recency\" : [0-9.]*/\"recency\" : -1/' copy/furrow.json",
+      "sed -i 's/\"factor_others\" : [0-9.]*/\"factor_others\" : 0/' copy/furrow.json",
+      "sed -i 's/\"l2\" : [0-9.]*/\"l2\" : 1e999/' copy/furrow.json",
+      "rm copy/dictionary.furrow"};
+  static const char *const of_weights[] = {"rm -r copy/item_item"};
+  (void)state;
+  refuse_damaged(&(log_kind){.taste = 0.7}, of_factors, sizeof of_factors / sizeof *of_factors);
+  refuse_damaged(&(log_kind){.taste = 0.6, .repeats = 0.5}, of_weights, 1);
 }
 
 static void wrong_calls(void **state) {

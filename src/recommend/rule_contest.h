@@ -1,0 +1,44 @@
+/* recommend/rule_contest.h: compares rules by events that are held out: the last fifth of each user's events. */
+#ifndef FW_RECOMMEND_RULE_CONTEST_H
+#define FW_RECOMMEND_RULE_CONTEST_H
+
+#include "base/pool.h"
+#include "recommend/taste.h"
+
+/* How good a candidate is for the events that were held out. */
+typedef struct fw_candidate {
+  bool there;
+  double ndcg;
+  double gain;  /* mean over users of its NDCG minus the NDCG of the most popular items */
+  double error; /* standard error of the gain */
+} fw_candidate;
+
+/* The users that are compared. The first members are filled in by the caller. */
+typedef struct fw_contest {
+  size_t k;      /* of the NDCG */
+  fw_pool *pool; /* NULL: this thread */
+  furrow_progress progress;
+  void *progress_user;
+  fw_interactions earlier, later;
+  double repeated; /* share of the held-out events whose item the user had taken before */
+  bool repeats;    /* it is large: items are recommended again */
+  uint32_t *users;
+  size_t count;
+  uint32_t **relevant; /* of each of these users: sorted, each item once */
+  size_t *relevant_count;
+  uint32_t *relevant_items;
+  double *ndcg, *popular_ndcg; /* of each of these users */
+  uint64_t done;               /* comparisons */
+} fw_contest;
+
+/* Splits the events and lists the users. To be cleared after a failure, too. */
+furrow_status fw_contest_hold(fw_contest *c, const fw_interactions *all, furrow_error *err) FURROW_MUST_USE;
+void fw_contest_clear(fw_contest *c);
+
+/* Fills c->ndcg of users 0, step, 2 step … and returns its mean. */
+furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t step, double *mean,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* The figures of the rule that was compared last, with step 1. */
+fw_candidate fw_contest_candidate(const fw_contest *c);
+
+#endif
