@@ -339,6 +339,7 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   if (status == FURROW_OK) {
     change_index(&m, index, other);
     index->next_id = 0;
+    if (other->least_id > 0 && id_shift <= FW_IDS_END) furrow_index_set_next_id(index, other->least_id + id_shift);
   }
   fw_map_rebuild_clear(&m.renewal);
   return fw_index_finish(index, fw_index_finish(other, status, err), err);

@@ -607,7 +607,7 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
   if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
   if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
-  FW_TRY(fw_atomic_file_open(&file, path, err));
+  FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   furrow_status status = write_bytes(index, file, writer, err);
   if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);
@@ -624,9 +624,15 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
   FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
-  if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
+  if (comm->ranks > 1) {
+    FW_TRY(fw_index_write_together(index, path, &p, comm, &writer, err));
+    return fw_comm_all_ok(comm, fw_comm_is_first(comm) ? fw_next_id_drop(NULL, path, err) : FURROW_OK, err);
+  }
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
-  return fw_index_write_file(index, path, p.overwrite, &writer, err);
+  if (strcmp(path, "-") == 0) return fw_index_write_file(index, path, p.overwrite, &writer, err);
+  if (p.overwrite || !fw_path_exists(path)) FW_TRY(fw_next_id_save(index, path, err));
+  FW_TRY(fw_index_write_file(index, path, p.overwrite, &writer, err));
+  return fw_next_id_drop(index, path, err);
 }
 
 furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
