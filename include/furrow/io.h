@@ -149,14 +149,15 @@ FURROW_API furrow_status furrow_temporary_path(char **temporary, const char *pat
 typedef struct furrow_path_watch furrow_path_watch;
 
 /* Begins to watch a path; it may be missing. The path is copied.
- * Errors:  E_MEMORY.
+ * Errors:  E_IO, the path cannot be looked at; E_MEMORY.
  * Owner:   the caller, who ends it with furrow_path_watch_end. */
 FURROW_API furrow_status furrow_path_watch_begin(furrow_path_watch **watch, const char *path,
                                                  furrow_error *err) FURROW_MUST_USE;
-/* Ends the watch and frees it. `status` is the result of what was read meanwhile.
- * Returns: E_STATE if the path was replaced since the begin, by another file or directory or by none: what was read
- *          may be a mixture, and a failure may come from that. Otherwise, and if it is E_MEMORY, `status`. A file that
- *          was changed in place counts as replaced, a directory in which files were changed does not. */
+/* Ends the watch and frees it, whatever it returns. `status` is the result of what was read meanwhile, which is
+ * returned if the path is still the same. A file that was changed in place counts as replaced, a directory in which
+ * files were changed does not. Errors:  `status`; E_STATE, the path was replaced since the begin, by another file or
+ * directory or by none: what was read may be a mixture, and a failure may come from that (E_MEMORY stays E_MEMORY);
+ * E_IO, the path cannot be looked at. */
 FURROW_API furrow_status furrow_path_watch_end(furrow_path_watch *watch, furrow_status status,
                                                furrow_error *err) FURROW_MUST_USE;
 

@@ -203,8 +203,8 @@ FURROW_API furrow_status furrow_encoder_save(const furrow_encoder *encoder, cons
 /* Completes a file of rows (rows.h) and saves the encoder that made them, as furrow_encoder_save does. The two belong
  * together: there are never rows next to the dictionary of others. If this fails before the dictionary is replaced,
  * both stay as they were; if it fails later, or the process or the machine stops, the rows may be missing. Writers of
- * several ranks: all ranks call it, and the first one saves the encoder. Errors:  as furrow_rows_writer_commit and
- * furrow_encoder_save; E_STATE, another process is writing there. */
+ * several ranks: all ranks call it, and the first one saves the encoder.
+ * Errors:  as furrow_rows_writer_commit and furrow_encoder_save; E_STATE, another process is writing there. */
 FURROW_API furrow_status furrow_rows_writer_commit_with_encoder(furrow_rows_writer *writer,
                                                                 const furrow_encoder *encoder, const char *directory,
                                                                 bool overwrite, furrow_error *err) FURROW_MUST_USE;

@@ -36,7 +36,8 @@ struct fw_atomic_file {
   bool in_order;        /* standard output or a caller's output: written bytes cannot be changed */
   bool committed;
   bool replaces, has_temporary, keep_existing;
-  char aside[FW_TARGET_MAX_NAME + 1]; /* name of the old file while others are replaced; "": it has its own */
+  bool is_new;                        /* as the first of several files: no old file had its name */
+  char aside[FW_TARGET_MAX_NAME + 1]; /* name of the old file while others are replaced; "": none but its own */
   char *buffer;
   size_t filled;
   uint64_t flushed;   /* bytes that have left the buffer */
@@ -320,7 +321,16 @@ static void release_lock(fw_atomic_file *file) {
   file->held = -1;
 }
 
-static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
+/* Returns 0 or an errno. EINVAL: the file system does not sync directories. */
+static int sync_names(const fw_atomic_file *file) {
+  return fsync(file->target.directory) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+static const char written_unsynced[] = "written, but its directory cannot be brought to the disk",
+                  unsynced[] = "cannot bring its directory to the disk";
+
+/* Gives the file its name. `failed`: the message if the directory cannot be synced then. */
+static furrow_status put_in_place(fw_atomic_file *file, const char *failed, furrow_error *err) {
   if (rename_temporary(file) != 0) {
     if (errno == EEXIST)
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
@@ -330,11 +340,9 @@ static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
   file->committed = true;
   if (fw_target_is_temporary(file->target.name))
     file->note = fw_temporary_note(file->target.directory, file->target.name);
-  /* the new file is complete and in place; only a crash of the machine could still bring the old one back. EINVAL:
-   * the file system does not sync directories */
-  if (fsync(file->target.directory) != 0 && errno != EINVAL)
-    return fw_target_fail_errno(&file->target, err, errno, "written, but its directory cannot be brought to the disk");
-  return FURROW_OK;
+  /* the new file is complete and in place; only a crash of the machine could still bring the old one back */
+  const int errnum = sync_names(file);
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, failed);
 }
 
 /* Locks the file that will be replaced, if there is one, so that no other process changes it. */
@@ -355,7 +363,7 @@ static furrow_status publish_file(fw_atomic_file *file, furrow_error *err) {
   if (file->held < 0) FW_TRY(keep_permissions(file, err)); /* the old file's may have changed since the open */
   FW_TRY(sync_temporary(file, err));
   FW_TRY(begin_replacing(file, err));
-  const furrow_status status = put_in_place(file, err);
+  const furrow_status status = put_in_place(file, written_unsynced, err);
   end_replacing(file);
   if (file->committed) release_lock(file);
   return status;
@@ -400,70 +408,127 @@ static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
   return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
 }
 
-/* Renames the old file, if there is one, until the files that it belongs to have been replaced. It is locked
- * (begin_replacing), so no process takes it for a leftover. */
-static furrow_status set_aside(fw_atomic_file *file, furrow_error *err) {
+/* Gives the old file a temporary name: instead of its own, or as a second one (`keep`). The file is locked
+ * (begin_replacing), so no process takes it for a leftover. Returns 0 or an errno, ENOENT if there is no old file. */
+static int name_aside(fw_atomic_file *file, bool keep) {
   const int dir = file->target.directory;
   fw_target other = file->target;
   int errnum = EEXIST;
-  if (file->in_order) return FURROW_OK;
   for (unsigned attempt = 0; errnum == EEXIST && attempt < 100; attempt++) {
     fw_target_pick_name(&other, attempt);
-    errnum = renameat2(dir, file->target.name, dir, other.temporary, RENAME_NOREPLACE) == 0 ? 0 : errno;
-    if (errnum == EINVAL || errnum == ENOSYS) /* the name is random enough */
+    const int done = keep ? linkat(dir, file->target.name, dir, other.temporary, 0)
+                          : renameat2(dir, file->target.name, dir, other.temporary, RENAME_NOREPLACE);
+    errnum = done == 0 ? 0 : errno;
+    if (!keep && (errnum == EINVAL || errnum == ENOSYS)) /* the name is random enough */
       errnum = renameat(dir, file->target.name, dir, other.temporary) == 0 ? 0 : errno;
   }
+  if (errnum == 0) memcpy(file->aside, other.temporary, sizeof file->aside);
+  return errnum;
+}
+
+/* Renames the old companion, if there is one, until the first file has been replaced. */
+static furrow_status set_aside(fw_atomic_file *file, furrow_error *err) {
+  if (file->in_order) return FURROW_OK;
+  int errnum = name_aside(file, false);
   if (errnum == ENOENT) return FURROW_OK;
   if (errnum != 0) return fw_target_fail_errno(&file->target, err, errnum, "cannot replace the file");
-  memcpy(file->aside, other.temporary, sizeof file->aside);
-  if (fsync(dir) != 0 && errno != EINVAL)
-    return fw_target_fail_errno(&file->target, err, errno, "cannot bring its directory to the disk");
-  return FURROW_OK;
+  errnum = sync_names(file);
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, unsynced);
 }
 
-static void put_back(fw_atomic_file *file) {
+/* Gives the name back to the old file. Returns false if that fails. */
+static bool put_back(fw_atomic_file *file) {
   const int dir = file->target.directory;
-  if (file->aside[0]) (void)!renameat(dir, file->aside, dir, file->target.name);
+  if (!file->aside[0]) return true;
+  if (renameat(dir, file->aside, dir, file->target.name) != 0) return false;
   file->aside[0] = 0;
+  return sync_names(file) == 0;
 }
 
-static void drop_aside(fw_atomic_file *file) {
+/* Takes the name from the new file, if it has it. Returns false if that fails. */
+static bool remove_new(fw_atomic_file *file) {
+  if (file->in_order || !file->committed) return true;
+  if (unlinkat(file->target.directory, file->target.name, 0) != 0) return false;
+  file->committed = false;
+  return sync_names(file) == 0;
+}
+
+/* Gives a prepared file its name. */
+static furrow_status place_file(fw_atomic_file *file, bool is_last, furrow_error *err) {
+  if (file->in_order) return fw_atomic_file_commit(file, err);
+  return copy_error(file, put_in_place(file, is_last ? written_unsynced : unsynced, &file->error), err);
+}
+
+static void finish_file(fw_atomic_file *file) {
   if (file->aside[0]) unlinkat(file->target.directory, file->aside, 0);
   file->aside[0] = 0;
+  end_replacing(file);
+  if (file->committed && file->held >= 0) release_lock(file);
 }
 
-/* Commits files that are prepared, in a locked folder. Everything that can fail is done before the first change. */
-static furrow_status commit_locked(fw_atomic_file *const *files, size_t count, fw_commit_first first, void *user,
+/* The first of several files: how it gets its name, and how that is undone. */
+typedef struct first_step {
+  fw_commit_first place;
+  bool (*undo)(void *user); /* returns false if that fails; NULL: it cannot be undone */
+  void *user;
+} first_step;
+
+/* Undoes a commit in an order that never leaves files of two commits side by side. */
+static bool undo_commit(fw_atomic_file *const *files, size_t count, const first_step *first, bool changed) {
+  bool undone = true;
+  for (size_t i = 0; i < count && undone; i++) undone = remove_new(files[i]);
+  if (undone && changed) undone = first->undo && first->undo(first->user);
+  for (size_t i = 0; i < count && undone; i++) undone = put_back(files[i]);
+  return undone;
+}
+
+/* Commits files that are prepared, in a locked folder. If only the last sync of the folder fails, all are in place. */
+static furrow_status commit_locked(fw_atomic_file *const *files, size_t count, const first_step *first,
                                    furrow_error *err) {
   furrow_status status = FURROW_OK;
   bool changed = false;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_name(files[i], err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) status = begin_replacing(files[i], err);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) status = set_aside(files[i], err);
-  if (status == FURROW_OK) status = first(user, &changed, err);
-  for (size_t i = 0; i < count && status != FURROW_OK && !changed; i++) put_back(files[i]);
-  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = fw_atomic_file_commit(files[i], err);
-  for (size_t i = 0; i < count; i++) drop_aside(files[i]);
+  if (status == FURROW_OK) status = first->place(first->user, &changed, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = place_file(files[i], i + 1 == count, err);
+  if (status != FURROW_OK && !files[count - 1]->committed && !undo_commit(files, count, first, changed))
+    fw_error_set_hint(err, "files that belong to it may be missing now: write it again");
+  for (size_t i = 0; i < count; i++) finish_file(files[i]);
   return status;
 }
 
 furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t count, fw_commit_first first,
                                            void *user, furrow_error *err) {
+  const first_step step = {.place = first, .user = user};
   for (size_t i = 0; i < count; i++) FW_TRY(fw_atomic_file_prepare(files[i], err));
   FW_TRY(fw_atomic_file_lock_folder(files[0], err));
-  const furrow_status status = commit_locked(files, count, first, user, err);
+  const furrow_status status = commit_locked(files, count, &step, err);
   fw_target_unlock(&files[0]->target);
   return status;
 }
 
-static furrow_status commit_first(void *user, bool *changed, furrow_error *err) {
-  const furrow_status status = fw_atomic_file_commit(user, err);
-  *changed = fw_atomic_file_is_in_place(user);
+/* Replaces the file in one step, so that it is never missing. The old one keeps a second name until all files are in
+ * place, if the file system has links. */
+static furrow_status place_first(void *user, bool *changed, furrow_error *err) {
+  fw_atomic_file *file = user;
+  if (!file->in_order) file->is_new = name_aside(file, true) == ENOENT;
+  const furrow_status status = place_file(file, false, err);
+  *changed = file->committed;
   return status;
+}
+
+static bool undo_first(void *user) {
+  fw_atomic_file *file = user;
+  if (file->is_new) return remove_new(file);
+  if (!file->aside[0] || !put_back(file)) return false;
+  file->committed = false;
+  return true;
 }
 
 furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count, furrow_error *err) {
   fw_atomic_file *file = files[0];
+  const first_step step = {.place = place_first, .undo = undo_first, .user = file};
   if (count == 1) return fw_atomic_file_commit(file, err);
   for (size_t i = 0; i < count; i++) FW_TRY(check_open(files[i], err));
   for (size_t i = 1; i < count; i++)
@@ -473,7 +538,8 @@ furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count,
   FW_TRY(fw_atomic_file_lock_folder(files[1], err));
   furrow_status status = check_name(file, err);
   if (status == FURROW_OK) status = begin_replacing(file, err);
-  if (status == FURROW_OK) status = commit_locked(files + 1, count - 1, commit_first, file, err);
+  if (status == FURROW_OK) status = commit_locked(files + 1, count - 1, &step, err);
+  finish_file(file);
   fw_target_unlock(&files[1]->target);
   return status;
 }

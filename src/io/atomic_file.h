@@ -60,14 +60,16 @@ furrow_status fw_atomic_file_join(fw_atomic_file *file, furrow_status mine, uint
 
 /* ---- Files that belong together -------------------------------------------------------------------------- */
 
-/* Commits files that belong together: the first one, and companions, which are in the same folder. If this fails before
- * the first file has its name, all stay as they were. If it fails later, or the process or the machine stops between
- * two renames, the first file is the old or the new one and companions may be missing: there are never files side by
- * side that do not belong together, from one process or from two. A companion that is new gets the permissions of the
- * file that the first one replaces. */
+/* Commits files that belong together: the first one, and companions, which are in the same folder. None of them gets
+ * its name before all are on the disk.
+ * After a failure: all files are the old ones. If only the last sync of the folder failed, all are the new ones. If the
+ *   old files cannot be put back either, or the file system has no hard links, companions may be missing.
+ * If the process or the machine stops: the first file is the old or the new one, and companions may be missing.
+ * In each case files that do not belong together are never side by side, from one process or from two. A companion that
+ * is new gets the permissions of the file that the first one replaces. */
 furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count, furrow_error *err) FURROW_MUST_USE;
 /* The same for companions of something else, which `first` puts in place. If `first` fails and leaves *changed false,
- * all stays as it was. */
+ * all stays as it was. A later failure does not undo what `first` did; the companions are missing then. */
 typedef furrow_status (*fw_commit_first)(void *user, bool *changed, furrow_error *err);
 furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t count, fw_commit_first first,
                                            void *user, furrow_error *err) FURROW_MUST_USE;

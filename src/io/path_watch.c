@@ -17,28 +17,43 @@ struct furrow_path_watch {
   struct stat before;
 };
 
-static bool look(const furrow_path_watch *watch, struct stat *info) {
-  return fw_path_stat(watch->path, info, NULL) == FURROW_OK;
+/* Looks at the path; *there is whether anything is there. */
+static furrow_status look_at(const char *path, struct stat *info, bool *there, furrow_error *err) {
+  const furrow_status status = fw_path_stat(path, info, err);
+  *there = status == FURROW_OK;
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
 /* Holds a local file without opening it for reading: a pipe would wait. */
-static void hold_file(furrow_path_watch *watch) {
+static furrow_status hold_file(furrow_path_watch *watch, furrow_error *err) {
   const char *path = watch->path;
-  watch->fd = fw_path_is_local(path) && fw_path_to_read(&path, NULL) == FURROW_OK ? open(path, O_PATH | O_CLOEXEC) : -1;
-  watch->there = watch->fd >= 0 ? fstat(watch->fd, &watch->before) == 0 : look(watch, &watch->before);
+  const bool local = fw_path_is_local(path);
+  FW_TRY(fw_path_to_read(&path, err));
+  watch->fd = local ? open(path, O_PATH | O_CLOEXEC) : -1;
+  const int errnum = errno;
+  FW_TRY(look_at(watch->path, &watch->before, &watch->there, err));
+  if (local && watch->there && watch->fd < 0) {
+    const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errnum, "cannot be opened");
+    fw_error_set_file(err, watch->path);
+    return status;
+  }
+  return FURROW_OK;
+}
+
+static void free_watch(furrow_path_watch *watch) {
+  if (!watch) return;
+  if (watch->fd >= 0) close(watch->fd);
+  fw_free(watch->path);
+  fw_free(watch);
 }
 
 furrow_status furrow_path_watch_begin(furrow_path_watch **watch, const char *path, furrow_error *err) {
   furrow_path_watch *made;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  const furrow_status status = fw_strndup(&made->path, path, strlen(path), err);
-  if (status != FURROW_OK) {
-    fw_free(made);
-    return status;
-  }
-  hold_file(made);
-  *watch = made;
-  return FURROW_OK;
+  made->fd = -1;
+  furrow_status status = fw_strndup(&made->path, path, strlen(path), err);
+  if (status == FURROW_OK) status = hold_file(made, err);
+  return FW_HAND_OVER(status, watch, made, free_watch);
 }
 
 /* The time of a directory changes with every file that is written into it, also with files that belong to nothing. */
@@ -50,14 +65,19 @@ static bool is_same(const struct stat *a, const struct stat *b) {
 
 furrow_status furrow_path_watch_end(furrow_path_watch *watch, furrow_status status, furrow_error *err) {
   struct stat after;
-  const bool there = look(watch, &after);
-  if (status != FURROW_E_MEMORY && (there != watch->there || (there && !is_same(&watch->before, &after)))) {
+  bool there = false;
+  furrow_error error;
+  const furrow_status looked = look_at(watch->path, &after, &there, &error);
+  if (status == FURROW_E_MEMORY) goto done;
+  if (looked != FURROW_OK) {
+    if (status == FURROW_OK && err) *err = error;
+    if (status == FURROW_OK) status = looked;
+  } else if (there != watch->there || (there && !is_same(&watch->before, &after))) {
     status = fw_fail(err, FURROW_E_STATE, "was replaced while it was read");
     fw_error_set_file(err, watch->path);
     fw_error_set_hint(err, "run it again: another program has written it meanwhile");
   }
-  if (watch->fd >= 0) close(watch->fd);
-  fw_free(watch->path);
-  fw_free(watch);
+done:
+  free_watch(watch);
   return status;
 }
