@@ -1,6 +1,5 @@
 /* vector/file/next_id_file.c: the file next to an index that says which ids its removed vectors had. Its layout:
  * docs/formats/index_next_id.md. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "io/dir_names.h"
 #include "vector/file/index_read.h"
 #include "vector/file/index_write.h"
 
@@ -32,30 +30,43 @@ static furrow_status name_file(char **path, const char *index_path, furrow_error
   return status;
 }
 
-/* Reads the number of a file; 0: there is no such file, or it is of another kind. */
-static int64_t read_number(const char *path) {
-  char text[MOST_TEXT];
-  fw_input *input = NULL;
-  uint64_t size = 0;
-  size_t got = 0;
+/* The number in a text; 0: it is of another kind. */
+static int64_t parse_number(const char *text, size_t size) {
+  const char *end = text + size - 1;
   int64_t number = 0;
   bool overflow = false;
-  if (!fw_path_exists(path) || fw_open_regular(&input, &size, path, NULL) != FURROW_OK) return 0;
-  const bool read = size < sizeof text && fw_input_read_at(input, text, sizeof text, 0, &got, NULL) == FURROW_OK;
-  fw_input_close(input);
-  if (!read || got < sizeof title || memcmp(text, title, sizeof title - 1) != 0 || text[got - 1] != '\n') return 0;
-  const char *end = text + got - 1;
+  if (size < sizeof title || memcmp(text, title, sizeof title - 1) != 0 || *end != '\n') return 0;
   if (fw_read_i64(text + sizeof title - 1, end, &number, &overflow) != end || overflow) return 0;
   return number > 0 && number <= FW_IDS_END ? number : 0;
 }
 
+/* Reads the number of a file; 0: it is of another kind, or there is no such file. */
+static furrow_status read_number(const char *path, int64_t *number, bool *there, furrow_error *err) {
+  char text[MOST_TEXT];
+  fw_input *input = NULL;
+  uint64_t size = 0;
+  size_t got = 0;
+  struct stat info;
+  *number = 0;
+  furrow_status status = fw_path_stat(path, &info, err);
+  *there = status == FURROW_OK;
+  if (status == FURROW_E_NOT_FOUND || (status != FURROW_OK && !fw_path_is_local(path))) return FURROW_OK;
+  if (status != FURROW_OK || !S_ISREG(info.st_mode)) return status;
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  if (size < sizeof text) status = fw_input_read_at(input, text, sizeof text, 0, &got, err);
+  fw_input_close(input);
+  if (status == FURROW_OK && got > 0) *number = parse_number(text, got);
+  return status;
+}
+
 furrow_status fw_next_id_load(furrow_index *index, const char *path, furrow_error *err) {
   char *file = NULL;
+  bool there;
   if (fw_index_counts_ids(index)) return FURROW_OK;
   FW_TRY(name_file(&file, path, err));
-  index->least_id = read_number(file);
+  const furrow_status status = read_number(file, &index->least_id, &there, err);
   fw_free(file);
-  return FURROW_OK;
+  return status;
 }
 
 static furrow_status write_number(int64_t number, const char *path, const char *index_path, furrow_error *err) {
@@ -69,32 +80,26 @@ static furrow_status write_number(int64_t number, const char *path, const char *
   return status;
 }
 
-furrow_status fw_next_id_save(const furrow_index *index, const char *path, furrow_error *err) {
+furrow_status fw_next_id_save(int64_t next, const char *path, furrow_error *err) {
   char *file = NULL;
-  furrow_status status = FURROW_OK;
-  if (index->least_id <= fw_index_next_stored_id(index)) return FURROW_OK;
-  if (index->ntotal == 0 && !fw_path_exists(path)) return FURROW_OK; /* a new index of the same quantizers */
+  int64_t old;
+  bool there = false;
   FW_TRY(name_file(&file, path, err));
-  if (fw_path_exists(file) && read_number(file) == 0) {
+  furrow_status status = read_number(file, &old, &there, err);
+  if (status == FURROW_OK && there && old == 0) {
     status = fw_fail(err, FURROW_E_EXISTS, "is in the way: it does not tell the next id of an index");
     fw_error_set_file(err, file);
   }
-  if (status == FURROW_OK) status = write_number(index->least_id, file, path, err);
+  if (status == FURROW_OK) status = write_number(next, file, path, err);
   fw_free(file);
   return status;
 }
 
-furrow_status fw_next_id_drop(const furrow_index *index, const char *path, furrow_error *err) {
+void fw_next_id_drop(const char *path) {
   char *file = NULL;
-  furrow_status status = FURROW_OK;
-  FW_TRY(name_file(&file, path, err));
-  if (read_number(file) > 0 && (!index || index->least_id <= fw_index_next_stored_id(index))) {
-    if (unlink(file) != 0 && errno != ENOENT) {
-      status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
-      fw_error_set_file(err, file);
-    }
-    if (status == FURROW_OK) status = fw_path_sync_names(file, err);
-  }
+  int64_t old;
+  bool there;
+  if (name_file(&file, path, NULL) != FURROW_OK) return;
+  if (read_number(file, &old, &there, NULL) == FURROW_OK && old > 0) (void)!unlink(file);
   fw_free(file);
-  return status;
 }
