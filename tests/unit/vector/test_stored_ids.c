@@ -227,6 +227,45 @@ static void merged_ids_are_compared(void **state) {
   }
 }
 
+static int64_t next_id_of(const char *path) {
+  furrow_index *index = NULL;
+  assert_int_equal(furrow_index_load(&index, path, NULL, NULL), FURROW_OK);
+  const int64_t next = furrow_index_next_id(index);
+  furrow_index_free(index);
+  return next;
+}
+
+/* Files are merged list by list, or in memory: the ids that their vectors had are not given again. */
+static void merged_files_keep_the_next_id(void **state) {
+  (void)state;
+  const char *const paths[] = {"one", "one"}, *const whole[] = {"whole", "whole"};
+  const int64_t shifts[][2] = {{0, 100}, {100, 0}, {FW_IDS_END, 0}};
+  furrow_index_save_params params;
+  furrow_index_save_params_init(&params);
+  params.overwrite = true;
+  for (int id_map = 0; id_map < 2; id_map++) {
+    furrow_index *index = filled(id_map, NULL);
+    assert_int_equal(save_unique(index, "whole", NULL), FURROW_OK);
+    remove_range(index, 50, N);
+    assert_int_equal(save_unique(index, "one", NULL), FURROW_OK);
+    furrow_index_free(index);
+    for (int i = 0; i < 3; i++) {
+      assert_int_equal(furrow_index_merge_files(paths, shifts[i], 2, NULL, "two", &params, NULL), FURROW_OK);
+      assert_int_equal(next_id_of("two"), i < 2 ? 100 + N : 100);
+    }
+    /* merged with itself; then vectors whose ids follow, and nothing of the index before */
+    const char *const again[] = {"one", "two"};
+    assert_int_equal(furrow_index_merge_files(paths, shifts[0], 2, NULL, "two", &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_merge_files(again, (int64_t[]){1000, 0}, 2, NULL, "two", &params, NULL), FURROW_OK);
+    assert_int_equal(next_id_of("two"), 1000 + N);
+    assert_int_equal(access("two.nextid", F_OK), 0);
+    assert_int_equal(furrow_index_merge_files(whole, shifts[0], 2, NULL, "two", &params, NULL), FURROW_OK);
+    assert_int_not_equal(access("two.nextid", F_OK), 0);
+    assert_int_equal(next_id_of("two"), 100 + N);
+    assert_int_equal(unlink("two"), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(they_follow_in_lists_and_in_id_maps),
@@ -235,6 +274,7 @@ int main(void) {
       cmocka_unit_test(another_index_begins_again),
       cmocka_unit_test(repeated_ids_are_not_saved),
       cmocka_unit_test(merged_ids_are_compared),
+      cmocka_unit_test(merged_files_keep_the_next_id),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }
