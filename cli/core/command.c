@@ -255,10 +255,22 @@ void command_set_check(command_check *check) {
 }
 
 /* A change that is complete did not fail: who runs the command again would make it twice. */
-static int say_unreported(const output *out) {
-  say("furrow: done, but the report could not be written to standard output: %s\n", strerror(out->errnum));
-  output_say_last(out);
+static int say_unreported(const output *out, furrow_status status, const furrow_error *err) {
+  if (status == FURROW_OK) {
+    say("furrow: done, but the report could not be written to standard output: %s\n", strerror(out->errnum));
+    output_say_last(out);
+  } else {
+    say("furrow: done, but the report is incomplete: %s\n", err->message);
+  }
   return EXIT_UNREPORTED;
+}
+
+/* Whether only the report of a complete change failed. Several processes fail together; E_STATE: what was stored may be
+ * a mixture. */
+static bool is_unreported(const output *out, furrow_status status, furrow_status flushed) {
+  if (!out->stored) return false;
+  if (status == FURROW_OK) return flushed == FURROW_E_IO;
+  return status != FURROW_END && status != FURROW_E_STATE && ranks_count() == 1 && !interrupt_came();
 }
 
 int command_main(const command *root, int argc, char **argv) {
@@ -274,8 +286,9 @@ int command_main(const command *root, int argc, char **argv) {
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
     exit_code = out.exit_code;
-    if (status == FURROW_OK && flushed == FURROW_E_IO && out.stored) {
-      exit_code = say_unreported(&out);
+    if (is_unreported(&out, status, flushed)) {
+      exit_code = say_unreported(&out, status, &err);
+      status = FURROW_OK;
     } else if (status == FURROW_OK) {
       status = flushed;
       err = flush_err;

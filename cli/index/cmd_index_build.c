@@ -564,6 +564,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = tune(&b, err);
   if (status == FURROW_OK) status = write_index(&b, err);
   index_job_stop(&b.job);
+  out->stored = status == FURROW_OK;
   if (status == FURROW_OK && ranks_number() == 0) status = report_build(&b, out, err);
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);

@@ -571,10 +571,10 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) name_checkpoint(values, err);
   if (status == FURROW_OK) status = save_model(values, settings, trainer, figures, err);
+  if (status == FURROW_OK) status = write_history(values, trainer, err);
   out->stored = status == FURROW_OK;
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
-  if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   if (status == FURROW_OK) judge_ranking(values);

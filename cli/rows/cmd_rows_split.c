@@ -514,9 +514,9 @@ static furrow_status split_source(split_job *job, source *s, furrow_error *err) 
   if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = count_before(s, &before, err);
   if (status == FURROW_OK) status = open_files(job, s, err);
   if (status == FURROW_OK) status = deal_rows(job, s, before, err);
-  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = commit_files(job, err);
   if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = join_counts(job, err);
-  return status;
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = commit_files(job, err);
+  return ranks_all_ok(status, err);
 }
 
 static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {

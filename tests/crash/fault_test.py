@@ -9,7 +9,7 @@ A run without a fault counts the calls of a command. Then it is run again for ea
 all later ones: fault_layer.c). What must be there afterwards:
 
   exit code 0             what a run without a fault prints and writes
-  exit code 14            the same state: the change is done, but its report could not be printed
+  exit code 14            the new state, and a message: done, but the report could not be printed
   another exit code       one that docs/commands.md lists, and a message; the old state, or the new one if the message
                           says "written, but …"
   a signal                never
