@@ -155,9 +155,10 @@ FURROW_API furrow_status furrow_path_watch_begin(furrow_path_watch **watch, cons
                                                  furrow_error *err) FURROW_MUST_USE;
 /* Ends the watch and frees it, whatever it returns. `status` is the result of what was read meanwhile, which is
  * returned if the path is still the same. A file that was changed in place counts as replaced, a directory in which
- * files were changed does not. Errors:  `status`; E_STATE, the path was replaced since the begin, by another file or
- * directory or by none: what was read may be a mixture, and a failure may come from that (E_MEMORY stays E_MEMORY);
- * E_IO, the path cannot be looked at. */
+ * files were changed does not.
+ * Errors:  `status`; E_STATE, the path was replaced since the begin, by another file or directory or by none: what was
+ *          read may be a mixture, and a failure may come from that (E_MEMORY stays E_MEMORY); E_IO, the path cannot
+ *          be looked at. */
 FURROW_API furrow_status furrow_path_watch_end(furrow_path_watch *watch, furrow_status status,
                                                furrow_error *err) FURROW_MUST_USE;
 
