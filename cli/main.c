@@ -71,6 +71,7 @@ static void print_exit_codes(output *out) {
     output_format(out, "  %3d  %s\n", furrow_status_exit_code(statuses[i]), furrow_status_text(statuses[i]));
     if (statuses[i] == FURROW_OK) output_text(out, "    1  the inputs differ (model diff)\n");
   }
+  output_format(out, "  %3d  done, but the report could not be written\n", EXIT_UNREPORTED);
   output_text(out, "  130  stopped by Ctrl-C (128 + the number of the signal)\n");
 }
 

@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "furrow/io.h"
 #include "furrow/version.h"
 
 static const command *the_root;
@@ -176,9 +177,21 @@ static void name_options(const command *cmd, furrow_error *err) {
   options_replace_keys(cmd->groups, err->hint);
 }
 
+/* Runs the command while the models of its operands, from the first one on, are watched. */
+static furrow_status run_watched(const command *cmd, const option *operand, const void *values, output *out,
+                                 furrow_error *err) {
+  while (operand && operand->name && !operand->watched) operand++;
+  if (!operand || !operand->name) return cmd->run(values, out, err);
+  furrow_path_watch *watch = NULL;
+  const char *path = *(const char *const *)((const char *)values + operand->offset);
+  const furrow_status status = furrow_path_watch_begin(&watch, path, err);
+  if (status != FURROW_OK) return status;
+  return furrow_path_watch_end(watch, run_watched(cmd, operand + 1, values, out, err), err);
+}
+
 static furrow_status check_and_run(const command *cmd, const void *values, output *out, furrow_error *err) {
   const furrow_status status = the_check ? the_check(cmd, values, err) : FURROW_OK;
-  return status == FURROW_OK ? cmd->run(values, out, err) : status;
+  return status == FURROW_OK ? run_watched(cmd, cmd->operands, values, out, err) : status;
 }
 
 static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
@@ -241,6 +254,25 @@ void command_set_check(command_check *check) {
   the_check = check;
 }
 
+/* A change that is complete did not fail: who runs the command again would make it twice. */
+static int say_unreported(const output *out, furrow_status status, const furrow_error *err) {
+  if (status == FURROW_OK) {
+    say("furrow: done, but the report could not be written to standard output: %s\n", strerror(out->errnum));
+    output_say_last(out);
+  } else {
+    say("furrow: done, but the report is incomplete: %s\n", err->message);
+  }
+  return EXIT_UNREPORTED;
+}
+
+/* Whether only the report of a complete change failed. Several processes fail together; E_STATE: what was stored may be
+ * a mixture. */
+static bool is_unreported(const output *out, furrow_status status, furrow_status flushed) {
+  if (!out->stored) return false;
+  if (status == FURROW_OK) return flushed == FURROW_E_IO;
+  return status != FURROW_END && status != FURROW_E_STATE && ranks_count() == 1 && !interrupt_came();
+}
+
 int command_main(const command *root, int argc, char **argv) {
   the_root = root;
   the_words = argv;
@@ -253,12 +285,15 @@ int command_main(const command *root, int argc, char **argv) {
     /* output from before a failure is still written; the first failure is the one that is reported */
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
-    if (status == FURROW_OK) {
+    exit_code = out.exit_code;
+    if (is_unreported(&out, status, flushed)) {
+      exit_code = say_unreported(&out, status, &err);
+      status = FURROW_OK;
+    } else if (status == FURROW_OK) {
       status = flushed;
       err = flush_err;
     }
     if (interrupt_came() && (status == FURROW_E_CANCELLED || out.errnum == EINTR)) status = interrupt_check(&err);
-    exit_code = out.exit_code;
     output_close(&out);
   }
   return ranks_finish(status, &err, exit_code);

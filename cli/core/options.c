@@ -245,6 +245,7 @@ static furrow_status store_count(const option *o, const char *text, void *field,
 
 static furrow_status store_item(const option *o, const char *text, text_list *list, furrow_error *err) {
   char shown[LONGEST_WORD];
+  if (!*text && !o->may_be_empty) return fail(err, FURROW_E_ARGUMENT, "%s is empty", display_name(o, shown));
   if (list->count == MOST_TEXTS)
     return fail_token(err, text, "%s may be given at most %d times", display_name(o, shown), MOST_TEXTS);
   list->texts[list->count++] = text;

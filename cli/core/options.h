@@ -52,7 +52,9 @@ typedef struct option {
   const char *choices; /* OPTION_ENUM: "u32|u64"; OPTION_TEXT: words for shell completion, others are accepted */
   furrow_status (*parse)(const char *text, void *field, furrow_error *err); /* OPTION_PARSED */
   bool required;
-  bool written; /* the value names a file, or a model directory (DIR), that the command writes: core/written.h */
+  bool may_be_empty; /* OPTION_LIST: also takes empty words */
+  bool watched;      /* the value names a model directory that the command reads to its end: it must not be replaced */
+  bool written;      /* the value names a file, or a model directory (DIR), that the command writes: core/written.h */
 } option;
 
 /* Options that --help lists together and that fill one struct, which may be part of the command's struct. --help joins

@@ -45,7 +45,12 @@ static void write_all(output *out) {
   } else {
     write_stdout(out, out->data, out->used);
   }
+  out->last = out->used;
   out->used = 0;
+}
+
+void output_push(output *out) {
+  write_all(out);
 }
 
 char *output_reserve(output *out, size_t size) {
@@ -98,6 +103,17 @@ furrow_status output_flush(output *out, furrow_error *err) {
   if (out->errnum == 0) return FURROW_OK;
   if (out->errnum == EPIPE) return FURROW_END;
   return fail(err, FURROW_E_IO, "cannot write to standard output: %s", strerror(out->errnum));
+}
+
+/* Line by line: `say` takes less than the whole. */
+void output_say_last(const output *out) {
+  enum { MOST = 4000 };
+  for (const char *at = out->data, *end = at + out->last; at < end;) {
+    const char *line = memchr(at, '\n', (size_t)(end - at));
+    const size_t length = line ? (size_t)(line - at) + 1 : (size_t)(end - at), size = length < MOST ? length : MOST;
+    say("%.*s", (int)size, at);
+    at += size;
+  }
 }
 
 bool output_reader_is_gone(void) {

@@ -17,7 +17,11 @@ typedef struct output {
   size_t used;
   int errnum;    /* errno of the failed write; 0: none failed */
   int exit_code; /* exit code of a command that did not fail: 1 for "the inputs differ", otherwise 0 */
+  bool stored;   /* the command has stored what it was asked for: what it prints is only a report */
+  size_t last;   /* bytes of the last piece that was written, or could not be; it is still in `data` */
 } output;
+
+enum { EXIT_UNREPORTED = 14 }; /* done, but the report could not be written */
 
 enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output_reserve returns */
 
@@ -39,6 +43,10 @@ void output_format(output *out, const char *format, ...) __attribute__((format(p
 void output_decimals(output *out, double value);
 /* Returns OK, E_IO, or END if the reader closed the pipe, which is not a failure. */
 furrow_status output_flush(output *out, furrow_error *err);
+/* Writes what was printed so far, so that a user sees it; a failure is reported by output_flush. */
+void output_push(output *out);
+/* Prints to stderr what could not be written, after output_flush has failed. */
+void output_say_last(const output *out);
 /* Returns whether standard output is a pipe without a reader. */
 bool output_reader_is_gone(void);
 

@@ -135,6 +135,11 @@ void report_text(report *r, const char *name, const char *text) {
   end_item(r);
 }
 
+void report_written(report *r, const char *path) {
+  report_text(r, "written", path);
+  r->out->stored = strcmp(path, "-") != 0;
+}
+
 void report_u64(report *r, const char *name, uint64_t value) {
   begin_item(r, name);
   output_format(r->out, "%" PRIu64, value);

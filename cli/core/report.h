@@ -33,6 +33,8 @@ void report_end(report *r);
 
 /* In a list, name is NULL. */
 void report_text(report *r, const char *name, const char *text);
+/* Says that a file or directory was written, which completes the command (output.stored). */
+void report_written(report *r, const char *path);
 void report_u64(report *r, const char *name, uint64_t value);
 void report_i64(report *r, const char *name, int64_t value);
 void report_f64(report *r, const char *name, double value);

@@ -50,13 +50,6 @@ furrow_status names_sync(const char *path, furrow_error *err) {
   return fail_file(err, FURROW_E_IO, path, "written, but its directory cannot be brought to the disk", errnum);
 }
 
-void permissions_copy(const char *from, const char *to) {
-  struct stat old;
-  if (stat(from, &old) != 0) return;
-  if (chown(to, old.st_uid, old.st_gid) != 0) (void)!chown(to, (uid_t)-1, old.st_gid);
-  (void)!chmod(to, old.st_mode & 07777);
-}
-
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
   furrow_status status = text_file_check(path, force, err);
   if (status != FURROW_OK) return status;

@@ -16,9 +16,6 @@ furrow_status names_sync(const char *path, furrow_error *err);
 /* Sets the folder that a path is in, cut off where it does not fit, and returns the name in it. */
 const char *path_folder(const char *path, char *folder, size_t size);
 
-/* Gives a file the permissions, and if allowed the owner, of the file that it will replace. */
-void permissions_copy(const char *from, const char *to);
-
 /* Checks before a long job that the file can be written. Errors as text_file_write. */
 furrow_status text_file_check(const char *path, bool force, furrow_error *err);
 

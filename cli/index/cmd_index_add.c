@@ -39,19 +39,24 @@ static void add_init(void *values) {
   fill_values_init(&((add_values *)values)->fill);
 }
 
-static void report_add(const add_values *add, const named_index *changed, const filling *fill, const index_job *job,
-                       uint64_t size, output *out) {
+/* first_id -1: the vectors brought their ids. */
+static void report_add(const add_values *add, const named_index *changed, const filling *fill, int64_t first_id,
+                       const index_job *job, uint64_t size, output *out) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   report r;
   furrow_index_get_info(changed->index, &info);
   report_start(&r, out, add->json);
-  report_text(&r, "written", change_target(add->path, &add->change));
+  report_written(&r, change_target(add->path, &add->change));
   report_u64(&r, "added", fill->added);
   if (fill->skipped || add->json) report_u64(&r, "left out", fill->skipped);
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
+  if (first_id >= 0 && fill->added > 0) { /* the vector in row i got the id first + i */
+    report_i64(&r, "first id", first_id);
+    report_i64(&r, "last id", first_id + (int64_t)(fill->added + fill->skipped) - 1);
+  }
   index_job_report(job, &r);
   report_finish(&r);
 }
@@ -64,12 +69,18 @@ static furrow_status open_vectors(const add_values *add, filling *fill, const na
   return status == FURROW_OK ? fill_begin_names(fill, changed->index, changed->names, err) : status;
 }
 
+/* Returns the id that the first vector will get, or -1 if the vectors bring their ids. */
+static int64_t first_assigned(const filling *fill, const furrow_index *index) {
+  return fill->ids.ids || furrow_vectors_reader_has_ids(fill->vectors) ? -1 : furrow_index_next_id(index);
+}
+
 static furrow_status add_run(const void *values, output *out, furrow_error *err) {
   const add_values *add = values;
   named_index changed = {0};
   filling fill = {0};
   index_job job;
   uint64_t size = 0;
+  int64_t first_id = -1;
   furrow_status status = edit_check(add->path, &add->change, &add->source,
                                     (const char *const[]){add->fill.base, add->fill.ids, add->fill.names}, err);
   if (status != FURROW_OK) return status;
@@ -77,6 +88,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   index_job_step(&job, "load", 0);
   status = edit_load(&changed, add->path, &add->change, &add->source, err);
   if (status == FURROW_OK) status = open_vectors(add, &fill, &changed, err);
+  if (status == FURROW_OK) first_id = first_assigned(&fill, changed.index);
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
   if (status == FURROW_OK) status = fill_add_all(&fill, changed.index, &job, err);
   if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
@@ -84,7 +96,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   changed.unique_ids = !add->fill.repeated_ids;
   if (status == FURROW_OK) status = edit_save(&changed, add->path, &add->change, &size, err);
   index_job_stop(&job);
-  if (status == FURROW_OK) report_add(add, &changed, &fill, &job, size, out);
+  if (status == FURROW_OK) report_add(add, &changed, &fill, first_id, &job, size, out);
   fill_close(&fill);
   edit_clear(&changed);
   return status;

@@ -412,7 +412,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_index_get_info(b->index, &info);
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
   report_start(&r, out, b->values->json);
-  report_text(&r, "written", b->values->destination);
+  report_written(&r, b->values->destination);
   if (b->values->shards) report_u64(&r, "shards", ranks_count());
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_text(&r, "factory", factory);
@@ -564,6 +564,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = tune(&b, err);
   if (status == FURROW_OK) status = write_index(&b, err);
   index_job_stop(&b.job);
+  out->stored = status == FURROW_OK;
   if (status == FURROW_OK && ranks_number() == 0) status = report_build(&b, out, err);
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);

@@ -74,7 +74,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   report r;
   furrow_index_get_info(index, &info);
   report_start(&r, out, convert->json);
-  report_text(&r, "written", convert->destination);
+  report_written(&r, convert->destination);
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_i64(&r, "vectors", info.ntotal);
   if (loaded->names) report_u64(&r, "names", furrow_id_names_count(loaded->names));

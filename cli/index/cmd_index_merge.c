@@ -214,7 +214,7 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
 static void report_merge(const merging *m, output *out) {
   report r;
   report_start(&r, out, m->values->json);
-  report_text(&r, "written", m->values->destination);
+  report_written(&r, m->values->destination);
   report_u64(&r, "indexes", m->count);
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));

@@ -92,6 +92,7 @@ static furrow_status set_names(const names_values *values, const furrow_index *i
   }
   if (status == FURROW_OK) {
     report r;
+    out->stored = true;
     report_start(&r, out, values->json);
     report_text(&r, "index", values->path);
     report_u64(&r, "names", furrow_id_names_count(names));

@@ -84,7 +84,7 @@ static void report_remove(const remove_values *values, const named_index *change
   report r;
   furrow_index_get_info(changed->index, &info);
   report_start(&r, out, values->json);
-  report_text(&r, "written", change_target(values->path, &values->change));
+  report_written(&r, change_target(values->path, &values->change));
   report_u64(&r, "removed", removed);
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
@@ -93,10 +93,19 @@ static void report_remove(const remove_values *values, const named_index *change
 }
 
 /* Removes the vectors, and their names. */
+/* All others of none are all vectors, which nobody means: a list is empty because it could not be made. */
+static furrow_status check_others(const remove_values *remove, const furrow_id_filter *filter, furrow_error *err) {
+  if (!remove->others || filter->kind != FURROW_ID_FILTER_SORTED || filter->sorted_count > 0) return FURROW_OK;
+  const char *list = remove->ids.ids ? remove->ids.ids : remove->ids.names;
+  fail_file(err, FURROW_E_ARGUMENT, list, "lists nothing: with --others, all vectors would be removed", 0);
+  return add_hint(err, "--ids : removes all vectors");
+}
+
 static furrow_status remove_ids(const remove_values *remove, named_index *changed, uint64_t *removed,
                                 furrow_error *err) {
   id_filter_ids filter_ids = {0};
   furrow_status status = id_filter_ids_read(&filter_ids, &remove->ids, changed->names, err);
+  if (status == FURROW_OK) status = check_others(remove, &filter_ids.filter, err);
   if (status == FURROW_OK) {
     filter_ids.filter.invert = remove->others;
     status = furrow_index_remove(changed->index, &filter_ids.filter, removed, err);

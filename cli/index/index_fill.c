@@ -229,7 +229,7 @@ furrow_status fill_begin_names(filling *fill, const furrow_index *index, const f
   if (status != FURROW_OK) return status;
   fill->first_id = furrow_index_next_id(index);
   if (fill->first_id < 0)
-    return fail(err, FURROW_E_ARGUMENT, "the largest id of the index is 2^63 - 1, so no id is left for a new vector");
+    return fail(err, FURROW_E_ARGUMENT, "the ids below 2^62 are used up, so no id is left for a new vector");
   fill->named_ids = malloc((fill->names.count + 1) * sizeof *fill->named_ids);
   fill->id_names = malloc((fill->names.count + 1) * sizeof *fill->id_names);
   if (ranks_count() > 1) fill->named_rows = malloc((fill->names.count + 1) * sizeof *fill->named_rows);

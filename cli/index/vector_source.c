@@ -169,15 +169,16 @@ static bool is_list(const char *text) {
 }
 
 static furrow_status read_list(furrow_ids *ids, const char *text, furrow_error *err) {
-  char *copy = strdup(text), *rest = NULL;
+  char *copy = strdup(text), *rest = copy, *word;
   furrow_status status = copy ? FURROW_OK : fail_memory(err);
   size_t count = 1;
   for (const char *s = text; *s; s++) count += *s == ',';
   if (status == FURROW_OK && !(ids->ids = malloc(count * sizeof *ids->ids))) status = fail_memory(err);
-  for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && status == FURROW_OK;
-       word = strtok_r(NULL, ",", &rest)) {
-    if (!read_side(word, strlen(word), 0, &ids->ids[ids->count++])) status = fail_token(err, word, "is not an id");
-  }
+  while (status == FURROW_OK && (word = strsep(&rest, ",")))
+    if (!*word)
+      status = fail_token(err, text, "the list of ids has an empty member");
+    else if (!read_side(word, strlen(word), 0, &ids->ids[ids->count++]))
+      status = fail_token(err, word, "is not an id");
   free(copy);
   return status;
 }

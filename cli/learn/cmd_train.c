@@ -271,8 +271,7 @@ static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_er
     if (!t->headed) epoch_headings(t->out, epoch);
     t->headed = true;
     epoch_line(t->out, epoch);
-    furrow_status status = output_flush(t->out, err);
-    if (status != FURROW_OK) return status;
+    output_push(t->out);
   }
   return interrupt_check(err);
 }
@@ -363,7 +362,8 @@ static furrow_status run_folds(const train_values *values, const learn_settings 
   while (status == FURROW_OK && figures->count < values->folds) {
     status = run_fold(values, &f, figures, err);
     if (status == FURROW_OK) print_fold(values, figures, out);
-    if (status == FURROW_OK) status = output_flush(out, err);
+    if (status == FURROW_OK && values->out) output_push(out);
+    if (status == FURROW_OK && !values->out) status = output_flush(out, err); /* nothing else comes of it */
   }
   if (status == FURROW_OK && !values->quiet && !values->out)
     print_notes(&f.read); /* with --out, the notes of the model say it */
@@ -571,9 +571,10 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) name_checkpoint(values, err);
   if (status == FURROW_OK) status = save_model(values, settings, trainer, figures, err);
+  if (status == FURROW_OK) status = write_history(values, trainer, err);
+  out->stored = status == FURROW_OK;
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
-  if (status == FURROW_OK) status = write_history(values, trainer, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   if (status == FURROW_OK) judge_ranking(values);

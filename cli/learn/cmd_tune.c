@@ -320,7 +320,10 @@ static furrow_status try_setting(void *user, const search_setting *setting, sear
   trial->seconds = now_seconds() - began;
   if (status == FURROW_E_RANGE) trial->figures.rows = 0;
   if (status == FURROW_OK || (status == FURROW_E_RANGE && t->search.trial_count > 0)) print_trial(t, setting, trial);
-  if (status == FURROW_OK) status = output_flush(t->out, err);
+  if (t->values->out || t->values->conf_out) /* the search goes on, and its result is stored */
+    output_push(t->out);
+  else if (status == FURROW_OK)
+    status = output_flush(t->out, err);
   return status == FURROW_E_CANCELLED ? FURROW_END : status;
 }
 
@@ -444,6 +447,7 @@ static furrow_status use_best(tuning *t, const search_trial *best, furrow_error 
   if (status == FURROW_OK && values->conf_out)
     status = text_file_write(values->conf_out, text, size, values->force, err);
   if (status == FURROW_OK && train) status = train_model(t, &settings, text, size, err);
+  t->out->stored = status == FURROW_OK && (train || values->conf_out);
   if (status == FURROW_OK) tell_result(t, best);
   furrow_free(text);
   learn_settings_clear(&settings);

@@ -33,6 +33,8 @@ static furrow_status take_fact(void *user, const char *member, const char *text)
 
 furrow_status model_facts_read(model_facts *facts, const char *folder, furrow_error *err) {
   char *path = NULL;
+  furrow_error unused;
+  if (!err) err = &unused;
   *facts = (model_facts){0};
   if (asprintf(&path, "%s/furrow.json", folder) < 0) return fail_memory(err);
   const furrow_status status = furrow_model_json_for_each(path, take_fact, facts, err);

@@ -14,6 +14,7 @@ typedef struct model_facts {
   bool ranks;         /* its scores only order items */
 } model_facts;
 
+/* err may be NULL. */
 furrow_status model_facts_read(model_facts *facts, const char *folder, furrow_error *err);
 
 enum { FEATURE_NAME = 256 };

@@ -109,15 +109,15 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
   furrow_encoder *encoder = NULL;
   if (goes_on && values->schema)
     return fail_token(err, load, "--load goes on with the schema of its model: leave --schema out");
-  if (goes_on) return set_encoder(conf, load, err);
-  if (!values->schema) {
+  if (!goes_on && !values->schema) {
     const schema_values *c = &values->columns;
     if (!c->user && !c->item && !c->time && !c->tables.count && !c->history) return FURROW_OK;
     return fail(err, FURROW_E_ARGUMENT, "--user, --item, --time, --table and --user-history need --schema auto");
   }
   const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
-  furrow_status status = make_encoder(&encoder, log, values->schema, &values->columns, &reading, err);
-  if (status == FURROW_OK && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
+  furrow_status status = goes_on ? furrow_encoder_load(&encoder, load, err)
+                                 : make_encoder(&encoder, log, values->schema, &values->columns, &reading, err);
+  if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = set_encoder(conf, ENCODER_IN_MEMORY, err);
   furrow_encoder_free(encoder);

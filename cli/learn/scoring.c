@@ -12,6 +12,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
+#include "furrow/io.h"
 #include "rows/rows_source.h"
 
 /* ---- Users and items that the model does not know ---- */
@@ -164,7 +165,7 @@ static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow
   return open_uri(s, conf, &params, err);
 }
 
-furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {
+static furrow_status load_model(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {
   learn_settings settings = {0};
   furrow_scorer_params params;
   furrow_scorer_params_init(&params);
@@ -178,15 +179,35 @@ furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values,
   return status;
 }
 
-furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
-  *s = (scoring){.values = values};
-  if (!values->data) return fail(err, FURROW_E_ARGUMENT, "--data URI is missing, the rows");
-  furrow_status status = scoring_load(&s->scorer, values, err);
+furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {
+  furrow_path_watch *watch = NULL;
+  furrow_scorer *loaded = NULL;
+  furrow_status status = furrow_path_watch_begin(&watch, values->model, err);
+  if (status == FURROW_OK) status = furrow_path_watch_end(watch, load_model(&loaded, values, err), err);
+  if (status == FURROW_OK)
+    *scorer = loaded;
+  else
+    furrow_scorer_free(loaded);
+  return status;
+}
+
+static furrow_status open_both(scoring *s, furrow_error *err) {
+  const scoring_values *values = s->values;
+  furrow_status status = load_model(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
   if (status == FURROW_OK) unknown_names_start(&s->names, furrow_scorer_encoder(s->scorer));
   const bool guarded = cache_guard_begin(values->data);
   if (status == FURROW_OK) status = open_rows(s, furrow_scorer_conf(s->scorer), err);
-  status = cache_guard_end(guarded, status, err);
+  return cache_guard_end(guarded, status, err);
+}
+
+/* The rows of a raw log are read with the model's dictionary, which is read once more for that. */
+furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
+  furrow_path_watch *watch = NULL;
+  *s = (scoring){.values = values};
+  if (!values->data) return fail(err, FURROW_E_ARGUMENT, "--data URI is missing, the rows");
+  furrow_status status = furrow_path_watch_begin(&watch, values->model, err);
+  if (status == FURROW_OK) status = furrow_path_watch_end(watch, open_both(s, err), err);
   progress_start(&s->progress, status == FURROW_OK && !values->quiet, "scoring", 0);
   s->progress.unit = "rows";
   return status;

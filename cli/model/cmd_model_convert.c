@@ -95,7 +95,7 @@ static void set_params(furrow_model_convert_params *params, const convert_values
 static void convert_report(const convert_values *convert, const furrow_model_convert_result *result, output *out) {
   report r;
   report_start(&r, out, convert->json);
-  report_text(&r, "written", convert->destination);
+  report_written(&r, convert->destination);
   report_u64(&r, "matrices", result->matrices);
   if (convert->json || result->files) report_u64(&r, "other files", result->files);
   report_u64(&r, "elements", result->elements);

@@ -20,14 +20,19 @@ typedef struct diff_values {
   bool quiet, json;
 } diff_values;
 
-static const option diff_operands[] = {
-    {.name = "A",
-     .kind = OPTION_TEXT,
-     .help = "a model directory, or a matrix folder",
-     .offset = offsetof(diff_values, a),
-     .required = true},
-    {.name = "B", .kind = OPTION_TEXT, .help = "the other one", .offset = offsetof(diff_values, b), .required = true},
-    {0}};
+static const option diff_operands[] = {{.name = "A",
+                                        .kind = OPTION_TEXT,
+                                        .help = "a model directory, or a matrix folder",
+                                        .offset = offsetof(diff_values, a),
+                                        .required = true,
+                                        .watched = true},
+                                       {.name = "B",
+                                        .kind = OPTION_TEXT,
+                                        .help = "the other one",
+                                        .offset = offsetof(diff_values, b),
+                                        .required = true,
+                                        .watched = true},
+                                       {0}};
 
 static const option diff_options[] = {{.name = "tolerance",
                                        .kind = OPTION_REAL,

@@ -19,7 +19,8 @@ static const option dump_operands[] = {{.name = "PATH",
                                         .kind = OPTION_TEXT,
                                         .help = "a matrix folder, or a model directory",
                                         .offset = offsetof(dump_values, path),
-                                        .required = true},
+                                        .required = true,
+                                        .watched = true},
                                        {0}};
 
 static const option head_options[] = {

@@ -191,7 +191,7 @@ static furrow_status put_names(making *m, furrow_error *err) {
 static void print_report(const making *m, output *out) {
   report r;
   report_start(&r, out, m->wanted->json);
-  report_text(&r, "written", m->wanted->file);
+  report_written(&r, m->wanted->file);
   report_u64(&r, "vectors", m->count);
   report_u64(&r, "dimension", m->size);
   if (m->names && !m->wanted->no_ids) report_text(&r, "names", m->ids_path);
@@ -355,7 +355,7 @@ static void report_ids(report *r, const export_values *export) {
 static void export_report(const export_values *export, const furrow_model_export_result *result, output *out) {
   report r;
   report_start(&r, out, export->json);
-  report_text(&r, "written", export->destination);
+  report_written(&r, export->destination);
   report_u64(&r, "matrices", result->matrices);
   if (export->json || result->matrices == 1) {
     report_u64(&r, "vectors", result->vectors);

@@ -190,7 +190,7 @@ static furrow_status import_file(const import_values *import, const lists *l, fu
 static void import_report(const import_values *import, const furrow_model_import_result *result, output *out) {
   report r;
   report_start(&r, out, import->json);
-  report_text(&r, "written", import->destination);
+  report_written(&r, import->destination);
   report_u64(&r, "matrices", result->matrices);
   if (import->json || result->matrices == 1) {
     report_i64(&r, "rows", result->rows);

@@ -29,7 +29,8 @@ static const option importance_operands[] = {{.name = "DIR",
                                               .kind = OPTION_TEXT,
                                               .help = "a gbdt model directory, Furrow's or Angel's",
                                               .offset = offsetof(importance_values, path),
-                                              .required = true},
+                                              .required = true,
+                                              .watched = true},
                                              {0}};
 
 #define AT(field) offsetof(importance_values, field)

@@ -26,7 +26,8 @@ static const option info_operands[] = {{.name = "PATH",
                                         .kind = OPTION_TEXT,
                                         .help = "a model directory, or a matrix folder",
                                         .offset = offsetof(info_values, path),
-                                        .required = true},
+                                        .required = true,
+                                        .watched = true},
                                        {0}};
 
 static const option info_options[] = {{.name = "no-stats",

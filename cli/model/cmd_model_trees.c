@@ -19,7 +19,8 @@ static const option trees_operands[] = {{.name = "DIR",
                                          .kind = OPTION_TEXT,
                                          .help = "a gbdt model directory, Furrow's or Angel's",
                                          .offset = offsetof(trees_values, path),
-                                         .required = true},
+                                         .required = true,
+                                         .watched = true},
                                         {0}};
 
 #define AT(field) offsetof(trees_values, field)

@@ -30,7 +30,8 @@ static const option verify_operands[] = {{.name = "PATH",
                                           .kind = OPTION_TEXT,
                                           .help = "a model directory, or a matrix folder",
                                           .offset = offsetof(verify_values, path),
-                                          .required = true},
+                                          .required = true,
+                                          .watched = true},
                                          {0}};
 
 static const option verify_quiet_options[] = {

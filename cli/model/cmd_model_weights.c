@@ -27,7 +27,8 @@ static const option weights_operands[] = {{.name = "DIR",
                                            .kind = OPTION_TEXT,
                                            .help = "a model directory, Furrow's or Angel's",
                                            .offset = offsetof(weights_values, scoring.model),
-                                           .required = true},
+                                           .required = true,
+                                           .watched = true},
                                           {0}};
 
 #define AT(field) offsetof(weights_values, field)

@@ -79,6 +79,7 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
   furrow_status status = sink_params(&convert->sink, format, s, params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
   status = sink_copy_rows(s, writer, status, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_commit(writer, err);
   furrow_rows_writer_close(writer);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
@@ -89,7 +90,7 @@ static void convert_report(const convert_values *convert, const source *s, const
                            const furrow_parser_stats *stats, output *out) {
   report r;
   report_start(&r, out, convert->json);
-  report_text(&r, "written", convert->destination);
+  report_written(&r, convert->destination);
   report_text(&r, "from", source_format(s));
   report_text(&r, "to", params->format);
   report_u64(&r, "rows", stats->rows);

@@ -1,13 +1,9 @@
 /* cli/rows/cmd_rows_encode.c: furrow rows encode: a raw log into rows of features. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/commands.h"
@@ -15,9 +11,7 @@
 #include "core/interrupt.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/text_file.h"
 #include "core/written.h"
-#include "furrow/io.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 #include "rows/table_encoder.h"
@@ -141,64 +135,18 @@ static furrow_status choose_format(const encode_values *encode, sink_format *for
   return to_stdout(encode) ? sink_check_stdout(err) : written_check_path(encode->out, encode->sink.force, err);
 }
 
-/* Whether rows and a new dictionary are written, which then belong together. */
-static bool has_both(const encode_values *encode) {
-  struct stat found;
-  return encode->schema && encode->dictionary && !to_stdout(encode) && ranks_count() == 1 &&
-         (lstat(encode->out, &found) != 0 || S_ISREG(found.st_mode));
-}
-
-/* Returns the inode of the dictionary's file, which changes when the file is replaced; 0: there is none. */
-static ino_t dictionary_inode(const encode_values *encode) {
-  char path[PATH_MAX];
-  struct stat found;
-  snprintf(path, sizeof path, "%s/dictionary.furrow", encode->dictionary);
-  return stat(path, &found) == 0 ? found.st_ino : 0;
-}
-
-/* Rows and a dictionary that do not belong together never exist at the same time: the old rows are renamed, then the
- * dictionary is replaced, then the new rows get their name. If that fails, the old rows get their name back only if
- * their own dictionary is still there. */
-static furrow_status rename_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
-                                 furrow_error *err) {
-  char *aside = NULL;
-  furrow_status status = furrow_temporary_path(&aside, encode->out, 1 + 2 * (uint64_t)getpid(), err);
-  if (status != FURROW_OK) return status;
-  const ino_t before = dictionary_inode(encode);
-  const bool moved = encode->sink.force && rename(encode->out, aside) == 0;
-  if (encode->sink.force && !moved && errno != ENOENT)
-    status = fail_file(err, FURROW_E_IO, encode->out, "cannot be renamed", errno);
-  if (moved) permissions_copy(aside, staged);
-  if (moved) status = names_sync(encode->out, err);
-  if (status == FURROW_OK) status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
-  if (status == FURROW_OK && renameat2(AT_FDCWD, staged, AT_FDCWD, encode->out, RENAME_NOREPLACE) != 0)
-    status = fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, encode->out, "cannot be renamed", errno);
-  if (moved && status != FURROW_OK && dictionary_inode(encode) == before) (void)!rename(aside, encode->out);
-  if (moved) unlink(aside);
-  furrow_free(aside);
-  return status == FURROW_OK ? names_sync(encode->out, err) : status;
-}
-
-/* The folder of the rows is locked meanwhile, so that the files of two processes do not mix. */
-static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
-                                  furrow_error *err) {
-  char folder[PATH_MAX];
-  furrow_file_lock *lock = NULL;
-  path_folder(encode->out, folder, sizeof folder);
-  furrow_status status = furrow_file_lock_open(&lock, folder, err);
-  if (status == FURROW_OK) status = rename_both(encode, encoder, staged, err);
-  furrow_file_lock_close(lock);
-  return status;
-}
-
-/* A new dictionary is kept only when all rows have been written, so that a log that cannot be read leaves none. */
-static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
-                                  furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  if (staged)
-    status = replace_both(encode, encoder, staged, err);
-  else if (encode->schema && encode->dictionary && ranks_number() == 0)
-    status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+/* A new dictionary is kept only when all rows have been written, so that a log that cannot be read leaves none. Rows in
+ * a file belong to it, so the two are replaced together. */
+static furrow_status commit_rows(const encode_values *encode, const furrow_encoder *encoder, furrow_rows_writer *writer,
+                                 furrow_status status, furrow_error *err) {
+  const bool kept = encode->schema && encode->dictionary && (!encode->sink.per_rank || ranks_number() == 0);
+  const char *directory = encode->dictionary;
+  const bool force = encode->sink.force;
+  if (status == FURROW_OK)
+    status = kept ? furrow_rows_writer_commit_with_encoder(writer, encoder, directory, force, err)
+                  : furrow_rows_writer_commit(writer, err);
+  if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) /* the reader has enough rows */
+    status = kept ? furrow_encoder_save(encoder, directory, force, err) : FURROW_OK;
   return ranks_all_ok(status, err);
 }
 
@@ -207,19 +155,12 @@ static furrow_status write_rows(const encode_values *encode, const furrow_encode
   furrow_rows_writer *writer = NULL;
   furrow_rows_writer_params params;
   sink_values sink = encode->sink;
-  char *staged = NULL;
   sink.drop_fields = format == SINK_LIBSVM;
   furrow_status status = sink_params(&sink, format, s, &params, err);
-  if (status == FURROW_OK && has_both(encode))
-    status = furrow_temporary_path(&staged, encode->out, 2 * (uint64_t)getpid(), err);
-  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, staged ? staged : encode->out, &params, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, encode->out, &params, err);
   status = sink_copy_rows(s, writer, status, err);
-  if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) status = FURROW_OK;
-  if (status == FURROW_OK) status = keep_encoder(encode, encoder, staged, err);
-  if (staged) unlink(staged);
-  if (staged && strcmp(err->file, staged) == 0) snprintf(err->file, sizeof err->file, "%s", encode->out);
-  furrow_rows_writer_close(writer); /* it has the lock of the staged file */
-  furrow_free(staged);
+  status = commit_rows(encode, encoder, writer, status, err);
+  furrow_rows_writer_close(writer);
   return status;
 }
 
@@ -227,7 +168,7 @@ static void print_report(const encode_values *encode, const furrow_encoder *enco
                          const furrow_parser_stats *stats, output *out) {
   report r;
   report_start(&r, out, encode->json);
-  report_text(&r, "written", encode->out);
+  report_written(&r, encode->out);
   report_text(&r, "to", sink_format_name(format));
   report_u64(&r, "rows", stats->rows);
   report_u64(&r, "features of all rows", stats->features);

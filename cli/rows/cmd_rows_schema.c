@@ -151,6 +151,7 @@ static furrow_status show(const propose_values *values, const furrow_schema *sch
   size_t size = 0;
   furrow_status status = furrow_schema_text(schema, true, &text, &size, err);
   if (status == FURROW_OK && values->out) status = text_file_write(values->out, text, size, values->force, err);
+  out->stored = status == FURROW_OK && values->out;
   if (status == FURROW_OK && values->json) output_bytes(out, text, size);
   if (status == FURROW_OK && !values->json) status = print_table(schema, out, err);
   furrow_free(text);

@@ -1,9 +1,7 @@
 /* cli/rows/cmd_rows_split.c: furrow rows split: rows dealt out to several files by chance, the same for the same seed;
  * records of a raw log copied to several files by user and time, or by group. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +19,6 @@
 #include "core/report.h"
 #include "core/text_file.h"
 #include "core/written.h"
-#include "furrow/io.h"
 #include "furrow/table.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -250,16 +247,13 @@ static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 
 typedef struct split_file {
-  char *path;   /* final name */
-  char *staged; /* temporary name until all files are complete */
+  char *path;
   furrow_rows_writer *writer;
-  bool complete;
   uint64_t rows, features;
 } split_file;
 
 typedef struct split_job {
   const split_values *values;
-  unsigned number; /* part of the temporary names: the same on all ranks */
   name_list names;
   sink_format format;
   char ending[ENDING_TEXT]; /* ending of the files */
@@ -304,7 +298,6 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   return names_sync(out, err);
 }
 
-/* A staged file has a temporary name, so that the next process removes what a killed process has left. */
 static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *out = job->values->out;
   size_t n = strlen(out);
@@ -315,17 +308,10 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);
-    furrow_status status = furrow_temporary_path(&file->staged, file->path, job->number, err);
-    if (status == FURROW_OK) status = written_check_path(file->path, job->values->sink.force, err);
+    const furrow_status status = written_check_path(file->path, job->values->sink.force, err);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;
-}
-
-/* Puts the file's final name into the error. */
-static furrow_status set_error_path(const split_file *file, furrow_status status, furrow_error *err) {
-  if (strcmp(err->file, file->staged) == 0) snprintf(err->file, sizeof err->file, "%s", file->path);
-  return status;
 }
 
 static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
@@ -333,51 +319,22 @@ static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   furrow_status status = ranks_all_ok(sink_params(&job->values->sink, job->format, s, &params, err), err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
-    status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
-    if (status != FURROW_OK) return set_error_path(file, status, err);
+    status = furrow_rows_writer_open(&file->writer, file->path, &params, err);
   }
   return status;
 }
 
-static furrow_status rename_files(split_job *job, furrow_error *err) {
-  for (size_t i = 0; i < job->count; i++) {
-    split_file *file = &job->files[i];
-    const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
-    permissions_copy(file->path, file->staged);
-    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
-      return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
-                       "cannot rename the finished file", errno);
-    file->complete = false;
-  }
-  return names_sync(job->files[0].path, err);
-}
-
-/* All files are complete on disk before the first one is renamed, so only a rename can fail late. The folder is locked
- * meanwhile: the files of two processes do not mix. */
-static furrow_status show_files(split_job *job, furrow_error *err) {
-  char folder[PATH_MAX];
-  furrow_file_lock *lock = NULL;
-  for (size_t i = 0; i < job->count; i++) {
-    split_file *file = &job->files[i];
-    furrow_status status = furrow_rows_writer_commit(file->writer, err);
-    if (status != FURROW_OK) return set_error_path(file, status, err);
-    file->complete = ranks_number() == 0;
-  }
-  if (ranks_number() > 0) return FURROW_OK;
-  path_folder(job->files[0].path, folder, sizeof folder);
-  furrow_status status = furrow_file_lock_open(&lock, folder, err);
-  if (status == FURROW_OK) status = rename_files(job, err);
-  furrow_file_lock_close(lock);
-  return status;
+static furrow_status commit_files(split_job *job, furrow_error *err) {
+  furrow_rows_writer *writers[MOST_OUTPUTS];
+  for (size_t i = 0; i < job->count; i++) writers[i] = job->files[i].writer;
+  return furrow_rows_writer_commit_all(writers, job->count, err);
 }
 
 static void close_files(split_job *job, bool failed) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    if (file->complete) unlink(file->staged);
-    furrow_rows_writer_close(file->writer); /* second: it has the lock of the staged file */
+    furrow_rows_writer_close(file->writer);
     free(file->path);
-    furrow_free(file->staged);
   }
   if (failed && job->directory) rmdir(job->directory);
   interrupt_note_directory(NULL);
@@ -390,7 +347,7 @@ static furrow_status deal_block(split_job *job, const furrow_rowblock *block, ui
     furrow_row row = furrow_rowblock_row(block, i);
     split_file *file = &job->files[output_of(job->bounds, job->values->seed, first_row + i)];
     furrow_status status = furrow_rows_writer_write_row(file->writer, &row, err);
-    if (status != FURROW_OK) return set_error_path(file, status, err);
+    if (status != FURROW_OK) return status;
     file->rows++;
     file->features += row.length;
   }
@@ -427,6 +384,7 @@ static furrow_status deal_rows(split_job *job, source *s, uint64_t rows, furrow_
 
 static void split_report(const split_job *job, output *out) {
   report r;
+  out->stored = true;
   report_start(&r, out, job->values->json);
   if (!job->values->time) report_u64(&r, "seed", job->values->seed);
   if (r.json) report_list(&r, "files");
@@ -556,9 +514,9 @@ static furrow_status split_source(split_job *job, source *s, furrow_error *err) 
   if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = count_before(s, &before, err);
   if (status == FURROW_OK) status = open_files(job, s, err);
   if (status == FURROW_OK) status = deal_rows(job, s, before, err);
-  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = show_files(job, err);
   if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = join_counts(job, err);
-  return status;
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = commit_files(job, err);
+  return ranks_all_ok(status, err);
 }
 
 static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {
@@ -581,16 +539,6 @@ static furrow_status run_log(split_job *job, output *out, furrow_error *err) {
   return status;
 }
 
-/* The number of the first rank's process. */
-static furrow_status name_job(split_job *job, furrow_error *err) {
-  const long mine = (long)getpid();
-  void *all = NULL;
-  const furrow_status status = ranks_gather(&mine, sizeof mine, &all, err);
-  if (status == FURROW_OK) job->number = (unsigned)*(const long *)all;
-  free(all);
-  return status;
-}
-
 static furrow_status split_run(const void *values, output *out, furrow_error *err) {
   split_values used = *(const split_values *)values;
   const split_values *split = &used;
@@ -601,7 +549,6 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
   job->count = split->time ? 2 : split->fractions.count;
   interrupt_catch();
   furrow_status status = check_options(split, err);
-  if (status == FURROW_OK) status = name_job(job, err);
   source_values divided = used.source;
   if (status == FURROW_OK) status = source_divide(&divided, split->uri, err);
   if (!copies_records(split)) used.source = divided; /* the library divides a raw log itself */

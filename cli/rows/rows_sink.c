@@ -182,8 +182,7 @@ static furrow_status write_rows(source *s, furrow_rows_writer *writer, furrow_er
 
 furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err) {
   if (status == FURROW_OK) status = write_rows(s, writer, err);
-  if (s->values->divided) status = ranks_all_ok(status, err);
-  return status == FURROW_OK ? furrow_rows_writer_commit(writer, err) : status;
+  return s->values->divided ? ranks_all_ok(status, err) : status;
 }
 
 furrow_status sink_rank_path(const char *path, char **own, furrow_error *err) {

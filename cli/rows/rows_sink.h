@@ -42,8 +42,8 @@ furrow_status sink_rank_path(const char *path, char **own, furrow_error *err);
  * source call it. */
 furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err);
-/* Writes all rows of the source and commits the file; all ranks of a divided source call it, also those that failed
- * before (`status`). A signal is an error. */
+/* Writes all rows of the source; the caller commits the file. All ranks of a divided source call it, also those that
+ * failed before (`status`). A signal is an error. */
 furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err);
 /* E_ARGUMENT: several ranks cannot write to standard output together. */
 furrow_status sink_check_stdout(furrow_error *err);

@@ -11,6 +11,7 @@ typedef struct complete_values {
 
 static const option complete_operands[] = {{.name = "WORD...",
                                             .kind = OPTION_LIST,
+                                            .may_be_empty = true,
                                             .help = "the words so far; the last one is completed",
                                             .offset = offsetof(complete_values, words)},
                                            {0}};

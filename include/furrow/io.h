@@ -141,6 +141,27 @@ FURROW_API furrow_status furrow_file_save(const char *path, const void *bytes, s
 FURROW_API furrow_status furrow_temporary_path(char **temporary, const char *path, uint64_t number,
                                                furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Snapshots ------------------------------------------------------------------------------------------- */
+
+/* A file or directory that is read in several steps: what another program puts in its place meanwhile must not be mixed
+ * with it. The functions that load models, encoders and indexes with their names watch for this themselves; a program
+ * that calls several of them for one path watches it as well. */
+typedef struct furrow_path_watch furrow_path_watch;
+
+/* Begins to watch a path; it may be missing. The path is copied.
+ * Errors:  E_IO, the path cannot be looked at; E_MEMORY.
+ * Owner:   the caller, who ends it with furrow_path_watch_end. */
+FURROW_API furrow_status furrow_path_watch_begin(furrow_path_watch **watch, const char *path,
+                                                 furrow_error *err) FURROW_MUST_USE;
+/* Ends the watch and frees it, whatever it returns. `status` is the result of what was read meanwhile, which is
+ * returned if the path is still the same. A file that was changed in place counts as replaced, a directory in which
+ * files were changed does not.
+ * Errors:  `status`; E_STATE, the path was replaced since the begin, by another file or directory or by none: what was
+ *          read may be a mixture, and a failure may come from that (E_MEMORY stays E_MEMORY); E_IO, the path cannot
+ *          be looked at. */
+FURROW_API furrow_status furrow_path_watch_end(furrow_path_watch *watch, furrow_status status,
+                                               furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Locks ----------------------------------------------------------------------------------------------- */
 
 /* A lock on a file or a directory that a program reads, changes and replaces. */

@@ -69,7 +69,8 @@ FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const c
 /* Reads the configuration of a model directory: its graph.json and, if there is one, its furrow.json, which has the
  * columns and labels of the training data.
  * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version, or a
- *          recommender of a log (furrow/recommend.h), which does not score rows. */
+ *          recommender of a log (furrow/recommend.h), which does not score rows; E_STATE, another program replaced the
+ *          model meanwhile. */
 FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Calls visit for each value of a furrow.json, in the order of the file. member: the path of the value, as
@@ -487,7 +488,8 @@ static inline void furrow_scorer_params_init(furrow_scorer_params *params) {
 }
 
 /* Loads a model directory, Furrow's or Angel's. params NULL: the defaults.
- * Errors:  E_NOT_FOUND, no such model, or a matrix that is missing; E_FORMAT, a matrix that does not fit the graph; the
+ * Errors:  E_NOT_FOUND, no such model, or a matrix that is missing; E_STATE, another program replaced the model
+ *          meanwhile; E_FORMAT, a matrix that does not fit the graph; the
  *          message names the matrix; E_ARGUMENT, a configuration that does not fit; E_IO.
  * Owner:   the caller, who frees it with furrow_scorer_free. */
 FURROW_API furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder,

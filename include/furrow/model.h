@@ -418,7 +418,7 @@ typedef struct furrow_matrix_source furrow_matrix_source;
 /* Opens a matrix folder. params NULL: the defaults.
  * Errors: E_NOT_FOUND, no metadata, no such data file or format; E_FORMAT, metadata or files are wrong; E_ARGUMENT, a
  *         parameter is wrong, or the metadata does not say the format or the row type and params do not either;
- *         E_UNSUPPORTED, rows of objects; E_IO; E_MEMORY.
+ *         E_UNSUPPORTED, rows of objects; E_STATE, another program replaced the folder meanwhile; E_IO; E_MEMORY.
  * Owner:  the caller closes *source with furrow_matrix_source_close. */
 FURROW_API furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
                                                    const furrow_matrix_source_params *params,

@@ -501,6 +501,13 @@ FURROW_API furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer
  * Errors:  E_EXISTS, there is a file and overwrite is false; E_STATE, it was committed, or another rank failed; E_IO;
  *          the errors of an output. */
 FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Completes several files in one folder that belong together, such as rows to train and to test with. None of them gets
+ * its name before all are on the disk. After a failure the old files stay. If the process or the machine stops between
+ * two renames, or the disk refuses to put the old files back, some files may be missing; files of two calls are never
+ * side by side, not even from two processes. Writers of several ranks: all ranks call it, and have the same comm.
+ * Errors:  as furrow_rows_writer_commit; E_STATE, another process is writing there. */
+FURROW_API furrow_status furrow_rows_writer_commit_all(furrow_rows_writer *const *writers, size_t count,
+                                                       furrow_error *err) FURROW_MUST_USE;
 /* Frees the writer; without a commit no file is left. Takes NULL. */
 FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);
 

@@ -189,7 +189,8 @@ FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const ch
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read into
  * memory, not mapped.
- * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_STATE, another program replaced them
+ *          meanwhile; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory,
                                              furrow_error *err) FURROW_MUST_USE;
@@ -199,6 +200,14 @@ FURROW_API void furrow_encoder_free(furrow_encoder *encoder);
  * Errors:  E_EXISTS, there is an encoder and `overwrite` is false; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
                                              furrow_error *err) FURROW_MUST_USE;
+/* Completes a file of rows (rows.h) and saves the encoder that made them, as furrow_encoder_save does. The two belong
+ * together: there are never rows next to the dictionary of others. If this fails before the dictionary is replaced,
+ * both stay as they were; if it fails later, or the process or the machine stops, the rows may be missing. Writers of
+ * several ranks: all ranks call it, and the first one saves the encoder.
+ * Errors:  as furrow_rows_writer_commit and furrow_encoder_save; E_STATE, another process is writing there. */
+FURROW_API furrow_status furrow_rows_writer_commit_with_encoder(furrow_rows_writer *writer,
+                                                                const furrow_encoder *encoder, const char *directory,
+                                                                bool overwrite, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the schema.
  * Owner:   the encoder. */
 FURROW_API const furrow_schema *furrow_encoder_schema(const furrow_encoder *encoder);

@@ -507,9 +507,16 @@ static inline void furrow_index_add_params_init(furrow_index_add_params *params)
   params->size = sizeof *params;
 }
 
-/* Returns: the next free id of the index: one more than the largest, and at least ntotal; -1: there is none, because
- *          the largest is 2^63 - 1, or the mapped file of the index was shortened. Scans all ids. */
+/* Returns: the id of the next vector that is added without one: one more than the largest id below 2^62 that the index
+ *          has or had, and at least ntotal. Larger ids, such as hashes, do not count. The ids of vectors that were
+ *          removed are not given again; furrow_index_save keeps this in a file next to the index (INDEX.nextid), and
+ *          furrow_index_load reads it. An index without vectors that is saved under a new name begins at 0, and one
+ * whose ids are the positions of its vectors renumbers them. -1: there is none, because all ids below 2^62 are used up,
+ * or the mapped file of the index was shortened. May scan all ids. */
 FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
+/* Raises the next id to `next`, at most 2^62: for ids that are known to have been used elsewhere. A smaller one, and an
+ * index whose ids are positions, change nothing. */
+FURROW_API void furrow_index_set_next_id(furrow_index *index, int64_t next);
 
 /* Adds n vectors (n * d floats), which are only read: all of them or, after a failure, none. *skipped (may be NULL) is
  * how many were not stored. The result does not depend on threads, nor on how many vectors come in one call. The first

@@ -97,12 +97,14 @@ PyObject *fwpy_index_train(PyObject *self, PyObject *args) {
 
 /* ---- Ids -------------------------------------------------------------------------------------------------- */
 
+#define IDS_END ((int64_t)1 << 62) /* of ids that are given; furrow_index_next_id */
+
 /* Finds the id of the next vector without one: larger than all ids, so that it is free. With the lock held for
  * writing. */
 static void find_next_id(index_object *self) {
   if (self->next_id >= 0) return;
   const int64_t next = furrow_index_next_id(self->index);
-  self->next_id = next >= 0 ? next : INT64_MAX;
+  self->next_id = next >= 0 ? next : IDS_END;
 }
 
 static furrow_status read_next_id(index_object *self, int64_t *next, furrow_error *err) {
@@ -173,7 +175,8 @@ static furrow_status make_ids(add_call *c, furrow_error *err) {
   if (c->ids) return FURROW_OK;
   find_next_id(c->self);
   c->first_id = c->self->next_id;
-  if (c->first_id > INT64_MAX - (int64_t)c->n) return fail(err, FURROW_E_RANGE, "no larger id is left", "give ids=");
+  if (c->first_id > IDS_END - (int64_t)c->n)
+    return fail(err, FURROW_E_RANGE, "the ids below 2^62 are used up", "give ids=");
   if (c->first_id == count_vectors(c->self->index) && !c->texts) return FURROW_OK;
   c->made_ids = malloc((c->n + 1) * sizeof *c->made_ids);
   if (!c->made_ids) return fail(err, FURROW_E_MEMORY, "out of memory", "");
@@ -222,7 +225,7 @@ static void move_next_id(add_call *c) {
   const int64_t ntotal = count_vectors(c->self->index);
   if (next < ntotal) next = ntotal;
   for (size_t i = 0; c->ids && i < c->done; i++)
-    if (c->ids[i] >= next) next = c->ids[i] < INT64_MAX ? c->ids[i] + 1 : INT64_MAX;
+    if (c->ids[i] >= next && c->ids[i] < IDS_END) next = c->ids[i] + 1;
   c->self->next_id = next;
 }
 

@@ -127,18 +127,24 @@ static furrow_learn_conf *make_conf(const char *folder, const load_options *opti
 static PyObject *load_folder(const char *folder, const load_options *options, PyObject *settings) {
   furrow_scorer_params params;
   furrow_scorer *scorer = NULL;
+  furrow_path_watch *watch = NULL; /* a configuration that is changed here is read before the model */
   furrow_error err;
-  furrow_status status = FURROW_E_ARGUMENT;
+  furrow_status status = furrow_path_watch_begin(&watch, folder, &err);
+  if (status != FURROW_OK) return fwpy_raise(&err);
   furrow_learn_conf *conf = make_conf(folder, options, settings);
-  if (PyErr_Occurred()) return NULL;
+  if (PyErr_Occurred()) {
+    (void)!furrow_path_watch_end(watch, FURROW_OK, NULL);
+    return NULL;
+  }
   furrow_scorer_params_init(&params);
   params.conf = conf;
   params.fc_order = (furrow_fc_order)options->fc_order;
   params.absent_is_zero = options->absent_is_zero;
   params.threads = options->threads;
   Py_BEGIN_ALLOW_THREADS;
-  status = furrow_scorer_load(&scorer, folder, &params, &err);
+  status = furrow_path_watch_end(watch, furrow_scorer_load(&scorer, folder, &params, &err), &err);
   furrow_learn_conf_free(conf);
+  if (status != FURROW_OK) furrow_scorer_free(scorer);
   Py_END_ALLOW_THREADS;
   return status == FURROW_OK ? fwpy_scorer_new(scorer) : fwpy_raise(&err);
 }

@@ -144,7 +144,7 @@ static furrow_status sync_pending(change_log *log, furrow_error *err) {
 }
 
 static void note_next_id(change_log *log, uint64_t next_id) {
-  if (next_id > log->next_id) log->next_id = next_id;
+  if (next_id > log->next_id && next_id <= LOG_IDS_END) log->next_id = next_id;
 }
 
 static void note_ids(change_log *log, const index_change *change) {
@@ -270,9 +270,13 @@ static furrow_status lock_file(const change_log *log, int fd, furrow_error *err)
 
 /* Creates a log that no more users may read than the index; its owner may write it, even if the index is read-only. */
 static int create_file(const change_log *log, const char *path) {
-  struct stat index;
+  struct stat index, made;
   const mode_t mode = stat(log->index_path, &index) == 0 ? (index.st_mode & 0666) | 0600 : 0600;
-  return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (fd >= 0 && mode != 0600 && fstat(fd, &made) == 0 && made.st_gid != index.st_gid &&
+      fchown(fd, (uid_t)-1, index.st_gid) != 0)
+    (void)!fchmod(fd, 0600); /* the index is open to another group */
+  return fd;
 }
 
 static furrow_status fail_open(const char *path, int failed, furrow_error *err) {

@@ -30,8 +30,9 @@ typedef struct index_change {
   const char *const *names; /* SET: n, each ended by a 0; NULL: none */
 } index_change;
 
-/* One more than the largest possible id. */
-static const uint64_t LOG_IDS_END = (uint64_t)1 << 63;
+/* Vectors that are added without ids get smaller ids; larger ones are left to the clients, and do not count for the
+ * next id (furrow_index_next_id). */
+static const uint64_t LOG_IDS_END = (uint64_t)1 << 62;
 
 /* Takes a record when a log is read. Its arrays are valid during the call. */
 typedef furrow_status (*change_replay)(void *user, const index_change *change, furrow_error *err);
@@ -75,8 +76,8 @@ furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err);
  * Errors: E_STATE, none has begun; E_MEMORY: may be tried again; otherwise as change_log_sync, and the checkpoint may
  * be over nevertheless. */
 furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err);
-/* Returns one more than the largest id that this log or an earlier one has had, also of removed vectors; LOG_IDS_END:
- * no larger id is possible; 0: there was none. */
+/* Returns one more than the largest id below LOG_IDS_END that this log or an earlier one has had, also of removed
+ * vectors; 0: there was none. */
 uint64_t change_log_next_id(const change_log *log);
 /* Bytes of both logs. */
 uint64_t change_log_size(const change_log *log);

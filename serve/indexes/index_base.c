@@ -189,13 +189,14 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
   return FURROW_OK;
 }
 
-/* Fails if the file changed while it was read: its parts would not belong together. */
-static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
-  file_print after;
-  FW_TRY(index_print_get(&after, path, err));
-  if (file_print_equals(before, &after)) return FURROW_OK;
-  fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
-  return add_hint(err, "write an index under another name and rename it, as furrow index does");
+/* The file is read twice: to check it, and to load it. */
+static furrow_status load_watched(index_base *base, const char *path, const char *unmapped, bool search_only,
+                                  bool sorted_ids, file_print *print, furrow_error *err) {
+  furrow_path_watch *watch = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, path, err));
+  furrow_status status = index_print_get(print, path, err);
+  if (status == FURROW_OK) status = fill_base(base, path, unmapped, search_only, sorted_ids, err);
+  return furrow_path_watch_end(watch, status, err);
 }
 
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
@@ -204,9 +205,7 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
   char *unmapped = unmapped_path(path);
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
   if (made) shared_init(&made->shared, free_base);
-  if (status == FURROW_OK) status = index_print_get(print, path, err);
-  if (status == FURROW_OK) status = fill_base(made, path, unmapped, search_only, sorted_ids, err);
-  if (status == FURROW_OK) status = check_unchanged(path, print, err);
+  if (status == FURROW_OK) status = load_watched(made, path, unmapped, search_only, sorted_ids, print, err);
   if (status == FURROW_OK) {
     made->number = number;
     made->loaded_at = (int64_t)time(NULL);

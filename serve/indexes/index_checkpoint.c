@@ -170,7 +170,8 @@ static furrow_status check_file(const char *path, const file_print *print, furro
   return add_hint(err, "restart the server: it applies its log to the file that is there");
 }
 
-furrow_status index_fold(const char *path, const fresh_view *view, file_print *print, furrow_error *err) {
+furrow_status index_fold(const char *path, const fresh_view *view, uint64_t next_id, file_print *print,
+                         furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
   furrow_index_info info;
@@ -179,6 +180,7 @@ furrow_status index_fold(const char *path, const fresh_view *view, file_print *p
   FW_TRY(index_file_load(&index, &names, path, err));
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
+  furrow_index_set_next_id(index, (int64_t)next_id);
   furrow_status status = collect(&f, view, (size_t)info.d, err);
   if (status == FURROW_OK) status = change_and_save(path, index, names, &f, err);
   if (status == FURROW_OK) status = index_print_get(print, path, err);

@@ -136,9 +136,9 @@ static furrow_status choose_id(const index_editor *e, const index_addition *a, s
   }
   if (a->ids && !a->replace && exists(e, a->ids[i])) return fail_exists(err, a->ids[i]);
   if (!a->ids && !is_known && *next >= LOG_IDS_END)
-    return fail(err, FURROW_E_RANGE, "there are no larger ids: give ids");
+    return fail(err, FURROW_E_RANGE, "the ids below 2^62 are used up: give ids");
   *id = a->ids ? a->ids[i] : is_known ? named : (int64_t)*next;
-  if ((uint64_t)*id >= *next) *next = (uint64_t)*id + 1;
+  if ((uint64_t)*id >= *next && (uint64_t)*id < LOG_IDS_END) *next = (uint64_t)*id + 1;
   return FURROW_OK;
 }
 
@@ -383,6 +383,7 @@ furrow_status index_editor_remove(index_editor *e, const int64_t *ids, size_t n,
 /* The state that a checkpoint writes. */
 typedef struct checkpoint {
   fresh_view *folded; /* NULL: there is nothing to do */
+  uint64_t next_id;   /* of the index with these changes */
   uint64_t changes;   /* that it has */
 } checkpoint;
 
@@ -400,6 +401,7 @@ static furrow_status begin_checkpoint(index_editor *e, checkpoint *c, furrow_err
     if (status == FURROW_OK) {
       shared_keep(&e->working->shared);
       c->folded = e->working;
+      c->next_id = e->next_id;
     }
   }
   pthread_mutex_unlock(&e->state);
@@ -468,7 +470,7 @@ static furrow_status make_checkpoint(index_editor *e, furrow_error *err) {
   checkpoint c;
   FW_TRY(begin_checkpoint(e, &c, err));
   if (!c.folded) return FURROW_OK;
-  furrow_status status = index_fold(e->path, c.folded, &e->print, err);
+  furrow_status status = index_fold(e->path, c.folded, c.next_id, &e->print, err);
   if (status == FURROW_OK) status = finish_checkpoint(e, &c, err);
   if (status != FURROW_OK) cancel_checkpoint(e);
   shared_release(&c.folded->shared);
@@ -622,12 +624,11 @@ static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
 static furrow_status open_log(index_editor *e, furrow_error *err) {
   uint64_t cut = 0;
   const furrow_index_info *info = &e->base->info;
-  const furrow_ids *ids = &e->base->ids;
   FW_TRY(fresh_vectors_create(&e->fresh, (uint32_t)info->d, info->metric, e->normalizes, err));
   FW_TRY(furrow_file_lock_open(&e->file_lock, e->path, err));
   FW_TRY(change_log_open(&e->log, e->path, (uint32_t)info->d, replay, e, &cut, err));
-  const uint64_t after_base = ids->count > 0 ? (uint64_t)ids->ids[ids->count - 1] + 1 : 0;
-  const uint64_t after_log = change_log_next_id(e->log);
+  const int64_t next = furrow_index_next_id(e->base->index);
+  const uint64_t after_base = next >= 0 ? (uint64_t)next : LOG_IDS_END, after_log = change_log_next_id(e->log);
   e->next_id = after_base > after_log ? after_base : after_log;
   if (cut > 0)
     say("furrow: index %s: the last %llu bytes of the log were cut off: they are not a whole record. After a crash "

@@ -188,7 +188,7 @@ static furrow_status read_header(log_reader *r, furrow_error *err) {
     err->offset = 12;
     return FURROW_E_FORMAT;
   }
-  if (fw_get_le64(r->data + 32) > LOG_IDS_END)
+  if (fw_get_le64(r->data + 32) > (uint64_t)1 << 63)
     return fail_at(r, 32, "the log says that an id beyond the last one is next", err);
   r->extent = (log_extent){LOG_HEADER, fw_get_le64(r->data + 16), fw_get_le64(r->data + 24), fw_get_le64(r->data + 32)};
   return FURROW_OK;

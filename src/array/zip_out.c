@@ -197,7 +197,7 @@ furrow_status fw_zip_writer_commit(fw_zip_writer *w, fw_atomic_file *companion, 
   for (size_t i = 0; i < w->count && status == FURROW_OK; i++) status = write_entry(w, &w->members[i], err);
   if (status == FURROW_OK) status = write_end(w, at, fw_atomic_file_size(w->file) - at, err);
   if (status != FURROW_OK) return status;
-  return companion ? fw_atomic_file_commit_pair(w->file, companion, err) : fw_atomic_file_commit(w->file, err);
+  return fw_atomic_files_commit((fw_atomic_file *[]){w->file, companion}, companion ? 2 : 1, err);
 }
 
 void fw_zip_writer_close(fw_zip_writer *writer) {

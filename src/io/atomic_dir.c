@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_lock.h"
+#include "io/permissions.h"
 #include "io/target.h"
 #include "io/temporary.h"
 
@@ -28,10 +29,10 @@ struct fw_atomic_dir {
 
 /* ---- trees ---- */
 
-/* Calls visit(fd, name, info) for each entry of the directory. Returns 0, or the errno of the first failure. */
-typedef int (*entry_visitor)(int fd, const char *name, const struct stat *info, int depth);
+/* Calls visit for each entry of the directory. Returns 0, or the errno of the first failure. */
+typedef int (*entry_visitor)(int fd, const char *name, const struct stat *info, void *user, int depth);
 
-static int visit_entries(int fd, entry_visitor visit, int depth) {
+static int visit_entries(int fd, entry_visitor visit, void *user, int depth) {
   if (depth > MAX_DEPTH) return ELOOP;
   int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), errnum = 0;
   if (copy < 0) return errno;
@@ -50,17 +51,21 @@ static int visit_entries(int fd, entry_visitor visit, int depth) {
       break;
     }
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    errnum =
-        fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? visit(fd, entry->d_name, &info, depth) : errno;
+    errnum = fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? visit(fd, entry->d_name, &info, user, depth)
+                                                                         : errno;
   }
   closedir(handle);
   return errnum;
 }
 
-static int visit_folder(int parent, const char *name, entry_visitor visit, int depth) {
-  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static int open_folder(int parent, const char *name) {
+  return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int visit_folder(int parent, const char *name, entry_visitor visit, void *user, int depth) {
+  int fd = open_folder(parent, name);
   if (fd < 0) return errno;
-  int errnum = visit_entries(fd, visit, depth + 1);
+  int errnum = visit_entries(fd, visit, user, depth + 1);
   close(fd);
   return errnum;
 }
@@ -73,28 +78,92 @@ static int sync_fd(int fd) {
   return errnum == EINVAL && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? 0 : errnum;
 }
 
-static int sync_tree(int fd, int depth);
+/* ---- permissions ---- */
 
-static int sync_entry(int parent, const char *name, const struct stat *info, int depth) {
-  if (!S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode)) return 0;
+/* The old directory, and the bits that the modes of all files, and of all directories, in it have in common. */
+typedef struct old_tree {
+  struct stat top;
+  mode_t files, directories;
+  bool refused; /* the new directory could not get these permissions */
+} old_tree;
+
+/* Takes away what an old entry does not allow. A link to a file counts as the file. A directory that this process may
+ * not read allows nothing. */
+static int note_modes(int parent, const char *name, const struct stat *info, void *user, int depth) {
+  old_tree *old = user;
+  struct stat file = *info;
+  if (S_ISLNK(info->st_mode) && (fstatat(parent, name, &file, 0) != 0 || !S_ISREG(file.st_mode))) return 0;
+  if (S_ISREG(file.st_mode)) old->files &= file.st_mode;
+  if (!S_ISDIR(info->st_mode)) return 0;
+  old->directories &= info->st_mode;
+  const int errnum = visit_folder(parent, name, note_modes, user, depth);
+  if (errnum == EACCES) old->files = old->directories = 0;
+  return errnum == EACCES ? 0 : errnum;
+}
+
+/* The old directory that has the same path as the new directory that is walked through. */
+typedef struct old_dir {
+  old_tree *tree;
+  int fd; /* -1: there is none */
+} old_dir;
+
+/* Opens the old directory `name`, if `parent` (-1: none) has one that this process may read. Returns 0 or an errno. */
+static int open_old(old_dir *old, int parent, const char *name) {
+  if (parent >= 0) old->fd = open_folder(parent, name);
+  if (parent < 0 || old->fd >= 0) return 0;
+  return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES ? 0 : errno;
+}
+
+/* Gives a new entry the permissions of the old one, if that is of the same kind. An entry that the old directory does
+ * not have is readable by those who may read everything in the old one. */
+static int permit_entry(int fd, const char *name, const struct stat *info, const old_dir *old) {
+  const bool is_folder = S_ISDIR(info->st_mode);
+  struct stat like = old->tree->top;
+  int errnum;
+  if (old->fd >= 0 && fstatat(old->fd, name, &like, is_folder ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
+      (like.st_mode & S_IFMT) == (info->st_mode & S_IFMT)) {
+    errnum = fw_permissions_copy(fd, old->fd, name);
+  } else {
+    like = old->tree->top;
+    like.st_mode = info->st_mode & (is_folder ? old->tree->directories | 0700 : old->tree->files | 0600);
+    errnum = fw_permissions_set(fd, &like);
+  }
+  old->tree->refused |= errnum != 0;
+  return errnum;
+}
+
+/* ---- syncing ---- */
+
+static int sync_tree(int fd, const old_dir *old, int depth);
+
+/* `user`: an old_dir; NULL: nothing is replaced. */
+static int sync_entry(int parent, const char *name, const struct stat *info, void *user, int depth) {
+  const old_dir *old = user;
+  const bool is_folder = S_ISDIR(info->st_mode);
+  if (!S_ISREG(info->st_mode) && !is_folder) return 0;
   int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return errno;
-  int errnum = S_ISDIR(info->st_mode) ? sync_tree(fd, depth + 1) : sync_fd(fd);
+  int errnum = old ? permit_entry(fd, name, info, old) : 0;
+  if (errnum == 0 && is_folder) {
+    old_dir inner = {.tree = old ? old->tree : NULL, .fd = -1};
+    if (old) errnum = open_old(&inner, old->fd, name);
+    if (errnum == 0) errnum = sync_tree(fd, old ? &inner : NULL, depth + 1);
+    if (inner.fd >= 0) close(inner.fd);
+  } else if (errnum == 0) {
+    errnum = sync_fd(fd);
+  }
   if (close(fd) != 0 && errnum == 0 && errno != EINTR) errnum = errno;
   return errnum;
 }
 
 /* Syncs the contents of the directory first, then the directory itself. */
-static int sync_tree(int fd, int depth) {
-  int errnum = visit_entries(fd, sync_entry, depth);
+static int sync_tree(int fd, const old_dir *old, int depth) {
+  int errnum = visit_entries(fd, sync_entry, (void *)old, depth);
   return errnum ? errnum : sync_fd(fd);
 }
 
-static int fail_entry(int fd, const char *name, const struct stat *info, int depth) {
-  (void)fd;
-  (void)name;
-  (void)info;
-  (void)depth;
+static int fail_entry(int fd, const char *name, const struct stat *info, void *user, int depth) {
+  (void)fd, (void)name, (void)info, (void)user, (void)depth;
   return ENOTEMPTY;
 }
 
@@ -123,7 +192,7 @@ static furrow_status ask_to_replace(const fw_atomic_dir *dir, const char *name, 
                                     furrow_error *err) {
   struct stat seen;
   char *path;
-  if (visit_folder(dir->target.directory, name, fail_entry, 0) == 0) return FURROW_OK; /* empty */
+  if (visit_folder(dir->target.directory, name, fail_entry, NULL, 0) == 0) return FURROW_OK; /* empty */
   furrow_status status = path_of_entry(dir, name, &path, err);
   if (status != FURROW_OK) return status;
   if (lstat(path, &seen) != 0 || seen.st_dev != info->st_dev || seen.st_ino != info->st_ino)
@@ -145,17 +214,6 @@ static furrow_status check_target(const fw_atomic_dir *dir, bool *there, struct 
 
 /* ---- open ---- */
 
-/* Copies the owner, or at least the group, as far as this process is allowed to, and the permissions. */
-static furrow_status copy_permissions(const fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
-  if (fchown(dir->fd, old->st_uid, old->st_gid) != 0) (void)!fchown(dir->fd, (uid_t)-1, old->st_gid);
-  if (fchmod(dir->fd, old->st_mode & 07777) == 0) return FURROW_OK;
-  return fw_target_fail_errno(&dir->target, err, errno, "cannot give it the permissions of the old directory");
-}
-
-static int open_folder(int parent, const char *name) {
-  return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 static void forget_temporary(fw_atomic_dir *dir) {
   dir->has_temporary = false;
   fw_temporary_forget(dir->note);
@@ -173,7 +231,7 @@ static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_
     dir->fd = -1;
     fw_temporary_forget(dir->note);
     dir->note = fw_temporary_announce(parent, name);
-    made = mkdirat(parent, name, replaces ? 0700 : 0777) == 0;
+    made = mkdirat(parent, name, replaces ? 0700 : 0777) == 0; /* 0700: closed to others until commit */
     if (!made && errno != EEXIST && errno != EINTR) break;
     if (made) dir->fd = open_folder(parent, name);
     dir->has_temporary = dir->fd >= 0 && fw_temporary_claim(parent, name, dir->fd);
@@ -211,7 +269,6 @@ static furrow_status start_dir(fw_atomic_dir *dir, const char *path, furrow_erro
   furrow_status status = check_target(dir, &there, &old, err);
   if (status == FURROW_OK && there) status = fw_target_check_free(&dir->target, err);
   if (status == FURROW_OK) status = create_temporary(dir, there, err);
-  if (status == FURROW_OK && there) status = copy_permissions(dir, &old, err);
   return status;
 }
 
@@ -280,7 +337,7 @@ furrow_status fw_dir_enter(int *fd, int parent, const char *name, const char *pa
 
 int fw_dir_sync_file(int parent, const char *name) {
   struct stat info;
-  return fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? sync_entry(parent, name, &info, 0) : errno;
+  return fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? sync_entry(parent, name, &info, NULL, 0) : errno;
 }
 
 void fw_dir_remove(int parent, const char *name) {
@@ -288,6 +345,24 @@ void fw_dir_remove(int parent, const char *name) {
 }
 
 /* ---- commit ---- */
+
+/* Brings the new directory to the disk, with the permissions of the old one, if there is one. */
+static furrow_status sync_new(const fw_atomic_dir *dir, furrow_error *err) {
+  const fw_target *t = &dir->target;
+  old_tree tree = {.files = 0777, .directories = 0777};
+  old_dir old = {.tree = &tree, .fd = -1};
+  const bool replaces = fstatat(t->directory, t->name, &tree.top, AT_SYMLINK_NOFOLLOW) == 0;
+  int errnum = replaces || errno == ENOENT ? 0 : errno;
+  if (replaces) errnum = note_modes(t->directory, t->name, &tree.top, &tree, 0);
+  if (replaces && errnum == 0) errnum = open_old(&old, t->directory, t->name);
+  if (replaces && errnum == 0) errnum = permit_entry(dir->fd, t->name, &tree.top, &(old_dir){&tree, t->directory});
+  if (errnum == 0) errnum = sync_tree(dir->fd, replaces ? &old : NULL, 0);
+  if (old.fd >= 0) close(old.fd);
+  if (errnum == 0) return FURROW_OK;
+  return fw_target_fail_errno(t, err, errnum,
+                              tree.refused ? "cannot give it the permissions of the old directory"
+                                           : "cannot bring the directory to the disk");
+}
 
 /* Renames the new directory to a free name. Without RENAME_NOREPLACE, a file system still refuses to replace a file
  * or a directory that is not empty. */
@@ -363,13 +438,12 @@ static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err)
 
 furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
   if (dir->committed) return fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory is complete already");
-  int errnum = sync_tree(dir->fd, 0);
-  if (errnum != 0) return fw_target_fail_errno(&dir->target, err, errnum, "cannot bring the directory to the disk");
+  FW_TRY(sync_new(dir, err));
   FW_TRY(put_in_place(dir, err));
   dir->committed = true;
   furrow_status status = sync_directory(dir, err);
   if (!dir->has_temporary || status != FURROW_OK) return status;
-  errnum = fw_tree_remove(dir->target.directory, dir->target.temporary);
+  const int errnum = fw_tree_remove(dir->target.directory, dir->target.temporary);
   forget_temporary(dir);
   return errnum == 0 ? FURROW_OK
                      : fw_target_fail_errno(&dir->target, err, errnum,

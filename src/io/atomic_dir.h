@@ -15,8 +15,10 @@ typedef furrow_status (*fw_dir_check)(const char *path, furrow_error *err);
 /* Starts a directory that will become `path`. It is made in the same parent under a temporary name
  * (.<name>.furrow-XXXXXX). Links are followed: a link stays, and the directory that it leads to is made or replaced.
  * may_replace NULL: an existing directory is kept (E_EXISTS). Otherwise the old directory is replaced if may_replace
- * agrees; its owner and permissions are kept. Only directories are ever replaced (otherwise E_EXISTS). E_STATE, here
- * and from commit: another process has locked the old directory. */
+ * agrees. The owner and permissions of the old directory are kept, and so are those of the files and directories in it
+ * that have the same path in the new one; the others are readable only by those who may read all of the old ones. Until
+ * commit, the new directory is closed to other users. Only directories are ever replaced (otherwise E_EXISTS). E_STATE,
+ * here and from commit: another process has locked the old directory. */
 furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Opens the directory `temporary` (fw_atomic_dir_temporary), which another process has started for the same path, so

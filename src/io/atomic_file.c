@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_lock.h"
+#include "io/permissions.h"
 #include "io/process_stop.h"
 #include "io/target.h"
 #include "io/temporary.h"
@@ -35,7 +36,8 @@ struct fw_atomic_file {
   bool in_order;        /* standard output or a caller's output: written bytes cannot be changed */
   bool committed;
   bool replaces, has_temporary, keep_existing;
-  struct stat old; /* the file that will be replaced, if there is one */
+  bool is_new;                        /* as the first of several files: no old file had its name */
+  char aside[FW_TARGET_MAX_NAME + 1]; /* name of the old file while others are replaced; "": none but its own */
   char *buffer;
   size_t filled;
   uint64_t flushed;   /* bytes that have left the buffer */
@@ -45,14 +47,13 @@ struct fw_atomic_file {
 /* Replacing a file needs permission only on its directory. A file that is protected against writing is still not
  * replaced. */
 static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
-  mode_t type;
-  if (fstatat(file->target.directory, file->target.name, &file->old, AT_SYMLINK_NOFOLLOW) != 0)
+  struct stat old;
+  if (fstatat(file->target.directory, file->target.name, &old, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? FURROW_OK
                            : fw_target_fail_errno(&file->target, err, errno, "cannot look at the file that is there");
-  type = file->old.st_mode;
-  if (!S_ISREG(type))
+  if (!S_ISREG(old.st_mode))
     return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
-                          S_ISDIR(type) ? "a directory, not a file to write" : "not a regular file");
+                          S_ISDIR(old.st_mode) ? "a directory, not a file to write" : "not a regular file");
   if (faccessat(file->target.directory, file->target.name, W_OK, AT_EACCESS) != 0)
     return fw_target_fail_errno(&file->target, err, errno, "cannot replace the file that is there");
   file->replaces = true;
@@ -61,12 +62,16 @@ static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
 
 /* ---- the temporary file ---- */
 
-static furrow_status copy_permissions(fw_atomic_file *file, furrow_error *err) {
-  /* keeps the owner, or at least the group, as far as this process is allowed to: a user's file must not become
-   * root's */
-  if (fchown(file->fd, file->old.st_uid, file->old.st_gid) != 0) (void)!fchown(file->fd, (uid_t)-1, file->old.st_gid);
-  if (fchmod(file->fd, file->old.st_mode & 07777) == 0) return FURROW_OK;
-  return fw_target_fail_errno(&file->target, err, errno, "cannot give it the permissions of the old file");
+/* Gives the temporary file the permissions of a file, if there is one: of the file that it will replace, or of the file
+ * that it belongs to. */
+static furrow_status copy_permissions(const fw_atomic_file *file, int directory, const char *name, furrow_error *err) {
+  const int errnum = fw_permissions_copy(file->fd >= 0 ? file->fd : file->held, directory, name);
+  if (errnum == 0) return FURROW_OK;
+  return fw_target_fail_errno(&file->target, err, errnum, "cannot give it the permissions of the old file");
+}
+
+static furrow_status keep_permissions(const fw_atomic_file *file, furrow_error *err) {
+  return copy_permissions(file, file->target.directory, file->target.name, err);
 }
 
 static void forget_temporary(fw_atomic_file *file) {
@@ -75,9 +80,7 @@ static void forget_temporary(fw_atomic_file *file) {
   file->note = -1;
 }
 
-static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
-  /* the umask decides about a new file; one that replaces another is closed to others until it has its permissions */
-  mode_t mode = file->replaces ? 0600 : 0666;
+static furrow_status create_temporary(fw_atomic_file *file, mode_t mode, furrow_error *err) {
   const int dir = file->target.directory;
   fw_temporary_sweep(dir);
   for (unsigned attempt = 0; attempt < 100 && !file->has_temporary; attempt++) {
@@ -94,7 +97,16 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
     return fw_target_fail_errno(&file->target, err, errno, "cannot create a file next to it");
   }
   fw_temporary_made(file->note);
-  return file->replaces ? copy_permissions(file, err) : FURROW_OK;
+  return FURROW_OK;
+}
+
+/* The umask decides about a new file. One that replaces another, or belongs to another, is closed to others until it
+ * has the permissions of that file. */
+static furrow_status create_permitted(fw_atomic_file *file, const char *first, furrow_error *err) {
+  struct stat info;
+  const char *like = file->replaces ? file->target.name : first && stat(first, &info) == 0 ? first : NULL;
+  FW_TRY(create_temporary(file, like ? 0600 : 0666, err));
+  return like ? copy_permissions(file, file->replaces ? file->target.directory : AT_FDCWD, like, err) : FURROW_OK;
 }
 
 static void remove_temporary(fw_atomic_file *file) {
@@ -106,12 +118,12 @@ static void remove_temporary(fw_atomic_file *file) {
  * kill leaves nothing of it. */
 static furrow_status start_part(fw_atomic_file *file, const char *path, furrow_error *err) {
   FW_TRY(fw_target_find(&file->target, path, err));
-  FW_TRY(create_temporary(file, err));
+  FW_TRY(create_temporary(file, 0600, err));
   remove_temporary(file);
   return FURROW_OK;
 }
 
-static furrow_status start_file(fw_atomic_file *file, const char *path, furrow_error *err) {
+static furrow_status start_file(fw_atomic_file *file, const char *path, const char *first, furrow_error *err) {
   if (file->comm && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several ranks write a file together, but not standard output");
   if (file->comm && !fw_comm_is_first(file->comm)) return start_part(file, path, err);
@@ -122,11 +134,11 @@ static furrow_status start_file(fw_atomic_file *file, const char *path, furrow_e
   }
   furrow_status status = fw_target_find(&file->target, path, err);
   if (status == FURROW_OK) status = check_target(file, err);
-  if (status == FURROW_OK) status = create_temporary(file, err);
+  if (status == FURROW_OK) status = create_permitted(file, first, err);
   return status;
 }
 
-static furrow_status open_any(fw_atomic_file **file, const char *path, const furrow_output *output,
+static furrow_status open_any(fw_atomic_file **file, const char *path, const char *first, const furrow_output *output,
                               const furrow_comm *comm, furrow_error *err) {
   fw_atomic_file *opened;
   furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
@@ -135,17 +147,22 @@ static furrow_status open_any(fw_atomic_file **file, const char *path, const fur
   if (output) opened->output = *output;
   if (comm && comm->ranks > 1) opened->comm = comm;
   status = FW_ALLOC(&opened->buffer, BUFFER_SIZE, err);
-  if (status == FURROW_OK) status = start_file(opened, path, err);
+  if (status == FURROW_OK) status = start_file(opened, path, first, err);
   return FW_HAND_OVER(status, file, opened, fw_atomic_file_close);
 }
 
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) {
-  return open_any(file, path, NULL, NULL, err);
+  return open_any(file, path, NULL, NULL, NULL, err);
+}
+
+furrow_status fw_atomic_file_open_beside(fw_atomic_file **file, const char *path, const char *first,
+                                         furrow_error *err) {
+  return open_any(file, path, first, NULL, NULL, err);
 }
 
 furrow_status fw_atomic_file_open_ranks(fw_atomic_file **file, const char *path, const furrow_comm *comm,
                                         furrow_error *err) {
-  return open_any(file, path, NULL, comm, err);
+  return open_any(file, path, NULL, NULL, comm, err);
 }
 
 furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output, furrow_error *err) {
@@ -153,7 +170,7 @@ furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_out
   furrow_output_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, output, furrow_output, err));
   if (!full.write) return fw_fail(err, FURROW_E_ARGUMENT, "the furrow_output has no function to write with");
-  return open_any(file, "", &full, NULL, err);
+  return open_any(file, "", NULL, &full, NULL, err);
 }
 
 /* ---- bytes ---- */
@@ -304,7 +321,16 @@ static void release_lock(fw_atomic_file *file) {
   file->held = -1;
 }
 
-static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
+/* Returns 0 or an errno. EINVAL: the file system does not sync directories. */
+static int sync_names(const fw_atomic_file *file) {
+  return fsync(file->target.directory) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+static const char written_unsynced[] = "written, but its directory cannot be brought to the disk",
+                  unsynced[] = "cannot bring its directory to the disk";
+
+/* Gives the file its name. `failed`: the message if the directory cannot be synced then. */
+static furrow_status put_in_place(fw_atomic_file *file, const char *failed, furrow_error *err) {
   if (rename_temporary(file) != 0) {
     if (errno == EEXIST)
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
@@ -314,11 +340,9 @@ static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
   file->committed = true;
   if (fw_target_is_temporary(file->target.name))
     file->note = fw_temporary_note(file->target.directory, file->target.name);
-  /* the new file is complete and in place; only a crash of the machine could still bring the old one back. EINVAL:
-   * the file system does not sync directories */
-  if (fsync(file->target.directory) != 0 && errno != EINVAL)
-    return fw_target_fail_errno(&file->target, err, errno, "written, but its directory cannot be brought to the disk");
-  return FURROW_OK;
+  /* the new file is complete and in place; only a crash of the machine could still bring the old one back */
+  const int errnum = sync_names(file);
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, failed);
 }
 
 /* Locks the file that will be replaced, if there is one, so that no other process changes it. */
@@ -336,9 +360,10 @@ static void end_replacing(fw_atomic_file *file) {
 
 /* Gives the file its name. Each step starts only when everything it relies on has been synced. */
 static furrow_status publish_file(fw_atomic_file *file, furrow_error *err) {
+  if (file->held < 0) FW_TRY(keep_permissions(file, err)); /* the old file's may have changed since the open */
   FW_TRY(sync_temporary(file, err));
   FW_TRY(begin_replacing(file, err));
-  const furrow_status status = put_in_place(file, err);
+  const furrow_status status = put_in_place(file, written_unsynced, err);
   end_replacing(file);
   if (file->committed) release_lock(file);
   return status;
@@ -370,6 +395,7 @@ furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_erro
 furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) {
   FW_TRY(check_open(file, err));
   furrow_status status = flush(file, &file->error);
+  if (status == FURROW_OK && !file->in_order && file->held < 0) status = keep_permissions(file, &file->error);
   if (status == FURROW_OK && !file->in_order) status = sync_temporary(file, &file->error);
   return copy_error(file, status, err);
 }
@@ -382,29 +408,139 @@ static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
   return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
 }
 
-/* Removes the old file and syncs its directory. */
-static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
+/* Gives the old file a temporary name: instead of its own, or as a second one (`keep`). The file is locked
+ * (begin_replacing), so no process takes it for a leftover. Returns 0 or an errno, ENOENT if there is no old file. */
+static int name_aside(fw_atomic_file *file, bool keep) {
   const int dir = file->target.directory;
-  if (unlinkat(dir, file->target.name, 0) != 0)
-    return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&file->target, err, errno, "cannot replace the file");
-  if (fsync(dir) != 0 && errno != EINVAL)
-    return fw_target_fail_errno(&file->target, err, errno, "cannot bring its directory to the disk");
-  return FURROW_OK;
+  fw_target other = file->target;
+  int errnum = EEXIST;
+  for (unsigned attempt = 0; errnum == EEXIST && attempt < 100; attempt++) {
+    fw_target_pick_name(&other, attempt);
+    const int done = keep ? linkat(dir, file->target.name, dir, other.temporary, 0)
+                          : renameat2(dir, file->target.name, dir, other.temporary, RENAME_NOREPLACE);
+    errnum = done == 0 ? 0 : errno;
+    if (!keep && (errnum == EINVAL || errnum == ENOSYS)) /* the name is random enough */
+      errnum = renameat(dir, file->target.name, dir, other.temporary) == 0 ? 0 : errno;
+  }
+  if (errnum == 0) memcpy(file->aside, other.temporary, sizeof file->aside);
+  return errnum;
 }
 
-furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *companion, furrow_error *err) {
-  FW_TRY(fw_atomic_file_prepare(file, err));
-  FW_TRY(fw_atomic_file_prepare(companion, err));
-  FW_TRY(fw_atomic_file_lock_folder(companion, err));
+/* Renames the old companion, if there is one, until the first file has been replaced. */
+static furrow_status set_aside(fw_atomic_file *file, furrow_error *err) {
+  if (file->in_order) return FURROW_OK;
+  int errnum = name_aside(file, false);
+  if (errnum == ENOENT) return FURROW_OK;
+  if (errnum != 0) return fw_target_fail_errno(&file->target, err, errnum, "cannot replace the file");
+  errnum = sync_names(file);
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, unsynced);
+}
+
+/* Gives the name back to the old file. Returns false if that fails. */
+static bool put_back(fw_atomic_file *file) {
+  const int dir = file->target.directory;
+  if (!file->aside[0]) return true;
+  if (renameat(dir, file->aside, dir, file->target.name) != 0) return false;
+  file->aside[0] = 0;
+  return sync_names(file) == 0;
+}
+
+/* Takes the name from the new file, if it has it. Returns false if that fails. */
+static bool remove_new(fw_atomic_file *file) {
+  if (file->in_order || !file->committed) return true;
+  if (unlinkat(file->target.directory, file->target.name, 0) != 0) return false;
+  file->committed = false;
+  return sync_names(file) == 0;
+}
+
+/* Gives a prepared file its name. */
+static furrow_status place_file(fw_atomic_file *file, bool is_last, furrow_error *err) {
+  if (file->in_order) return fw_atomic_file_commit(file, err);
+  return copy_error(file, put_in_place(file, is_last ? written_unsynced : unsynced, &file->error), err);
+}
+
+static void finish_file(fw_atomic_file *file) {
+  if (file->aside[0]) unlinkat(file->target.directory, file->aside, 0);
+  file->aside[0] = 0;
+  end_replacing(file);
+  if (file->committed && file->held >= 0) release_lock(file);
+}
+
+/* The first of several files: how it gets its name, and how that is undone. */
+typedef struct first_step {
+  fw_commit_first place;
+  bool (*undo)(void *user); /* returns false if that fails; NULL: it cannot be undone */
+  void *user;
+} first_step;
+
+/* Undoes a commit in an order that never leaves files of two commits side by side. */
+static bool undo_commit(fw_atomic_file *const *files, size_t count, const first_step *first, bool changed) {
+  bool undone = true;
+  for (size_t i = 0; i < count && undone; i++) undone = remove_new(files[i]);
+  if (undone && changed) undone = first->undo && first->undo(first->user);
+  for (size_t i = 0; i < count && undone; i++) undone = put_back(files[i]);
+  return undone;
+}
+
+/* Commits files that are prepared, in a locked folder. If only the last sync of the folder fails, all are in place. */
+static furrow_status commit_locked(fw_atomic_file *const *files, size_t count, const first_step *first,
+                                   furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  bool changed = false;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_name(files[i], err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = begin_replacing(files[i], err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = set_aside(files[i], err);
+  if (status == FURROW_OK) status = first->place(first->user, &changed, err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = place_file(files[i], i + 1 == count, err);
+  if (status != FURROW_OK && !files[count - 1]->committed && !undo_commit(files, count, first, changed))
+    fw_error_set_hint(err, "files that belong to it may be missing now: write it again");
+  for (size_t i = 0; i < count; i++) finish_file(files[i]);
+  return status;
+}
+
+furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t count, fw_commit_first first,
+                                           void *user, furrow_error *err) {
+  const first_step step = {.place = first, .user = user};
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_atomic_file_prepare(files[i], err));
+  FW_TRY(fw_atomic_file_lock_folder(files[0], err));
+  const furrow_status status = commit_locked(files, count, &step, err);
+  fw_target_unlock(&files[0]->target);
+  return status;
+}
+
+/* Replaces the file in one step, so that it is never missing. The old one keeps a second name until all files are in
+ * place, if the file system has links. */
+static furrow_status place_first(void *user, bool *changed, furrow_error *err) {
+  fw_atomic_file *file = user;
+  if (!file->in_order) file->is_new = name_aside(file, true) == ENOENT;
+  const furrow_status status = place_file(file, false, err);
+  *changed = file->committed;
+  return status;
+}
+
+static bool undo_first(void *user) {
+  fw_atomic_file *file = user;
+  if (file->is_new) return remove_new(file);
+  if (!file->aside[0] || !put_back(file)) return false;
+  file->committed = false;
+  return true;
+}
+
+furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count, furrow_error *err) {
+  fw_atomic_file *file = files[0];
+  const first_step step = {.place = place_first, .undo = undo_first, .user = file};
+  if (count == 1) return fw_atomic_file_commit(file, err);
+  for (size_t i = 0; i < count; i++) FW_TRY(check_open(files[i], err));
+  for (size_t i = 1; i < count; i++)
+    if (!files[i]->in_order && !file->in_order && !files[i]->replaces)
+      FW_TRY(copy_permissions(files[i], file->target.directory, file->target.name, err));
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_atomic_file_prepare(files[i], err));
+  FW_TRY(fw_atomic_file_lock_folder(files[1], err));
   furrow_status status = check_name(file, err);
-  if (status == FURROW_OK) status = check_name(companion, err);
-  if (status == FURROW_OK)
-    status = begin_replacing(file, err); /* everything that can fail is done before the first change */
-  if (status == FURROW_OK) status = begin_replacing(companion, err);
-  if (status == FURROW_OK) status = remove_old(companion, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(companion, err);
-  fw_target_unlock(&companion->target);
+  if (status == FURROW_OK) status = begin_replacing(file, err);
+  if (status == FURROW_OK) status = commit_locked(files + 1, count - 1, &step, err);
+  finish_file(file);
+  fw_target_unlock(&files[1]->target);
   return status;
 }
 
@@ -459,7 +595,7 @@ static furrow_status deliver_bytes(const fw_atomic_file *file, const char *name,
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
-static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_error *err) {
+static furrow_status join_ranks(fw_atomic_file *file, uint64_t skip, furrow_error *err) {
   const furrow_comm *comm = file->comm;
   const bool first = fw_comm_is_first(comm);
   char name[FW_TARGET_MAX_NAME + 1] = "";
@@ -469,19 +605,15 @@ static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_er
   FW_TRY(fw_comm_offset(comm, file->flushed - skip, &offset, &all, err));
   const bool empty = file->flushed == skip;
   furrow_status status = first || empty ? FURROW_OK : deliver_bytes(file, name, skip, offset, err);
-  FW_TRY(fw_comm_all_ok(comm, status, err));
-  status = first ? publish_file(file, err) : FURROW_OK;
   return fw_comm_all_ok(comm, status, err);
 }
 
-furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
-  if (!file->comm) return mine == FURROW_OK ? fw_atomic_file_commit(file, err) : mine;
+furrow_status fw_atomic_file_join(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
+  if (!file->comm) return mine;
   if (mine == FURROW_OK) mine = check_open(file, err);
   if (mine == FURROW_OK) mine = copy_error(file, flush(file, &file->error), err);
   FW_TRY(fw_comm_all_ok(file->comm, mine, err));
-  const furrow_status status = commit_ranks(file, skip, &file->error);
-  file->committed = status == FURROW_OK;
-  return copy_error(file, status, err);
+  return copy_error(file, join_ranks(file, skip, &file->error), err);
 }
 
 void fw_atomic_file_close(fw_atomic_file *file) {

@@ -12,14 +12,18 @@ typedef struct fw_atomic_file fw_atomic_file;
 
 /* Starts a file that will become `path`. It is written in the same directory under a temporary name
  * (.<name>.furrow-XXXXXX) and locked until it has its final name (io/temporary.h). "-" is standard output: bytes go
- * there as they come. An existing path must be a regular file; its permissions are kept. E_STATE, here and from
- * commit: another process has locked that file. */
+ * there as they come. An existing path must be a regular file; its owner and permissions are kept. E_STATE, here and
+ * from commit: another process has locked that file. */
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file that belongs to another file, `first`: if the path is new, it gets the owner and permissions that
+ * `first` has now, if there is such a file. */
+furrow_status fw_atomic_file_open_beside(fw_atomic_file **file, const char *path, const char *first,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* The same for a caller's output, which gets the bytes in order and in large pieces; commit writes the last of them. */
 furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output,
                                          furrow_error *err) FURROW_MUST_USE;
 /* One file written by several ranks: the bytes of each rank follow the bytes of the ranks before it. Every rank but
- * the first writes to a nameless file in the same directory until commit. Commit is collective; opening is not.
+ * the first writes to a nameless file in the same directory until fw_atomic_file_join, which is collective.
  * E_UNSUPPORTED: standard output. */
 furrow_status fw_atomic_file_open_ranks(fw_atomic_file **file, const char *path, const furrow_comm *comm,
                                         furrow_error *err) FURROW_MUST_USE;
@@ -48,15 +52,27 @@ furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) FU
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Whether the new file has its final name. It has if only the sync of the directory failed. */
 bool fw_atomic_file_is_in_place(const fw_atomic_file *file);
-/* Commits a file together with a second file that describes it. If writing fails, both stay as they were. If a
- * rename fails, or the process or the machine stops between two renames, `file` is the old or the new one and
- * `companion` may be missing: there is never a pair that does not belong together, from one process or from two. */
-furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *companion,
-                                         furrow_error *err) FURROW_MUST_USE;
-/* Commits a file of several ranks; all ranks call it. `mine` is this rank's status so far: if any rank failed, all
- * fail. The first `skip` bytes that this rank wrote are left out; for the first rank, `skip` must be 0. */
-furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip,
-                                          furrow_error *err) FURROW_MUST_USE;
+/* Brings what all ranks wrote into the first rank's file; all ranks call it, and then the first rank commits the file.
+ * `mine` is this rank's status so far: if any rank failed, all fail. The first `skip` bytes that this rank wrote are
+ * left out; for the first rank, `skip` must be 0. A file of one process only returns `mine`. */
+furrow_status fw_atomic_file_join(fw_atomic_file *file, furrow_status mine, uint64_t skip,
+                                  furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Files that belong together -------------------------------------------------------------------------- */
+
+/* Commits files that belong together: the first one, and companions, which are in the same folder. None of them gets
+ * its name before all are on the disk.
+ * After a failure: all files are the old ones. If only the last sync of the folder failed, all are the new ones. If the
+ *   old files cannot be put back either, or the file system has no hard links, companions may be missing.
+ * If the process or the machine stops: the first file is the old or the new one, and companions may be missing.
+ * In each case files that do not belong together are never side by side, from one process or from two. A companion that
+ * is new gets the permissions of the file that the first one replaces. */
+furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count, furrow_error *err) FURROW_MUST_USE;
+/* The same for companions of something else, which `first` puts in place. If `first` fails and leaves *changed false,
+ * all stays as it was. A later failure does not undo what `first` did; the companions are missing then. */
+typedef furrow_status (*fw_commit_first)(void *user, bool *changed, furrow_error *err);
+furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t count, fw_commit_first first,
+                                           void *user, furrow_error *err) FURROW_MUST_USE;
 /* Frees, and removes the temporary file if it was not committed. Accepts NULL. */
 void fw_atomic_file_close(fw_atomic_file *file);
 

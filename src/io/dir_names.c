@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,9 +146,9 @@ static size_t folder_length(const char *path) {
 
 furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
   const size_t length = folder_length(path);
-  char *folder = NULL;
-  FW_TRY(fw_strndup(&folder, length ? path : ".", length ? length : 1, err));
-  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char folder[PATH_MAX]; /* the change is done: it must not fail for lack of memory */
+  snprintf(folder, sizeof folder, "%.*s", length < sizeof folder ? (int)length : 0, path);
+  const int fd = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   int errnum = fd < 0 || fsync(fd) != 0 ? errno : 0;
   if (fd >= 0) close(fd);
   if (errnum == EINVAL || (fd < 0 && errnum == EACCES))
@@ -155,6 +157,5 @@ furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
     fw_fail_errno(err, FURROW_E_IO, errnum, "changed, but its directory cannot be brought to the disk");
     fw_error_set_file(err, path);
   }
-  fw_free(folder);
   return errnum == 0 ? FURROW_OK : FURROW_E_IO;
 }

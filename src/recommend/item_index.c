@@ -15,6 +15,8 @@
 #include "furrow/io.h"
 #include "io/digest.h"
 #include "io/input.h"
+#include "rows/encode/encoder.h"
+#include "vector/file/index_write.h"
 
 enum { MOST_SEEN = 1000, MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, NAME_BYTES = 32 };
 
@@ -129,23 +131,37 @@ static bool load_index(fw_item_index *x, const char *path, const char *facts) {
   return false;
 }
 
-static furrow_status write_facts(const fw_item_index *x, const char *path, furrow_error *err) {
+static furrow_status write_facts(const fw_item_index *x, const char *path, const char *first, furrow_error *err) {
   fw_buffer text = {0};
+  fw_atomic_file *file = NULL;
   fw_buffer_format(&text, "{\"vectors\": \"%016" PRIx64 "\"}\n", digest_of(x));
   furrow_status status = fw_buffer_status(&text, err);
-  if (status == FURROW_OK) status = furrow_file_save(path, text.bytes, text.size, true, err);
+  if (status == FURROW_OK) status = fw_atomic_file_open_beside(&file, path, first, err);
+  if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
   fw_buffer_clear(&text);
   return status;
 }
 
-/* An index counts only if items.json is there. It is removed first and written last, so an interrupted save leaves no
- * index. */
-static bool save_index(const fw_item_index *x, const char *path, const char *facts) {
+static furrow_status write_index(const fw_item_index *x, const char *path, const char *first, furrow_error *err) {
   furrow_index_save_params params;
+  fw_index_writer writer;
   furrow_index_save_params_init(&params);
-  params.overwrite = true;
-  if (unlink(facts) != 0 && errno != ENOENT) return false;
-  return furrow_index_save(x->index, path, &params, NULL) == FURROW_OK && write_facts(x, facts, NULL) == FURROW_OK;
+  FW_TRY(fw_index_check_savable(&writer, x->index, &params, err));
+  writer.first = first;
+  return fw_index_write_file(x->index, path, true, &writer, err);
+}
+
+/* An index counts only if items.json is there. It is removed first and written last, so an interrupted save leaves no
+ * index. Both have the permissions of the dictionary. */
+static bool save_index(const fw_item_index *x, const char *folder, const char *path, const char *facts) {
+  char *first = NULL;
+  if ((unlink(facts) != 0 && errno != ENOENT) || path_of(&first, folder, FW_DICTIONARY_NAME, NULL) != FURROW_OK)
+    return false;
+  const bool saved = write_index(x, path, first, NULL) == FURROW_OK && write_facts(x, facts, first, NULL) == FURROW_OK;
+  fw_free(first);
+  return saved;
 }
 
 static furrow_status paths_of(char **path, char **facts, const char *folder, furrow_error *err) {
@@ -158,7 +174,7 @@ void fw_item_index_keep(fw_item_index *index, const char *folder) {
   furrow_file_lock *lock = NULL; /* held by another process: its index stays */
   if (!index->kept && paths_of(&path, &facts, folder, NULL) == FURROW_OK &&
       furrow_file_lock_open(&lock, folder, NULL) == FURROW_OK)
-    index->kept = save_index(index, path, facts);
+    index->kept = save_index(index, folder, path, facts);
   furrow_file_lock_close(lock);
   fw_free(path);
   fw_free(facts);

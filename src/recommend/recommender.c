@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/suggestion.h"
+#include "furrow/io.h"
 #include "furrow/vector.h"
 #include "learn/conf/conf.h"
 #include "learn/score/scorer.h"
@@ -334,7 +335,9 @@ furrow_status furrow_recommender_open(furrow_recommender **recommender, const ch
   furrow_recommender_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  const furrow_status status = load_model(made, model, &used, err);
+  furrow_path_watch *watch = NULL;
+  furrow_status status = furrow_path_watch_begin(&watch, model, err);
+  if (status == FURROW_OK) status = furrow_path_watch_end(watch, load_model(made, model, &used, err), err);
   return FW_HAND_OVER(status, recommender, made, furrow_recommender_free);
 }
 

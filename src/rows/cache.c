@@ -255,16 +255,21 @@ furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_r
   return status;
 }
 
-furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) {
+furrow_status fw_cache_writer_complete(fw_cache_writer *writer, fw_atomic_file **file, furrow_error *err) {
   if (writer->broken) return fw_fail(err, FURROW_E_STATE, "the row cache is incomplete: writing to it failed before");
   furrow_status status = FURROW_OK;
   if (writer->gathered->rows || writer->info.records == 0) status = flush_gathered(writer, err);
   if (status != FURROW_OK) return status;
   unsigned char header[FW_CACHE_HEADER];
   encode_header(header, &writer->info, XXH3_64bits_digest(writer->hash));
-  status = fw_atomic_file_write_at(writer->file, 0, header, sizeof header, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(writer->file, err);
-  return status;
+  *file = writer->file;
+  return fw_atomic_file_write_at(writer->file, 0, header, sizeof header, err);
+}
+
+furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_cache_writer_complete(writer, &file, err));
+  return fw_atomic_file_commit(file, err);
 }
 
 const fw_cache_info *fw_cache_writer_info(const fw_cache_writer *writer) {

@@ -3,6 +3,7 @@
 #define FW_ROWS_CACHE_H
 
 #include "comm/collectives.h"
+#include "io/atomic_file.h"
 #include "rows/block/container.h"
 
 #define FW_CACHE_MAGIC "FURROWRC"
@@ -37,8 +38,11 @@ furrow_status fw_cache_writer_push_record(fw_cache_writer *writer, const furrow_
  * fit the types (E_RANGE), or have a label where others have none (E_STATE), change nothing. */
 furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_rowblock *block,
                                          furrow_error *err) FURROW_MUST_USE;
-/* Writes the gathered rows (or one record without rows, if there are none), completes the header and renames the
- * file. */
+/* Writes the gathered rows (or one record without rows, if there are none) and completes the header; the caller commits
+ * the file. */
+furrow_status fw_cache_writer_complete(fw_cache_writer *writer, fw_atomic_file **file,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* Completes the file and commits it. */
 furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* The types, and the sums of the records so far. */
 const fw_cache_info *fw_cache_writer_info(const fw_cache_writer *writer);
@@ -68,16 +72,19 @@ typedef struct fw_cache_part {
   char *path;              /* path of the joined cache */
   char *part;              /* path of this rank's own cache, in the same directory */
   bool overwrite;
-  bool complete; /* the rank's own cache is complete */
+  bool complete;          /* the rank's own cache is complete */
+  fw_cache_writer *whole; /* of the first rank: the joined cache */
 } fw_cache_part;
 
 /* Starts the rank's own cache, a hidden file in the directory of `path`. */
 furrow_status fw_cache_part_open(fw_cache_part *part, const char *path, const furrow_rows_writer_params *params,
                                  fw_cache_writer **writer, furrow_error *err) FURROW_MUST_USE;
-/* All ranks call it. Completes the rank's own cache; then the first rank joins the rows of all ranks into one cache.
+/* All ranks call it. Completes the rank's own cache; then the first rank joins the rows of all ranks into one cache,
+ * *file, and commits it; for other ranks *file is not set.
  * Its records end where the records of a single process would, except where only some rows of more than 64 MiB have
  * weights, queries, fields or values. */
-furrow_status fw_cache_part_commit(fw_cache_part *part, fw_cache_writer *writer, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_cache_part_complete(fw_cache_part *part, fw_cache_writer *writer, fw_atomic_file **file,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* Frees, and removes the rank's own cache. */
 void fw_cache_part_clear(fw_cache_part *part);
 

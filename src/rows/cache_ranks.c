@@ -62,20 +62,18 @@ static furrow_status add_part(fw_cache_writer *whole, const char *path, furrow_e
 }
 
 /* `parts`: the paths of the ranks' caches, each terminated by a 0. */
-static furrow_status join_parts(const fw_cache_part *part, const fw_cache_info *info, const char *parts,
-                                furrow_error *err) {
-  fw_cache_writer *whole = NULL;
-  FW_TRY(fw_cache_writer_open(&whole, part->path, info->key_type, info->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err));
-  if (!part->overwrite) fw_cache_writer_keep_existing(whole);
-  furrow_status status = FURROW_OK;
-  for (unsigned r = 0; r < part->comm->ranks && status == FURROW_OK; r++, parts += strlen(parts) + 1)
-    status = add_part(whole, parts, err);
-  if (status == FURROW_OK) status = fw_cache_writer_commit(whole, err);
-  fw_cache_writer_close(whole);
-  return status;
+static furrow_status join_parts(fw_cache_part *part, const fw_cache_info *info, const char *parts,
+                                fw_atomic_file **file, furrow_error *err) {
+  FW_TRY(fw_cache_writer_open(&part->whole, part->path, info->key_type, info->value_type, FW_CACHE_UNKNOWN_SOURCE, 0,
+                              err));
+  if (!part->overwrite) fw_cache_writer_keep_existing(part->whole);
+  for (unsigned r = 0; r < part->comm->ranks; r++, parts += strlen(parts) + 1)
+    FW_TRY(add_part(part->whole, parts, err));
+  return fw_cache_writer_complete(part->whole, file, err);
 }
 
-furrow_status fw_cache_part_commit(fw_cache_part *part, fw_cache_writer *writer, furrow_error *err) {
+furrow_status fw_cache_part_complete(fw_cache_part *part, fw_cache_writer *writer, fw_atomic_file **file,
+                                     furrow_error *err) {
   const furrow_comm *comm = part->comm;
   void *paths = NULL;
   size_t bytes = 0;
@@ -83,13 +81,14 @@ furrow_status fw_cache_part_commit(fw_cache_part *part, fw_cache_writer *writer,
   part->complete = status == FURROW_OK;
   FW_TRY(fw_comm_all_ok(comm, status, err));
   FW_TRY(fw_comm_gather_all(comm, part->part, strlen(part->part) + 1, &paths, &bytes, NULL, err));
-  if (fw_comm_is_first(comm)) status = join_parts(part, fw_cache_writer_info(writer), paths, err);
+  if (fw_comm_is_first(comm)) status = join_parts(part, fw_cache_writer_info(writer), paths, file, err);
   fw_free(paths);
   return fw_comm_all_ok(comm, status, err);
 }
 
 void fw_cache_part_clear(fw_cache_part *part) {
   if (part->complete) unlink(part->part);
+  fw_cache_writer_close(part->whole);
   fw_free(part->path);
   fw_free(part->part);
   *part = (fw_cache_part){0};

@@ -4,15 +4,19 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/dir_names.h"
 #include "rows/block/elements.h"
 #include "rows/cache.h"
+#include "rows/encode/encoder.h"
 #include "rows/text/writer_text.h"
 
 /* Exactly one of text and cache is set. */
 struct furrow_rows_writer {
   fw_text_writer *text;
   fw_cache_writer *cache;
-  fw_cache_part part; /* of a cache that several ranks write */
+  fw_cache_part part;      /* of a cache that several ranks write */
+  const furrow_comm *comm; /* NULL: this process is alone */
+  char *path;              /* NULL: standard output, or an output of the caller */
   bool committed;
 };
 
@@ -66,7 +70,10 @@ static furrow_status open_either(furrow_rows_writer **writer, const destination 
   if (full.comm && !to->path) return fw_fail(err, FURROW_E_ARGUMENT, "comm: several ranks write a file, not an output");
   furrow_rows_writer *w;
   FW_TRY(FW_ALLOC_ZERO(&w, 1, err));
+  w->comm = full.comm;
   furrow_status status = open_format(w, to, &full, err);
+  if (status == FURROW_OK && to->path && strcmp(to->path, "-") != 0)
+    status = fw_strndup(&w->path, to->path, strlen(to->path), err);
   if (status == FURROW_OK) {
     *writer = w;
   } else {
@@ -104,17 +111,96 @@ furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const fur
   return furrow_rows_writer_write_block(writer, &block, err);
 }
 
-furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) {
-  furrow_status status = check_open(writer, err);
-  if (status != FURROW_OK) return status;
-  if (writer->text)
-    status = fw_text_writer_commit(writer->text, err);
-  else if (writer->part.comm)
-    status = fw_cache_part_commit(&writer->part, writer->cache, err);
-  else
-    status = fw_cache_writer_commit(writer->cache, err);
-  writer->committed = status == FURROW_OK;
+/* ---- The end -------------------------------------------------------------------------------------------- */
+
+/* Finishes the file except for its name; the first rank gives it its name. All ranks call it. */
+static furrow_status complete(furrow_rows_writer *w, fw_atomic_file **file, furrow_error *err) {
+  if (w->text) return fw_text_writer_complete(w->text, file, err);
+  return w->comm ? fw_cache_part_complete(&w->part, w->cache, file, err)
+                 : fw_cache_writer_complete(w->cache, file, err);
+}
+
+/* Shares the status of the first rank, the only one that commits. */
+static furrow_status end_commit(furrow_rows_writer *const *writers, size_t count, furrow_status status,
+                                furrow_error *err) {
+  if (writers[0]->comm) status = fw_comm_all_ok(writers[0]->comm, status, err);
+  for (size_t i = 0; i < count; i++) writers[i]->committed = status == FURROW_OK;
   return status;
+}
+
+static bool is_first(const furrow_rows_writer *w) {
+  return !w->comm || fw_comm_is_first(w->comm);
+}
+
+furrow_status furrow_rows_writer_commit_all(furrow_rows_writer *const *writers, size_t count, furrow_error *err) {
+  fw_atomic_file **files = NULL;
+  if (count == 0) return FURROW_OK;
+  for (size_t i = 0; i < count; i++) FW_TRY(check_open(writers[i], err));
+  FW_TRY(FW_ALLOC_ZERO(&files, count, err));
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = complete(writers[i], &files[i], err);
+  if (status == FURROW_OK)
+    status =
+        end_commit(writers, count, is_first(writers[0]) ? fw_atomic_files_commit(files, count, err) : FURROW_OK, err);
+  fw_free(files);
+  return status;
+}
+
+furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) {
+  return furrow_rows_writer_commit_all(&writer, 1, err);
+}
+
+/* ---- Rows and their encoder ---- */
+
+typedef struct encoder_place {
+  const furrow_encoder *encoder;
+  const char *directory;
+  bool overwrite;
+} encoder_place;
+
+/* Whether the dictionary was replaced, the watch tells. */
+static furrow_status save_encoder(void *user, bool *changed, furrow_error *err) {
+  const encoder_place *to = user;
+  furrow_path_watch *watch = NULL;
+  char *path = NULL;
+  FW_TRY(fw_path_join(&path, to->directory, FW_DICTIONARY_NAME, err));
+  furrow_status status = furrow_path_watch_begin(&watch, path, err);
+  fw_free(path);
+  if (status != FURROW_OK) return status;
+  status = furrow_encoder_save(to->encoder, to->directory, to->overwrite, err);
+  *changed = furrow_path_watch_end(watch, FURROW_OK, NULL) != FURROW_OK;
+  return status;
+}
+
+/* The folder of the rows is locked by a furrow_file_lock, so that the encoder may be saved in the same folder. */
+static furrow_status commit_encoded(const furrow_rows_writer *w, fw_atomic_file *file, encoder_place *to,
+                                    furrow_error *err) {
+  const char *slash = strrchr(w->path, '/');
+  furrow_file_lock *lock = NULL;
+  char *folder = NULL;
+  FW_TRY(fw_strndup(&folder, slash ? w->path : ".", slash ? (size_t)(slash - w->path) + 1 : 1, err));
+  furrow_status status = furrow_file_lock_open(&lock, folder, err);
+  if (status == FURROW_OK) status = fw_atomic_files_commit_after(&file, 1, save_encoder, to, err);
+  furrow_file_lock_close(lock);
+  fw_free(folder);
+  return status;
+}
+
+furrow_status furrow_rows_writer_commit_with_encoder(furrow_rows_writer *writer, const furrow_encoder *encoder,
+                                                     const char *directory, bool overwrite, furrow_error *err) {
+  encoder_place to = {.encoder = encoder, .directory = directory, .overwrite = overwrite};
+  fw_atomic_file *file = NULL;
+  bool changed = false;
+  FW_TRY(check_open(writer, err));
+  FW_TRY(complete(writer, &file, err));
+  furrow_status status = FURROW_OK;
+  if (is_first(writer) && writer->path) {
+    status = commit_encoded(writer, file, &to, err);
+  } else if (is_first(writer)) { /* rows that went out in order */
+    status = fw_atomic_file_commit(file, err);
+    if (status == FURROW_OK) status = save_encoder(&to, &changed, err);
+  }
+  return end_commit(&writer, 1, status, err);
 }
 
 void furrow_rows_writer_close(furrow_rows_writer *writer) {
@@ -122,5 +208,6 @@ void furrow_rows_writer_close(furrow_rows_writer *writer) {
   fw_text_writer_close(writer->text);
   fw_cache_part_clear(&writer->part); /* cleared first, because the writer holds the lock of the part */
   fw_cache_writer_close(writer->cache);
+  fw_free(writer->path);
   fw_free(writer);
 }

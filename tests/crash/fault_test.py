@@ -9,6 +9,7 @@ A run without a fault counts the calls of a command. Then it is run again for ea
 all later ones: fault_layer.c). What must be there afterwards:
 
   exit code 0             what a run without a fault prints and writes
+  exit code 14            the new state, and a message: done, but the report could not be printed
   another exit code       one that docs/commands.md lists, and a message; the old state, or the new one if the message
                           says "written, but …"
   a signal                never
@@ -30,6 +31,7 @@ from saves import (COMMAND, INFO, LIMIT, LOG_COLUMNS, FAULT_LAYER, Inputs, Resum
                    make_work_folder)
 
 EXIT_CODES = range(1, 14)
+UNREPORTED = 14
 UNSTABLE = re.compile(rb"(?m)^.*(second|written|/s\b).*$|^ +[a-z ]+ [0-9]+\.[0-9]+$|[0-9a-f]{16}")  # times, paths, shards
 
 
@@ -144,7 +146,7 @@ class Sweep:
         draw = random.Random(self.options.seed)
         return sorted({1, self.calls, *draw.sample(every, self.options.sample - 2)})
 
-    def judge(self, code, out, err):
+    def judge(self, code, out, err, kind):
         """What is wrong; None: nothing."""
         state, written = self.state(), re.search(r": (written|changed), but", err)
         if code == 0:
@@ -152,13 +154,16 @@ class Sweep:
             if UNSTABLE.sub(b"", out) != UNSTABLE.sub(b"", self.out) and not (says and says in out):
                 return "it reported success, but printed something else"
             return None if state == self.new else "it reported success, but the new state is not there"
+        if code == UNREPORTED:
+            return None if state == self.new else "it says that it is done, but the new state is not there"
         if code not in EXIT_CODES:
             return "it ended by a signal" if code < 0 else "an exit code that is not listed"
         if not err.strip() and not out.strip():  # `verify` prints what it finds
             return "no message"
         if state in (self.old, self.new if written else self.old):
             return None
-        return None if state in self.save.between(self.old, self.new) else "it failed, but the old state is not there"
+        right = self.save.after_failure(self.old, self.new, kind)
+        return None if state in right else "it failed, but the old state is not there"
 
     def sweep(self):
         numbers = self.numbers()
@@ -166,7 +171,7 @@ class Sweep:
             kind = "sticky" if n % 3 == 0 else "once"
             self.prepare()
             code, out, err = self.run(FAULT_PLAN=f"{self.options.fail}:{n}:{kind}", FAULT_NAME=self.name)
-            wrong = self.judge(code, out, err)
+            wrong = self.judge(code, out, err, kind)
             if wrong:
                 self.failures.append(f"{self.save.name}, {read_text(self.name)}, call {n} of {self.calls} {kind}: {wrong}: {code}\n"
                                      f"  {' '.join(self.words())}\n  {err.strip()[:300]}")

@@ -184,15 +184,27 @@ class Save:
     def between(self, old, new):
         return {old, new}
 
+    def after_failure(self, old, new, kind):
+        """The states after a call that failed: "once", or "sticky" with all later ones."""
+        return self.between(old, new) if kind == "sticky" else {old}
+
 
 class Pair(Save):
-    """Vectors and a file that says which they are, a dictionary and rows: the second may have to be written again after
-    a cut, but two that do not belong together never stand side by side."""
+    """Vectors and a file that says which they are, rows to train and to test with: the second may have to be written
+    again after a cut, but two that do not belong together never stand side by side. After an error the old ones are
+    put back."""
 
     def between(self, old, new):
         said = 1 if self.readers[0] else 0
         alone = {((state[0][0], None), state[1][:said]) for state in (old, new) if state != "nothing"}
         return {old, new} | alone
+
+
+class Encoded(Pair):
+    """A dictionary and rows, which may be in two folders: a dictionary that is in place stays there."""
+
+    def after_failure(self, old, new, kind):
+        return self.between(old, new)
 
 
 class Names(Save):
@@ -208,23 +220,6 @@ class Names(Save):
         if listed.code not in (0, 3):
             return "failed", str(listed)
         return path_digest(index), digest(listed.out) if listed.code == 0 else None
-
-
-class Several(Save):
-    """Files that are independent of each other: each is the old or the new one."""
-
-    def between(self, old, new):
-        return EachOf(old, new, len(self.targets))
-
-
-class EachOf:
-    def __init__(self, old, new, count):
-        self.old, self.new = ((None,) * count if state == "nothing" else state[0] for state in (old, new))
-
-    def __contains__(self, state):
-        if state == "nothing":
-            return True
-        return state[0] != "failed" and all(s in (o, n) for s, o, n in zip(state[0], self.old, self.new))
 
 
 class Cache(Save):
@@ -368,13 +363,13 @@ def rows_saves():
         [lambda path, inputs: ["rows", "encode", inputs["log1.csv"], "--schema", path, "--out", "-"]])
     saves += both("encode", lambda root, inputs, n: [
         "rows", "encode", inputs[f"log{n}.csv"], "--schema", "auto", "--label", "click", "--dictionary",
-        joined(root, "d"), "--out", joined(root, "r.ffm")], ["d", "r.ffm"], [None, DUMP_ROWS], Pair)
+        joined(root, "d"), "--out", joined(root, "r.ffm")], ["d", "r.ffm"], [None, DUMP_ROWS], Encoded)
     saves += both("split", lambda root, inputs, n: [
         "rows", "split", inputs[f"rows{n}.libsvm"], "--out", joined(root, "s") + "/", "--fractions", "0.7,0.3"],
-        ["s/train.libsvm", "s/test.libsvm"], [DUMP_ROWS, DUMP_ROWS], Several)
+        ["s/train.libsvm", "s/test.libsvm"], [DUMP_ROWS, DUMP_ROWS], Pair)
     saves += both("split_log", lambda root, inputs, n: [
         "rows", "split", inputs[f"log{n}.csv"], "--out", joined(root, "s") + "/", "--user", "user", "--time", "time",
-        "--last", "0.2"], ["s/train.csv", "s/test.csv"], [None, None], Several)
+        "--last", "0.2"], ["s/train.csv", "s/test.csv"], [None, None], Pair)
     saves.append(Cache("row_cache", lambda root, inputs: [
         "rows", "dump", "--api", "iter", f"{inputs['rows2.libsvm']}#{joined(root, 'c')}"], ["c"], [None]))
     return saves
@@ -438,11 +433,7 @@ def rank_saves():
         return []
     words = ("index_build", "index_shards", "convert_libsvm", "convert_cache", "split", "encode", "train_log",
              "checkpoint")
-    saves = [save for save in all_saves() if save.name.startswith(words)]
-    for save in saves:
-        if isinstance(save, Pair):  # ranks write one after the other
-            save.__class__ = Several
-    return [Ranks(save) for save in saves]
+    return [Ranks(save) for save in all_saves() if save.name.startswith(words)]
 
 
 def fresh(folder):

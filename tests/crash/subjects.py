@@ -20,7 +20,7 @@ FORMATS = ["RowIdColIdValueTextRowFormat", "ColIdValueTextRowFormat", "ColIdValu
 class Subject:
     """A folder, the state that must be in it, and its inputs beside it."""
 
-    by_file = False  # several files, each of which appears by itself: after an error, those before it are new
+    by_file = False  # several files: if they cannot be put back after an error, some are missing
 
     def __init__(self, folder, draw):
         self.name = type(self).__name__.lower()
@@ -284,7 +284,7 @@ class Cache(Rows):
 
 class Split(Rows):
     """Rows split into two files. State: the lines of both. A run without faults says which row goes where; none may be
-    missing."""
+    missing. After a kill the second file may be missing, but it is never next to the first file of another run."""
 
     by_file = True
 
@@ -309,8 +309,7 @@ class Split(Rows):
         return found if any(part is not None for part in found) else None
 
     def is_right(self, state, old, new):
-        none = (None, None)
-        return all(s in (o, n) for s, o, n in zip(state or none, old or none, new or none))
+        return state in (old, new) or state in ((whole[0], None) for whole in (old, new) if whole)
 
 
 # ---- Models ----

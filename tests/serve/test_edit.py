@@ -133,7 +133,7 @@ def test_wrong_requests(folder):
         assert server.post(f"{INDEX}:checkpoint", {"x": 1})[0] == 400
         assert server.get(INDEX)[1]["vectors"] == 500
         assert add(server, vectors=[one], ids=[2 ** 63 - 1]) == [2 ** 63 - 1]
-        assert server.post(f"{INDEX}:add", {"vectors": [one]})[0] == 400  # no larger id is left
+        assert server.post(f"{INDEX}:add", {"vectors": [one]})[0] == 200  # such an id does not count
 
 
 def test_names(folder):
@@ -201,6 +201,21 @@ def test_checkpoint_and_restart(folder):
         assert add(server, vectors=[far(2)]) == [2302]
 
 
+def test_a_checkpoint_keeps_modes(folder):
+    """A checkpoint replaces the index and its names: both stay as closed as they were, and so does the log."""
+    path, _ = build_index(folder, count=500)
+    with open(f"{folder}/names.txt", "w") as file:
+        file.writelines(f"n{i}\n" for i in range(500))
+    furrow("index", "names", path, "--set", f"{folder}/names.txt")
+    files = [path, f"{path}.names"]
+    for file in files:
+        os.chmod(file, 0o600)
+    with serve(path) as server:
+        add(server, vectors=[far(1)], names=["new"])
+        checkpoint(server)
+        assert [os.stat(file).st_mode & 0o777 for file in files + [f"{path}.log"]] == [0o600] * 3
+
+
 def test_ids_are_not_given_twice(folder):
     """The next id follows the largest that ever was, also after its removal was folded and the server was killed."""
     path, vectors = build_index(folder, count=500)
@@ -226,8 +241,41 @@ def test_ids_are_not_given_twice(folder):
         assert remove(server, ids=[2 ** 63 - 1]) == 1
         checkpoint(server)
         server.kill()
+    with serve(path) as server:  # such ids do not count
+        assert add(server, vectors=[far(3)], ids=[2 ** 62]) == [2 ** 62]
+        assert add(server, vectors=[far(3)]) == [1002]
+        assert add(server, vectors=[far(3)], ids=[2 ** 62 - 1]) == [2 ** 62 - 1]
+        status, answer = server.post(f"{INDEX}:add", {"vectors": [far(3)]})
+        assert (status, "2^62" in answer["detail"]) == (400, True), answer
+
+
+def test_the_command_knows_retired_ids(folder):
+    """Ids that the service or the command has given to a vector are not given to another one, by either of them."""
+    path, vectors = build_index(folder, count=500)
+    with open(f"{folder}/one.fvecs", "wb") as file:
+        array.array("i", [16]).tofile(file)
+        array.array("f", far(1)).tofile(file)
+
+    def add_by_command():
+        report = json.loads(furrow("index", "add", path, "--base", f"{folder}/one.fvecs", "-q", "--json"))
+        assert report["first_id"] == report["last_id"], report
+        return report["first_id"]
+
     with serve(path) as server:
-        assert server.post(f"{INDEX}:add", {"vectors": [far(3)]})[0] == 400
+        assert add(server, vectors=[far(1)]) == [500]
+        assert remove(server, ids=[500]) == 1
+        assert server.stop() == 0
+    assert add_by_command() == 501
+    furrow("index", "remove", path, "--ids", "501", "-q")
+    with serve(path) as server:
+        assert add(server, vectors=[far(2)]) == [502]
+        assert remove(server, ids=[502]) == 1
+        checkpoint(server)
+        assert add(server, vectors=[far(2)], ids=[2 ** 63 - 1]) == [2 ** 63 - 1]
+        server.kill()
+    with serve(path) as server:
+        assert server.stop() == 0
+    assert add_by_command() == 503
 
 
 def test_log_of_an_index_that_is_only_read(folder):

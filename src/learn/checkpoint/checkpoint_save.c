@@ -104,7 +104,7 @@ static furrow_status write_file(const char *path, file_kind kind, saving *s, uns
                                 furrow_error *err) {
   writer w = {.hash = XXH3_createState()};
   memset(header, 0, FW_CHECKPOINT_HEADER);
-  furrow_status status = w.hash ? fw_atomic_file_open(&w.file, path, err) : fw_fail_memory(err, 576);
+  furrow_status status = w.hash ? fw_atomic_file_open_beside(&w.file, path, s->path, err) : fw_fail_memory(err, 576);
   if (status == FURROW_OK) status = fw_atomic_file_write(w.file, header, FW_CHECKPOINT_HEADER, err);
   if (status == FURROW_OK) {
     XXH3_64bits_reset(w.hash);

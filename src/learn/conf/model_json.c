@@ -245,7 +245,7 @@ static furrow_status load_graph(furrow_learn_conf *conf, const char *folder, fur
   return status;
 }
 
-furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
+static furrow_status load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
   if (!folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a model is given");
@@ -258,6 +258,12 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   fw_free(text);
   fw_free(path);
   return status;
+}
+
+furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
+  furrow_path_watch *watch = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, folder, err));
+  return furrow_path_watch_end(watch, load_model(conf, folder, err), err);
 }
 
 furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) {

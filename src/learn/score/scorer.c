@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "furrow/io.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/data_facts.h"
@@ -74,18 +75,28 @@ static furrow_status copy_conf(furrow_learn_conf **copy, const furrow_learn_conf
   return furrow_learn_conf_set(*copy, "defaults", "angel", err);
 }
 
-furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
+static furrow_status load_scorer(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
                                  furrow_error *err) {
-  furrow_scorer_params used;
-  furrow_scorer_params_init(&used);
-  FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status =
-      used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
+      params->conf ? copy_conf(&made->conf, params->conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
-  if (status == FURROW_OK) status = load_model(made, folder, &used, err);
+  if (status == FURROW_OK) status = load_model(made, folder, params, err);
   return finish(scorer, made, status, err);
+}
+
+furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
+                                 furrow_error *err) {
+  furrow_scorer_params used;
+  furrow_path_watch *watch = NULL;
+  furrow_scorer *made = NULL;
+  furrow_scorer_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
+  FW_TRY(furrow_path_watch_begin(&watch, folder, err));
+  furrow_status status = load_scorer(&made, folder, &used, err);
+  status = furrow_path_watch_end(watch, status, err);
+  return FW_HAND_OVER(status, scorer, made, furrow_scorer_free);
 }
 
 static furrow_status copy_model(furrow_scorer *scorer, const fw_forest *forest, const fw_parameters *parameters,

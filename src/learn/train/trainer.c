@@ -13,6 +13,7 @@
 #include "learn/forest/forest.h"
 #include "learn/parameters/parameters.h"
 #include "learn/score/scorer.h"
+#include "rows/encode/encoder.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
@@ -278,6 +279,22 @@ static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_p
   return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
 }
 
+/* Checks that the features of the samples have the numbers that they have in the model. */
+static furrow_status compare_dictionaries(const furrow_trainer *trainer, const char *folder, furrow_error *err) {
+  const char *encoder = furrow_learn_conf_get(trainer->conf, "encoder");
+  char samples[17], model[17];
+  bool there = false;
+  if (!encoder[0]) return FURROW_OK;
+  FW_TRY(fw_encoder_in_directory(folder, &there, err));
+  if (!there) return FURROW_OK;
+  FW_TRY(fw_encoder_digest(encoder, samples, err));
+  FW_TRY(fw_encoder_digest(folder, model, err));
+  if (strcmp(samples, model) == 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_STATE, "its dictionary is not the one that the samples are read with");
+  fw_error_set_file(err, folder);
+  return FURROW_E_STATE;
+}
+
 static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                 const furrow_trainer_params *params, furrow_error *err) {
   trainer->hogwild = params->hogwild;
@@ -298,7 +315,12 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
 static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                   const furrow_trainer_params *params, furrow_error *err) {
   FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
-  return fw_comm_share_status(trainer->comm, open_alone(trainer, conf, params, err), err);
+  furrow_path_watch *watch = NULL;
+  furrow_status status = params->load ? furrow_path_watch_begin(&watch, params->load, err) : FURROW_OK;
+  if (status == FURROW_OK) status = open_alone(trainer, conf, params, err);
+  if (status == FURROW_OK && watch) status = compare_dictionaries(trainer, params->load, err);
+  if (watch) status = furrow_path_watch_end(watch, status, err);
+  return fw_comm_share_status(trainer->comm, status, err);
 }
 
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,

@@ -82,7 +82,11 @@ typedef struct fw_export {
   furrow_element_type type;
   furrow_element_type out_type; /* for dense files */
   furrow_model_export_result result;
+  furrow_path_watch *watch; /* of the source; NULL: it has ended */
 } fw_export;
+
+/* Ends the watch of the source, if it has not ended, before a file is committed. E_STATE: it was replaced. */
+furrow_status fw_export_end_watch(fw_export *job, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 
 furrow_status fw_export_dense(fw_export *job, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_export_npz(fw_export *job, furrow_error *err) FURROW_MUST_USE;

@@ -51,6 +51,12 @@ furrow_status fw_export_open_source(fw_export *job, const char *folder, furrow_m
   return status;
 }
 
+furrow_status fw_export_end_watch(fw_export *job, furrow_status status, furrow_error *err) {
+  furrow_path_watch *watch = job->watch;
+  job->watch = NULL;
+  return watch ? furrow_path_watch_end(watch, status, err) : status;
+}
+
 void fw_export_close_source(fw_export *job, furrow_matrix_source *source) {
   fw_vectors_plan_clear(&job->plan);
   furrow_matrix_source_close(source);
@@ -77,7 +83,8 @@ static furrow_status export_listing(fw_export *job, const furrow_model_listing *
   }
   furrow_status status = fw_export_open_source(job, listing->matrices[0].folder, &source, err);
   if (status != FURROW_OK) return status;
-  status = export_one(job, err);
+  status = fw_export_end_watch(job, status, err); /* the matrix has its own */
+  if (status == FURROW_OK) status = export_one(job, err);
   job->result.matrices = 1;
   fw_export_close_source(job, source);
   return status;
@@ -122,10 +129,12 @@ furrow_status furrow_model_export(const char *source, const char *path, const fu
   job.ids_path = ids;
   if (status == FURROW_OK) status = check_free(path, params.overwrite, err);
   if (status == FURROW_OK) status = check_free(ids, params.overwrite, err);
+  if (status == FURROW_OK) status = furrow_path_watch_begin(&job.watch, source, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
   if (status == FURROW_OK) status = check_apart(listing, path, err);
   if (status == FURROW_OK) status = check_apart(listing, ids, err);
   if (status == FURROW_OK) status = export_listing(&job, listing, err);
+  status = fw_export_end_watch(&job, status, err);
   if (status == FURROW_OK && result) fw_info_write(result, &job.result, sizeof job.result);
   furrow_model_listing_free(listing);
   fw_free(ids);

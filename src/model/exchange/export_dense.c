@@ -215,7 +215,7 @@ static furrow_status commit(outputs *out, furrow_error *err) {
   FW_TRY(fw_array_writer_complete(out->values, &values, err));
   if (!out->ids) return fw_atomic_file_commit(values, err);
   FW_TRY(fw_array_writer_complete(out->ids, &ids, err));
-  return fw_atomic_file_commit_pair(values, ids, err);
+  return fw_atomic_files_commit((fw_atomic_file *[]){values, ids}, 2, err);
 }
 
 static furrow_status write_files(fw_export *job, fw_dense_encoder *e, outputs *out, furrow_error *err) {

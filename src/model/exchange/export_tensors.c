@@ -213,6 +213,7 @@ furrow_status fw_export_tensors(fw_export *job, const furrow_model_listing *list
   if (status == FURROW_OK)
     status = fw_safetensors_writer_open(&out.file, job->path, out.capacity, job->params->overwrite, err);
   if (status == FURROW_OK) status = for_each_matrix(&out, listing, export_matrix, err);
+  status = fw_export_end_watch(job, status, err);
   if (status == FURROW_OK) status = fw_safetensors_writer_commit(out.file, err);
   if (status == FURROW_OK) {
     job->result.matrices = listing->matrix_count;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "furrow/io.h"
 #include "io/file_system.h"
 #include "model/read/load.h"
 #include "model/write/matrix_writer.h"
@@ -92,6 +93,13 @@ static furrow_status copy_files(fw_convert *convert, const furrow_model_listing 
   return status;
 }
 
+/* Ends the watch of the source: its matrices and files belong together. */
+static furrow_status end_watch(fw_convert *convert, furrow_status status, furrow_error *err) {
+  furrow_path_watch *watch = convert->watch;
+  convert->watch = NULL;
+  return watch ? furrow_path_watch_end(watch, status, err) : status;
+}
+
 static furrow_status convert_model(fw_convert *convert, const furrow_model_listing *listing, const char *target,
                                    furrow_error *err) {
   furrow_model_writer *model;
@@ -102,6 +110,7 @@ static furrow_status convert_model(fw_convert *convert, const furrow_model_listi
     status = convert_matrix(convert, &listing->matrices[i], &to, err);
   }
   if (status == FURROW_OK) status = copy_files(convert, listing, model, err);
+  status = end_watch(convert, status, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
   furrow_model_writer_close(model);
   return status;
@@ -150,20 +159,22 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   known_params known;
   FW_TRY(read_params(&known, params, err));
   fw_convert convert = {.params = &known.convert, .lock = PTHREAD_MUTEX_INITIALIZER};
-  furrow_model_listing *listing;
+  furrow_model_listing *listing = NULL;
   const char *path = target;
   convert.threads = known.write.threads ? known.write.threads : fw_processor_count();
   furrow_status status = fw_path_to_write(&path, err);
+  if (status == FURROW_OK) status = furrow_path_watch_begin(&convert.watch, source, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
-  if (status != FURROW_OK) return status;
-  status = fw_check_path_overlap(listing->path, path, err);
+  if (status == FURROW_OK) status = fw_check_path_overlap(listing->path, path, err);
   if (status == FURROW_OK) status = add_up(&convert, listing, err);
+  if (status == FURROW_OK && listing->single) status = end_watch(&convert, status, err); /* the matrix has its own */
   if (status == FURROW_OK && listing->single) {
     const place to = {.path = path, .name = listing->matrices[0].name};
     status = convert_matrix(&convert, &listing->matrices[0], &to, err);
   } else if (status == FURROW_OK) {
     status = convert_model(&convert, listing, path, err);
   }
+  status = end_watch(&convert, status, err);
   furrow_model_listing_free(listing);
   pthread_mutex_destroy(&convert.lock);
   if (status == FURROW_OK && result) fw_info_write(result, &convert.result, sizeof convert.result);

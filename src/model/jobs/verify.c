@@ -287,9 +287,11 @@ furrow_status furrow_matrix_verify(const char *folder, const furrow_matrix_verif
   furrow_matrix_source_params_init(&job.source);
   FW_TRY(FW_PARAMS_READ(&job.params, given, furrow_matrix_verify_params, err));
   FW_TRY(FW_PARAMS_READ(&job.source, job.params.source, furrow_matrix_source_params, err));
-  furrow_status status = verify(&job, err);
+  furrow_path_watch *watch = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, folder, err));
+  const furrow_status status = verify(&job, err);
   pthread_mutex_destroy(&job.lock);
-  return status;
+  return furrow_path_watch_end(watch, status, err);
 }
 
 furrow_status fw_matrix_check_layout(const char *folder, furrow_error *err) {

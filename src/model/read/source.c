@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/sort.h"
+#include "furrow/io.h"
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "model/meta/meta.h"
@@ -449,9 +450,10 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
       (params.row_count && !params.rows))
     return fw_fail(err, FURROW_E_ARGUMENT, "rows are listed for the row order LIST, and only for it");
   furrow_matrix_source *opened;
-  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
-  if (status != FURROW_OK) return status;
-  status = open_source(opened, folder, meta, &params, err);
+  furrow_path_watch *watch = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
+  furrow_status status = furrow_path_watch_begin(&watch, folder, err);
+  if (status == FURROW_OK) status = furrow_path_watch_end(watch, open_source(opened, folder, meta, &params, err), err);
   return FW_HAND_OVER(status, source, opened, furrow_matrix_source_close);
 }
 
@@ -497,6 +499,7 @@ furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_s
     fw_input_close(opened);
     status = fw_fail(err, FURROW_E_STALE, "the file has changed since the matrix was opened");
     fw_error_set_file(err, part->file->path);
+    fw_error_set_hint(err, "run it again: another program has written it meanwhile");
     return status;
   }
   *input = opened;

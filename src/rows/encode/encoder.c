@@ -64,25 +64,29 @@ static furrow_status join_path(char **path, const char *directory, const char *n
   return status;
 }
 
+/* Whether the two files belong together: the schema is replaced whenever the dictionary is, and is gone meanwhile. */
+static furrow_status load_files(furrow_encoder *made, const char *schema, const char *dictionary, furrow_error *err) {
+  furrow_path_watch *watch = NULL;
+  furrow_schema *loaded = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, schema, err));
+  furrow_status status = furrow_schema_load(&loaded, schema, err);
+  made->schema = loaded;
+  if (status == FURROW_OK) status = fw_dictionary_load(&made->dictionary, made->schema, dictionary, err);
+  return furrow_path_watch_end(watch, status, err);
+}
+
 furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory, furrow_error *err) {
   char *schema = NULL, *dictionary = NULL;
   furrow_encoder *made;
   if (!directory[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of an encoder is given");
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
-  if (status == FURROW_OK) status = furrow_schema_load(&loaded, schema, err);
-  made->schema = loaded;
-  if (status == FURROW_OK) status = fw_dictionary_load(&made->dictionary, made->schema, dictionary, err);
+  if (status == FURROW_OK) status = load_files(made, schema, dictionary, err);
   if (status == FURROW_OK) status = complete(made, err);
-  if (status == FURROW_OK)
-    *encoder = made;
-  else
-    furrow_encoder_free(made);
   fw_free(schema);
   fw_free(dictionary);
-  return status;
+  return FW_HAND_OVER(status, encoder, made, furrow_encoder_free);
 }
 
 void furrow_encoder_free(furrow_encoder *encoder) {
@@ -207,7 +211,7 @@ static furrow_status save_in_place(const encoder_files *files, const char *direc
       write_file(&dictionary, directory, FW_DICTIONARY_NAME, files->dictionary, files->dictionary_size, overwrite, err);
   if (status == FURROW_OK)
     status = write_file(&schema, directory, FW_SCHEMA_NAME, files->schema, files->schema_size, overwrite, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(dictionary, schema, err);
+  if (status == FURROW_OK) status = fw_atomic_files_commit((fw_atomic_file *[]){dictionary, schema}, 2, err);
   fw_atomic_file_close(schema);
   fw_atomic_file_close(dictionary);
   return status;

@@ -425,9 +425,9 @@ static furrow_status commit_files(table_split *s, const char *const *paths, furr
     fw_error_set_file(err, paths[i]);
     return FURROW_E_ARGUMENT;
   }
-  for (size_t i = 0; i < s->nfiles && s->comm->ranks == 1; i++) FW_TRY(fw_atomic_file_prepare(s->files[i], err));
-  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_commit_ranks(s->files[i], FURROW_OK, 0, err));
-  return FURROW_OK;
+  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_join(s->files[i], FURROW_OK, 0, err));
+  const bool first = fw_comm_is_first(s->comm);
+  return fw_comm_all_ok(s->comm, first ? fw_atomic_files_commit(s->files, s->nfiles, err) : FURROW_OK, err);
 }
 
 static furrow_status find_last(table_split *s, furrow_error *err) {

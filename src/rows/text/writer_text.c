@@ -397,7 +397,7 @@ static furrow_status find_first(const fw_text_writer *w, unsigned *first, furrow
                                     : FURROW_OK;
 }
 
-furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) {
+furrow_status fw_text_writer_complete(fw_text_writer *writer, fw_atomic_file **file, furrow_error *err) {
   const furrow_comm *comm = writer->params.comm;
   furrow_status status = FURROW_OK;
   unsigned first = 0;
@@ -406,7 +406,8 @@ furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) {
   if (empty && is_csv(writer->format) && writer->params.header) status = write_csv_header(writer, true, err);
   if (status == FURROW_OK) status = flush(writer, err); /* writes a header */
   const uint64_t skip = comm && comm->rank != first ? writer->header_bytes : 0;
-  return fw_atomic_file_commit_ranks(writer->file, status, skip, err);
+  *file = writer->file;
+  return fw_atomic_file_join(writer->file, status, skip, err);
 }
 
 void fw_text_writer_close(fw_text_writer *writer) {

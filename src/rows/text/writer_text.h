@@ -19,7 +19,8 @@ furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
 /* Writes a block completely or not at all. */
 furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block,
                                   furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Finishes the file except for its name; the first rank commits it. All ranks call it. */
+furrow_status fw_text_writer_complete(fw_text_writer *writer, fw_atomic_file **file, furrow_error *err) FURROW_MUST_USE;
 /* Accepts NULL. */
 void fw_text_writer_close(fw_text_writer *writer);
 

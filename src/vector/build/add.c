@@ -388,11 +388,20 @@ static furrow_status find_first_id(furrow_index *index, const furrow_index_add_p
                                    furrow_error *err) {
   *first = index->ntotal;
   if (p->ids || p->count_ids) return FURROW_OK;
-  if (index->next_id == 0) index->next_id = furrow_index_next_id(index);
-  *first = index->next_id;
-  if (*first < 0 || (uint64_t)n > (uint64_t)(INT64_MAX - *first))
-    return fw_fail(err, FURROW_E_ARGUMENT, "the largest id is already used: the new vectors need explicit ids");
+  index->next_id = fw_index_next_stored_id(index);
+  *first = furrow_index_next_id(index);
+  if (*first < 0 || (uint64_t)n > (uint64_t)(FW_IDS_END - *first))
+    return fw_fail(err, FURROW_E_ARGUMENT, "the ids below 2^62 are used up: the new vectors need explicit ids");
   return FURROW_OK;
+}
+
+/* Updates the next id, if it is known, after n vectors were added. */
+static void note_added_ids(furrow_index *index, const int64_t *ids, int64_t first, size_t n) {
+  if (index->next_id == 0) return;
+  if (!ids && first + (int64_t)n > index->next_id) index->next_id = first + (int64_t)n;
+  for (size_t i = 0; ids && i < n; i++)
+    if (ids[i] >= index->next_id && ids[i] < FW_IDS_END) index->next_id = ids[i] + 1;
+  if (index->next_id < index->ntotal) index->next_id = index->ntotal;
 }
 
 /* Fails at the first row that is not finite, or marks such rows in *skip. */
@@ -431,7 +440,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;
-  if (status == FURROW_OK) index->next_id = p.ids || p.count_ids ? 0 : b.first_id + (int64_t)n;
+  if (status == FURROW_OK) note_added_ids(index, p.ids, b.first_id, n);
   fw_pool_free(b.pool);
   fw_free(skip);
   return fw_index_finish(index, status, err);

@@ -116,7 +116,7 @@ furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furr
   fw_atomic_file *file = NULL, *other = NULL;
   FW_TRY(complete_file(out, &file, err));
   FW_TRY(complete_file(beside, &other, err));
-  return fw_atomic_file_commit_pair(file, other, err);
+  return fw_atomic_files_commit((fw_atomic_file *[]){file, other}, 2, err);
 }
 
 furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, const char *path, const char *text,
@@ -126,7 +126,7 @@ furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, cons
   FW_TRY(fw_atomic_file_open(&other, path, err));
   if (!out->params.overwrite) fw_atomic_file_keep_existing(other);
   furrow_status status = fw_atomic_file_write(other, text, length, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(file, other, err);
+  if (status == FURROW_OK) status = fw_atomic_files_commit((fw_atomic_file *[]){file, other}, 2, err);
   fw_atomic_file_close(other);
   return status;
 }

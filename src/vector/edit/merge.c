@@ -328,6 +328,11 @@ static void change_index(merging *m, furrow_index *index, const furrow_index *ot
   index->ntotal = index->kind == FURROW_INDEX_TRANSFORM ? index->child[0]->ntotal : count + more;
 }
 
+/* The ids that an index had, as ids of the index that it becomes part of. */
+static int64_t shifted_least_id(const furrow_index *index, int64_t id_shift) {
+  return index->least_id > 0 && id_shift < FW_IDS_END ? index->least_id + id_shift : 0;
+}
+
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
   if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
   merging m = {.id_shift = id_shift, .count = index->ntotal, .dense_ids = fw_index_has_dense_ids(index)};
@@ -339,6 +344,7 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   if (status == FURROW_OK) {
     change_index(&m, index, other);
     index->next_id = 0;
+    furrow_index_set_next_id(index, shifted_least_id(other, id_shift));
   }
   fw_map_rebuild_clear(&m.renewal);
   return fw_index_finish(index, fw_index_finish(other, status, err), err);
@@ -473,6 +479,10 @@ static furrow_status join_lists(joining *j, const char *target, const furrow_ind
   writer.joint = inner_ivf(j->inputs[0]);
   writer.joined = j->joined;
   writer.joined_count = j->count;
+  for (size_t i = 0; i < j->count; i++) {
+    const int64_t least = shifted_least_id(j->inputs[i], file_shift(j, i));
+    if (least > writer.least_id) writer.least_id = least < FW_IDS_END ? least : FW_IDS_END;
+  }
   return fw_index_write_file(j->inputs[0], target, params->overwrite, &writer, err);
 }
 
@@ -502,6 +512,7 @@ static furrow_status join_in_memory(joining *j, const char *target, const furrow
   if (status != FURROW_OK) return status;
   if (inner_ivf(first)) forget_direct_map(first);
   status = add_file_name(j->paths[0], shift_first(first, file_shift(j, 0), err), err);
+  furrow_index_set_next_id(first, shifted_least_id(first, file_shift(j, 0)));
   for (size_t i = 1; status == FURROW_OK && i < j->count; i++) {
     status = load_input(j, i, true, &j->inputs[i], err);
     if (status == FURROW_OK)

@@ -217,9 +217,11 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   furrow_status status = fw_id_filter_read(&full, filter, err);
   if (status == FURROW_OK) status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
+  const int64_t next = fw_index_next_stored_id(index);
   if (!fw_index_is_ivf(inner)) status = renumber_ids(&r, inner, err);
   if (status == FURROW_OK) status = fw_index_finish(index, prepare_removal(&r, index, err), err);
   if (status == FURROW_OK) {
+    furrow_index_set_next_id(index, next); /* ids of removed vectors are not given again */
     change_index(&r, index);
     index->next_id = 0;
     if (removed) *removed = r.removed;

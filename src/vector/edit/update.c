@@ -63,7 +63,7 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
   if (status != FURROW_OK) return status;
   furrow_index *made = memory;
   *made = *index;
-  made->ntotal = made->next_id = 0;
+  made->ntotal = made->next_id = made->least_id = 0;
   if (fw_index_is_ivf(index)) {
     shadow_ivf(&made->ivf);
   } else {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "furrow/io.h"
 #include "io/dir_names.h"
 #include "io/file_lock.h"
 #include "vector/file/index_read.h"
@@ -192,47 +193,30 @@ furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_pa
 
 /* ---- With its index ------------------------------------------------------------------------------------- */
 
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+furrow_status fw_id_names_load_if_there(furrow_id_names **names, const char *path, furrow_error *err) {
+  const furrow_status status = furrow_id_names_load(names, path, err);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-static furrow_status fail_replaced(furrow_error *err, const char *path) {
-  fail_file(err, FURROW_E_STATE, path, "was replaced while it was read");
-  fw_error_set_hint(err, "try again: another program has written it meanwhile");
-  return FURROW_E_STATE;
-}
-
-/* The stamp shows that names belong to the file that has the path now. Whether that is the file which was read before
- * shows a second look: also names that do not fit are the fault of a replacement then. */
-furrow_status fw_id_names_load_for(furrow_id_names **names, const char *path, const struct stat *before,
-                                   furrow_error *err) {
-  struct stat after;
-  furrow_id_names *loaded = NULL;
-  furrow_error why;
-  const furrow_status status = furrow_id_names_load(&loaded, path, err);
-  if (status == FURROW_E_MEMORY) return status;
-  furrow_status looked = fw_path_stat(path, &after, &why);
-  if (looked == FURROW_E_NOT_FOUND || (looked == FURROW_OK && !is_same_file(before, &after)))
-    looked = fail_replaced(&why, path);
-  if (looked != FURROW_OK) {
-    furrow_id_names_free(loaded);
-    if (err) *err = why;
-    return looked;
-  }
-  if (status != FURROW_OK && status != FURROW_E_NOT_FOUND) return status;
-  *names = loaded;
-  return FURROW_OK;
-}
-
+/* The stamp shows that names belong to the file that has the path now. Whether that is the file which was read before,
+ * the watch tells: also names that do not fit are the fault of a replacement then. */
 furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) {
-  struct stat before;
+  furrow_path_watch *watch = NULL;
   furrow_index *loaded = NULL;
-  FW_TRY(fw_path_stat(path, &before, err));
-  FW_TRY(furrow_index_load(&loaded, path, params, err));
-  const furrow_status status = fw_id_names_load_for(names, path, &before, err);
-  return FW_HAND_OVER(status, index, loaded, furrow_index_free);
+  furrow_id_names *found = NULL;
+  FW_TRY(furrow_path_watch_begin(&watch, path, err));
+  furrow_status status = furrow_index_load(&loaded, path, params, err);
+  if (status == FURROW_OK) status = fw_id_names_load_if_there(&found, path, err);
+  status = furrow_path_watch_end(watch, status, err);
+  if (status == FURROW_OK) {
+    *index = loaded;
+    *names = found;
+  } else {
+    furrow_index_free(loaded);
+    furrow_id_names_free(found);
+  }
+  return status;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
@@ -274,15 +258,16 @@ static furrow_status settle_earlier_names(const names_paths *paths, const char *
   return rename_file(paths->staged, paths->settled, err);
 }
 
-static furrow_status write_names(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
-                                 furrow_error *err) {
+/* `first`: the file whose permissions the names get. */
+static furrow_status write_names(const furrow_id_names *names, const char *path, const char *first,
+                                 const fw_index_stamp *stamp, furrow_error *err) {
   unsigned char header[FW_ID_NAMES_HEADER];
   fw_atomic_file *file = NULL;
   memcpy(header, names->bytes, sizeof header);
   fw_put_le64(header + FW_ID_NAMES_AT_INDEX_SIZE, stamp->size);
   fw_put_le64(header + FW_ID_NAMES_AT_INDEX_DIGEST, stamp->digest);
   fw_put_le64(header + FW_ID_NAMES_AT_DIGEST, XXH3_64bits(header, FW_ID_NAMES_AT_DIGEST));
-  FW_TRY(fw_atomic_file_open(&file, path, err));
+  FW_TRY(fw_atomic_file_open_beside(&file, path, first, err));
   furrow_status status = fw_atomic_file_write(file, header, sizeof header, err);
   if (status == FURROW_OK)
     status = fw_atomic_file_write(file, names->bytes + sizeof header, names->size - sizeof header, err);
@@ -291,7 +276,12 @@ static furrow_status write_names(const furrow_id_names *names, const char *path,
   return status;
 }
 
-/* Prepares for an index with these names: writes them to PATH.names.new. */
+static furrow_status unlink_if_there(const char *path) {
+  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
+}
+
+/* Prepares for an index with these names: writes them to PATH.names.new, with the permissions of the names that they
+ * will replace, or else of the index. */
 static furrow_status stage_names(const furrow_id_names *names, const names_paths *paths, const char *index_path,
                                  const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
   bool there = false;
@@ -299,7 +289,12 @@ static furrow_status stage_names(const furrow_id_names *names, const names_paths
   if (there && !overwrite) return fail_file(err, FURROW_E_EXISTS, paths->settled, "exists already");
   FW_TRY(check_kind(paths->staged, &there, err));
   FW_TRY(settle_earlier_names(paths, index_path, err));
-  return write_names(names, paths->staged, stamp, err);
+  if (unlink_if_there(paths->staged) != FURROW_OK) {
+    fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
+    fw_error_set_file(err, paths->staged);
+    return FURROW_E_IO;
+  }
+  return write_names(names, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp, err);
 }
 
 /* Prepares for an index without names: moves the old index's names to PATH.names.new. There they are found as long as
@@ -314,10 +309,6 @@ static furrow_status set_names_aside(const names_paths *paths, const char *index
   if (fw_path_sync_names(paths->staged, err) == FURROW_OK) return FURROW_OK;
   (void)!rename(paths->staged, paths->settled);
   return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory is not brought to the disk");
-}
-
-static furrow_status unlink_if_there(const char *path) {
-  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
 }
 
 /* Call when the index is in place: moves the staged names to their place, or removes them if it has none. */

@@ -134,12 +134,14 @@ furrow_status furrow_index_load(furrow_index **index, const char *path, const fu
   fw_index_reader r;
   fw_input *input = NULL;
   uint64_t size;
+  furrow_index *loaded = NULL;
   FW_TRY(reader_init(&r, &p, params, err));
   FW_TRY(fw_open_regular(&input, &size, path, err));
-  furrow_status status = p.memory_map ? load_views(&r, &input, size, path, &p, index, err)
-                                      : load_copied(&r, input, size, path, &p, index, err);
+  furrow_status status = p.memory_map ? load_views(&r, &input, size, path, &p, &loaded, err)
+                                      : load_copied(&r, input, size, path, &p, &loaded, err);
   fw_input_close(input);
-  return status;
+  if (status == FURROW_OK) status = fw_next_id_load(loaded, path, err);
+  return FW_HAND_OVER(status, index, loaded, furrow_index_free);
 }
 
 furrow_status furrow_index_read(furrow_index **index, const void *bytes, size_t size, const char *name,

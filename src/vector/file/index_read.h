@@ -59,9 +59,9 @@ uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 /* Opens a file for reading and returns its size; close it with fw_input_close. Fails with E_ARGUMENT if it is not a
  * regular file. */
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
-/* Loads the names of an index file or a manifest (id_names_file.c), which was read after a look at it found `before`.
- * *names is NULL where it has none. E_STATE: another file has the path now, or its bytes were changed. */
-furrow_status fw_id_names_load_for(furrow_id_names **names, const char *path, const struct stat *before,
-                                   furrow_error *err) FURROW_MUST_USE;
+/* Reads the next id that is stored next to an index, if there is one (next_id_file.c). */
+furrow_status fw_next_id_load(furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Loads the names of an index file or a manifest (id_names_file.c); *names stays as it is where it has none. */
+furrow_status fw_id_names_load_if_there(furrow_id_names **names, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

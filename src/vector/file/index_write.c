@@ -539,7 +539,8 @@ static furrow_status write_to_file(void *to, uint64_t offset, const void *bytes,
 
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) {
-  *w = (fw_index_writer){.inline_lists = params->inline_lists, .names = params->names, .err = err};
+  *w = (fw_index_writer){
+      .inline_lists = params->inline_lists, .names = params->names, .least_id = index->least_id, .err = err};
   FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
   return fw_compat_check(index, w->compat, w->inline_lists, err);
 }
@@ -599,20 +600,35 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
   return FURROW_OK;
 }
 
-furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
-                                  const fw_index_writer *writer, furrow_error *err) {
+/* Whether a file must say which id is next, because the ids of the index do not show it. */
+static bool needs_next_id(const furrow_index *index, const fw_index_writer *writer, const char *path) {
+  if (writer->least_id == 0 || writer->least_id <= fw_index_next_stored_id(index)) return false;
+  return index->ntotal > 0 || fw_path_exists(path); /* otherwise it is a new index of the same quantizers */
+}
+
+static furrow_status write_file(const furrow_index *index, const char *path, bool overwrite,
+                                const fw_index_writer *writer, furrow_error *err) {
   const furrow_id_names *names = writer->names;
   fw_atomic_file *file = NULL;
   fw_index_stamp stamp = {0};
   if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
   if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
-  FW_TRY(fw_atomic_file_open(&file, path, err));
+  FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   furrow_status status = write_bytes(index, file, writer, err);
   if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);
   fw_atomic_file_close(file);
   return status;
+}
+
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
+                                  const fw_index_writer *writer, furrow_error *err) {
+  const bool is_file = strcmp(path, "-") != 0, kept = is_file && needs_next_id(index, writer, path);
+  if (kept && (overwrite || !fw_path_exists(path))) FW_TRY(fw_next_id_save(writer->least_id, path, err));
+  FW_TRY(write_file(index, path, overwrite, writer, err));
+  if (is_file && !kept) fw_next_id_drop(path);
+  return FURROW_OK;
 }
 
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
@@ -624,7 +640,11 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
   FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
-  if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
+  if (comm->ranks > 1) {
+    FW_TRY(fw_index_write_together(index, path, &p, comm, &writer, err));
+    if (fw_comm_is_first(comm)) fw_next_id_drop(path);
+    return FURROW_OK;
+  }
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);
 }

@@ -58,6 +58,8 @@ typedef struct fw_index_writer {
   const fw_joined_lists *joined; /* lists of the same shape */
   size_t joined_count;
   const furrow_id_names *names; /* NULL, or the names of its ids, written to the names file */
+  const char *first;            /* NULL, or the manifest that the file belongs to */
+  int64_t least_id;             /* ids of new vectors are at least this (furrow_index) */
   const fw_index_part *part;    /* NULL, or the counts for the index that is being written (not for its quantizers) */
   bool own;                     /* the current bytes belong to this rank only */
   bool skip_own,
@@ -88,6 +90,14 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
 /* Writes a file with a copy of `writer`, completely or not at all, with the names of its ids if there are any. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- The next id, in INDEX.nextid (next_id_file.c) ---- */
+
+/* Call before the index gets its name. E_EXISTS: a file of another kind is in the way. */
+furrow_status fw_next_id_save(int64_t next, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Call when the index has its name, if its ids show which is next: removes the file of the index before it. A file that
+ * cannot be removed only makes the next id larger than it has to be. */
+void fw_next_id_drop(const char *path);
 
 /* ---- Names of ids, in INDEX.names (id_names_file.c) ---- */
 

@@ -341,6 +341,8 @@ static furrow_status write_own(saving *s, const fw_index_writer *writer, furrow_
   fw_index_stamp stamp;
   char *path = NULL;
   w.names = NULL;
+  w.first = s->path;
+  w.least_id = 0;
   FW_TRY(fw_index_find_stamp(s->index, &w, &stamp, err));
   s->own = (fw_shard_entry){.vectors = (uint64_t)s->index->ntotal, .bytes = stamp.size, .digest = stamp.digest};
   const int length =

@@ -190,7 +190,8 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
-  int64_t next_id;         /* outermost index: the result of furrow_index_next_id; 0: unknown */
+  int64_t next_id;         /* outermost index: one more than its largest id below FW_IDS_END; 0: unknown */
+  int64_t least_id;        /* outermost index: smaller ids are not given to new vectors; 0: all are free */
   fw_encoder *encoder;     /* IVF_*, PQ, PQ_FAST: the quantizers prepared for adding; NULL: nothing was added yet */
   struct fw_file_map *map; /* outermost index: the file that lists are views into; NULL: none */
   struct fw_input *held;   /* the same for a file that is held in memory */
@@ -249,6 +250,15 @@ static inline const furrow_index *fw_skip_transforms(const furrow_index *index) 
   while (index->kind == FURROW_INDEX_TRANSFORM) index = index->child[0];
   return index;
 }
+
+/* Vectors that are added without ids get smaller ids. Larger ones, such as hashes, are left to the caller: one of them
+ * does not use up all ids before it. */
+#define FW_IDS_END ((int64_t)1 << 62)
+
+/* Whether the ids of the index are 0, 1, 2 …: then a removed id is not left free. */
+bool fw_index_counts_ids(const furrow_index *index);
+/* Returns the next id by the ids that the index has now, at most FW_IDS_END. Scans them, unless they are known. */
+int64_t fw_index_next_stored_id(const furrow_index *index);
 
 /* Whether ids must be 0 … ntotal-1, because vectors or codes are stored in that order. An id map has explicit ids; the
  * ids of the index inside it are dense. */

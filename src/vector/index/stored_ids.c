@@ -82,15 +82,32 @@ furrow_status furrow_index_get_ids(const furrow_index *index, furrow_ids *ids, f
 /* ---- The next id ---------------------------------------------------------------------------------------- */
 
 static bool keep_largest(void *largest, int64_t id) {
-  if (id > *(int64_t *)largest) *(int64_t *)largest = id;
+  if (id > *(int64_t *)largest && id < FW_IDS_END) *(int64_t *)largest = id;
   return true;
 }
 
-int64_t furrow_index_next_id(const furrow_index *index) {
+int64_t fw_index_next_stored_id(const furrow_index *index) {
   int64_t largest = -1;
+  if (index->next_id > 0) return index->next_id;
   each_id(index, keep_largest, &largest);
-  if (largest == INT64_MAX || fw_index_finish(index, FURROW_OK, NULL) != FURROW_OK) return -1;
   return largest >= index->ntotal ? largest + 1 : index->ntotal;
+}
+
+int64_t furrow_index_next_id(const furrow_index *index) {
+  const int64_t stored = fw_index_next_stored_id(index), next = stored > index->least_id ? stored : index->least_id;
+  if (next >= FW_IDS_END || fw_index_finish(index, FURROW_OK, NULL) != FURROW_OK) return -1;
+  return next;
+}
+
+bool fw_index_counts_ids(const furrow_index *index) {
+  const furrow_index *inner = fw_skip_transforms(index);
+  return fw_index_has_dense_ids(index) ||
+         (fw_index_is_ivf(inner) && inner->ivf.direct_map.type == FURROW_DIRECT_MAP_ARRAY);
+}
+
+void furrow_index_set_next_id(furrow_index *index, int64_t next) {
+  if (next > FW_IDS_END) next = FW_IDS_END;
+  if (next > index->least_id && !fw_index_counts_ids(index)) index->least_id = next;
 }
 
 /* ---- Repeated ids --------------------------------------------------------------------------------------- */

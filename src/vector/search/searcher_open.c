@@ -1,11 +1,10 @@
 /* vector/search/searcher_open.c: an index file, or the shards of a manifest, with the names of its ids, opened for
  * searching in one call. */
-#include <sys/stat.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
 #include "comm/collectives.h"
+#include "furrow/io.h"
 #include "furrow/vector_data.h"
 #include "vector/file/index_read.h"
 #include "vector/search/searcher.h"
@@ -22,7 +21,7 @@ static furrow_status open_shards(furrow_searcher **searcher, const char *path, c
                                  const furrow_comm *comm, furrow_error *err) {
   const bool named = fw_comm_is_first(comm) && !p->skip_names;
   furrow_shards_params params;
-  struct stat before;
+  furrow_path_watch *watch = NULL;
   void *memory = NULL;
   furrow_shards_params_init(&params);
   params.load = p->load;
@@ -30,11 +29,13 @@ static furrow_status open_shards(furrow_searcher **searcher, const char *path, c
   params.threads = p->threads;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
   furrow_searcher *s = memory;
-  if (status == FURROW_OK && named) status = fw_path_stat(path, &before, err);
+  if (status == FURROW_OK && named) status = furrow_path_watch_begin(&watch, path, err);
   status = fw_comm_all_ok(comm, status, err);
   if (status == FURROW_OK) status = furrow_shards_open(&s->shards, path, &params, err);
-  if (status == FURROW_OK)
-    status = fw_comm_all_ok(comm, named ? fw_id_names_load_for(&s->names, path, &before, err) : FURROW_OK, err);
+  const bool opened = status == FURROW_OK;
+  if (opened && named) status = fw_id_names_load_if_there(&s->names, path, err);
+  if (watch) status = furrow_path_watch_end(watch, status, err);
+  if (opened) status = fw_comm_all_ok(comm, status, err);
   return FW_HAND_OVER(status, searcher, s, furrow_searcher_free);
 }
 

@@ -30,7 +30,8 @@ if [ -c /dev/full ]; then
   furrow predict --model piped --data t.libsvm >/dev/full 2>>err
   echo $?
 else
-  printf '4\n4\n'
+  printf '14\n4\n'
+  mkdir full
 fi
 # no file may grow beyond 16 KB: neither the model nor a checkpoint can be written
 trap '' XFSZ

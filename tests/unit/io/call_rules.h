@@ -197,6 +197,10 @@ int faccessat(int folder, const char *path, int mode, int flags) {
   BY_RULE("faccessat", REAL(faccessat)(folder, path, mode, flags));
 }
 
+int fchmod(int fd, mode_t mode) {
+  BY_RULE("fchmod", REAL(fchmod)(fd, mode));
+}
+
 int fchown(int fd, uid_t user, gid_t group) {
   BY_RULE("fchown", REAL(fchown)(fd, user, group));
 }

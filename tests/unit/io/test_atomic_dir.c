@@ -261,6 +261,66 @@ static void permissions_are_kept_or_those_of_the_umask(void **state) {
   umask(before);
 }
 
+static int mode_of(const char *path) {
+  struct stat info;
+  assert_int_equal(stat(path, &info), 0);
+  return (int)(info.st_mode & 07777);
+}
+
+/* A directory with the files a, more and in/b, and perhaps a directory that it did not have before. */
+static void save_tree(bool more) {
+  fw_atomic_dir *made = NULL;
+  int in = -1;
+  assert_int_equal(fw_atomic_dir_open(&made, "t", allow_replacing, NULL), FURROW_OK);
+  assert_true(put_file(fw_atomic_dir_fd(made), "a", "text"));
+  assert_int_equal(fw_dir_make(&in, fw_atomic_dir_fd(made), "in", "t", NULL), FURROW_OK);
+  assert_true(put_file(in, "b", "text"));
+  close(in);
+  if (more) {
+    assert_true(put_file(fw_atomic_dir_fd(made), "more", "text"));
+    assert_int_equal(fw_dir_make(&in, fw_atomic_dir_fd(made), "new", "t", NULL), FURROW_OK);
+    assert_true(put_file(in, "c", "text"));
+    close(in);
+    assert_int_equal(mode_of(fw_atomic_dir_temporary(made)), 0700);
+  }
+  assert_int_equal(fw_atomic_dir_commit(made, NULL), FURROW_OK);
+  fw_atomic_dir_close(made);
+}
+
+static void files_in_it_keep_their_permissions(void **state) {
+  (void)state;
+  struct stat info;
+  const mode_t before = umask(022);
+  save_tree(false);
+  assert_int_equal(mode_of("t/a"), 0644);
+  assert_int_equal(mode_of("t/in"), 0755);
+  assert_int_equal(chmod("t/a", 0640), 0);
+  assert_int_equal(chmod("t/in", 0710), 0);
+  assert_int_equal(chmod("t/in/b", 0600), 0);
+  if (geteuid() == 0) assert_int_equal(chown("t/in/b", 12345, 23456), 0);
+  save_tree(true);
+  assert_int_equal(mode_of("t"), 0755);
+  assert_int_equal(mode_of("t/a"), 0640);
+  assert_int_equal(mode_of("t/in"), 0710);
+  assert_int_equal(mode_of("t/in/b"), 0600);
+  assert_int_equal(stat("t/in/b", &info), 0);
+  if (geteuid() == 0) assert_int_equal(info.st_uid, 12345);
+  assert_int_equal(mode_of("t/more"), 0600); /* what all old files allow */
+  assert_int_equal(mode_of("t/new"), 0710);
+  assert_int_equal(mode_of("t/new/c"), 0600);
+  /* a link to a file counts as the file, and a file in the place of a folder is another thing */
+  assert_int_equal(unlink("t/a"), 0);
+  assert_int_equal(symlink("in/b", "t/a"), 0);
+  assert_int_equal(unlink("t/in/b"), 0);
+  assert_int_equal(rmdir("t/in"), 0);
+  assert_int_equal(symlink("new", "t/in"), 0);
+  assert_int_equal(rename("t/new/c", "t/new/b"), 0);
+  save_tree(true);
+  assert_int_equal(mode_of("t/a"), 0600);
+  assert_int_equal(mode_of("t/in/b"), 0600);
+  umask(before);
+}
+
 static void the_working_directory_may_change(void **state) {
   (void)state;
   fw_atomic_dir *made;
@@ -397,9 +457,10 @@ int main(void) {
       IN_DIR(a_directory_appears_when_it_is_complete),    IN_DIR(without_commit_nothing_is_left),
       IN_DIR(what_exists_is_kept_unless_it_may_go),       IN_DIR(what_appears_meanwhile_is_kept),
       IN_DIR(what_is_not_a_directory_is_refused),         IN_DIR(links_stay_links),
-      IN_DIR(permissions_are_kept_or_those_of_the_umask), IN_DIR(the_working_directory_may_change),
-      IN_DIR(a_file_system_that_cannot_exchange_is_told), IN_DIR(each_step_is_on_the_disk_before_the_next),
-      IN_DIR(every_failing_call_leaves_one_of_them),      IN_DIR(a_killed_writer_leaves_a_whole_directory),
+      IN_DIR(permissions_are_kept_or_those_of_the_umask), IN_DIR(files_in_it_keep_their_permissions),
+      IN_DIR(the_working_directory_may_change),           IN_DIR(a_file_system_that_cannot_exchange_is_told),
+      IN_DIR(each_step_is_on_the_disk_before_the_next),   IN_DIR(every_failing_call_leaves_one_of_them),
+      IN_DIR(a_killed_writer_leaves_a_whole_directory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,7 +294,7 @@ static int replace_pair(int number) {
   if (status == FURROW_OK) status = fw_atomic_file_open(&beside, "v.ids", NULL);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text, strlen(text), NULL);
   if (status == FURROW_OK) status = fw_atomic_file_write(beside, text, strlen(text), NULL);
-  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(file, beside, NULL);
+  if (status == FURROW_OK) status = fw_atomic_files_commit((fw_atomic_file *[]){file, beside}, 2, NULL);
   fw_atomic_file_close(file);
   fw_atomic_file_close(beside);
   return status == FURROW_OK ? 0 : 1;

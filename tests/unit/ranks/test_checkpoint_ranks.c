@@ -167,6 +167,19 @@ static void one_rank_writes_one_file(void **state) {
   furrow_checkpoint_info_free(info);
 }
 
+/* Parts have new names in each checkpoint: they are as closed as the file that names them. */
+static void parts_keep_the_mode(void **state) {
+  (void)state;
+  const mode_t before = umask(022);
+  const rank_net what = {.plan = plans[0], .folder = "closed", .salt = 3},
+                 other = {.plan = plans[0], .folder = "closed", .salt = 4};
+  rank_nets_save(2, &what);
+  assert_int_equal(system("test \"$(find closed -type f ! -perm 644)\" = '' && chmod 600 closed/*"), 0);
+  rank_nets_save(2, &other);
+  assert_int_equal(system("test \"$(find closed -type f ! -perm 600)\" = ''"), 0);
+  umask(before);
+}
+
 /* What killed processes leave goes; what is not a checkpoint's stays. */
 static void left_overs_are_removed(void **state) {
   (void)state;
@@ -384,7 +397,7 @@ int main(void) {
       cmocka_unit_test(one_rank_writes_one_file),    cmocka_unit_test(left_overs_are_removed),
       cmocka_unit_test(parts_alone_are_nothing),     cmocka_unit_test(wrong_parts_are_refused),
       cmocka_unit_test(flipped_bytes_are_refused),   cmocka_unit_test(lies_are_refused),
-      cmocka_unit_test(lying_parts_are_refused),
+      cmocka_unit_test(lying_parts_are_refused),     cmocka_unit_test(parts_keep_the_mode),
   };
   return cmocka_run_group_tests(tests, make_plans, free_plans);
 }

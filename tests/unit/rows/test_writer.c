@@ -1,5 +1,6 @@
 /* tests/unit/rows/test_writer.c: rows to text and to row caches, and back. */
 #include "base/buffer.h"
+#include "furrow/table.h"
 #include "rows/cache.h"
 #include "support/failing_alloc.h"
 #include "support/sample_block.h"
@@ -802,6 +803,96 @@ static void writing_without_memory_leaves_nothing(void **state) {
   }
 }
 
+/* ---- Files that belong together ------------------------------------------------------------------------- */
+
+static bool has_text(const char *name, const char *wanted) {
+  char file[TEST_PATH], found[64] = "";
+  test_path(file, folder, name);
+  FILE *in = fopen(file, "r");
+  if (!in) return !wanted;
+  found[fread(found, 1, sizeof found - 1, in)] = 0;
+  fclose(in);
+  return wanted && strcmp(found, wanted) == 0;
+}
+
+static furrow_rows_writer *writer_of(const char *name, const char *format, bool overwrite, float label) {
+  char file[TEST_PATH];
+  furrow_rows_writer *writer = NULL;
+  furrow_rows_writer_params params = params_of(format);
+  const furrow_row row = {.label = {&label}};
+  params.overwrite = overwrite;
+  test_path(file, folder, name);
+  assert_int_equal(furrow_rows_writer_open(&writer, file, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_row(writer, &row, NULL), FURROW_OK);
+  return writer;
+}
+
+static furrow_status write_two(bool overwrite, float label, furrow_error *err) {
+  furrow_rows_writer *writers[] = {writer_of("a", "libsvm", true, label), writer_of("b", "libsvm", overwrite, label)};
+  const furrow_status status = furrow_rows_writer_commit_all(writers, 2, err);
+  if (status == FURROW_OK) assert_int_equal(furrow_rows_writer_commit(writers[1], NULL), FURROW_E_STATE);
+  for (int i = 0; i < 2; i++) furrow_rows_writer_close(writers[i]);
+  return status;
+}
+
+static void several_files_appear_together(void **state) {
+  (void)state;
+  furrow_error err;
+  const int before = test_entries(folder);
+  assert_int_equal(furrow_rows_writer_commit_all(NULL, 0, &err), FURROW_OK);
+  assert_int_equal(write_two(false, 1, &err), FURROW_OK);
+  assert_true(has_text("a", "1\n") && has_text("b", "1\n"));
+  assert_int_equal(write_two(false, 2, &err), FURROW_E_EXISTS);
+  assert_true(has_text("a", "1\n") && has_text("b", "1\n"));
+  assert_int_equal(write_two(true, 3, &err), FURROW_OK);
+  assert_true(has_text("a", "3\n") && has_text("b", "3\n"));
+  furrow_rows_writer *mixed[] = {writer_of("a", "libsvm", true, 4), writer_of("b", "cache", true, 4)};
+  assert_int_equal(furrow_rows_writer_commit_all(mixed, 2, &err), FURROW_OK);
+  for (int i = 0; i < 2; i++) furrow_rows_writer_close(mixed[i]);
+  assert_true(has_text("a", "4\n") && !has_text("b", "3\n"));
+  assert_int_equal(test_entries(folder), before + 2);
+}
+
+static furrow_status write_encoded(const furrow_encoder *encoder, const char *to, bool overwrite, float label) {
+  char directory[TEST_PATH];
+  furrow_rows_writer *writer = writer_of("a", "libsvm", true, label);
+  test_path(directory, folder, to);
+  const furrow_status status = furrow_rows_writer_commit_with_encoder(writer, encoder, directory, overwrite, NULL);
+  furrow_rows_writer_close(writer);
+  return status;
+}
+
+/* Rows and the encoder that made them: in a folder of its own, and in the folder of the rows. */
+static void rows_appear_with_their_encoder(void **state) {
+  (void)state;
+  static const char text[] = "{\"columns\": {\"u\": {\"as\": \"category\"}, \"y\": {\"as\": \"label\"}}}";
+  furrow_schema *schema = NULL;
+  furrow_encoder *encoder = NULL;
+  char log[TEST_PATH], own[TEST_PATH];
+  test_path(log, folder, "log.csv");
+  assert_true(test_write_text(log, "u,y\na,1\nb,0\n"));
+  assert_int_equal(furrow_schema_parse(&schema, text, strlen(text), NULL), FURROW_OK);
+  assert_int_equal(furrow_encoder_build(&encoder, log, schema, NULL, NULL), FURROW_OK);
+  for (int in_place = 0; in_place < 2; in_place++) {
+    const char *to = in_place ? "" : "own";
+    assert_int_equal(write_encoded(encoder, to, true, 1), FURROW_OK);
+    assert_true(has_text("a", "1\n"));
+    /* the dictionary must stay, so the old rows stay as well */
+    assert_int_equal(write_encoded(encoder, to, false, 2), FURROW_E_EXISTS);
+    assert_true(has_text("a", "1\n"));
+    assert_int_equal(write_encoded(encoder, to, true, 3), FURROW_OK);
+    assert_true(has_text("a", "3\n"));
+  }
+  /* a file in the place of the folder */
+  assert_int_equal(write_encoded(encoder, "log.csv", true, 4), FURROW_E_IO);
+  assert_true(has_text("a", "3\n"));
+  test_path(own, folder, "own");
+  assert_int_equal(test_entries(own), 2);
+  assert_true(test_remove_dir(own));
+  furrow_schema_free(schema);
+  furrow_encoder_free(encoder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(libsvm_is_label_weight_qid_features),
@@ -828,6 +919,8 @@ int main(void) {
       cmocka_unit_test(names_in_quotes),
       cmocka_unit_test(a_full_disk_is_an_error),
       cmocka_unit_test(writing_without_memory_leaves_nothing),
+      cmocka_unit_test(several_files_appear_together),
+      cmocka_unit_test(rows_appear_with_their_encoder),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

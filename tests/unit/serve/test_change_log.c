@@ -687,9 +687,13 @@ static void test_last_id(void **unused) {
   assert_int_equal(change_log_end_checkpoint(log, &err), FURROW_OK);
   change_log_close(log);
   assert_int_equal(change_log_open(&log, INDEX, D, ignore_change, NULL, &cut, &err), FURROW_OK);
+  assert_int_equal(change_log_next_id(log), 0); /* it does not count */
+  const int64_t largest = (int64_t)LOG_IDS_END - 1;
+  const index_change second = {CHANGE_REMOVE, 1, &largest, NULL, NULL};
+  assert_int_equal(change_log_append(log, &second, &err), FURROW_OK);
   assert_true(change_log_next_id(log) == LOG_IDS_END);
   change_log_close(log);
-  log_write_header(header, D, 1, 0, LOG_IDS_END + 1);
+  log_write_header(header, D, 1, 0, ((uint64_t)1 << 63) + 1);
   assert_int_equal(change_log_read(header, HEADER, D, "x", ignore_change, NULL, &extent, &err), FURROW_E_FORMAT);
   assert_int_equal(err.offset, 32);
 }

@@ -39,7 +39,7 @@ static fresh_view *changed(fresh_vectors *fresh, int64_t id, float value) {
 }
 
 static void fold(fresh_view *view, file_print *print) {
-  assert_int_equal(index_fold(INDEX, view, print, &err), FURROW_OK);
+  assert_int_equal(index_fold(INDEX, view, 0, print, &err), FURROW_OK);
   shared_release(&view->shared);
 }
 

@@ -492,6 +492,20 @@ static void test_replaced(void **state) {
   furrow_index_free(index);
 }
 
+/* Shards have other names whenever their bytes are others: they are as closed as the manifest that they replace. */
+static void test_modes(void **state) {
+  (void)state;
+  const mode_t before = umask(022);
+  assert_int_equal(system("rm -f parts*"), 0);
+  train_once(&kinds[1].spec);
+  write_shards(2, 400);
+  assert_int_equal(system("test \"$(find . -name 'parts*' ! -perm 644)\" = ''"), 0);
+  assert_int_equal(system("chmod 600 parts*"), 0);
+  write_shards(2, 500);
+  assert_int_equal(system("test \"$(find . -name 'parts*' ! -perm 600)\" = ''"), 0);
+  umask(before);
+}
+
 /* Writes the manifest of `parts` with something changed. */
 static void write_manifest(const fw_shards_manifest *m) {
   fw_buffer text = {0};
@@ -679,6 +693,7 @@ int main(void) {
       cmocka_unit_test(test_is_shards),
       cmocka_unit_test(test_not_saved),
       cmocka_unit_test(test_replaced),
+      cmocka_unit_test(test_modes),
       cmocka_unit_test(test_other_shards),
       cmocka_unit_test(test_calls),
       cmocka_unit_test(test_no_memory),
