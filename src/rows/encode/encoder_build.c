@@ -156,9 +156,13 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   params.part = b->comm->rank;
   params.nparts = b->comm->ranks;
   params.whole_pieces = true;
-  bool learns = d->history_field != SIZE_MAX;
-  for (size_t i = 0; i < d->count; i++) learns |= d->fields[i].table == SIZE_MAX && fw_field_learns(&d->fields[i]);
-  if (!learns) return FURROW_OK;
+  bool learns = d->history_field != SIZE_MAX, counts = false;
+  for (size_t i = 0; i < d->count; i++) {
+    if (d->fields[i].table != SIZE_MAX) continue;
+    learns |= fw_field_learns(&d->fields[i]);
+    counts |= fw_field_has_missing(&d->fields[i]);
+  }
+  if (!learns && !(counts && b->log)) return FURROW_OK; /* if a pipe is not inspected, its fields are sparse */
   if (!b->log) {
     fw_fail(err, FURROW_E_ARGUMENT, "standard input is read once, but a dictionary needs the log twice");
     fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");
@@ -282,7 +286,7 @@ static furrow_status join_batch(void *user, uint64_t piece, const fw_table_curso
   (void)piece;
   FW_TRY(fw_encode_batch(&j->b->encoder, j->view, j->table, cursor, batch, &j->scratch, &j->out, err));
   for (size_t i = 0; i < batch->records; i++) {
-    const fw_table_cell *key = &batch->cells[j->view->key * FW_TABLE_RECORDS + i];
+    const fw_table_cell *key = &fw_table_cells(batch, j->view->key)[i];
     if (j->scratch.bad[i]) continue;
     fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
     fw_buffer_append(&j->keys, key->text, key->length);

@@ -281,8 +281,9 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   uint32_t number = r->scratch->next[r->before];
   *cell = NULL;
   if (number >= t->nnames || !fw_table_name_is(&t->names[number], prefix, prefix_length, key->begin, length)) {
-    number = fw_table_find_name(t, prefix, prefix_length, key->begin, length);
-    if (number == FW_TABLE_NO_NAME) return report_column(r, outer, key);
+    const size_t found = fw_name_map_find_joined(&t->numbers, prefix, prefix_length, key->begin, length);
+    if (found == FW_NAME_NONE) return report_column(r, outer, key);
+    number = (uint32_t)found;
     r->scratch->next[r->before] = number;
   }
   r->before = number + 1;
@@ -292,8 +293,8 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   }
   r->scratch->seen[number] = r->scratch->record;
   if (t->names[number].slot == SIZE_MAX) return report_column(r, outer, key);
-  *cell = fw_table_cell_at(r->batch, t->names[number].slot);
-  return true;
+  r->status = fw_table_fill_cell(t, r->batch, t->names[number].slot, cell, r->err);
+  return r->status == FURROW_OK;
 }
 
 static void set_cell(fw_table_cell *cell, const json_text *text, fw_table_cell_kind kind) {
@@ -419,7 +420,7 @@ furrow_status fw_table_json_line(const fw_table *table, const fw_table_cursor *c
   skip_blanks(&r);
   if (r.at == end) return FURROW_OK;
   r.scratch->record++;
-  fw_table_begin_record(table, cursor, batch, line);
+  fw_table_begin_record(cursor, batch, line);
   *taken = read_line(&r);
   if (*taken || r.status != FURROW_OK) return r.status;
   const bool inside = r.at >= line && r.at <= end;

@@ -30,9 +30,16 @@ static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const c
   return FURROW_OK;
 }
 
+static furrow_status number_names(fw_table_layout *layout, furrow_error *err) {
+  for (size_t i = 0; i < layout->columns; i++)
+    FW_TRY(fw_name_map_add(&layout->numbers, layout->names[i], strlen(layout->names[i]), i, err));
+  return FURROW_OK;
+}
+
 void fw_table_layout_clear(fw_table_layout *layout) {
   for (size_t i = 0; i < layout->columns; i++) fw_free(layout->names[i]);
   fw_free((void *)layout->names);
+  fw_name_map_clear(&layout->numbers);
   *layout = (fw_table_layout){0};
 }
 
@@ -40,10 +47,12 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
   fw_table_layout made = *layout;
   made.names = NULL;
   made.columns = 0;
+  made.numbers = (fw_name_map){0};
   size_t capacity = 0;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < layout->columns && status == FURROW_OK; i++)
     status = add_name(&made, &capacity, layout->names[i], strlen(layout->names[i]), err);
+  if (status == FURROW_OK) status = number_names(&made, err);
   if (status == FURROW_OK)
     *copy = made;
   else
@@ -52,8 +61,8 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
 }
 
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name) {
-  for (size_t i = 0; i < layout->columns; i++)
-    if (strcmp(layout->names[i], name) == 0) return i;
+  const size_t known = fw_name_map_find(&layout->numbers, name, strlen(name));
+  if (known != FW_NAME_NONE) return known;
   uint64_t number;
   bool overflow = false;
   const char *end = name + strlen(name);
@@ -295,50 +304,20 @@ static furrow_status find_columns(fw_table_layout *layout, const table_head *hea
 
 /* ---- Columns of JSON and VW ----------------------------------------------------------------------------- */
 
-/* Names in the order of their occurrence, with repetitions. */
+/* The layout that gets the names, each once, in the order of occurrence. */
 typedef struct name_list {
-  fw_table_layout names;
+  fw_table_layout *layout;
   size_t capacity;
 } name_list;
 
 static furrow_status note_column(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {
   name_list *list = user;
+  fw_table_layout *layout = list->layout;
   (void)offset;
-  if (memchr(name, 0, length)) return FURROW_OK;
-  return add_name(&list->names, &list->capacity, name, length, err);
-}
-
-typedef struct ordered_name {
-  const char *text;
-  size_t order;
-} ordered_name;
-
-static int compare_texts(const void *a, const void *b) {
-  const ordered_name *x = a, *y = b;
-  const int texts = strcmp(x->text, y->text);
-  return texts ? texts : x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int compare_order(const void *a, const void *b) {
-  const ordered_name *x = a, *y = b;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Adds each name of the list once, in the order of the first occurrence. */
-static furrow_status add_different(fw_table_layout *layout, const fw_table_layout *list, furrow_error *err) {
-  ordered_name *names;
-  FW_TRY(FW_ALLOC(&names, list->columns, err));
-  for (size_t i = 0; i < list->columns; i++) names[i] = (ordered_name){list->names[i], i};
-  qsort(names, list->columns, sizeof(ordered_name), compare_texts);
-  size_t count = 0, capacity = 0;
-  for (size_t i = 0; i < list->columns; i++)
-    if (i == 0 || strcmp(names[i].text, names[count - 1].text) != 0) names[count++] = names[i];
-  qsort(names, count, sizeof(ordered_name), compare_order);
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < count && status == FURROW_OK; i++)
-    status = add_name(layout, &capacity, names[i].text, strlen(names[i].text), err);
-  fw_free(names);
-  return status;
+  if (memchr(name, 0, length) || fw_name_map_find(&layout->numbers, name, length) != FW_NAME_NONE) return FURROW_OK;
+  if (layout->columns >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
+  FW_TRY(add_name(layout, &list->capacity, name, length, err));
+  return fw_name_map_add(&layout->numbers, layout->names[layout->columns - 1], length, layout->columns - 1, err);
 }
 
 /* Gives the cursor a copy of its text that has readable bytes around it. */
@@ -352,7 +331,7 @@ static furrow_status pad_text(void **copy, fw_table_cursor *cursor, const char *
 /* Reads the head as records without slots, so that every column is reported. */
 static furrow_status find_reported_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   static const char *const always[] = {"label", "weight", "tag"};
-  name_list list = {0};
+  name_list list = {.layout = layout};
   const fw_table_layout bare = {.kind = layout->kind};
   fw_chunk_stats stats = {0};
   const char *end = head->end;
@@ -368,7 +347,7 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
   size_t records = 0;
   furrow_status status = pad_text(&copy, &cursor, head->text, err);
   for (size_t i = 0; i < 3 && layout->kind == FW_TABLE_VW && status == FURROW_OK; i++)
-    status = add_name(&list.names, &list.capacity, always[i], strlen(always[i]), err);
+    status = note_column(&list, always[i], strlen(always[i]), 0, err);
   if (status == FURROW_OK) status = fw_table_create(&table, &bare, NULL, 0, NULL, err);
   if (status == FURROW_OK) status = fw_table_batch_init(&batch, table, err);
   while (status == FURROW_OK && (status = fw_table_next(table, &cursor, &batch, err)) == FURROW_OK)
@@ -381,10 +360,8 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
       err->status = status = FURROW_E_FORMAT;
     }
   }
-  if (status == FURROW_OK) status = add_different(layout, &list.names, err);
   fw_table_batch_clear(&batch);
   fw_table_free(table);
-  fw_table_layout_clear(&list.names);
   fw_free(copy);
   return status;
 }
@@ -475,6 +452,7 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
   if (status == FURROW_OK)
     status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, &known, &text, err)
                                               : find_reported_columns(&found, &text, err);
+  if (status == FURROW_OK) status = number_names(&found, err);
   if (status == FURROW_OK)
     *layout = found;
   else

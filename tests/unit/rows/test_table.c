@@ -48,7 +48,7 @@ static void print_batch(fw_buffer *out, const fw_table_batch *batch, size_t slot
   for (size_t r = 0; r < batch->records; r++) {
     for (size_t s = 0; s < slots; s++) {
       if (s) fw_buffer_byte(out, '~');
-      print_cell(out, &batch->cells[s * FW_TABLE_RECORDS + r]);
+      print_cell(out, &fw_table_cells(batch, s)[r]);
     }
     fw_buffer_text(out, " / ");
   }
