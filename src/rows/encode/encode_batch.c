@@ -136,8 +136,12 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
       find_features(field, cells + i, hashes + i, n - i < LOOKUPS ? n - i : LOOKUPS, made->index + i);
   }
   if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
-  for (size_t i = 0; i < n; i++)
-    if (cells[i].kind == FW_TABLE_MISSING) made->index[i] = missing_feature(w, field);
+  const uint64_t missing = missing_feature(w, field);
+  for (size_t i = 0; i < n; i++) {
+    if (cells[i].kind != FW_TABLE_MISSING) continue;
+    made->index[i] = missing;
+    w->scratch->missing += missing != FW_FEATURE_NONE;
+  }
   return FURROW_OK;
 }
 
@@ -188,6 +192,7 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
       FW_TRY(grow_field(made, l.count + 1, true, err));
       made->index[l.count] = missing;
       made->value[l.count++] = 1;
+      w->scratch->missing++;
     }
   }
   made->offset[w->batch->records] = (uint32_t)l.count;
@@ -218,6 +223,7 @@ static const char *place_number(const work *w, const fw_field *field, size_t i, 
   if (missing) {
     const bool known = has_missing_feature(&w->encoder->dictionary, field);
     made->index[i] = known ? field->first + field->size - 1 : FW_FEATURE_NONE;
+    w->scratch->missing += known;
     if (made->value) made->value[i] = 1;
     return NULL;
   }

@@ -104,6 +104,7 @@ typedef struct fw_encode_scratch {
   fw_buffer word;
   fw_time_cells times;
   bool bad[FW_TABLE_RECORDS];
+  uint64_t missing; /* features of all rows so far that stand for a missing cell */
   float label[FW_TABLE_RECORDS], weight[FW_TABLE_RECORDS];
   uint64_t group[FW_TABLE_RECORDS];
 } fw_encode_scratch;

@@ -193,6 +193,10 @@ static furrow_status check_types(const table_state *s, const furrow_container *r
   return FURROW_OK;
 }
 
+/* Short records that lack most columns of the model may have more features than bytes: they are returned in blocks of
+ * about this many. */
+#define BLOCK_MISSING ((size_t)1 << 16)
+
 static furrow_status table_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
   const table_state *s = state;
   fw_table_batch batch = {0};
@@ -209,8 +213,13 @@ static furrow_status table_chunk(const void *state, fw_chunk *chunk, furrow_erro
                             .stats = &chunk->stats};
   FW_TRY(check_types(s, chunk->out, err));
   furrow_status status = fw_table_batch_init(&batch, s->table, err);
-  while (status == FURROW_OK && (status = fw_table_next(s->table, &cursor, &batch, err)) == FURROW_OK)
+  while (status == FURROW_OK && (status = fw_table_next(s->table, &cursor, &batch, err)) == FURROW_OK) {
     status = fw_encode_batch(s->encoder, &s->encoder->log, s->table, &cursor, &batch, &scratch, &out, err);
+    chunk->stats.missing = scratch.missing;
+    if (status != FURROW_OK || scratch.missing <= BLOCK_MISSING + (cursor.at - chunk->head)) continue;
+    if (cursor.at < cursor.length) chunk->rest = cursor.at;
+    break;
+  }
   chunk->events = out.events;
   chunk->event_capacity = out.event_capacity;
   fw_encode_scratch_clear(&scratch);

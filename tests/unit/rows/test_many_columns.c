@@ -61,12 +61,16 @@ static void put_record(fw_buffer *out, log_kind kind, size_t columns, size_t i) 
   }
 }
 
-static void put_log(fw_buffer *text, log_kind kind, size_t columns, size_t records) {
-  for (size_t i = 0; i < records; i++) put_record(text, kind, columns, i);
-  assert_int_equal(fw_buffer_status(text, NULL), FURROW_OK);
+static void put_file(const fw_buffer *text) {
   const furrow_status status = furrow_memory_file_remove(LOG, NULL);
   assert_true(status == FURROW_OK || status == FURROW_E_NOT_FOUND);
+  assert_int_equal(fw_buffer_status(text, NULL), FURROW_OK);
   assert_int_equal(furrow_memory_file_add(LOG, text->bytes, text->size, NULL, NULL, NULL), FURROW_OK);
+}
+
+static void put_log(fw_buffer *text, log_kind kind, size_t columns, size_t records) {
+  for (size_t i = 0; i < records; i++) put_record(text, kind, columns, i);
+  put_file(text);
 }
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
@@ -125,10 +129,74 @@ static void namespaces_that_alternate(void **state) {
   fw_buffer_text(&text, "1");
   for (size_t i = 0; i < TIMES; i++) fw_buffer_text(&text, " |a x |b y");
   fw_buffer_text(&text, "\n0 |a z\n");
-  const furrow_status status = furrow_memory_file_remove(LOG, NULL);
-  assert_true(status == FURROW_OK || status == FURROW_E_NOT_FOUND);
-  assert_int_equal(furrow_memory_file_add(LOG, text.bytes, text.size, NULL, NULL, NULL), FURROW_OK);
+  put_file(&text);
   assert_true(read_log(LOG_vw_one, text.size) > 2 * TIMES);
+  fw_buffer_clear(&text);
+}
+
+/* ---- Records that lack what the training data had ------------------------------------------------------- */
+
+enum { DENSE = 500, EMPTY = 20000 };
+
+/* An encoder whose every column is missing here and there, so that missing cells are features. */
+static void save_dense_encoder(void) {
+  furrow_schema_propose_params params;
+  furrow_schema *schema = NULL;
+  furrow_encoder *encoder = NULL;
+  fw_buffer text = {0};
+  for (size_t i = 0; i < 40; i++) {
+    fw_buffer_format(&text, "{\"y\":%zu", i % 2);
+    for (size_t c = 0; c < DENSE; c++)
+      if ((i + c) % 10 != 0) fw_buffer_format(&text, ",\"k%zu\":%zu", c, i * c % 7);
+    fw_buffer_text(&text, "}\n");
+  }
+  put_file(&text);
+  furrow_schema_propose_params_init(&params);
+  params.label = "y";
+  assert_int_equal(furrow_schema_propose(&schema, LOG, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_encoder_build(&encoder, LOG, schema, NULL, NULL), FURROW_OK);
+  save_encoder(encoder);
+  furrow_encoder_free(encoder);
+  furrow_schema_free(schema);
+  fw_buffer_clear(&text);
+}
+
+/* They are read in blocks of bounded size; nobody keeps all of them. */
+static void short_records(void **state) {
+  (void)state;
+  static const char uri[] = LOG "?format=table&label=optional&encoder=" ENCODER_PLACE;
+  fw_buffer text = {0};
+  save_dense_encoder();
+  for (size_t i = 0; i < EMPTY; i++) fw_buffer_text(&text, "{}\n");
+  fw_buffer_text(&text, "{\n");
+  put_file(&text);
+  for (uint32_t threads = 1; threads <= 3; threads += 2) {
+    furrow_parser_params params;
+    furrow_parser *parser = NULL;
+    furrow_error err = {0};
+    furrow_status status;
+    uint64_t rows = 0, features = 0;
+    furrow_parser_params_init(&params);
+    params.threads = threads;
+    alloc_watch();
+    assert_int_equal(furrow_parser_open(&parser, uri, &params, NULL), FURROW_OK);
+    while ((status = furrow_parser_next(parser, &err)) == FURROW_OK) {
+      const furrow_rowblock *block = furrow_parser_value(parser);
+      for (size_t i = 0; i < block->size; i++) assert_int_equal(block->offset[i + 1] - block->offset[i], DENSE);
+      rows += block->size;
+      features += block->offset[block->size];
+    }
+    assert_int_equal(status, FURROW_E_PARSE);
+    assert_int_equal(err.line, EMPTY + 1);
+    assert_int_equal(rows, EMPTY);
+    assert_int_equal(features, (uint64_t)EMPTY * DENSE);
+    furrow_parser_close(parser);
+    expect_peak("short records", "rows", text.size);
+  }
+  furrow_blockiter *iter = NULL;
+  furrow_error err = {0};
+  assert_int_equal(furrow_blockiter_open(&iter, uri, NULL, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "far more memory than the text"));
   fw_buffer_clear(&text);
 }
 
@@ -185,6 +253,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_of_the_text),
       cmocka_unit_test(namespaces_that_alternate),
+      cmocka_unit_test(short_records),
       cmocka_unit_test(cells_that_are_not_there),
   };
   return cmocka_run_group_tests_name("many_columns", tests, NULL, NULL);
