@@ -63,6 +63,7 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name) {
   const size_t known = fw_name_map_find(&layout->numbers, name, strlen(name));
   if (known != FW_NAME_NONE) return known;
+  if (layout->kind != FW_TABLE_DELIMITED) return SIZE_MAX; /* keys may be numbers that the head does not have */
   uint64_t number;
   bool overflow = false;
   const char *end = name + strlen(name);
@@ -176,46 +177,52 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record) 
   return text;
 }
 
-/* What the later records show about one column, whose cell in the first record is `name`. */
+/* A column of the first record, and what the later records show about it. */
 typedef struct column_look {
+  fw_cell name;
   size_t numbers, texts, repeats;
 } column_look;
 
-static column_look look_below(const table_head *head, const fw_table_layout *layout, const char *below, size_t column,
-                              const fw_cell *name) {
-  const fw_cell_rules rules = rules_of(layout);
-  column_look look = {0};
-  head_record record;
-  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++) {
+enum { LOOKED_AT_COLUMNS = 1000 };
+
+/* Looks at the cells of a record. */
+static void look_at_record(const fw_cell_rules *rules, const head_record *record, column_look *columns, size_t count) {
+  const char *p = record->begin;
+  for (size_t i = 0; p && i < count; i++) {
     fw_cell cell = {0};
-    size_t k = 0;
-    for (const char *p = record.begin; p && k <= column; k++)
-      if (!fw_cell_next(&rules, &p, record.end, &cell)) break;
-    if (k <= column || fw_cell_is_missing(&cell)) continue;
-    look.numbers += is_number(&cell);
-    look.texts += !is_number(&cell);
-    look.repeats += same_text(&cell, name);
+    if (!fw_cell_next(rules, &p, record->end, &cell)) return;
+    if (fw_cell_is_missing(&cell)) continue;
+    columns[i].numbers += is_number(&cell);
+    columns[i].texts += !is_number(&cell);
+    columns[i].repeats += same_text(&cell, &columns[i].name);
   }
-  return look;
 }
 
 /* Names without any number are a header if there are numbers below one of them. Otherwise the only sign of a header
  * is that no name occurs as a value of its own column. */
-static bool find_header(const table_head *head, const fw_table_layout *layout) {
+static furrow_status find_header(const table_head *head, const fw_table_layout *layout, bool *header,
+                                 furrow_error *err) {
   const fw_cell_rules rules = rules_of(layout);
   const char *below = head->text;
-  head_record first;
-  if (!next_record(&rules, !layout->multiline, head, &below, &first) || !can_be_names(&rules, &first)) return false;
-  bool repeats = false;
-  size_t column = 0;
-  fw_cell cell;
-  for (const char *p = first.begin; p && column < 1000; column++) {
-    (void)fw_cell_next(&rules, &p, first.end, &cell);
-    const column_look look = look_below(head, layout, below, column, &cell);
-    if (look.numbers > 0 && look.texts == 0) return true;
-    repeats |= look.repeats > 0;
+  head_record record;
+  column_look *columns;
+  size_t count = 0;
+  *header = false;
+  if (!next_record(&rules, !layout->multiline, head, &below, &record) || !can_be_names(&rules, &record))
+    return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&columns, LOOKED_AT_COLUMNS, err));
+  for (const char *p = record.begin; p && count < LOOKED_AT_COLUMNS; count++)
+    (void)fw_cell_next(&rules, &p, record.end, &columns[count].name);
+  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++)
+    look_at_record(&rules, &record, columns, count);
+  bool numbers = false, repeats = false;
+  for (size_t i = 0; i < count; i++) {
+    numbers |= columns[i].numbers > 0 && columns[i].texts == 0;
+    repeats |= columns[i].repeats > 0;
   }
-  return !repeats;
+  *header = numbers || !repeats;
+  fw_free(columns);
+  return FURROW_OK;
 }
 
 static furrow_status add_number_name(fw_table_layout *layout, size_t *capacity, furrow_error *err) {
@@ -425,7 +432,9 @@ static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hint
   FW_TRY(read_answer("newlines", hints->newlines, quote, &layout->multiline, err));
   layout->multiline &= layout->quotes;
   FW_TRY(set_delimiter(layout, hints, head, err));
-  FW_TRY(read_answer("header", hints->header, !hints->header && find_header(head, layout), &layout->header, err));
+  bool header = false;
+  if (!hints->header) FW_TRY(find_header(head, layout, &header, err));
+  FW_TRY(read_answer("header", hints->header, header, &layout->header, err));
   return find_columns(layout, head, err);
 }
 

@@ -49,7 +49,8 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
 /* Says how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into
  * lines. The layout must outlive the split. */
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
-/* Returns the column of that name or, if no column has it, with that number; SIZE_MAX if there is none. */
+/* Returns the column of that name or, if no column of delimited text has it, with that number; SIZE_MAX if there is
+ * none. */
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name);
 /* Returns the number of bytes at the start of a file that are not records (a byte order mark, a header). E_FORMAT:
  * its header has other columns than the layout; the message names the first that differs. */

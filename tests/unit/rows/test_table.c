@@ -457,6 +457,10 @@ static void columns_by_number(void **state) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     assert_int_equal(fw_table_layout_column(&layout, list[i].name), list[i].wanted);
   fw_table_layout_clear(&layout);
+  /* keys of JSON and namespaces of VW may be numbers */
+  assert_int_equal(fw_table_layout_find(&layout, NULL, "{\"u\":1,\"v\":2}\n", 14, true, NULL), FURROW_OK);
+  assert_true(fw_table_layout_column(&layout, "v") == 1 && fw_table_layout_column(&layout, "1") == SIZE_MAX);
+  fw_table_layout_clear(&layout);
 }
 
 /* A long list of a namespace that comes in parts does not fit into one block of the scratch text. */
