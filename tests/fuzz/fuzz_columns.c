@@ -59,6 +59,7 @@ static size_t next_column(const grammar *g, size_t i, size_t c) {
   const size_t only = g->shape == SHAPE_ONE ? (i < g->columns ? i : 0) : i % g->columns;
   if (g->shape == SHAPE_ONE || g->shape == SHAPE_ROUND) return c <= only ? only : g->columns;
   if (g->shape == SHAPE_NONE && i > 0) return g->columns;
+  if (g->shape == SHAPE_RARE && i % (50 * g->step) != 0) return c == 0 ? 0 : g->columns;
   while (c < g->columns && !has_column(g, i, c)) c++;
   return c;
 }

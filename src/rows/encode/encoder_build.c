@@ -156,13 +156,13 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   params.part = b->comm->rank;
   params.nparts = b->comm->ranks;
   params.whole_pieces = true;
-  bool learns = d->history_field != SIZE_MAX, counts = false;
-  for (size_t i = 0; i < d->count; i++) {
-    if (d->fields[i].table != SIZE_MAX) continue;
-    learns |= fw_field_learns(&d->fields[i]);
-    counts |= fw_field_has_missing(&d->fields[i]);
-  }
-  if (!learns && !(counts && b->log)) return FURROW_OK; /* if a pipe is not inspected, its fields are sparse */
+  /* Which columns are sparse is worth a pass where a cell that is not there has no byte. */
+  const bool lines = b->log && fw_table_source_layout(b->log)->kind != FW_TABLE_DELIMITED;
+  bool learns = d->history_field != SIZE_MAX;
+  for (size_t i = 0; i < d->count; i++)
+    learns |= d->fields[i].table == SIZE_MAX &&
+              (fw_field_learns(&d->fields[i]) || (lines && fw_field_has_missing(&d->fields[i])));
+  if (!learns) return FURROW_OK;
   if (!b->log) {
     fw_fail(err, FURROW_E_ARGUMENT, "standard input is read once, but a dictionary needs the log twice");
     fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");

@@ -489,10 +489,10 @@ static void finish_number(fw_field *field, fw_number_stats *numbers) {
   if (deviation > 0 && isfinite(1 / deviation)) field->factor = 1 / deviation;
 }
 
-/* Fewer than a quarter of the records have a cell, or nobody looked: then missing cells must not be features, because
- * there may be far more of them than bytes in the log. */
+/* Whether fewer than a quarter of the records have a cell: then missing cells must not be features, because there may
+ * be far more of them than bytes in the log. */
 static bool is_sparse(const fw_learned *learned) {
-  return learned->missing > 3 * learned->present || learned->missing + learned->present == 0;
+  return learned->missing > 3 * learned->present;
 }
 
 furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image, furrow_error *err) {
