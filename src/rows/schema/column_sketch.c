@@ -48,7 +48,7 @@ static furrow_status grow_few(fw_distinct *d, furrow_error *err) {
 
 /* Raises the register to at least `run_length`. */
 static furrow_status raise_register(fw_distinct *d, uint32_t number, uint8_t run_length, furrow_error *err) {
-  if (!d->registers && d->few_count == FEW_MOST) FW_TRY(use_registers(d, err));
+  if (d->few_count == FEW_MOST) FW_TRY(use_registers(d, err));
   if (d->registers) {
     if (run_length > d->registers[number]) d->registers[number] = run_length;
     return FURROW_OK;

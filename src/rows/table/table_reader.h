@@ -69,10 +69,21 @@ void fw_table_begin_record(const fw_table_cursor *cursor, fw_table_batch *batch,
 static inline fw_table_cell *fw_table_cell_at(const fw_table_batch *batch, size_t slot) {
   return &batch->cells[batch->positions[slot] * batch->capacity + batch->records];
 }
-/* Returns the cell of that record; fills the slot, and its twins, if they are not filled. Call it once per record and
- * slot; `cell` is valid until the next call. */
-furrow_status fw_table_fill_cell(const fw_table *table, fw_table_batch *batch, size_t slot, fw_table_cell **cell,
+/* Fills a slot that is not filled, and its twins, with missing cells. */
+furrow_status fw_table_fill_slot(const fw_table *table, fw_table_batch *batch, size_t slot,
                                  furrow_error *err) FURROW_MUST_USE;
+/* Returns the cell of that record, after filling the slot. Call it once per record and slot; `cell` is valid until the
+ * next call. */
+static inline furrow_status fw_table_fill_cell(const fw_table *table, fw_table_batch *batch, size_t slot,
+                                               fw_table_cell **cell, furrow_error *err) {
+  if (batch->positions[slot] == 0) {
+    const furrow_status status = fw_table_fill_slot(table, batch, slot, err);
+    if (status != FURROW_OK) return status;
+  }
+  batch->scratch->touched[batch->scratch->touched_count++] = (uint32_t)slot;
+  *cell = fw_table_cell_at(batch, slot);
+  return FURROW_OK;
+}
 
 /* The size of the byte order mark at the start of a file's text, or 0. */
 static inline size_t fw_table_mark_bytes(const char *text, size_t size) {

@@ -189,14 +189,9 @@ void fw_table_begin_record(const fw_table_cursor *cursor, fw_table_batch *batch,
   batch->scratch->touched_count = 0;
 }
 
-furrow_status fw_table_fill_cell(const fw_table *table, fw_table_batch *batch, size_t slot, fw_table_cell **cell,
-                                 furrow_error *err) {
-  if (batch->positions[slot] == 0) {
-    FW_TRY(add_column(batch, err));
-    for (size_t i = slot; i != SIZE_MAX; i = table->twins[i]) fill_slot(batch, i, batch->columns - 1);
-  }
-  batch->scratch->touched[batch->scratch->touched_count++] = (uint32_t)slot;
-  *cell = fw_table_cell_at(batch, slot);
+furrow_status fw_table_fill_slot(const fw_table *table, fw_table_batch *batch, size_t slot, furrow_error *err) {
+  FW_TRY(add_column(batch, err));
+  for (size_t i = slot; i != SIZE_MAX; i = table->twins[i]) fill_slot(batch, i, batch->columns - 1);
   return FURROW_OK;
 }
 
