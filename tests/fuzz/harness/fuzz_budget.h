@@ -1,4 +1,4 @@
-/* tests/fuzz/harness/fuzz_budget.h: limits of memory and processor time that grow with the input (tests/fuzz/budget.c).
+/* tests/fuzz/harness/fuzz_budget.h: limits of memory and processor time that grow with the input (budget.c).
  *
  * Every input of every fuzz program has them. A program that makes a larger text from its input measures that text. */
 #ifndef FUZZ_BUDGET_H

@@ -1,4 +1,5 @@
-/* tests/fuzz/budget.c: memory and processor time of each input of a fuzz program; part of all of them. The linker
+/* tests/fuzz/harness/budget.c: memory and processor time of each input of a fuzz program; part of all of them. The
+ * linker
  * (--wrap) calls the function below in the place of the program's. */
 #include "fuzz/harness/fuzz_budget.h"
 
