@@ -82,7 +82,8 @@ static void put_cell(grammar *g, size_t i, size_t c) {
 
 static void put_json(grammar *g, size_t i) {
   bool first = true;
-  fw_buffer_text(&g->text, g->kind == KIND_NESTED ? "{\"o\":{" : "{");
+  fw_buffer_text(&g->text, "{");
+  if (g->kind == KIND_NESTED) fw_buffer_format(&g->text, "\"%0*d\":{", (int)g->step, 0);
   for (size_t c = next_column(g, i, 0); c < g->columns; c = next_column(g, i, c + 1)) {
     fw_buffer_format(&g->text, "%s\"%zx\":", first ? "" : ",", c);
     put_cell(g, i, c);

@@ -1,8 +1,9 @@
 /* rows/table/table_json.c: records of JSON lines.
  *
  * Each line is an object: scalars are cells, members of nested objects are columns "outer.inner", arrays of scalars
- * are lists; anything nested deeper is a cell with its JSON text. The keys of a record are mostly the keys of the
- * previous record, in the same order, so each key is compared with the expected one before it is looked up. */
+ * are lists; anything nested deeper is a cell with its JSON text. So is an object with a long key, which would be
+ * repeated in the names of all its members. The keys of a record are mostly the keys of the previous record, in the
+ * same order, so each key is compared with the expected one before it is looked up. */
 #include <string.h>
 
 #include "base/endian.h"
@@ -11,7 +12,8 @@
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
 
-#define DEEPEST 64 /* nesting of arrays and objects */
+#define DEEPEST 64        /* nesting of arrays and objects */
+#define LONGEST_OUTER 100 /* bytes of a key whose object has columns of its own */
 
 /* A record that is being read. A function that finds it malformed sets `wrong` and returns false; `status` is set
  * for any other error. */
@@ -360,12 +362,12 @@ static bool read_value(json_record *r, const json_text *outer, const json_text *
   json_text text = {0};
   scalar_kind kind;
   const char c = r->at < r->end ? *r->at : 0;
-  if (c == '{' && !outer) return read_object(r, key);
+  if (c == '{' && !outer && key->end - key->begin <= LONGEST_OUTER) return read_object(r, key);
   if (!find_cell(r, outer, key, &cell)) return false;
   if (c == '[') return read_array(r, cell);
   if (c == '{') {
     text.begin = r->at++;
-    if (!skip_members(r, '}', 2)) return false;
+    if (!skip_members(r, '}', outer ? 2 : 1)) return false;
     text.end = r->at;
     set_cell(cell, &text, FW_TABLE_TEXT);
     return true;

@@ -12,6 +12,7 @@
 #include "rows/text/rowbuilder.h"
 
 #define LOOKED_AT 100 /* records that are inspected */
+#define MOST_COLUMNS ((size_t)100000)
 
 /* The first bytes of a data set. */
 typedef struct table_head {
@@ -21,8 +22,11 @@ typedef struct table_head {
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
+/* A column takes far more memory than its few bytes of text, so their number has a limit. */
 static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const char *text, size_t length,
                               furrow_error *err) {
+  if (layout->columns == MOST_COLUMNS)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the table has more than %zu columns", MOST_COLUMNS);
   const furrow_status status = FW_GROW(&layout->names, capacity, layout->columns + 1, err);
   if (status != FURROW_OK) return status;
   FW_TRY(fw_strndup(&layout->names[layout->columns], text, length, err));
@@ -322,7 +326,6 @@ static furrow_status note_column(void *user, const char *name, size_t length, ui
   fw_table_layout *layout = list->layout;
   (void)offset;
   if (memchr(name, 0, length) || fw_name_map_find(&layout->numbers, name, length) != FW_NAME_NONE) return FURROW_OK;
-  if (layout->columns >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
   FW_TRY(add_name(layout, &list->capacity, name, length, err));
   return fw_name_map_add(&layout->numbers, layout->names[layout->columns - 1], length, layout->columns - 1, err);
 }

@@ -60,8 +60,7 @@ static furrow_status make_slots(fw_table *table, const char *const *names, size_
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
                               bool *absent, furrow_error *err) {
   fw_table *t;
-  if (layout->columns >= UINT32_MAX / 4 || slots >= UINT32_MAX / 4)
-    return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
+  if (slots >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
   FW_TRY(FW_ALLOC_ZERO(&t, 1, err));
   furrow_status status = fw_table_layout_copy(&t->layout, layout, err);
   t->rules = (fw_cell_rules){.delimiter = layout->delimiter, .quotes = layout->quotes};

@@ -14,6 +14,7 @@
 #define LOGS(X)                                               \
   X(json_one)    /* each record has one of the columns */     \
   X(json_nested) /* the same, within an object */             \
+  X(json_prefix) /* the same, with the longest key */         \
   X(json_list)   /* its cell is a list */                     \
   X(json_text)   /* its cell is a text, always another */     \
   X(json_third)  /* each record has a third of the columns */ \
@@ -52,6 +53,7 @@ static void put_record(fw_buffer *out, log_kind kind, size_t columns, size_t i) 
   switch (kind) {
   case LOG_json_one: fw_buffer_format(out, "{\"k%zu\":1,\"y\":%zu}\n", k, y); break;
   case LOG_json_nested: fw_buffer_format(out, "{\"a\":{\"k%zu\":1},\"y\":%zu}\n", k, y); break;
+  case LOG_json_prefix: fw_buffer_format(out, "{\"%0100d\":{\"k%zu\":1},\"y\":%zu}\n", 0, k, y); break;
   case LOG_json_list: fw_buffer_format(out, "{\"k%zu\":[\"p\",\"q%zu\"],\"y\":%zu}\n", k, i, y); break;
   case LOG_json_text: fw_buffer_format(out, "{\"k%zu\":\"t%zu|u\",\"y\":%zu}\n", k, i, y); break;
   case LOG_json_third: put_third(out, columns, i); break;
@@ -132,6 +134,84 @@ static void namespaces_that_alternate(void **state) {
   put_file(&text);
   assert_true(read_log(LOG_vw_one, text.size) > 2 * TIMES);
   fw_buffer_clear(&text);
+}
+
+/* An object with a long key is one column: the key would be in the names of all its members. */
+static void long_keys_of_objects(void **state) {
+  enum { MEMBERS = 4000, RECORDS = 4 };
+  static const int lengths[] = {100, 101, 20000};
+  (void)state;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    fw_buffer text = {0};
+    furrow_schema *schema = NULL;
+    for (size_t r = 0; r < RECORDS; r++) {
+      fw_buffer_format(&text, "{\"y\":%zu,\"%0*d\":{\"k\":1", r % 2, lengths[i], 0);
+      for (size_t c = 1; c < MEMBERS; c++) fw_buffer_format(&text, ",\"k%zu\":1", c);
+      fw_buffer_text(&text, "}}\n");
+    }
+    put_file(&text);
+    alloc_watch();
+    assert_int_equal(furrow_schema_propose(&schema, LOG, NULL, NULL), FURROW_OK);
+    expect_peak("long keys", "schema", text.size);
+    assert_int_equal(furrow_schema_column_count(schema), lengths[i] > 100 ? 2 : MEMBERS + 1);
+    furrow_schema_free(schema);
+    fw_buffer_clear(&text);
+  }
+}
+
+/* ---- The most columns ----------------------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 100000 };
+
+static void put_header_csv(fw_buffer *out, size_t columns) {
+  for (size_t c = 1; c < columns; c++) fw_buffer_format(out, "%zx_,", c);
+  fw_buffer_text(out, "k0\n1\n");
+}
+static void put_numbers_csv(fw_buffer *out, size_t columns) {
+  for (size_t c = 1; c < columns; c++) fw_buffer_text(out, "1,");
+  fw_buffer_text(out, "1\n");
+}
+static void put_keys(fw_buffer *out, size_t columns) {
+  fw_buffer_text(out, "{\"k0\":1");
+  for (size_t c = 1; c < columns; c++) fw_buffer_format(out, ",\"%zx\":1", c);
+  fw_buffer_text(out, "}\n");
+}
+static void put_inner_keys(fw_buffer *out, size_t columns) {
+  fw_buffer_format(out, "{\"%0100d\":{\"k0\":1", 0);
+  for (size_t c = 1; c < columns; c++) fw_buffer_format(out, ",\"%zx\":1", c);
+  fw_buffer_text(out, "}}\n");
+}
+static void put_namespaces(fw_buffer *out, size_t columns) {
+  fw_buffer_text(out, "1 'a");
+  for (size_t c = 3; c < columns; c++) fw_buffer_format(out, "|%zx ", c); /* label, weight and tag are columns */
+  fw_buffer_text(out, "\n");
+}
+
+/* More columns are refused before their names take more memory than there are bytes. */
+static void most_columns(void **state) {
+  static void (*const makers[])(fw_buffer * out, size_t columns) = {put_header_csv, put_numbers_csv, put_keys,
+                                                                    put_inner_keys, put_namespaces};
+  static const char *const wanted[] = {"k0"};
+  (void)state;
+  for (size_t i = 0; i < 2 * (sizeof makers / sizeof *makers); i++) {
+    const bool more = i % 2;
+    fw_buffer text = {0};
+    fw_table_source *source = NULL;
+    fw_table *table = NULL;
+    furrow_error err = {0};
+    makers[i / 2](&text, more ? 5 * MOST_COLUMNS : MOST_COLUMNS);
+    put_file(&text);
+    alloc_watch();
+    assert_int_equal(fw_table_source_open(&source, LOG, &err), more ? FURROW_E_UNSUPPORTED : FURROW_OK);
+    if (more)
+      assert_non_null(strstr(err.message, "the table has more than 100000 columns"));
+    else
+      assert_int_equal(fw_table_create(&table, fw_table_source_layout(source), wanted, 1, NULL, NULL), FURROW_OK);
+    expect_peak("most columns", more ? "refused" : "table", text.size);
+    fw_table_free(table);
+    fw_table_source_close(source);
+    fw_buffer_clear(&text);
+  }
 }
 
 /* ---- Records that lack what the training data had ------------------------------------------------------- */
@@ -223,7 +303,7 @@ static void cells_that_are_not_there(void **state) {
   (void)state;
   enum { COLUMNS = 5000, RECORDS = 20000 };
   for (log_kind kind = LOG_json_one; kind <= LOG_vw_one; kind++) {
-    if (kind == LOG_json_third) continue;
+    if (kind == LOG_json_third || kind == LOG_json_prefix) continue;
     fw_buffer text = {0};
     fw_table_source *source = NULL;
     fw_table *table = NULL;
@@ -251,10 +331,9 @@ static void cells_that_are_not_there(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(memory_is_of_the_text),
-      cmocka_unit_test(namespaces_that_alternate),
-      cmocka_unit_test(short_records),
-      cmocka_unit_test(cells_that_are_not_there),
+      cmocka_unit_test(memory_is_of_the_text), cmocka_unit_test(namespaces_that_alternate),
+      cmocka_unit_test(long_keys_of_objects),  cmocka_unit_test(most_columns),
+      cmocka_unit_test(short_records),         cmocka_unit_test(cells_that_are_not_there),
   };
   return cmocka_run_group_tests_name("many_columns", tests, NULL, NULL);
 }
