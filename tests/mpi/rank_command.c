@@ -176,7 +176,7 @@ typedef struct fail_values {
   int others;
 } fail_values;
 
-enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_CHECK, OTHERS_COMPUTE, OTHERS_END };
+enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_CHECK, OTHERS_COMPUTE, OTHERS_END, OTHERS_SHARE };
 
 static void compute(double seconds) {
   const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
@@ -190,6 +190,11 @@ static furrow_status run_fail(const void *values, output *out, furrow_error *err
   output_text(out, "begun\n");
   furrow_status status = mine ? fail(err, FURROW_E_FORMAT, "made to fail") : FURROW_OK;
   if (given->others == OTHERS_CHECK) return fw_comm_all_ok(comm, status, err);
+  if (given->others == OTHERS_SHARE) {
+    status = fw_comm_share_status(comm, status, err);
+    if (mine) compute(60); /* the others cannot wait for its message */
+    return status;
+  }
   if (mine || given->others == OTHERS_END) return status;
   if (given->others == OTHERS_COMPUTE) compute(60);
   return comm->barrier(comm, err);
@@ -262,7 +267,7 @@ static const option fail_options[] = {{.name = "rank",
                                        .offset = offsetof(fail_values, rank)},
                                       {.name = "others",
                                        .kind = OPTION_ENUM,
-                                       .choices = "fail|wait|check|compute|end",
+                                       .choices = "fail|wait|check|compute|end|share",
                                        .help = "what the others do meanwhile",
                                        .offset = offsetof(fail_values, others)},
                                       {0}};
