@@ -118,6 +118,9 @@ typedef struct verdict {
  * that no rank will receive, so MPI cannot be finalised. */
 enum { NO_FAILURE, OWN_FAILURE, OTHERS_FAILURE, MPI_FAILURE, INTERRUPTED };
 
+/* Errors of other ranks begin with these words, as the library has them too. */
+#define OTHERS "another process failed"
+
 static uint64_t hash_error(const furrow_error *err) {
   char text[1024];
   uint64_t hash = 1469598103934665603U; /* FNV-1a */
@@ -128,8 +131,8 @@ static uint64_t hash_error(const furrow_error *err) {
 
 static int cause_of(furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK) return NO_FAILURE;
-  if (strstr(err->message, "MPI: another process failed")) return INTERRUPTED;
-  if (strstr(err->message, "another process failed")) return OTHERS_FAILURE;
+  if (strstr(err->message, "MPI: " OTHERS)) return INTERRUPTED;
+  if (strstr(err->message, OTHERS)) return OTHERS_FAILURE;
   return strncmp(err->message, "MPI: ", 5) == 0 ? MPI_FAILURE : OWN_FAILURE;
 }
 
@@ -156,12 +159,28 @@ static bool same_on_all_ranks(const verdict *all, const bool *settled) {
   return true;
 }
 
+/* If the message is that of another rank, which it names, returns where the message of that rank begins. */
+static const char *message_of_other(const furrow_error *err) {
+  const char *end =
+      strncmp(err->message, OTHERS ": rank ", strlen(OTHERS ": rank ")) == 0 ? strstr(err->message, "): ") : NULL;
+  return end ? end + strlen("): ") : NULL;
+}
+
+/* A rank that failed because of another one prints the failure of that rank, as it would itself. */
 static void print_as(bool same, furrow_status status, const furrow_error *err) {
   char who[HOST_TEXT + 64] = "", host[HOST_TEXT] = "";
+  furrow_error shown = *err;
+  const char *other = message_of_other(err);
   gethostname(host, sizeof host - 1);
   if (terminal) stderr = terminal;
-  if (together && !same) who_is(who, sizeof who, job->rank, host);
-  print_failure_of(who, status, err);
+  if (other) {
+    const char *begin = err->message + strlen(OTHERS ": ");
+    snprintf(who, sizeof who, "%.*s", (int)(other - begin), begin);
+    snprintf(shown.message, sizeof shown.message, "%s", other);
+  } else if (together && !same) {
+    who_is(who, sizeof who, job->rank, host);
+  }
+  print_failure_of(who, status, &shown);
 }
 
 /* The verdicts of all ranks. A rank that has failed does not wait for long: others may never come to their end. */
@@ -252,7 +271,7 @@ furrow_status ranks_all_ok(furrow_status mine, furrow_error *err) {
   if (status != FURROW_OK) return failed ? mine : status;
   const bool other = memchr(all, 1, ranks) != NULL;
   free(all);
-  return other && !failed ? fail(err, FURROW_E_STATE, "another process failed") : mine;
+  return other && !failed ? fail(err, FURROW_E_STATE, OTHERS) : mine;
 }
 
 furrow_status ranks_offset(uint64_t mine, uint64_t *before, uint64_t *all, furrow_error *err) {

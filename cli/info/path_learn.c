@@ -43,20 +43,42 @@ static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
 
 enum { HEAD_TEXT = 256 };
 
-/* Reads the beginning of a file that begins with a brace, as text without the white space before it; "": another. */
+/* Reads the beginning of a file that begins with a brace, as text without the white space and the byte order mark
+ * before it; "": another. */
 static const char *read_head(const path_inspection *look, char head[HEAD_TEXT]) {
   FILE *file = look->folder ? NULL : fopen(look->path, "rbe");
   const char *begin = head;
   if (!file) return "";
   head[fread(head, 1, HEAD_TEXT - 1, file)] = 0;
   fclose(file);
+  if (strncmp(begin, "\xEF\xBB\xBF", 3) == 0) begin += 3;
   while (isspace((unsigned char)*begin)) begin++;
   return *begin == '{' ? begin : "";
 }
 
+/* Whether one of the first lines ends an object and the next one begins another, as in a log of JSON lines. */
+static bool is_json_lines(const char *path) {
+  enum { FIRST_BYTES = 1 << 20 };
+  FILE *file = fopen(path, "rbe");
+  bool new_line = false, found = false;
+  int before = 0, c;
+  if (!file) return false;
+  for (size_t i = 0; i < FIRST_BYTES && !found && (c = getc(file)) != EOF; i++) {
+    if (isspace(c)) {
+      new_line |= c == '\n' || c == '\r';
+      continue;
+    }
+    found = new_line && before == '}' && c == '{';
+    new_line = false;
+    before = c;
+  }
+  fclose(file);
+  return found;
+}
+
 static bool is_conf(const path_inspection *look) {
   char head[HEAD_TEXT];
-  return *read_head(look, head) != 0;
+  return *read_head(look, head) != 0 && !is_json_lines(look->path);
 }
 
 static void report_conf(report *r, const furrow_learn_conf *conf) {

@@ -339,14 +339,15 @@ typedef struct furrow_matrix_format {
   const char *class_name; /* what the metadata says; its last part is the name */
   const char *about;      /* a description in one line */
   unsigned flags;         /* bits: FURROW_MATRIX_FORMAT_… */
-  /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. */
+  /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. `most` bounds what encode
+   * writes; a format of text (FURROW_MATRIX_FORMAT_TEXT) may read longer records. */
   void (*record_size)(const furrow_matrix_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and sets *used to the bytes they took. A
    * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before and
-   * after `bytes` may be read; their content is undefined. With `last`, or with size >= most, the function must consume
-   * bytes (*used > 0, if only of a header) or fail; malformed records are errors: set the message, err->offset from the
-   * start of `bytes`, and for text the token. On failure *used and records->count are as they were, but the arrays may
-   * not be.
+   * after `bytes` may be read; their content is undefined. With `last`, or with size >= most (text: with a whole
+   * record), the function must consume bytes (*used > 0, if only of a header) or fail; malformed records are errors:
+   * set the message, err->offset from the start of `bytes`, and for text the token. On failure *used and records->count
+   * are as they were, but the arrays may not be.
    */
   furrow_status (*decode)(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
                           size_t *used, furrow_matrix_records *records, furrow_error *err);

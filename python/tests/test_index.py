@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -552,6 +553,18 @@ def test_set_names(flat):
 
 
 # ---- Files
+
+
+def test_bytes_have_the_lists_but_no_names(flat, tmp_path):
+    golden = Path(__file__).resolve().parents[2] / "tests" / "golden" / "faiss" / "v173_ivfpq_l2_ondisk"
+    on_disk = Index.load(f"{golden}.index", lists=f"{golden}.ivfdata")
+    data = on_disk.to_bytes()
+    assert data != Path(f"{golden}.index").read_bytes() and len(data) > Path(f"{golden}.ivfdata").stat().st_size // 2
+    assert (Index.from_bytes(data).ids == on_disk.ids).all()
+    named = Index.from_bytes(flat.to_bytes())
+    named.set_names([f"n{i}" for i in range(len(named))])
+    assert named.to_bytes() == flat.to_bytes() and Index.from_bytes(named.to_bytes()).names is None
+    assert pickle.loads(pickle.dumps(named)).names == named.names
 
 
 def test_save_and_load(flat, tmp_path):

@@ -5,8 +5,12 @@
 #include "base/rng.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Output i of a splitmix64 whose state is a hash of the seed, so that the sequences of neighbouring seeds do not
  * overlap. */
@@ -157,4 +161,22 @@ uint32_t fw_mt19937_next(fw_mt19937 *rng) {
   y ^= y << 7 & 0x9d2c5680;
   y ^= y << 15 & 0xefc60000;
   return y ^ y >> 18;
+}
+
+/* ---- The seed of hash tables ---- */
+
+static uint64_t draw_hash_seed(void) {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed | 1;
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)&now) | 1;
+}
+
+uint64_t fw_hash_seed(void) {
+  static _Atomic uint64_t seed; /* 0: not drawn yet */
+  uint64_t mine = atomic_load(&seed), drawn;
+  if (mine != 0) return mine;
+  drawn = draw_hash_seed();
+  return atomic_compare_exchange_strong(&seed, &mine, drawn) ? drawn : mine;
 }

@@ -1,4 +1,4 @@
-/* base/rng.h: seeded random numbers; the same seed gives the same numbers on every machine. */
+/* base/rng.h: seeded random numbers; the same seed gives the same numbers on every machine. The seed of hash tables. */
 #ifndef FW_BASE_RNG_H
 #define FW_BASE_RNG_H
 
@@ -35,6 +35,10 @@ void fw_rng_shuffle(fw_rng *rng, void *elements, size_t n, size_t size);
 
 /* A number that depends on (seed, i) alone, for random choices that must not depend on order or threads. */
 uint64_t fw_rng_hash(uint64_t seed, uint64_t i);
+
+/* The seed of hash tables: random, and the same as long as the process runs. If it were known, keys could be chosen
+ * that all meet in one slot. A hash decides only where a key is looked for: no result may depend on the seed. */
+uint64_t fw_hash_seed(void);
 
 /* MT19937, the 32-bit Mersenne twister as C++'s std::mt19937 gives it (Faiss samples with it). */
 typedef struct fw_mt19937 {

@@ -34,6 +34,7 @@ enum { HOST_TEXT = 64 };
 
 /* The final message of a rank. */
 typedef struct last_word {
+  uint64_t steps; /* that the rank has completed */
   char failed;
   char bytes[FURROW_SETTLE_BYTES];
 } last_word;
@@ -55,7 +56,8 @@ typedef struct mpi_state {
   last_word *words, own_word; /* for settle: the final messages of all ranks */
   MPI_Request *word_sends;
   bool *settled;
-  int failed_rank; /* a rank that has failed; -1 if none is known */
+  uint64_t steps;        /* waits for messages that this rank has completed; all ranks have the same ones */
+  uint64_t failed_after; /* the fewest steps of a rank that has failed; UINT64_MAX: none is known */
 
   pthread_t watcher;
   bool watching;
@@ -125,7 +127,7 @@ static int receive_last_words(mpi_state *s) {
     code = MPI_Recv(&s->words[rank], sizeof *s->words, MPI_BYTE, rank, TAG_SETTLE, s->control, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     s->settled[rank] = true;
-    if (s->words[rank].failed && s->failed_rank < 0) s->failed_rank = rank;
+    if (s->words[rank].failed && s->words[rank].steps < s->failed_after) s->failed_after = s->words[rank].steps;
   }
   return MPI_SUCCESS;
 }
@@ -134,10 +136,12 @@ static unsigned rank_before(const mpi_state *s) {
   return (s->comm.rank + s->comm.ranks - 1) % s->comm.ranks;
 }
 
-/* Call it under the lock. Fails if a rank is known to be gone, so that no rank waits for it. */
+/* Call it under the lock. Fails if a rank is known to be gone, so that no rank waits for it. A rank that failed after
+ * this step has sent what the others need for it. */
 static furrow_status check_others(mpi_state *s, furrow_error *err) {
   furrow_status status = mpi_status(receive_last_words(s), "Iprobe", err);
-  if (status == FURROW_OK && s->failed_rank >= 0) status = fail(err, FURROW_E_STATE, "MPI: another process failed");
+  if (status == FURROW_OK && s->failed_after <= s->steps)
+    status = fail(err, FURROW_E_STATE, "MPI: another process failed");
   if (status == FURROW_OK && s->lost)
     status = fail(err, FURROW_E_IO, "MPI: rank %u of %u (%s) has not answered for %g s", rank_before(s), s->comm.ranks,
                   s->hosts[rank_before(s)], s->limit);
@@ -179,6 +183,7 @@ static furrow_status wait_for_messages(mpi_state *s, const char *call, furrow_er
   }
   s->started = s->receives = 0;
   s->bytes = 0;
+  s->steps += status == FURROW_OK;
   return status;
 }
 
@@ -398,6 +403,7 @@ static furrow_status mpi_settle(const furrow_comm *comm, bool failed, const void
   if (size > FURROW_SETTLE_BYTES)
     return fail(err, FURROW_E_ARGUMENT, "settle: more than %d bytes", FURROW_SETTLE_BYTES);
   s->own_word.failed = failed;
+  s->own_word.steps = s->steps;
   memcpy(s->own_word.bytes, bytes, size);
   pthread_mutex_lock(&s->lock);
   int done = 0, code = send_words(s);
@@ -571,7 +577,7 @@ static mpi_state *new_state(void) {
   pthread_condattr_t clock;
   if (!s) return NULL;
   s->data = s->control = MPI_COMM_NULL;
-  s->failed_rank = -1;
+  s->failed_after = UINT64_MAX;
   s->opener = pthread_self();
   pthread_mutex_init(&s->lock, NULL);
   pthread_condattr_init(&clock);

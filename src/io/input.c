@@ -312,6 +312,7 @@ furrow_status fw_path_read_json(char **text, size_t *size, const char *path, fur
   furrow_status status = fw_input_open(&input, path, err);
   if (status == FURROW_OK) status = FW_ALLOC(text, (size_t)info.st_size, err);
   if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
+  if (status == FURROW_OK && *size >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) memset(*text, ' ', 3);
   fw_input_close(input);
   return status;
 }

@@ -17,7 +17,8 @@ bool fw_path_exists(const char *path);
 /* Whether the path is on this machine. */
 bool fw_path_is_local(const char *path);
 
-/* Reads a JSON file; free the text with fw_free. E_FORMAT: not a regular file, or too large. */
+/* Reads a JSON file; free the text with fw_free. Blanks replace a byte order mark. E_FORMAT: not a regular file, or too
+ * large. */
 furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether a path is a link that leads outside of the folder. */

@@ -59,7 +59,7 @@ static const char *read_numbers(log_reader *to, const fw_table_batch *batch, siz
   const reading *of = to->of;
   const char *wrong = NULL;
   *slot = of->label_slot;
-  if (of->label) wrong = read_label(of->label, &batch->cells[of->label_slot * FW_TABLE_RECORDS + i], &event->label);
+  if (of->label) wrong = read_label(of->label, &fw_table_cells(batch, of->label_slot)[i], &event->label);
   if (wrong || !of->time) return wrong;
   *slot = of->time_slot;
   event->time = to->times.seconds[i];
@@ -74,12 +74,10 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   to->piece = piece;
   to->times.read = false;
   if (of->time) fw_time_cells_read(&to->times, batch, of->time_slot, of->time);
+  const fw_table_cell *users = fw_table_cells(batch, SLOT_USER), *items = fw_table_cells(batch, SLOT_ITEM);
   for (size_t i = 0; i < batch->records; i++) {
-    const fw_table_cell *cells = batch->cells + i;
     size_t slot = 0;
-    fw_log_event event = {.user = &cells[SLOT_USER * FW_TABLE_RECORDS],
-                          .item = &cells[SLOT_ITEM * FW_TABLE_RECORDS],
-                          .order = piece << 32 | to->records++};
+    fw_log_event event = {.user = &users[i], .item = &items[i], .order = piece << 32 | to->records++};
     const char *wrong = read_numbers(to, batch, i, &event, &slot);
     if (wrong)
       FW_TRY(fw_table_refuse(of->table, cursor, batch, slot, i, wrong, err));

@@ -20,11 +20,11 @@ typedef struct reading {
   const furrow_recommender *r;
 } reading;
 
-static void take_row(furrow_item_table *to, uint64_t item, const fw_table_cell *cells) {
+static void take_row(furrow_item_table *to, uint64_t item, const fw_table_batch *batch, size_t record) {
   size_t *at = to->cells + item * to->columns;
   if (at[0] != NO_CELL) return;
   for (size_t c = 0; c < to->columns; c++) {
-    const fw_table_cell *cell = &cells[(c + 1) * FW_TABLE_RECORDS];
+    const fw_table_cell *cell = &fw_table_cells(batch, c + 1)[record];
     at[c] = to->texts.size;
     fw_buffer_append(&to->texts, cell->text, cell->kind == FW_TABLE_MISSING ? 0 : cell->length);
     fw_buffer_byte(&to->texts, 0);
@@ -40,11 +40,11 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   for (size_t i = 0; i < batch->records; i++) {
     uint64_t index = 0;
     const fw_entries *names = &of->r->items;
-    const fw_table_cell *key = &batch->cells[i];
+    const fw_table_cell *key = &fw_table_cells(batch, 0)[i];
     if (key->kind != FW_TABLE_TEXT ||
         furrow_encoder_find(of->r->encoder, names->field, key->text, key->length, &index, NULL) != FURROW_OK)
       continue;
-    if (index >= names->first && index - names->first < names->count) take_row(of->to, index - names->first, key);
+    if (index >= names->first && index - names->first < names->count) take_row(of->to, index - names->first, batch, i);
   }
   return fw_buffer_status(&of->to->texts, err);
 }

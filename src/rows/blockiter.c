@@ -132,7 +132,8 @@ static furrow_status parse_all(furrow_parser *parser,
   const furrow_rowblock *block;
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && (status = furrow_parser_next_block(parser, &block, err)) == FURROW_OK) {
-    status = take(to, block, err);
+    status = fw_parser_check_memory(parser, err);
+    if (status == FURROW_OK) status = take(to, block, err);
     if (status == FURROW_OK) status = fw_check_stopped(err);
   }
   if (status != FURROW_END) return status;

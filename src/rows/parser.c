@@ -88,6 +88,7 @@ struct furrow_parser {
   furrow_parser_stats stats;
   size_t counted_file;
   uint64_t counted_lines; /* lines of counted_file in earlier pieces */
+  uint64_t missing;       /* features so far that stand for a missing cell */
   bool label_known, has_label;
 };
 
@@ -424,14 +425,14 @@ static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, fu
 }
 
 /* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk, because its
- * lines are counted later. */
+ * lines are counted later; and so does text of which a rest is still to be parsed. */
 static void exchange_workspace(workspace *w, fw_chunk *chunk) {
   const workspace had = {chunk->text.memory, chunk->text.capacity, chunk->scratch, chunk->scratch_capacity};
   chunk->scratch = w->scratch;
   chunk->scratch_capacity = w->scratch_capacity;
   w->scratch = had.scratch;
   w->scratch_capacity = had.scratch_capacity;
-  if (chunk->text.in_order) return;
+  if (chunk->text.in_order || chunk->rest > 0) return;
   chunk->text.memory = w->text;
   chunk->text.capacity = w->text_capacity;
   w->text = had.text;
@@ -447,7 +448,7 @@ static void clear_workspace(workspace *w) {
 static void parse_slot(furrow_parser *p, slot *s) {
   fw_chunk *chunk = &s->chunk;
   furrow_container_clear(chunk->out);
-  chunk->stats.bad_rows = chunk->stats.ignored = 0;
+  chunk->stats.bad_rows = chunk->stats.ignored = chunk->stats.missing = 0;
   s->lines = 0;
   if (s->status == FURROW_OK) s->status = fw_split_read(p->split, &chunk->text, &s->error);
   if (s->status != FURROW_OK) {
@@ -464,6 +465,7 @@ static void parse_slot(furrow_parser *p, slot *s) {
 }
 
 static void fill_slot(furrow_parser *p, slot *s, workspace *w) {
+  s->chunk.rest = 0;
   exchange_workspace(w, &s->chunk);
   parse_slot(p, s);
   exchange_workspace(w, &s->chunk);
@@ -602,12 +604,13 @@ static void count_slot(furrow_parser *p, slot *s) {
   total->ignored += stats->ignored;
   total->rows += s->chunk.out->rows;
   total->features += s->chunk.out->features;
-  total->bytes += text->length - (text->length > 0 && text->line_end_added);
+  p->missing += stats->missing;
+  if (s->chunk.rest == 0) total->bytes += text->length - (text->length > 0 && text->line_end_added);
   if (s->status != FURROW_OK) {
     locate_error(p, s, &s->error);
     hint_at_format(p, &s->error);
   }
-  if (text->in_order) p->counted_lines += s->lines;
+  if (text->in_order && s->chunk.rest == 0) p->counted_lines += s->lines;
 }
 
 /* Returns the next slot in order, filled; NULL at the end of the data. The caller is one of the threads: it fills a
@@ -650,7 +653,8 @@ static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status advance_block(furrow_parser *p, furrow_error *err) {
+/* `s`: a slot of which a rest is still to be parsed, or NULL. */
+static furrow_status advance_block(furrow_parser *p, slot *s, furrow_error *err) {
   if (p->reader) return advance_reader(p, err);
   furrow_status status = p->slots ? FURROW_OK : make_slots(p, err);
   fw_free(p->head);
@@ -658,7 +662,10 @@ static furrow_status advance_block(furrow_parser *p, furrow_error *err) {
   if (status == FURROW_OK && p->base_state == BASE_TO_BE_FOUND) status = fw_parser_find_base(p, err);
   if (status == FURROW_OK) status = start_threads(p, err);
   while (status == FURROW_OK) {
-    slot *s = take_slot(p);
+    if (s)
+      s->status = fw_chunk_parse(&s->chunk, &s->error);
+    else
+      s = take_slot(p);
     if (!s) return FURROW_END;
     if (p->format.in_order && s->status == FURROW_OK) s->status = p->format.in_order(p->state, &s->chunk, &s->error);
     count_slot(p, s);
@@ -670,7 +677,9 @@ static furrow_status advance_block(furrow_parser *p, furrow_error *err) {
     }
     status = s->status;
     if (err && status != FURROW_OK) *err = s->error;
+    if (s->chunk.rest > 0) continue;
     give_back(p, s);
+    s = NULL;
   }
   return status;
 }
@@ -683,7 +692,8 @@ static furrow_status refuse_fork(const furrow_parser *p, furrow_error *err) {
 
 furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
   FW_TRY(refuse_fork(p, err));
-  give_back(p, p->held);
+  slot *unfinished = p->held && p->held->chunk.rest > 0 && p->final == FURROW_OK ? p->held : NULL;
+  if (!unfinished) give_back(p, p->held);
   p->held = NULL;
   p->has_block = false;
   if (p->final != FURROW_OK) {
@@ -691,7 +701,7 @@ furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
     return p->final;
   }
   furrow_error error;
-  furrow_status status = advance_block(p, &error);
+  furrow_status status = advance_block(p, unfinished, &error);
   p->has_block = status == FURROW_OK;
   if (status != FURROW_OK) {
     finish_rows(p, status, status == FURROW_END ? NULL : &error);
@@ -722,6 +732,7 @@ furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   for (size_t i = 0; i < p->nslots; i++) p->slots[i].ready = false;
   p->final = FURROW_OK;
   memset(&p->stats, 0, sizeof p->stats);
+  p->missing = 0;
   p->counted_file = 0;
   p->counted_lines = 0;
   p->label_known = false;
@@ -867,6 +878,16 @@ int64_t furrow_parser_weight_column(const furrow_parser *p) {
   const char *name;
   const size_t column = special_column(p, true, &name);
   return column == SIZE_MAX ? -1 : (int64_t)column;
+}
+
+furrow_status fw_parser_check_memory(const furrow_parser *p, furrow_error *err) {
+  enum { EACH = 20 }; /* bytes of a feature: index, field and value */
+  if (p->missing <= ((uint64_t)64 << 20) / EACH + p->stats.bytes) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE,
+          "the records lack so many columns of the model that the rows would need far more memory than the text");
+  fw_error_set_hint(
+      err, "a model that is trained anew stores only what records have; with the key `stream` no rows are kept");
+  return FURROW_E_RANGE;
 }
 
 bool fw_parser_whole(furrow_parser *p, furrow_rowblock *block) {

@@ -44,6 +44,10 @@ furrow_status fw_parser_find_base(furrow_parser *parser, furrow_error *err) FURR
 /* Sets the number to subtract from every index. */
 void fw_parser_set_base(furrow_parser *parser, uint32_t base);
 
+/* For callers that keep all rows: E_RANGE if features that stand for missing cells of a raw log take more than 64 MiB
+ * and 20 times the text that was read. */
+furrow_status fw_parser_check_memory(const furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
+
 /* Returns all rows of a parser as one block that borrows the arrays of rows in memory, valid until it is closed;
  * false if they are not one block. */
 bool fw_parser_whole(furrow_parser *parser, furrow_rowblock *block);

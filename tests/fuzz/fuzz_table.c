@@ -31,7 +31,7 @@ static void add_batch(reading *r, const fw_table_batch *batch) {
   for (size_t i = 0; i < batch->records; i++) {
     check(i == 0 || batch->begins[i] > batch->begins[i - 1]);
     for (size_t s = 0; s < r->slots; s++) {
-      const fw_table_cell *cell = &batch->cells[s * FW_TABLE_RECORDS + i];
+      const fw_table_cell *cell = &fw_table_cells(batch, s)[i];
       check((cell->kind == FW_TABLE_MISSING) == (cell->length == 0));
       volatile char around = cell->text[-FW_KERN_PAD]; /* is readable */
       around = cell->text[cell->length + FW_KERN_PAD - 1];

@@ -46,7 +46,7 @@ static furrow_status take(void *user, uint64_t piece, const fw_table_cursor *cur
     fw_buffer_byte(out, '[');
     for (size_t s = 0; s < d->slots; s++) {
       if (s) fw_buffer_byte(out, ',');
-      dump_cell(out, &batch->cells[s * FW_TABLE_RECORDS + r]);
+      dump_cell(out, &fw_table_cells(batch, s)[r]);
     }
     fw_buffer_text(out, "]\n");
   }

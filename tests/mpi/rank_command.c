@@ -176,11 +176,24 @@ typedef struct fail_values {
   int others;
 } fail_values;
 
-enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_CHECK, OTHERS_COMPUTE, OTHERS_END };
+enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_CHECK, OTHERS_COMPUTE, OTHERS_END, OTHERS_SHARE, OTHERS_EXCHANGE };
 
 static void compute(double seconds) {
   const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
   while (clock() < end) continue;
+}
+
+/* Ranks 0 and 1 exchange a byte, in a call that the failing rank completes at once. Rank 1 is late, so rank 0 waits
+ * although a failure is known. */
+static furrow_status fail_after_exchange(const furrow_comm *comm, furrow_status status, furrow_error *err) {
+  size_t sizes[64] = {0};
+  char sent = 1, received = 0;
+  furrow_error lost;
+  if (comm->rank < 2) sizes[1 - comm->rank] = 1;
+  if (comm->rank == 1) sleep(1);
+  if (comm->exchange(comm, &sent, sizes, &received, sizes, &lost) != FURROW_OK)
+    return fail(err, FURROW_E_STATE, "the exchange was interrupted");
+  return status;
 }
 
 static furrow_status run_fail(const void *values, output *out, furrow_error *err) {
@@ -190,6 +203,12 @@ static furrow_status run_fail(const void *values, output *out, furrow_error *err
   output_text(out, "begun\n");
   furrow_status status = mine ? fail(err, FURROW_E_FORMAT, "made to fail") : FURROW_OK;
   if (given->others == OTHERS_CHECK) return fw_comm_all_ok(comm, status, err);
+  if (given->others == OTHERS_SHARE) {
+    status = fw_comm_share_status(comm, status, err);
+    if (mine) compute(60); /* the others cannot wait for its message */
+    return status;
+  }
+  if (given->others == OTHERS_EXCHANGE) return fail_after_exchange(comm, status, err);
   if (mine || given->others == OTHERS_END) return status;
   if (given->others == OTHERS_COMPUTE) compute(60);
   return comm->barrier(comm, err);
@@ -262,7 +281,7 @@ static const option fail_options[] = {{.name = "rank",
                                        .offset = offsetof(fail_values, rank)},
                                       {.name = "others",
                                        .kind = OPTION_ENUM,
-                                       .choices = "fail|wait|check|compute|end",
+                                       .choices = "fail|wait|check|compute|end|share|exchange",
                                        .help = "what the others do meanwhile",
                                        .offset = offsetof(fail_values, others)},
                                       {0}};

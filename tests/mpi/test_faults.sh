@@ -33,6 +33,18 @@ run 4 "$program" fail --rank 2 --others check
 expect "$code" = 7
 expect "$(grep '^furrow: ' "$work/err")" = "furrow: rank 2 of 4 ($host): made to fail"
 
+echo "== one rank fails and tells the others why, but does not end: another rank prints its message"
+run 4 "$program" fail --rank 2 --others share
+expect "$code" != 0
+expect "$code" != 124
+expect "$took" -lt 50
+expect "$(grep '^furrow: ' "$work/err")" = "furrow: rank 2 of 4 ($host): made to fail"
+
+echo "== one rank fails after a call that it has completed: the others complete it, too"
+run 3 "$program" fail --rank 2 --others exchange
+expect "$code" = 7
+expect "$(grep '^furrow: ' "$work/err")" = "furrow: rank 2 of 3 ($host): made to fail"
+
 echo "== one rank fails at the end, the others have ended"
 run 3 "$program" fail --rank 1 --others end
 expect "$code" = 7

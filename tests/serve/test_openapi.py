@@ -257,7 +257,7 @@ def test_generated_client(folder):
         assert done.returncode == 0, done.stdout + done.stderr
         found = {name: (status, data) for name, status, data in map(json.loads, done.stdout.splitlines())}
     assert all(found[name][0] == 200 for name in ("models", "predict", "recommend", "add", "search")), found
-    assert [m["name"] for m in found["models"][1]["models"]] == ["ctr", "rows"], found["models"]
+    assert [m["name"] for m in found["models"][1]["models"]] == ["ctr", "rows", "likes"], found["models"]
     assert found["predict"][1] == "number" and len(found["recommend"][1]["recommendations"][0]["items"]) == 2, found
     assert found["add"][1] == {"ids": [400]} and found["search"][1]["neighbors"][0][0]["name"] == "new", found
     assert found["missing"][0] == 404 and found["missing"][1]["code"] == "E_NOT_FOUND", found["missing"]

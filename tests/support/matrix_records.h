@@ -102,6 +102,7 @@ static inline record_list decode_windows(const furrow_matrix_format *format, con
   furrow_matrix_records records = record_arrays(format, capacity, list.values, list.element);
   size_t at = 0, length = window, least, most;
   format->record_size(&context, &least, &most);
+  if (format->flags & FURROW_MATRIX_FORMAT_TEXT) most += FW_TEXT_SURPLUS;
   record_list_add(&list, &(furrow_matrix_records){.values = records.values});
   while (at < size && list.status == FURROW_OK) {
     const size_t n = size - at < length ? size - at : length;

@@ -192,7 +192,7 @@ typedef struct fw_data_conf {
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
-/* A label as it is compared: labels of rows are floats, so 0.1 becomes the nearest float. */
+/* A label as it is compared: labels of rows are floats, so 0.1 and 1e20 become the nearest floats. */
 double fw_label_number(double label);
 /* A label as people write it: 3, 0.1; returns `text`. */
 enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };

@@ -291,7 +291,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
 }
 
 double fw_label_number(double label) {
-  return label == trunc(label) ? label : (double)(float)label;
+  return (double)(float)label;
 }
 
 const char *fw_label_text(char text[FW_LABEL_TEXT], double label) {

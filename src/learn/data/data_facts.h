@@ -69,6 +69,10 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bool *listed,
                              furrow_error *err) FURROW_MUST_USE;
 
+/* E_RANGE: the least or the largest of ascending labels is so large that the data may have had another number: two of
+ * its classes would become one. */
+furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_error *err) FURROW_MUST_USE;
+
 /* Whether the labels are numbers to predict where the plan would separate two classes: more than two, and not whole
  * numbers that repeat often, unless these are ratings. Only for models whose loss is a key. */
 bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts, bool ratings);

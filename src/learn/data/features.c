@@ -7,13 +7,10 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdatomic.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/sort.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
@@ -37,24 +34,6 @@ struct fw_features {
   size_t chunk_count, chunk_capacity;
   int chunk_shift; /* records of a chunk, as a power of two */
 };
-
-/* ---- The seed of hashes ---- */
-
-static uint64_t draw_hash_seed(void) {
-  uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed | 1;
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return ((uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)&now) | 1;
-}
-
-uint64_t fw_key_hash_seed(void) {
-  static _Atomic uint64_t seed; /* 0: not drawn yet */
-  uint64_t mine = atomic_load(&seed), drawn;
-  if (mine != 0) return mine;
-  drawn = draw_hash_seed();
-  return atomic_compare_exchange_strong(&seed, &mine, drawn) ? drawn : mine;
-}
 
 /* ---- Create, free ---- */
 
@@ -89,7 +68,7 @@ static furrow_status create_table(fw_features *features, furrow_error *err) {
   FW_TRY(FW_ALLOC_ZERO(&features->slots, FIRST_SLOTS, err));
   features->slot_count = FIRST_SLOTS;
   features->hash_shift = 64 - log2_of(FIRST_SLOTS);
-  features->seed = fw_key_hash_seed();
+  features->seed = fw_hash_seed();
   return FURROW_OK;
 }
 

@@ -25,12 +25,8 @@ typedef struct fw_features_params {
   unsigned rank, ranks; /* ranks of 0 or 1: all features are its own */
 } fw_features_params;
 
-/* Hashes of numbers for tables, with a seed that is not known before the process runs: otherwise keys could be chosen
- * that all meet in one slot. Hashes decide only where a key is looked for: no result may depend on them.
- *
- * The seed is a random number that stays the same as long as the process runs. The high bits of a hash are the ones to
- * use: they depend on all bits of the key and of the seed. */
-uint64_t fw_key_hash_seed(void);
+/* Hashes of numbers for tables, with a seed that is not known before the process runs (fw_hash_seed). The high bits of
+ * a hash are the ones to use: they depend on all bits of the key and of the seed. */
 static inline uint64_t fw_key_hash(uint64_t key, uint64_t seed) {
   const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
   uint64_t hash = (key ^ seed) * odd;

@@ -54,6 +54,20 @@ static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
+/* From here on a label may have been another number in the data: labels of rows are floats. */
+#define INEXACT_LABEL 16777216.0 /* 2^24 */
+
+furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_error *err) {
+  char text[FW_LABEL_TEXT];
+  const double least = labels[0], most = labels[count - 1];
+  if (least > -INEXACT_LABEL && most < INEXACT_LABEL) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE,
+          "the label %s is too large for a class: labels are read as floats, so it may be another number",
+          fw_label_text(text, most >= INEXACT_LABEL ? most : least));
+  fw_error_set_hint(err, "number the classes from 0, or train from a raw log, whose classes may be texts (--schema)");
+  return FURROW_E_RANGE;
+}
+
 /* fm and deep models, which the key `loss` is for: they have layers between the input and the loss. */
 static bool is_net(const fw_plan *plan) {
   return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
@@ -103,6 +117,9 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bo
   *listed = false;
   if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
   if (fw_loss_ranks(loss)) return FURROW_OK;
+  const size_t known = facts->label_count < FW_CLASSES_MAX ? facts->label_count : FW_CLASSES_MAX;
+  if (fw_loss_has_two_classes(loss) || loss == FW_LOSS_SOFTMAX)
+    FW_TRY(fw_labels_check_exact(facts->labels, known, err));
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (fw_loss_has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "learn/data/features.h"
 
 /* A slot of the table. It is free unless it has the stamp of this batch, so starting a batch clears nothing. */
@@ -68,7 +69,7 @@ static furrow_status make_array(fw_local_ids *n, furrow_error *err) {
 }
 
 furrow_status fw_local_ids_init(fw_local_ids *n, uint64_t range, const fw_local_ids *beside, furrow_error *err) {
-  *n = (fw_local_ids){.range = range, .seed = fw_key_hash_seed(), .array = beside ? beside->array : NULL};
+  *n = (fw_local_ids){.range = range, .seed = fw_hash_seed(), .array = beside ? beside->array : NULL};
   if (n->array) return FURROW_OK;
   return range == 0 || range > LARGEST_ARRAY ? make_table(n, 64 - FIRST_TABLE_BITS, err) : make_array(n, err);
 }

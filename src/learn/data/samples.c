@@ -290,13 +290,16 @@ static furrow_status add_index_hint(const fw_samples *samples, furrow_status sta
 
 /* ---- In memory ------------------------------------------------------------------------------------------ */
 
+/* stats: of a caller that keeps the rows; NULL: they are only visited. */
 static furrow_status visit_pass(fw_samples *samples, fw_block_taker take, void *user, furrow_parser_stats *stats,
                                 furrow_error *err) {
   fw_sample_pass *pass = NULL;
   const furrow_rowblock *block = NULL;
   furrow_status status = fw_sample_pass_open(&pass, samples, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
-    status = take(user, block, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) {
+    if (stats && pass->parser) status = fw_parser_check_memory(pass->parser, err);
+    if (status == FURROW_OK) status = take(user, block, err);
+  }
   if (status == FURROW_END && stats) fw_sample_pass_get_stats(pass, stats);
   fw_sample_pass_close(pass);
   return status == FURROW_END ? FURROW_OK : status;

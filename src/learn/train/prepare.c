@@ -156,7 +156,10 @@ static furrow_status settle_labels(const fw_prepared *d, const fw_data_facts *fa
 furrow_status fw_prepare_labels(fw_prepared *d, furrow_error *err) {
   fw_data_facts facts = {0};
   fw_settled settled = {0};
-  if (!d->trainer->plan->data.finds_labels) return FURROW_OK;
+  const fw_data_conf *data = &d->trainer->plan->data;
+  if (!data->finds_labels && d->from_scratch && data->label_count > 0)
+    return fw_labels_check_exact(data->labels, data->label_count, err);
+  if (!data->finds_labels) return FURROW_OK;
   furrow_status status = fw_data_facts_read(&facts, d->samples, false, err);
   if (status == FURROW_OK) status = settle_labels(d, &facts, &settled, err);
   if (status == FURROW_OK) status = fw_trainer_settle(d->trainer, &settled, err);

@@ -9,6 +9,9 @@
 
 #define FW_TEXT_KEY 24    /* buffer for a row or column id: "-9223372036854775808" */
 #define FW_TEXT_VALUE 400 /* buffer for a value: 1e308 in full has 309 digits */
+/* Other programs may write more zeros or digits: a line that is read may have this many bytes more than any that is
+ * written. */
+#define FW_TEXT_SURPLUS ((size_t)1 << 20)
 
 /* The fields of a line. */
 typedef struct fw_text_shape {
@@ -19,7 +22,7 @@ typedef struct fw_text_shape {
   bool decimal_words; /* infinity and NaN may be written as the bytes of DecimalFormat */
   const char *separator;
   size_t separator_length;
-  size_t longest; /* length of the longest line, without its end */
+  size_t longest; /* length of the longest line that is written, without its end */
 } fw_text_shape;
 
 fw_text_shape fw_text_shape_of(const furrow_matrix_format_context *context, unsigned flags);

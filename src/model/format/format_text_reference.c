@@ -67,14 +67,14 @@ typedef enum line_state { LINE_WHOLE, LINE_CUT, LINE_TOO_LONG } line_state;
 static line_state find_line(const fw_text_shape *shape, const char *bytes, size_t at, size_t size, bool last,
                             text_line *line) {
   const char *begin = bytes + at;
-  const size_t there = size - at;
-  const size_t looked = there < shape->longest + 1 ? there : shape->longest + 1;
+  const size_t there = size - at, longest = shape->longest + FW_TEXT_SURPLUS;
+  const size_t looked = there < longest + 1 ? there : longest + 1;
   const char *end = memchr(begin, '\n', looked);
   const char *cr = memchr(begin, '\r', end ? (size_t)(end - begin) : looked);
   if (cr) end = cr;
   line->begin = begin;
   if (!end) {
-    if (there > shape->longest) return LINE_TOO_LONG;
+    if (there > longest) return LINE_TOO_LONG;
     line->end = begin + there;
     line->next = size;
     return last ? LINE_WHOLE : LINE_CUT;
@@ -197,8 +197,9 @@ furrow_status fw_text_read_lines(const fw_text_shape *shape, const char *bytes, 
     const line_state state = find_line(shape, bytes, *at, size, last, &line);
     if (state == LINE_CUT) return FURROW_OK;
     if (state == LINE_TOO_LONG)
-      return fw_format_error_at(err, fw_fail(err, FURROW_E_PARSE, "the line is longer than %zu bytes", shape->longest),
-                                *at, NULL, 0);
+      return fw_format_error_at(
+          err, fw_fail(err, FURROW_E_PARSE, "the line is longer than %zu bytes", shape->longest + FW_TEXT_SURPLUS), *at,
+          NULL, 0);
     const furrow_status status = read_line(shape, bytes, &line, records->count, records, err);
     if (status != FURROW_OK) return status;
     records->count++;

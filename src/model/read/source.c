@@ -14,6 +14,7 @@
 #include "furrow/io.h"
 #include "io/dir_names.h"
 #include "io/input.h"
+#include "model/format/format_text.h"
 #include "model/meta/meta.h"
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
@@ -315,6 +316,13 @@ static void add_records(byte_sum *sum, uint64_t records, size_t least, size_t mo
   if (__builtin_add_overflow(sum->most, high, &sum->most)) sum->most = UINT64_MAX;
 }
 
+/* Text may have longer records than Furrow writes. */
+static void bound_record(const furrow_matrix_source *source, const furrow_matrix_format_context *context, size_t *least,
+                         size_t *most) {
+  source->format->record_size(context, least, most);
+  if (source->format->flags & FURROW_MATRIX_FORMAT_TEXT) *most += FW_TEXT_SURPLUS;
+}
+
 static bool sum_rows(const furrow_matrix_source *source, const fw_source_part *part, byte_sum *sum) {
   uint64_t state[4];
   furrow_matrix_format_context context = fw_source_context(source, part, state);
@@ -324,7 +332,7 @@ static bool sum_rows(const furrow_matrix_source *source, const fw_source_part *p
     size_t least, most;
     context.row_id = row->row_id;
     context.save_type = row->save_type;
-    source->format->record_size(&context, &least, &most);
+    bound_record(source, &context, &least, &most);
     if (row->element_num < 0)
       known = false;
     else
@@ -337,7 +345,7 @@ static bool sum_columns(const furrow_matrix_source *source, const fw_source_part
   uint64_t state[4];
   const furrow_matrix_format_context context = fw_source_context(source, part, state);
   size_t least, most;
-  source->format->record_size(&context, &least, &most);
+  bound_record(source, &context, &least, &most);
   if (part->meta->save_col_num < 0) return false;
   add_records(sum, (uint64_t)part->meta->save_col_num, least, most);
   return true;

@@ -57,20 +57,14 @@ static furrow_status add_column(fw_dictionary *d, size_t *capacity, const furrow
   return add_field(d, capacity, column->name, field, err);
 }
 
-static size_t find_field(const fw_dictionary *d, const char *name) {
-  for (size_t i = 0; i < d->count; i++)
-    if (strcmp(d->fields[i].name, name) == 0) return i;
-  return SIZE_MAX;
-}
-
 /* Finds the fields that a cross combines: they belong to the log and have at most one feature per row. */
-static furrow_status find_crossed(const fw_dictionary *d, const fw_cross *cross, fw_field *field, furrow_error *err) {
+static furrow_status find_crossed(const fw_dictionary *d, const fw_name_map *numbers, const fw_cross *cross,
+                                  fw_field *field, furrow_error *err) {
   for (size_t i = 0; i < cross->count; i++) {
-    const size_t found = find_field(d, cross->names[i]);
-    const fw_field *part = found == SIZE_MAX ? NULL : &d->fields[found];
-    const bool fits = part && part->table == SIZE_MAX && part->kind != FW_FIELD_NUMBER && part->kind != FW_FIELD_AGE &&
-                      !fw_field_is_list(part);
-    if (!fits || field->crossed_count == FW_FIELD_CROSSED_MOST) {
+    const size_t found = fw_name_map_find(numbers, cross->names[i], strlen(cross->names[i]));
+    const fw_field *part = found == FW_NAME_NONE ? NULL : &d->fields[found];
+    const bool fits = part && part->table == SIZE_MAX && !fw_field_is_number(part) && !fw_field_is_list(part);
+    if (!fits || field->crossed_count == FW_CROSSED_MOST) {
       fw_fail(err, FURROW_E_ARGUMENT, "cross: %s",
               !part  ? "no column of the log is a feature of that name"
               : fits ? "too many columns"
@@ -84,15 +78,28 @@ static furrow_status find_crossed(const fw_dictionary *d, const fw_cross *cross,
   return FURROW_OK;
 }
 
-static furrow_status add_cross(fw_dictionary *d, size_t *capacity, const fw_cross *cross, furrow_error *err) {
+static furrow_status add_cross(fw_dictionary *d, size_t *capacity, const fw_name_map *numbers, const fw_cross *cross,
+                               furrow_error *err) {
   fw_field field = {.kind = FW_FIELD_CROSS, .table = SIZE_MAX, .hash_bits = cross->bits};
-  FW_TRY(find_crossed(d, cross, &field, err));
+  FW_TRY(find_crossed(d, numbers, cross, &field, err));
   fw_buffer name = {0};
   for (size_t i = 0; i < cross->count; i++) fw_buffer_format(&name, "%s%s", i ? " x " : "", cross->names[i]);
   fw_buffer_byte(&name, 0);
   furrow_status status = fw_buffer_status(&name, err);
   if (status == FURROW_OK) status = add_field(d, capacity, name.bytes, field, err);
   fw_buffer_clear(&name);
+  return status;
+}
+
+static furrow_status add_crosses(fw_dictionary *d, size_t *capacity, const furrow_schema *schema, furrow_error *err) {
+  fw_name_map numbers = {0};
+  furrow_status status = FURROW_OK;
+  if (schema->cross_count == 0) return FURROW_OK;
+  for (size_t i = 0; i < d->count && status == FURROW_OK; i++)
+    status = fw_name_map_add(&numbers, d->fields[i].name, strlen(d->fields[i].name), i, err);
+  for (size_t i = 0; i < schema->cross_count && status == FURROW_OK; i++)
+    status = add_cross(d, capacity, &numbers, &schema->crosses[i], err);
+  fw_name_map_clear(&numbers);
   return status;
 }
 
@@ -121,7 +128,7 @@ furrow_status fw_dictionary_plan(fw_dictionary *d, const furrow_schema *schema, 
   size_t capacity = 0;
   for (size_t i = 0; i < schema->count; i++)
     FW_TRY(add_column(d, &capacity, schema, &schema->columns[i], column_table[i], err));
-  for (size_t i = 0; i < schema->cross_count; i++) FW_TRY(add_cross(d, &capacity, &schema->crosses[i], err));
+  FW_TRY(add_crosses(d, &capacity, schema, err));
   find_sides(d);
   if (schema->history > 0) FW_TRY(check_history(d, schema, err));
   if (schema->history > 0)
@@ -216,6 +223,10 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
       fw_get_le32(record + FW_DICT_FIELD_SIDE) != field->side ||
       fw_get_le32(record + FW_DICT_FIELD_HASH_BITS) != field->hash_bits)
     return fail_at(err, at, "a field differs from the schema's");
+  const uint32_t sparse = fw_get_le32(record + FW_DICT_FIELD_SPARSE);
+  if (sparse > (uint32_t)fw_field_has_missing(field))
+    return fail_at(err, at + FW_DICT_FIELD_SPARSE, "a field is sparse that cannot be");
+  field->sparse = sparse;
   field->first = fw_get_le64(record + FW_DICT_FIELD_FIRST);
   field->size = fw_get_le64(record + FW_DICT_FIELD_FEATURES);
   field->unknown = fw_get_le64(record + FW_DICT_FIELD_UNKNOWN);
@@ -241,12 +252,20 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
   return FURROW_OK;
 }
 
+static uint32_t version_of(const fw_dictionary *d) {
+  for (size_t i = 0; i < d->count; i++)
+    if (d->fields[i].sparse) return FW_DICTIONARY_VERSION_SPARSE;
+  return FW_DICTIONARY_VERSION;
+}
+
 static furrow_status open_fields(fw_dictionary *d, furrow_error *err) {
   uint64_t first = 0;
   for (size_t i = 0; i < d->count; i++) {
     FW_TRY(open_field(d, &d->fields[i], FW_DICT_HEADER + i * FW_DICT_FIELD, first, err));
     first += d->fields[i].size;
   }
+  if (fw_get_le32(d->image + FW_DICT_AT_VERSION) != version_of(d))
+    return fail_at(err, FW_DICT_AT_VERSION, "of a version that does not fit its fields");
   d->features = fw_get_le64(d->image + FW_DICT_AT_FEATURES);
   return d->features == first ? FURROW_OK : fail_at(err, FW_DICT_AT_FEATURES, "the number of its features is wrong");
 }
@@ -308,7 +327,8 @@ static furrow_status check_header(const fw_dictionary *d, const furrow_schema *s
   uint64_t digest = 0;
   if (d->size < FW_DICT_HEADER || memcmp(image, FW_DICTIONARY_MAGIC, 8) != 0)
     return fail_at(err, 0, "not a dictionary of Furrow's");
-  if (fw_get_le32(image + FW_DICT_AT_VERSION) != FW_DICTIONARY_VERSION)
+  const uint32_t version = fw_get_le32(image + FW_DICT_AT_VERSION);
+  if (version != FW_DICTIONARY_VERSION && version != FW_DICTIONARY_VERSION_SPARSE)
     return fail_at(err, FW_DICT_AT_VERSION, "of a version that is not known");
   if (fw_get_le64(image + FW_DICT_AT_SIZE) != d->size)
     return fail_at(err, FW_DICT_AT_SIZE, "cut short, or longer than it says");
@@ -438,7 +458,7 @@ static void put_field(fw_buffer *out, place *p, const fw_field *field, const fw_
   fw_put_u32(out, field->kind);
   fw_put_u32(out, field->side);
   fw_put_u32(out, field->hash_bits);
-  fw_put_u32(out, 0);
+  fw_put_u32(out, field->sparse);
   fw_put_u64(out, field->first);
   fw_put_u64(out, field->size);
   fw_put_u64(out, field->unknown);
@@ -488,7 +508,7 @@ static void put_sections(fw_buffer *out, const fw_dictionary_parts *parts) {
 static void put_header(fw_buffer *out, const fw_dictionary_parts *parts, uint64_t schema) {
   const fw_dictionary *d = parts->dictionary;
   fw_buffer_append(out, FW_DICTIONARY_MAGIC, 8);
-  fw_put_u32(out, FW_DICTIONARY_VERSION);
+  fw_put_u32(out, version_of(d));
   fw_put_u32(out, (uint32_t)d->count);
   fw_put_u64(out, 0); /* size and digest are set at the end */
   fw_put_u64(out, 0);

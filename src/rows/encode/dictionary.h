@@ -12,15 +12,15 @@
 #define FW_SCHEMA_NAME "schema.json"
 
 /* X(name): how the features of a field are made */
-#define FW_FIELD_KINDS(X)                                                                \
-  X(CATEGORY) /* one text */                                                             \
-  X(SET)      /* elements of a cell */                                                   \
-  X(WORDS)    /* words of a cell */                                                      \
-  X(NUMBER)   /* its value is one feature; there is another one for missing values */    \
-  X(BINS)     /* one feature per bin, and one for missing values */                      \
-  X(PART)     /* a part of a time with few values, and one feature for missing values */ \
-  X(AGE)      /* days up to the newest time: a number */                                 \
-  X(CROSS)    /* features of several fields, hashed */                                   \
+#define FW_FIELD_KINDS(X)                                                                        \
+  X(CATEGORY) /* one text */                                                                     \
+  X(SET)      /* elements of a cell */                                                           \
+  X(WORDS)    /* words of a cell */                                                              \
+  X(NUMBER)   /* its value is one feature; another one is for missing values, or present ones */ \
+  X(BINS)     /* one feature per bin, and one for missing values */                              \
+  X(PART)     /* a part of a time with few values, and one feature for missing values */         \
+  X(AGE)      /* days up to the newest time: a number */                                         \
+  X(CROSS)    /* features of several fields, hashed */                                           \
   X(HISTORY)  /* the user's earlier items */
 
 typedef enum fw_field_kind {
@@ -28,8 +28,6 @@ typedef enum fw_field_kind {
   FW_FIELD_KINDS(FW_X)
 #undef FW_X
 } fw_field_kind;
-
-#define FW_FIELD_CROSSED_MOST 8
 
 /* Features of texts: unknown, missing, then the texts. Hashed fields have neither of the first two. */
 enum { FW_LOCAL_UNKNOWN, FW_LOCAL_MISSING, FW_LOCAL_FIRST };
@@ -43,11 +41,13 @@ typedef struct fw_field {
   size_t table;            /* the joined table that has the column; SIZE_MAX: the log */
   fw_time_part part;
   unsigned hash_bits;
-  size_t crossed[FW_FIELD_CROSSED_MOST]; /* fields of a cross */
+  size_t crossed[FW_CROSSED_MOST]; /* fields of a cross */
   size_t crossed_count;
   /* learned */
   uint64_t first, size;
-  uint64_t unknown, missing;   /* cells or elements in the training data */
+  uint64_t unknown, missing; /* cells or elements in the training data */
+  bool sparse; /* few records had a cell: a missing one has no feature, and the last feature of a number means that
+                  there is one */
   double mean, factor;         /* NUMBER, AGE: the value is (x - mean) * factor */
   double newest;               /* AGE: newest time in seconds */
   fw_string_table texts;       /* count 0: none */
@@ -106,6 +106,14 @@ static inline float fw_get_f32(const unsigned char *bytes) {
 static inline bool fw_field_has_texts(const fw_field *field) {
   return field->kind <= FW_FIELD_WORDS && field->hash_bits == 0;
 }
+/* Whether its value is a number. */
+static inline bool fw_field_is_number(const fw_field *field) {
+  return field->kind == FW_FIELD_NUMBER || field->kind == FW_FIELD_AGE;
+}
+/* Whether missing cells can be features. */
+static inline bool fw_field_has_missing(const fw_field *field) {
+  return field->kind <= FW_FIELD_AGE && field->hash_bits == 0;
+}
 /* Whether a row may have several features of the field. */
 static inline bool fw_field_is_list(const fw_field *field) {
   return field->kind == FW_FIELD_SET || field->kind == FW_FIELD_WORDS || field->kind == FW_FIELD_HISTORY;
@@ -117,7 +125,8 @@ furrow_status fw_schema_digest(const furrow_schema *schema, uint64_t *digest, fu
 /* ---- Layout of the file ---- */
 
 #define FW_DICTIONARY_MAGIC "FURROWDC"
-enum { FW_DICTIONARY_VERSION = 1 };
+/* Version 2 has sparse fields; a file without any is written as version 1. */
+enum { FW_DICTIONARY_VERSION = 1, FW_DICTIONARY_VERSION_SPARSE = 2 };
 /* offsets in the header, in the record of a field, and in the record of a table */
 enum {
   FW_DICT_AT_VERSION = 8,
@@ -138,6 +147,7 @@ enum {
   FW_DICT_FIELD_KIND = 0,
   FW_DICT_FIELD_SIDE = 4,
   FW_DICT_FIELD_HASH_BITS = 8,
+  FW_DICT_FIELD_SPARSE = 12,
   FW_DICT_FIELD_FIRST = 16,
   FW_DICT_FIELD_FEATURES = 24,
   FW_DICT_FIELD_UNKNOWN = 32,

@@ -34,13 +34,14 @@ void fw_encode_scratch_clear(fw_encode_scratch *s) {
     fw_free(s->fields[i].offset);
   }
   fw_free(s->fields);
+  fw_field_selection_clear(&s->selection);
   fw_free(s->keys);
   fw_buffer_clear(&s->word);
   memset(s, 0, sizeof *s);
 }
 
 static const fw_table_cell *cells_of(const work *w, size_t slot) {
-  return w->batch->cells + slot * FW_TABLE_RECORDS;
+  return fw_table_cells(w->batch, slot);
 }
 
 /* Rejects a record because of a bad cell. */
@@ -64,9 +65,16 @@ static uint64_t hashed_feature(const fw_field *field, uint64_t hash) {
   return field->first + (hash >> (64 - field->hash_bits));
 }
 
-/* The feature of a missing value; none, unless the training data had missing values as well. */
-static uint64_t missing_feature(const fw_field *field) {
-  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_FEATURE_NONE;
+/* Whether a missing value is a feature: only if the training data had missing values as well, or was not inspected
+ * (records 0). */
+static bool has_missing_feature(const fw_dictionary *d, const fw_field *field) {
+  if (field->sparse || field->hash_bits > 0) return false;
+  return field->missing > 0 || (d->records == 0 && !fw_field_has_texts(field));
+}
+
+/* The same of a text. */
+static uint64_t missing_feature(const work *w, const fw_field *field) {
+  return has_missing_feature(&w->encoder->dictionary, field) ? field->first + FW_LOCAL_MISSING : FW_FEATURE_NONE;
 }
 
 static uint64_t found_feature(const fw_field *field, size_t found) {
@@ -115,7 +123,7 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
   const size_t n = w->batch->records;
   uint64_t hashes[FW_TABLE_RECORDS];
   unsigned kinds = 0;
-  FW_TRY(grow_field(made, FW_TABLE_RECORDS, false, err));
+  FW_TRY(grow_field(made, w->batch->capacity, false, err));
   for (size_t i = 0; i < n; i++) {
     hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
     kinds |= 1U << cells[i].kind;
@@ -128,8 +136,12 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
       find_features(field, cells + i, hashes + i, n - i < LOOKUPS ? n - i : LOOKUPS, made->index + i);
   }
   if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
-  for (size_t i = 0; i < n; i++)
-    if (cells[i].kind == FW_TABLE_MISSING) made->index[i] = missing_feature(field);
+  const uint64_t missing = missing_feature(w, field);
+  for (size_t i = 0; i < n; i++) {
+    if (cells[i].kind != FW_TABLE_MISSING) continue;
+    made->index[i] = missing;
+    w->scratch->missing += missing != FW_FEATURE_NONE;
+  }
   return FURROW_OK;
 }
 
@@ -163,8 +175,9 @@ static void scale_list(list *l, size_t begin) {
 static furrow_status encode_list(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                  furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
+  const uint64_t missing = missing_feature(w, field);
   list l = {.field = field, .made = made};
-  FW_TRY(FW_GROW(&made->offset, &made->offset_capacity, FW_TABLE_RECORDS + 1, err));
+  FW_TRY(FW_GROW(&made->offset, &made->offset_capacity, w->batch->capacity + 1, err));
   FW_TRY(grow_field(made, 1, true, err));
   for (size_t i = 0; i < w->batch->records; i++) {
     const char *bad = NULL;
@@ -175,10 +188,11 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
     if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
     if (l.elements > 0) {
       scale_list(&l, begin);
-    } else if (missing_feature(field) != FW_FEATURE_NONE) {
+    } else if (missing != FW_FEATURE_NONE) {
       FW_TRY(grow_field(made, l.count + 1, true, err));
-      made->index[l.count] = missing_feature(field);
+      made->index[l.count] = missing;
       made->value[l.count++] = 1;
+      w->scratch->missing++;
     }
   }
   made->offset[w->batch->records] = (uint32_t)l.count;
@@ -207,9 +221,9 @@ static double age_in_days(const fw_field *field, double seconds) {
 static const char *place_number(const work *w, const fw_field *field, size_t i, bool missing, double number,
                                 fw_encoded_field *made) {
   if (missing) {
-    const bool known =
-        field->missing > 0 || w->encoder->dictionary.records == 0; /* records 0: the training data was not inspected */
+    const bool known = has_missing_feature(&w->encoder->dictionary, field);
     made->index[i] = known ? field->first + field->size - 1 : FW_FEATURE_NONE;
+    w->scratch->missing += known;
     if (made->value) made->value[i] = 1;
     return NULL;
   }
@@ -226,7 +240,7 @@ static const char *place_number(const work *w, const fw_field *field, size_t i, 
 static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                    furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
-  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_NUMBER, err));
+  FW_TRY(grow_field(made, w->batch->capacity, field->kind == FW_FIELD_NUMBER, err));
   for (size_t i = 0; i < w->batch->records; i++) {
     double number = 0;
     bool missing = false;
@@ -241,7 +255,7 @@ static furrow_status encode_number(const work *w, const fw_field *field, size_t 
 static furrow_status encode_time(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                  furrow_error *err) {
   fw_time_cells *t = &w->scratch->times;
-  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_AGE, err));
+  FW_TRY(grow_field(made, w->batch->capacity, field->kind == FW_FIELD_AGE, err));
   fw_time_cells_read(t, w->batch, slot, field->column);
   for (size_t i = 0; i < w->batch->records; i++) {
     made->index[i] = FW_FEATURE_NONE;
@@ -255,7 +269,7 @@ static furrow_status encode_time(const work *w, const fw_field *field, size_t sl
 
 static void encode_cross(const work *w, const fw_field *field, const fw_encoded_field *const *parts,
                          fw_encoded_field *made) {
-  uint64_t features[FW_FIELD_CROSSED_MOST];
+  uint64_t features[FW_CROSSED_MOST];
   for (size_t i = 0; i < w->batch->records; i++) {
     bool whole = true;
     for (size_t k = 0; k < field->crossed_count; k++) {
@@ -272,14 +286,12 @@ static furrow_status encode_crosses(const work *w, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const fw_encode_view *view = w->view;
   fw_encoded_field *made = w->scratch->fields + view->field_count;
-  for (size_t f = 0; f < d->count && view->crosses; f++) {
-    const fw_field *field = &d->fields[f];
-    const fw_encoded_field *parts[FW_FIELD_CROSSED_MOST] = {0};
-    if (field->kind != FW_FIELD_CROSS) continue;
+  for (size_t f = 0; f < view->cross_count; f++) {
+    const fw_field *field = &d->fields[view->crosses[f]];
+    const fw_encoded_field *parts[FW_CROSSED_MOST] = {0};
     for (size_t k = 0; k < field->crossed_count; k++)
-      for (size_t i = 0; i < view->field_count; i++)
-        if (view->fields[i] == field->crossed[k]) parts[k] = &w->scratch->fields[i];
-    FW_TRY(grow_field(made, FW_TABLE_RECORDS, false, err));
+      parts[k] = &w->scratch->fields[view->positions[field->crossed[k]]];
+    FW_TRY(grow_field(made, w->batch->capacity, false, err));
     encode_cross(w, field, parts, made++);
   }
   return FURROW_OK;
@@ -291,9 +303,8 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
   const size_t slot = w->view->label;
   for (size_t i = 0; i < w->batch->records; i++) w->scratch->label[i] = 1;
   if (slot == SIZE_MAX || !with_label) return FURROW_OK;
-  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
   for (size_t i = 0; i < w->batch->records; i++) {
-    const char *bad = fw_cell_label(&cells_of(w, slot)[i], column, &w->scratch->label[i]);
+    const char *bad = fw_cell_label(&cells_of(w, slot)[i], w->view->label_column, &w->scratch->label[i]);
     if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
@@ -301,9 +312,8 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
 
 static furrow_status read_weights(const work *w, furrow_error *err) {
   const size_t slot = w->view->weight;
-  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
-    const char *bad = fw_cell_weight(&cells_of(w, slot)[i], column, &w->scratch->weight[i]);
+    const char *bad = fw_cell_weight(&cells_of(w, slot)[i], w->view->weight_column, &w->scratch->weight[i]);
     if (bad) FW_TRY(refuse_cell(w, slot, i, bad, err));
   }
   return FURROW_OK;
@@ -350,13 +360,14 @@ static ALWAYS_INLINE void put_feature(target *t, uint32_t field, uint64_t index,
 }
 
 static ALWAYS_INLINE void put_cells(const work *w, size_t record, target *t) {
-  const fw_encode_view *view = w->view;
-  for (size_t i = 0; i < view->field_count; i++) {
-    const fw_encoded_field *made = &w->scratch->fields[i];
-    const uint32_t field = (uint32_t)view->fields[i];
+  const fw_field_selection *selection = &w->scratch->selection;
+  for (size_t i = 0; i < selection->count; i++) {
+    const fw_encoded_field *made = &w->scratch->fields[selection->fields[i]];
+    const uint32_t field = (uint32_t)w->view->fields[selection->fields[i]];
     if (!made->offset) {
-      if (made->index[record] != FW_FEATURE_NONE)
-        put_feature(t, field, made->index[record], made->value ? made->value[record] : 1);
+      if (made->index[record] == FW_FEATURE_NONE) continue;
+      put_feature(t, field, made->index[record], made->value ? made->value[record] : 1);
+      if (made->present != FW_FEATURE_NONE) put_feature(t, field, made->present, 1);
       continue;
     }
     for (uint32_t k = made->offset[record]; k < made->offset[record + 1]; k++)
@@ -372,23 +383,19 @@ static ALWAYS_INLINE void put_joined(const fw_joined *table, size_t key, target 
 }
 
 static ALWAYS_INLINE void put_crosses(const work *w, size_t record, target *t) {
-  const fw_dictionary *d = &w->encoder->dictionary;
   const fw_encoded_field *made = w->scratch->fields + w->view->field_count;
-  for (size_t f = 0; f < d->count && w->view->crosses; f++) {
-    if (d->fields[f].kind != FW_FIELD_CROSS) continue;
-    if (made->index[record] != FW_FEATURE_NONE) put_feature(t, (uint32_t)f, made->index[record], 1);
-    made++;
-  }
+  for (size_t f = 0; f < w->view->cross_count; f++, made++)
+    if (made->index[record] != FW_FEATURE_NONE) put_feature(t, (uint32_t)w->view->crosses[f], made->index[record], 1);
 }
 
 /* Keys of the joined tables, table by table: numbers, or FW_STRING_TABLE_NONE. */
 static uint64_t *joined_of(const work *w, size_t table) {
-  return w->scratch->keys + table * FW_TABLE_RECORDS;
+  return w->scratch->keys + table * w->batch->capacity;
 }
 
 static furrow_status find_joined(const work *w, size_t *features, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
-  FW_TRY(FW_GROW(&w->scratch->keys, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, err));
+  FW_TRY(FW_GROW(&w->scratch->keys, &w->scratch->key_capacity, w->view->table_count * w->batch->capacity + 1, err));
   for (size_t t = 0; t < w->view->table_count; t++) {
     const fw_joined *table = &d->tables[t];
     const fw_table_cell *cells = cells_of(w, w->view->table_key[t]);
@@ -406,20 +413,19 @@ static furrow_status find_joined(const work *w, size_t *features, furrow_error *
 
 /* An upper bound of the number of features to come. */
 static size_t count_features(const work *w) {
-  const fw_encode_view *view = w->view;
-  size_t count = (w->scratch->field_count - view->field_count) * w->batch->records;
-  for (size_t i = 0; i < view->field_count; i++) {
-    const fw_encoded_field *made = &w->scratch->fields[i];
-    count += made->offset ? made->offset[w->batch->records] : w->batch->records;
+  const fw_field_selection *selection = &w->scratch->selection;
+  size_t count = w->view->cross_count * w->batch->records;
+  for (size_t i = 0; i < selection->count; i++) {
+    const fw_encoded_field *made = &w->scratch->fields[selection->fields[i]];
+    const size_t each = made->present == FW_FEATURE_NONE ? 1 : 2;
+    count += made->offset ? made->offset[w->batch->records] : each * w->batch->records;
   }
   return count;
 }
 
 static uint64_t event_feature(const work *w, size_t field, size_t record) {
-  const fw_encode_view *view = w->view;
-  for (size_t i = 0; i < view->field_count; i++)
-    if (view->fields[i] == field) return w->scratch->fields[i].index[record];
-  return FW_FEATURE_NONE;
+  const size_t position = w->view->positions[field];
+  return position == SIZE_MAX ? FW_FEATURE_NONE : w->scratch->fields[position].index[record];
 }
 
 /* Reads the time of an event; without it the history has no order. */
@@ -436,9 +442,7 @@ static furrow_status read_event(const work *w, size_t record, fw_event *event, f
 
 static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error *err) {
   FW_TRY(FW_GROW(&out->events, &out->event_capacity, out->event_count + w->batch->records, err));
-  if (w->view->time != SIZE_MAX)
-    fw_time_cells_read(&w->scratch->times, w->batch, w->view->time,
-                       fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME));
+  if (w->view->time != SIZE_MAX) fw_time_cells_read(&w->scratch->times, w->batch, w->view->time, w->view->time_column);
   for (size_t i = 0; i < w->batch->records; i++) {
     FW_TRY(read_event(w, i, &out->events[out->event_count], err));
     out->event_count += !w->scratch->bad[i];
@@ -492,14 +496,32 @@ static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *e
 
 /* ---- A batch -------------------------------------------------------------------------------------------- */
 
+static void select_always(fw_encode_scratch *s, size_t position) {
+  s->selection.always[position / 64] |= (uint64_t)1 << position % 64;
+}
+
 static furrow_status make_fields(const work *w, furrow_error *err) {
   fw_encode_scratch *s = w->scratch;
   if (s->fields) return FURROW_OK;
   const fw_dictionary *d = &w->encoder->dictionary;
-  size_t count = w->view->field_count;
-  for (size_t i = 0; i < d->count && w->view->crosses; i++) count += d->fields[i].kind == FW_FIELD_CROSS;
+  const fw_encode_view *view = w->view;
+  const size_t count = view->field_count + view->cross_count;
+  FW_TRY(fw_field_selection_init(&s->selection, view, err));
   FW_TRY(FW_ALLOC_ZERO(&s->fields, count, err));
   s->field_count = count;
+  for (size_t i = 0; i < count; i++) s->fields[i].present = FW_FEATURE_NONE;
+  for (size_t i = 0; i < view->field_count; i++) {
+    const fw_field *field = &d->fields[view->fields[i]];
+    if (has_missing_feature(d, field)) select_always(s, i);
+    if (field->sparse && fw_field_is_number(field)) s->fields[i].present = field->first + field->size - 1;
+  }
+  for (size_t f = 0; f < view->cross_count; f++) {
+    const fw_field *cross = &d->fields[view->crosses[f]];
+    for (size_t k = 0; k < cross->crossed_count; k++) select_always(s, view->positions[cross->crossed[k]]);
+  }
+  if (!view->events) return FURROW_OK;
+  if (view->positions[d->user_field] != SIZE_MAX) select_always(s, view->positions[d->user_field]);
+  if (view->positions[d->item_field] != SIZE_MAX) select_always(s, view->positions[d->item_field]);
   return FURROW_OK;
 }
 
@@ -522,9 +544,12 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
   memset(scratch->bad, 0, sizeof scratch->bad);
   scratch->times.read = false;
   FW_TRY(make_fields(&w, err));
-  for (size_t i = 0; i < view->field_count; i++)
-    FW_TRY(
-        encode_field(&w, &encoder->dictionary.fields[view->fields[i]], view->field_slot[i], &scratch->fields[i], err));
+  fw_field_selection_set(&scratch->selection, view, batch);
+  for (size_t k = 0; k < scratch->selection.count; k++) {
+    const size_t i = scratch->selection.fields[k];
+    const fw_field *field = &encoder->dictionary.fields[view->fields[i]];
+    FW_TRY(encode_field(&w, field, view->field_slot[i], &scratch->fields[i], err));
+  }
   FW_TRY(encode_crosses(&w, err));
   FW_TRY(read_labels(&w, out->with_label, err));
   FW_TRY(read_weights(&w, err));

@@ -144,7 +144,7 @@ static const char *read_time(const fw_table_cell *cell, const fw_column *column,
 }
 
 void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {
-  const fw_table_cell *cells = batch->cells + slot * FW_TABLE_RECORDS;
+  const fw_table_cell *cells = fw_table_cells(batch, slot);
   if (times->read && times->slot == slot) return;
   times->read = true;
   times->slot = slot;

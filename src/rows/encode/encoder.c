@@ -23,8 +23,7 @@
 
 static bool has_values(const fw_dictionary *d) {
   for (size_t i = 0; i < d->count; i++)
-    if (fw_field_is_list(&d->fields[i]) || d->fields[i].kind == FW_FIELD_NUMBER || d->fields[i].kind == FW_FIELD_AGE)
-      return true;
+    if (fw_field_is_list(&d->fields[i]) || fw_field_is_number(&d->fields[i])) return true;
   return false;
 }
 
@@ -345,6 +344,9 @@ static void name_feature(const fw_dictionary *d, const fw_field *field, uint64_t
   } else if (fw_field_has_texts(field)) {
     set_name(feature, local == FW_LOCAL_UNKNOWN ? "(unknown)" : "(missing)");
     if (!items) feature->count = local == FW_LOCAL_UNKNOWN ? field->unknown : field->missing;
+  } else if (field->sparse && fw_field_is_number(field) && local == field->size - 1) {
+    set_name(feature, "(present)");
+    feature->count = field->table == SIZE_MAX && d->records > 0 ? d->records - field->missing : 0;
   } else if (!field->hash_bits && local == field->size - 1) {
     set_name(feature, "(missing)");
     feature->count = field->missing;

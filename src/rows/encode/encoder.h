@@ -28,14 +28,21 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
 typedef struct fw_encode_view {
   const char **names;
   size_t slots;
-  size_t *fields;     /* fields that are computed from cells */
-  size_t *field_slot; /* the slot of each of them */
+  fw_name_map numbers; /* of the names */
+  size_t *fields;      /* fields that are computed from cells */
+  size_t *field_slot;  /* the slot of each of them */
   size_t field_count;
+  size_t *positions; /* for each field of the dictionary: its position in `fields`; SIZE_MAX: it is not there */
+  size_t
+      *slot_begin; /* the positions of the fields of slot s are slot_fields[slot_begin[s]] … [slot_begin[s + 1] - 1] */
+  size_t *slot_fields;
   size_t label, weight, group, key, time; /* slots; SIZE_MAX: none. key: of a joined table; time: of the history */
-  size_t *table_key;                      /* the slot of each joined table's key */
+  const fw_column *label_column, *weight_column, *time_column;
+  size_t *table_key; /* the slot of each joined table's key */
   size_t table_count;
-  bool crosses; /* rows have crosses */
-  bool events;  /* the history needs the events */
+  size_t *crosses; /* fields of the dictionary that are crosses, if rows have them */
+  size_t cross_count;
+  bool events; /* the history needs the events */
 } fw_encode_view;
 
 /* The views of the log: all of it, and only what the history needs. */
@@ -45,6 +52,20 @@ furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *sche
 furrow_status fw_encode_view_joined(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *dictionary,
                                     size_t table, furrow_error *err) FURROW_MUST_USE;
 void fw_encode_view_clear(fw_encode_view *view);
+
+/* The fields of a batch that are worth looking at: of a log whose records have few of many columns, most are not. */
+typedef struct fw_field_selection {
+  uint64_t *always; /* bit set of positions in the view: fields that every batch needs; the caller sets it */
+  uint64_t *bits;
+  size_t *fields; /* positions in the view, ascending */
+  size_t count;
+} fw_field_selection;
+
+furrow_status fw_field_selection_init(fw_field_selection *selection, const fw_encode_view *view,
+                                      furrow_error *err) FURROW_MUST_USE;
+void fw_field_selection_clear(fw_field_selection *selection);
+/* Selects the fields of which the batch has a cell, and those of `always`. */
+void fw_field_selection_set(fw_field_selection *selection, const fw_encode_view *view, const fw_table_batch *batch);
 
 /* ---- Encoding ------------------------------------------------------------------------------------------- */
 
@@ -77,11 +98,13 @@ typedef struct fw_time_cells {
 typedef struct fw_encode_scratch {
   struct fw_encoded_field *fields; /* fields of the view, then the crosses */
   size_t field_count;
-  uint64_t *keys; /* keys of the joined tables */
+  fw_field_selection selection; /* the fields that have been computed for this batch */
+  uint64_t *keys;               /* keys of the joined tables */
   size_t key_capacity;
   fw_buffer word;
   fw_time_cells times;
   bool bad[FW_TABLE_RECORDS];
+  uint64_t missing; /* features of all rows so far that stand for a missing cell */
   float label[FW_TABLE_RECORDS], weight[FW_TABLE_RECORDS];
   uint64_t group[FW_TABLE_RECORDS];
 } fw_encode_scratch;
@@ -109,6 +132,7 @@ typedef struct fw_encoded_field {
   uint64_t *index;  /* for each record or list element; FW_FEATURE_NONE: none */
   float *value;     /* the same; only if the field has values */
   uint32_t *offset; /* lists: records + 1 elements; else NULL */
+  uint64_t present; /* sparse numbers: another feature of records that have one; FW_FEATURE_NONE: none */
   size_t index_capacity, value_capacity, offset_capacity;
 } fw_encoded_field;
 

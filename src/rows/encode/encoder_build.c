@@ -156,8 +156,12 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   params.part = b->comm->rank;
   params.nparts = b->comm->ranks;
   params.whole_pieces = true;
+  /* Which columns are sparse is worth a pass where a cell that is not there has no byte. */
+  const bool lines = b->log && fw_table_source_layout(b->log)->kind != FW_TABLE_DELIMITED;
   bool learns = d->history_field != SIZE_MAX;
-  for (size_t i = 0; i < d->count; i++) learns |= d->fields[i].table == SIZE_MAX && fw_field_learns(&d->fields[i]);
+  for (size_t i = 0; i < d->count; i++)
+    learns |= d->fields[i].table == SIZE_MAX &&
+              (fw_field_learns(&d->fields[i]) || (lines && fw_field_has_missing(&d->fields[i])));
   if (!learns) return FURROW_OK;
   if (!b->log) {
     fw_fail(err, FURROW_E_ARGUMENT, "standard input is read once, but a dictionary needs the log twice");
@@ -282,7 +286,7 @@ static furrow_status join_batch(void *user, uint64_t piece, const fw_table_curso
   (void)piece;
   FW_TRY(fw_encode_batch(&j->b->encoder, j->view, j->table, cursor, batch, &j->scratch, &j->out, err));
   for (size_t i = 0; i < batch->records; i++) {
-    const fw_table_cell *key = &batch->cells[j->view->key * FW_TABLE_RECORDS + i];
+    const fw_table_cell *key = &fw_table_cells(batch, j->view->key)[i];
     if (j->scratch.bad[i]) continue;
     fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
     fw_buffer_append(&j->keys, key->text, key->length);

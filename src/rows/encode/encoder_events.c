@@ -51,10 +51,7 @@ static bool is_ignored(const furrow_encoder *encoder, const char *name) {
 }
 
 static bool is_log_column(const furrow_encoder *encoder, const char *name) {
-  if (is_ignored(encoder, name)) return true;
-  for (size_t i = 0; i < encoder->log.slots; i++)
-    if (strcmp(encoder->log.names[i], name) == 0) return true;
-  return false;
+  return is_ignored(encoder, name) || fw_name_map_find(&encoder->log.numbers, name, strlen(name)) != FW_NAME_NONE;
 }
 
 static furrow_status check_column(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {

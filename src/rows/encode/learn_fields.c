@@ -31,8 +31,8 @@ bool fw_field_learns(const fw_field *field) {
 
 /* The numbers of a field in a batch. */
 typedef struct number_cells {
-  double numbers[FW_TABLE_RECORDS];
-  bool missing[FW_TABLE_RECORDS];
+  double *numbers;
+  bool *missing;
 } number_cells;
 
 typedef struct learner {
@@ -41,10 +41,13 @@ typedef struct learner {
   const fw_table *table;
   const fw_table_cursor *cursor;
   const fw_table_batch *batch;
-  fw_learned *learned;   /* of all fields */
-  bool *found;           /* for each slot: whether some record has the column */
-  number_cells *numbers; /* for each field of the view */
-  fw_time_cells times;   /* of the column that was read last */
+  bool *found; /* for each slot: whether some record has the column */
+  /* the following arrays are made for the first batch */
+  fw_learned *learned; /* of all fields */
+  fw_field_selection selection;
+  double *numbers;     /* for each field of the view, as many as a batch has records */
+  bool *missing;       /* the same: whether the number is missing */
+  fw_time_cells times; /* of the column that was read last */
   bool bad[FW_TABLE_RECORDS];
   fw_buffer word;
   uint64_t piece, record; /* position of the batch in the data */
@@ -55,7 +58,7 @@ static const fw_field *field_at(const learner *l, size_t i) {
 }
 
 static const fw_table_cell *cells_of(const learner *l, size_t slot) {
-  return l->batch->cells + slot * FW_TABLE_RECORDS;
+  return fw_table_cells(l->batch, slot);
 }
 
 /* ---- Which records count ---- */
@@ -66,20 +69,24 @@ static furrow_status refuse_cell(learner *l, size_t slot, size_t record, const c
   return fw_table_refuse(l->table, l->cursor, l->batch, slot, record, message, err);
 }
 
-static furrow_status read_times(learner *l, const fw_field *field, size_t slot, number_cells *to, furrow_error *err) {
+static number_cells numbers_of(const learner *l, size_t i) {
+  return (number_cells){l->numbers + i * l->batch->capacity, l->missing + i * l->batch->capacity};
+}
+
+static furrow_status read_times(learner *l, const fw_field *field, size_t slot, number_cells to, furrow_error *err) {
   const fw_time_cells *t = &l->times;
   fw_time_cells_read(&l->times, l->batch, slot, field->column);
   for (size_t i = 0; i < l->batch->records; i++)
     if (t->bad[i]) FW_TRY(refuse_cell(l, slot, i, t->bad[i], err));
-  memcpy(to->numbers, t->seconds, sizeof to->numbers);
-  memcpy(to->missing, t->missing, sizeof to->missing);
+  memcpy(to.numbers, t->seconds, l->batch->records * sizeof *to.numbers);
+  memcpy(to.missing, t->missing, l->batch->records * sizeof *to.missing);
   return FURROW_OK;
 }
 
-static furrow_status read_numbers(learner *l, const fw_field *field, size_t slot, number_cells *to, furrow_error *err) {
+static furrow_status read_numbers(learner *l, const fw_field *field, size_t slot, number_cells to, furrow_error *err) {
   const fw_table_cell *cells = cells_of(l, slot);
   for (size_t i = 0; i < l->batch->records; i++) {
-    const char *bad = fw_cell_number(&cells[i], field->column, &to->numbers[i], &to->missing[i]);
+    const char *bad = fw_cell_number(&cells[i], field->column, &to.numbers[i], &to.missing[i]);
     if (bad) FW_TRY(refuse_cell(l, slot, i, bad, err));
   }
   return FURROW_OK;
@@ -113,9 +120,9 @@ static furrow_status check_field(learner *l, size_t i, furrow_error *err) {
   case FW_FIELD_CATEGORY: return check_single(l, slot, err);
   case FW_FIELD_SET: return field->column->values ? check_values(l, field, slot, err) : FURROW_OK;
   case FW_FIELD_NUMBER:
-  case FW_FIELD_BINS: return read_numbers(l, field, slot, &l->numbers[i], err);
+  case FW_FIELD_BINS: return read_numbers(l, field, slot, numbers_of(l, i), err);
   case FW_FIELD_PART:
-  case FW_FIELD_AGE: return read_times(l, field, slot, &l->numbers[i], err);
+  case FW_FIELD_AGE: return read_times(l, field, slot, numbers_of(l, i), err);
   default: return FURROW_OK;
   }
 }
@@ -123,14 +130,13 @@ static furrow_status check_field(learner *l, size_t i, furrow_error *err) {
 /* Checks the cells that are not features: the label, the weight, the key of a table. */
 static furrow_status check_others(learner *l, furrow_error *err) {
   const fw_encode_view *view = l->view;
-  const furrow_schema *schema = l->encoder->schema;
-  const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL), *weight = fw_schema_of_kind(schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < l->batch->records; i++) {
     float number;
     const char *bad = NULL;
-    if (view->label != SIZE_MAX) bad = fw_cell_label(&cells_of(l, view->label)[i], label, &number);
+    if (view->label != SIZE_MAX) bad = fw_cell_label(&cells_of(l, view->label)[i], view->label_column, &number);
     if (bad) FW_TRY(refuse_cell(l, view->label, i, bad, err));
-    bad = view->weight != SIZE_MAX ? fw_cell_weight(&cells_of(l, view->weight)[i], weight, &number) : NULL;
+    bad = NULL;
+    if (view->weight != SIZE_MAX) bad = fw_cell_weight(&cells_of(l, view->weight)[i], view->weight_column, &number);
     if (bad) FW_TRY(refuse_cell(l, view->weight, i, bad, err));
     if (view->key != SIZE_MAX && cells_of(l, view->key)[i].kind != FW_TABLE_TEXT)
       FW_TRY(refuse_cell(l, view->key, i, "the key is missing", err));
@@ -152,11 +158,9 @@ static furrow_status count_some(fw_learned *learned, const fw_table_cell *cells,
   }
   for (size_t i = 0; i < n; i++) fw_text_counter_prefetch_record(&learned->texts, hashes[i]);
   for (size_t i = 0; i < n; i++) {
-    if (bad[i]) continue;
-    if (cells[i].kind == FW_TABLE_MISSING)
-      learned->missing++;
-    else
-      FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
+    if (bad[i] || cells[i].kind == FW_TABLE_MISSING) continue;
+    learned->present++;
+    FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
   }
   return FURROW_OK;
 }
@@ -189,19 +193,18 @@ static furrow_status count_elements(learner *l, const fw_field *field, fw_learne
     counted_cell cell = {.texts = &learned->texts};
     if (l->bad[i]) continue;
     FW_TRY(fw_cell_elements(&cells[i], field->column, &l->word, count_element, &cell, &bad, err));
-    learned->missing += cell.elements == 0;
+    learned->present += cell.elements > 0;
   }
   return FURROW_OK;
 }
 
-static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned,
-                                     const number_cells *cells, furrow_error *err) {
+static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned, number_cells cells,
+                                     furrow_error *err) {
   const bool learns = fw_field_learns(field);
   for (size_t i = 0; i < l->batch->records; i++) {
-    if (l->bad[i]) continue;
-    learned->missing += cells->missing[i];
-    if (learns && !cells->missing[i])
-      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, cells->numbers[i], err));
+    if (l->bad[i] || cells.missing[i]) continue;
+    learned->present++;
+    if (learns) FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, cells.numbers[i], err));
   }
   return FURROW_OK;
 }
@@ -210,16 +213,25 @@ static furrow_status learn_field(learner *l, size_t i, furrow_error *err) {
   const fw_field *field = field_at(l, i);
   const size_t slot = l->view->field_slot[i];
   fw_learned *learned = &l->learned[l->view->fields[i]];
-  if (field->kind > FW_FIELD_WORDS) return measure_numbers(l, field, learned, &l->numbers[i], err);
+  if (field->kind > FW_FIELD_WORDS) return measure_numbers(l, field, learned, numbers_of(l, i), err);
   if (field->hash_bits) return FURROW_OK;
   if (field->kind == FW_FIELD_CATEGORY) return count_texts(l, learned, slot, err);
   return count_elements(l, field, learned, slot, err);
 }
 
 static void find_slots(learner *l) {
-  for (size_t s = 0; s < l->view->slots; s++)
+  for (size_t k = 0; k < l->batch->filled_count; k++) {
+    const size_t s = l->batch->filled[k];
     for (size_t i = 0; i < l->batch->records && !l->found[s]; i++)
       l->found[s] = cells_of(l, s)[i].kind != FW_TABLE_MISSING;
+  }
+}
+
+static furrow_status make_arrays(learner *l, size_t records, furrow_error *err) {
+  FW_TRY(fw_field_selection_init(&l->selection, l->view, err));
+  FW_TRY(FW_ALLOC_ROWS(&l->numbers, l->view->field_count, records, err));
+  FW_TRY(FW_ALLOC_ROWS(&l->missing, l->view->field_count, records, err));
+  return FW_ALLOC_ZERO(&l->learned, l->encoder->dictionary.count, err);
 }
 
 static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
@@ -231,10 +243,12 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   l->batch = batch;
   l->times.read = false;
   memset(l->bad, 0, sizeof l->bad);
+  if (!l->learned) FW_TRY(make_arrays(l, batch->capacity, err));
   find_slots(l);
-  for (size_t i = 0; i < l->view->field_count; i++) FW_TRY(check_field(l, i, err));
+  fw_field_selection_set(&l->selection, l->view, batch);
+  for (size_t k = 0; k < l->selection.count; k++) FW_TRY(check_field(l, l->selection.fields[k], err));
   FW_TRY(check_others(l, err));
-  for (size_t i = 0; i < l->view->field_count; i++) FW_TRY(learn_field(l, i, err));
+  for (size_t k = 0; k < l->selection.count; k++) FW_TRY(learn_field(l, l->selection.fields[k], err));
   l->record += batch->records;
   return FURROW_OK;
 }
@@ -244,31 +258,31 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
 static furrow_status make_learner(learner *l, const furrow_encoder *encoder, const fw_encode_view *view,
                                   const fw_table *table, furrow_error *err) {
   *l = (learner){.encoder = encoder, .view = view, .table = table, .piece = UINT64_MAX};
-  FW_TRY(FW_ALLOC_ZERO(&l->learned, encoder->dictionary.count, err));
-  FW_TRY(FW_ALLOC_ZERO(&l->found, view->slots, err));
-  return FW_ALLOC(&l->numbers, view->field_count, err);
+  return FW_ALLOC_ZERO(&l->found, view->slots, err);
 }
 
 static void clear_learner(learner *l) {
   for (size_t i = 0; l->learned && i < l->encoder->dictionary.count; i++) fw_learned_clear(&l->learned[i]);
   fw_free(l->learned);
   fw_free(l->found);
+  fw_field_selection_clear(&l->selection);
   fw_free(l->numbers);
+  fw_free(l->missing);
   fw_buffer_clear(&l->word);
 }
 
-/* Moves the first learner's counts, and adds the others'. */
-static furrow_status gather_learned(fw_learned *all, learner *l, bool first, furrow_error *err) {
-  for (size_t i = 0; i < l->view->field_count; i++) {
+/* Adds what a learner learned; moves it where nothing was learned yet. */
+static furrow_status gather_learned(fw_learned *all, learner *l, furrow_error *err) {
+  for (size_t i = 0; l->learned && i < l->view->field_count; i++) {
     fw_learned *one = &l->learned[l->view->fields[i]], *sum = &all[l->view->fields[i]];
-    if (first) {
+    if (sum->present == 0) {
       *sum = *one;
       memset(one, 0, sizeof *one);
       continue;
     }
     FW_TRY(fw_text_counter_merge(&sum->texts, &one->texts, err));
     FW_TRY(fw_number_stats_merge(&sum->numbers, &one->numbers, err));
-    sum->missing += one->missing;
+    sum->present += one->present;
   }
   return FURROW_OK;
 }
@@ -316,11 +330,13 @@ static furrow_status join_learned(const fw_table_layout *layout, learner *learne
   FW_TRY(join_found(learners, threads, comm, err));
   if (stats->rows > 0) FW_TRY(check_found(layout, learners, err));
   furrow_status status = FURROW_OK;
-  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
-    status = gather_learned(learned, &learners[i], i == 0, err);
+  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = gather_learned(learned, &learners[i], err);
   FW_TRY(fw_comm_all_ok(comm, status, err));
   const fw_encode_view *view = learners[0].view;
-  for (size_t i = 0; i < view->field_count; i++) FW_TRY(fw_learned_join(&learned[view->fields[i]], comm, err));
+  for (size_t i = 0; i < view->field_count; i++) {
+    FW_TRY(fw_learned_join(&learned[view->fields[i]], comm, err));
+    learned[view->fields[i]].missing = stats->rows - learned[view->fields[i]].present;
+  }
   return FURROW_OK;
 }
 
@@ -349,13 +365,13 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
 
 /* What a rank learned about a field, as it is sent; its texts, pieces and sampled numbers follow. */
 typedef struct sent_field {
-  uint64_t missing, text_bytes, pieces, sampled;
+  uint64_t present, text_bytes, pieces, sampled;
   double most;
 } sent_field;
 
 static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, furrow_error *err) {
   const fw_number_stats *numbers = &learned->numbers;
-  const sent_field head = {.missing = learned->missing,
+  const sent_field head = {.present = learned->present,
                            .text_bytes = learned->texts.size,
                            .pieces = numbers->piece_count,
                            .sampled = numbers->sampled,
@@ -380,7 +396,7 @@ static furrow_status add_learned(fw_learned *sum, char **at, furrow_error *err) 
                                    .sample = (fw_sampled_number *)(void *)sample,
                                    .sampled = head.sampled,
                                    .most = head.most};
-  sum->missing += head.missing;
+  sum->present += head.present;
   FW_TRY(fw_text_counter_merge(&sum->texts, &counted, err));
   return fw_number_stats_merge(&sum->numbers, &numbers, err);
 }
@@ -473,8 +489,15 @@ static void finish_number(fw_field *field, fw_number_stats *numbers) {
   if (deviation > 0 && isfinite(1 / deviation)) field->factor = 1 / deviation;
 }
 
+/* Whether fewer than a quarter of the records have a cell: then missing cells must not be features, because there may
+ * be far more of them than bytes in the log. */
+static bool is_sparse(const fw_learned *learned) {
+  return learned->missing > 3 * learned->present;
+}
+
 furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image, furrow_error *err) {
   field->missing = learned->missing;
+  field->sparse = fw_field_has_missing(field) && is_sparse(learned);
   switch (field->kind) {
   case FW_FIELD_CATEGORY:
   case FW_FIELD_SET:

@@ -80,7 +80,7 @@ typedef struct fw_number_stats {
   fw_number_piece *pieces;
   size_t piece_count, piece_capacity;
   fw_sampled_number *sample; /* a heap, the largest hash first */
-  size_t sampled;
+  size_t sampled, sample_capacity;
   double most; /* the largest number */
 } fw_number_stats;
 
@@ -103,7 +103,7 @@ size_t fw_number_stats_edges(fw_number_stats *stats, size_t bins, double *edges)
 typedef struct fw_learned {
   fw_text_counter texts;
   fw_number_stats numbers;
-  uint64_t missing;
+  uint64_t present, missing; /* records that have a cell, and the others */
 } fw_learned;
 
 void fw_learned_clear(fw_learned *learned);

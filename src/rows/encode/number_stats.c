@@ -50,7 +50,11 @@ static furrow_status add_sample(fw_number_stats *stats, fw_sampled_number number
     sift_down(stats->sample, stats->sampled, 0);
     return FURROW_OK;
   }
-  if (!stats->sample) FW_TRY(FW_ALLOC(&stats->sample, FW_SAMPLE_NUMBERS, err));
+  if (stats->sampled == stats->sample_capacity) {
+    const size_t capacity = stats->sample_capacity ? 2 * stats->sample_capacity : 4;
+    FW_TRY(FW_REALLOC(&stats->sample, capacity, err));
+    stats->sample_capacity = capacity;
+  }
   stats->sample[stats->sampled] = number;
   sift_up(stats->sample, stats->sampled++);
   return FURROW_OK;
@@ -59,7 +63,11 @@ static furrow_status add_sample(fw_number_stats *stats, fw_sampled_number number
 /* ---- Pieces ---- */
 
 static furrow_status add_piece(fw_number_stats *stats, fw_number_piece piece, furrow_error *err) {
-  FW_TRY(FW_GROW(&stats->pieces, &stats->piece_capacity, stats->piece_count + 1, err));
+  if (stats->piece_count == stats->piece_capacity) { /* many columns have one piece */
+    const size_t capacity = stats->piece_capacity ? 2 * stats->piece_capacity : 1;
+    FW_TRY(FW_REALLOC(&stats->pieces, capacity, err));
+    stats->piece_capacity = capacity;
+  }
   stats->pieces[stats->piece_count++] = piece;
   return FURROW_OK;
 }

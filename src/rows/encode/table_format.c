@@ -108,10 +108,15 @@ static bool head_has_label(const table_state *s, const char *text, size_t size) 
   fw_table_batch batch = {0};
   fw_table_cursor cursor = {.text = text, .length = size, .on_bad = FURROW_ON_BAD_SKIP, .stats = &stats};
   bool found = fw_table_layout_skip_head(&s->layout, text, size, &cursor.at, NULL) != FURROW_OK ||
-               fw_table_batch_init(&batch, s->table, NULL) != FURROW_OK ||
-               fw_table_next(s->table, &cursor, &batch, NULL) != FURROW_OK;
-  for (size_t i = 0; i < batch.records && !found; i++)
-    found = batch.cells[view->label * FW_TABLE_RECORDS + i].kind != FW_TABLE_MISSING;
+               fw_table_batch_init(&batch, s->table, NULL) != FURROW_OK;
+  furrow_status status = FURROW_OK;
+  size_t records = 0;
+  while (!found && (status = fw_table_next(s->table, &cursor, &batch, NULL)) == FURROW_OK) {
+    for (size_t i = 0; i < batch.records && !found; i++)
+      found = fw_table_cells(&batch, view->label)[i].kind != FW_TABLE_MISSING;
+    records += batch.records;
+  }
+  found |= records == 0 || (status != FURROW_OK && status != FURROW_END);
   fw_table_batch_clear(&batch);
   return found; /* also if it cannot be decided: reading the records reports why */
 }
@@ -132,12 +137,6 @@ static furrow_status find_label(table_state *s, const char *head, size_t size, b
   return status;
 }
 
-static bool has_name(const fw_table_layout *layout, const char *name) {
-  for (size_t i = 0; i < layout->columns; i++)
-    if (strcmp(layout->names[i], name) == 0) return true;
-  return false;
-}
-
 /* Columns of a log without a header are named by numbers. A first line of texts may then be a header or a record; a
  * wrong guess could silently lose it. */
 static furrow_status check_header(const table_state *s, furrow_error *err) {
@@ -145,9 +144,10 @@ static furrow_status check_header(const table_state *s, furrow_error *err) {
   const fw_table_layout *layout = &s->layout;
   if (!layout->header || strcmp(furrow_args_text(s->args, "header"), "auto") != 0) return FURROW_OK;
   for (size_t i = 0; i < view->slots; i++) {
-    if (has_name(layout, view->names[i]) || fw_table_layout_column(layout, view->names[i]) == SIZE_MAX) continue;
-    fw_fail(err, FURROW_E_FORMAT, "the first line may be a header: the schema names column %s by its number",
-            view->names[i]);
+    const char *name = view->names[i];
+    if (fw_name_map_find(&layout->numbers, name, strlen(name)) != FW_NAME_NONE) continue;
+    if (fw_table_layout_column(layout, name) == SIZE_MAX) continue;
+    fw_fail(err, FURROW_E_FORMAT, "the first line may be a header: the schema names column %s by its number", name);
     fw_error_set_hint(err, "LOG?header=no if it is a record, LOG?header=yes if it is not");
     return FURROW_E_FORMAT;
   }
@@ -193,6 +193,10 @@ static furrow_status check_types(const table_state *s, const furrow_container *r
   return FURROW_OK;
 }
 
+/* Short records that lack most columns of the model may have more features than bytes: they are returned in blocks of
+ * about this many. */
+#define BLOCK_MISSING ((size_t)1 << 16)
+
 static furrow_status table_chunk(const void *state, fw_chunk *chunk, furrow_error *err) {
   const table_state *s = state;
   fw_table_batch batch = {0};
@@ -209,8 +213,13 @@ static furrow_status table_chunk(const void *state, fw_chunk *chunk, furrow_erro
                             .stats = &chunk->stats};
   FW_TRY(check_types(s, chunk->out, err));
   furrow_status status = fw_table_batch_init(&batch, s->table, err);
-  while (status == FURROW_OK && (status = fw_table_next(s->table, &cursor, &batch, err)) == FURROW_OK)
+  while (status == FURROW_OK && (status = fw_table_next(s->table, &cursor, &batch, err)) == FURROW_OK) {
     status = fw_encode_batch(s->encoder, &s->encoder->log, s->table, &cursor, &batch, &scratch, &out, err);
+    chunk->stats.missing = scratch.missing;
+    if (status != FURROW_OK || scratch.missing <= BLOCK_MISSING + (cursor.at - chunk->head)) continue;
+    if (cursor.at < cursor.length) chunk->rest = cursor.at;
+    break;
+  }
   chunk->events = out.events;
   chunk->event_capacity = out.event_capacity;
   fw_encode_scratch_clear(&scratch);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define FIRST_SLOTS 64
+#define FIRST_SLOTS 8
 #define MOST_PLACE ((size_t)UINT32_MAX - 1) /* in units of 8 bytes */
 
 void fw_text_counter_clear(fw_text_counter *counter) {

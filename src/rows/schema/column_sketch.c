@@ -15,16 +15,68 @@
 
 enum { REGISTERS = 1 << FW_SKETCH_BITS };
 
-void fw_distinct_add(fw_distinct *distinct, uint64_t hash) {
-  const size_t i = hash >> (64 - FW_SKETCH_BITS);
-  const uint64_t rest = hash << FW_SKETCH_BITS | (uint64_t)1 << (FW_SKETCH_BITS - 1); /* ends the run of zeros */
-  const uint8_t run_length = (uint8_t)(__builtin_clzll(rest) + 1);
-  if (run_length > distinct->registers[i]) distinct->registers[i] = run_length;
+enum { FEW_MOST = REGISTERS / 16 }; /* a table of more would not be much smaller than all registers */
+
+/* Returns the place of a register in the table of the few, or the free place where it belongs. */
+static uint32_t *find_few(uint32_t *few, uint32_t capacity, uint32_t number) {
+  uint32_t at = number & (capacity - 1);
+  while (few[at] != 0 && few[at] >> 8 != number + 1) at = (at + 1) & (capacity - 1);
+  return &few[at];
 }
 
-static void merge_distinct(fw_distinct *into, const fw_distinct *from) {
-  for (size_t i = 0; i < REGISTERS; i++)
-    if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
+static furrow_status use_registers(fw_distinct *d, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ZERO(&d->registers, REGISTERS, err));
+  for (uint32_t i = 0; i < d->few_capacity; i++)
+    if (d->few[i] != 0) d->registers[(d->few[i] >> 8) - 1] = (uint8_t)d->few[i];
+  fw_free(d->few);
+  d->few = NULL;
+  d->few_count = d->few_capacity = 0;
+  return FURROW_OK;
+}
+
+static furrow_status grow_few(fw_distinct *d, furrow_error *err) {
+  const uint32_t capacity = d->few_capacity ? 2 * d->few_capacity : 4;
+  uint32_t *few;
+  FW_TRY(FW_ALLOC_ZERO(&few, capacity, err));
+  for (uint32_t i = 0; i < d->few_capacity; i++)
+    if (d->few[i] != 0) *find_few(few, capacity, (d->few[i] >> 8) - 1) = d->few[i];
+  fw_free(d->few);
+  d->few = few;
+  d->few_capacity = capacity;
+  return FURROW_OK;
+}
+
+/* Raises the register to at least `run_length`. */
+static furrow_status raise_register(fw_distinct *d, uint32_t number, uint8_t run_length, furrow_error *err) {
+  if (d->few_count == FEW_MOST) FW_TRY(use_registers(d, err));
+  if (d->registers) {
+    if (run_length > d->registers[number]) d->registers[number] = run_length;
+    return FURROW_OK;
+  }
+  if (2 * d->few_count >= d->few_capacity) FW_TRY(grow_few(d, err));
+  uint32_t *few = find_few(d->few, d->few_capacity, number);
+  d->few_count += *few == 0;
+  if ((uint8_t)*few < run_length) *few = (number + 1) << 8 | run_length;
+  return FURROW_OK;
+}
+
+furrow_status fw_distinct_add(fw_distinct *distinct, uint64_t hash, furrow_error *err) {
+  const uint64_t rest = hash << FW_SKETCH_BITS | (uint64_t)1 << (FW_SKETCH_BITS - 1); /* ends the run of zeros */
+  return raise_register(distinct, (uint32_t)(hash >> (64 - FW_SKETCH_BITS)), (uint8_t)(__builtin_clzll(rest) + 1), err);
+}
+
+void fw_distinct_clear(fw_distinct *distinct) {
+  fw_free(distinct->registers);
+  fw_free(distinct->few);
+  *distinct = (fw_distinct){0};
+}
+
+static furrow_status merge_distinct(fw_distinct *into, const fw_distinct *from, furrow_error *err) {
+  for (uint32_t i = 0; from->registers && i < REGISTERS; i++)
+    if (from->registers[i] > 0) FW_TRY(raise_register(into, i, from->registers[i], err));
+  for (uint32_t i = 0; i < from->few_capacity; i++)
+    if (from->few[i] != 0) FW_TRY(raise_register(into, (from->few[i] >> 8) - 1, (uint8_t)from->few[i], err));
+  return FURROW_OK;
 }
 
 /* The estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which needs no
@@ -57,7 +109,10 @@ static double tau(double x) {
 double fw_distinct_count(const fw_distinct *distinct) {
   enum { FULL = 64 - FW_SKETCH_BITS + 1 };
   double counts[FULL + 1] = {0};
-  for (size_t i = 0; i < REGISTERS; i++) counts[distinct->registers[i]]++;
+  for (size_t i = 0; distinct->registers && i < REGISTERS; i++) counts[distinct->registers[i]]++;
+  for (uint32_t i = 0; i < distinct->few_capacity; i++)
+    if (distinct->few[i] != 0) counts[(uint8_t)distinct->few[i]]++;
+  if (!distinct->registers) counts[0] = REGISTERS - distinct->few_count;
   double z = REGISTERS * tau(1 - counts[FULL] / REGISTERS);
   for (int k = FULL - 1; k >= 1; k--) z = 0.5 * (z + counts[k]);
   z += REGISTERS * sigma(counts[0] / REGISTERS);
@@ -87,7 +142,7 @@ static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *sl
 
 static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
   fw_counted_value *slots;
-  const size_t capacity = set->capacity ? 2 * set->capacity : 16;
+  const size_t capacity = set->capacity ? 2 * set->capacity : 4;
   FW_TRY(FW_ALLOC_ZERO(&slots, capacity, err));
   for (size_t i = 0; i < set->capacity; i++) {
     const fw_counted_value *v = &set->slots[i];
@@ -187,70 +242,82 @@ static bool has_value(const char *text, const char *end) {
   return colon && colon > text && is_finite_number(colon + 1, end, &value);
 }
 
-static void add_element(fw_element_sketch *e, const char *text, const char *end) {
-  if (text == end) return;
+static furrow_status add_element(fw_element_sketch *e, const char *text, const char *end, furrow_error *err) {
+  if (text == end) return FURROW_OK;
   const bool valued = has_value(text, end);
   const char *name_end = valued ? (const char *)memrchr(text, ':', (size_t)(end - text)) : end;
   e->elements++;
   e->valued += valued;
   e->integers += is_integer(text, end);
-  fw_distinct_add(e->distinct, XXH3_64bits(text, (size_t)(name_end - text)));
+  return fw_distinct_add(&e->distinct, XXH3_64bits(text, (size_t)(name_end - text)), err);
 }
 
 static furrow_status add_elements(fw_element_sketch *e, char separator, const char *text, const char *end,
                                   furrow_error *err) {
-  if (!e->distinct) FW_TRY(FW_ALLOC_ZERO(&e->distinct, 1, err));
   e->cells++;
   for (const char *next;; text = next + 1) {
     next = memchr(text, separator, (size_t)(end - text));
     if (!next) break;
-    add_element(e, text, next);
+    FW_TRY(add_element(e, text, next, err));
     e->separators++;
     if (next + 1 < end && next[1] == ' ' && separator != ' ') {
       e->blanks++;
       next++;
     }
   }
-  add_element(e, text, end);
-  return FURROW_OK;
+  return add_element(e, text, end, err);
 }
 
 static furrow_status merge_elements(fw_element_sketch *into, const fw_element_sketch *from, furrow_error *err) {
-  if (!from->distinct) return FURROW_OK;
-  if (!into->distinct) FW_TRY(FW_ALLOC_ZERO(&into->distinct, 1, err));
   into->cells += from->cells;
   into->elements += from->elements;
   into->separators += from->separators;
   into->blanks += from->blanks;
   into->valued += from->valued;
   into->integers += from->integers;
-  merge_distinct(into->distinct, from->distinct);
-  return FURROW_OK;
+  return merge_distinct(&into->distinct, &from->distinct, err);
 }
 
 /* ---- Numbers ---- */
 
-static size_t magnitude_of(double value) {
+static uint32_t magnitude_of(double value) {
   int exponent;
   const double mantissa = frexp(value, &exponent); /* 0.5 … 1 */
   const int i = (exponent + 32) * 4 + (int)((mantissa - 0.5) * 8);
-  return i < 0 ? 0 : i >= FW_SKETCH_MAGNITUDES ? FW_SKETCH_MAGNITUDES - 1 : (size_t)i;
+  return i < 0 ? 0 : i >= FW_SKETCH_MAGNITUDES ? FW_SKETCH_MAGNITUDES - 1 : (uint32_t)i;
+}
+
+/* Counts n numbers of that size. The histogram has the steps from the least to the largest number. */
+static furrow_status count_magnitude(fw_column_sketch *s, uint32_t step, uint64_t n, furrow_error *err) {
+  const uint32_t before = s->magnitude_first, count = s->magnitude_count;
+  const uint32_t first = count == 0 || step < before ? step : before;
+  const uint32_t last = count == 0 || step >= before + count ? step : before + count - 1;
+  if (last - first + 1 > count) {
+    uint64_t *grown;
+    FW_TRY(FW_ALLOC_ZERO(&grown, last - first + 1, err));
+    if (count > 0) memcpy(grown + (before - first), s->magnitudes, count * sizeof *grown);
+    fw_free(s->magnitudes);
+    s->magnitudes = grown;
+    s->magnitude_first = first;
+    s->magnitude_count = last - first + 1;
+  }
+  s->magnitudes[step - first] += n;
+  return FURROW_OK;
 }
 
 static furrow_status add_number(fw_column_sketch *s, double value, furrow_error *err) {
   if (s->numbers++ == 0) s->least = s->most = value;
   if (value < s->least) s->least = value;
   if (value > s->most) s->most = value;
-  if (value <= 0) return FURROW_OK;
-  if (!s->magnitudes) FW_TRY(FW_ALLOC_ZERO(&s->magnitudes, FW_SKETCH_MAGNITUDES, err));
-  s->magnitudes[magnitude_of(value)]++;
-  return FURROW_OK;
+  return value > 0 ? count_magnitude(s, magnitude_of(value), 1, err) : FURROW_OK;
 }
 
 double fw_column_sketch_mean(const fw_column_sketch *s) {
   double sum = 0;
-  for (size_t i = 0; s->magnitudes && i < FW_SKETCH_MAGNITUDES; i++)
-    sum += (double)s->magnitudes[i] * ldexp(0.5 + ((double)(i % 4) + 0.5) / 8, (int)(i / 4) - 32);
+  for (uint32_t k = 0; k < s->magnitude_count; k++) {
+    const uint32_t step = s->magnitude_first + k;
+    sum += (double)s->magnitudes[k] * ldexp(0.5 + ((double)(step % 4) + 0.5) / 8, (int)(step / 4) - 32);
+  }
   return s->numbers > 0 ? sum / (double)s->numbers : 0;
 }
 
@@ -312,9 +379,10 @@ void fw_column_sketch_init(fw_column_sketch *s, size_t values) {
 
 void fw_column_sketch_clear(fw_column_sketch *s) {
   fw_free(s->magnitudes);
+  fw_distinct_clear(&s->distinct);
   fw_free(s->values.slots);
   fw_buffer_clear(&s->values.texts);
-  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) fw_free(s->elements[i].distinct);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) fw_distinct_clear(&s->elements[i].distinct);
 }
 
 furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t length, bool list, furrow_error *err) {
@@ -326,7 +394,7 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   const uint64_t hash = XXH3_64bits(text, length);
   double value = 0;
   s->cells++;
-  fw_distinct_add(&s->distinct, hash);
+  FW_TRY(fw_distinct_add(&s->distinct, hash, err));
   offer_example(s->examples, FW_SKETCH_EXAMPLES, hash, text, length);
   FW_TRY(count_value(&s->values, hash, text, length, 1, err));
   s->lists += list;
@@ -347,8 +415,8 @@ static furrow_status merge_numbers(fw_column_sketch *into, const fw_column_sketc
   if (into->numbers == 0 || from->least < into->least) into->least = from->least;
   if (into->numbers == 0 || from->most > into->most) into->most = from->most;
   into->numbers += from->numbers;
-  if (from->magnitudes && !into->magnitudes) FW_TRY(FW_ALLOC_ZERO(&into->magnitudes, FW_SKETCH_MAGNITUDES, err));
-  for (size_t i = 0; from->magnitudes && i < FW_SKETCH_MAGNITUDES; i++) into->magnitudes[i] += from->magnitudes[i];
+  for (uint32_t k = 0; k < from->magnitude_count; k++)
+    if (from->magnitudes[k] > 0) FW_TRY(count_magnitude(into, from->magnitude_first + k, from->magnitudes[k], err));
   return FURROW_OK;
 }
 
@@ -364,7 +432,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->hours |= from->hours;
   into->weekdays |= from->weekdays;
   for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
-  merge_distinct(&into->distinct, &from->distinct);
+  FW_TRY(merge_distinct(&into->distinct, &from->distinct, err));
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
   merge_examples(&into->odd, &from->odd, 1);
   FW_TRY(merge_numbers(into, from, err));
@@ -402,13 +470,18 @@ static void put_padded(fw_buffer *out, const void *bytes, size_t size) {
   fw_buffer_append(out, zeros, (8 - size % 8) % 8);
 }
 
+static void write_distinct(const fw_distinct *d, fw_buffer *out) {
+  if (d->registers) put_padded(out, d->registers, REGISTERS);
+  if (d->few) put_padded(out, d->few, d->few_capacity * sizeof *d->few);
+}
+
 static void write_sketch(const fw_column_sketch *s, fw_buffer *out) {
   put_padded(out, s, sizeof *s);
-  if (s->magnitudes) put_padded(out, s->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->magnitudes) put_padded(out, s->magnitudes, s->magnitude_count * sizeof *s->magnitudes);
+  write_distinct(&s->distinct, out);
   if (s->values.slots) put_padded(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
   if (s->values.texts.bytes) put_padded(out, s->values.texts.bytes, s->values.texts.size);
-  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
-    if (s->elements[i].distinct) put_padded(out, s->elements[i].distinct, sizeof *s->elements[i].distinct);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) write_distinct(&s->elements[i].distinct, out);
 }
 
 static void *take_padded(char **at, size_t size) {
@@ -417,14 +490,19 @@ static void *take_padded(char **at, size_t size) {
   return here;
 }
 
+static void read_distinct(fw_distinct *d, char **at) {
+  if (d->registers) d->registers = take_padded(at, REGISTERS);
+  if (d->few) d->few = take_padded(at, d->few_capacity * sizeof *d->few);
+}
+
 /* Reads the sketch that begins at *at and moves *at past it; the sketch borrows the received bytes. */
 static void read_sketch(fw_column_sketch *s, char **at) {
   memcpy(s, take_padded(at, sizeof *s), sizeof *s);
-  if (s->magnitudes) s->magnitudes = take_padded(at, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->magnitudes) s->magnitudes = take_padded(at, s->magnitude_count * sizeof *s->magnitudes);
+  read_distinct(&s->distinct, at);
   if (s->values.slots) s->values.slots = take_padded(at, s->values.capacity * sizeof *s->values.slots);
   if (s->values.texts.bytes) s->values.texts.bytes = take_padded(at, s->values.texts.size);
-  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
-    if (s->elements[i].distinct) s->elements[i].distinct = take_padded(at, sizeof *s->elements[i].distinct);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) read_distinct(&s->elements[i].distinct, at);
 }
 
 furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm, furrow_error *err) {

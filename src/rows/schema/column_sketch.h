@@ -15,11 +15,15 @@
 /* ---- Distinct values: HyperLogLog (Flajolet and others, 2007) ---- */
 
 #define FW_SKETCH_BITS 12
+/* All zeros is empty. */
 typedef struct fw_distinct {
-  uint8_t registers[1 << FW_SKETCH_BITS]; /* for each register the most leading zeros of its hashes, plus 1 */
+  uint8_t *registers; /* for each register the most leading zeros of its hashes, plus 1; NULL: few are used */
+  uint32_t *few;      /* hash table of the used registers: 1 + number, then 8 bits with its contents; 0: free */
+  uint32_t few_count, few_capacity;
 } fw_distinct;
 
-void fw_distinct_add(fw_distinct *distinct, uint64_t hash);
+furrow_status fw_distinct_add(fw_distinct *distinct, uint64_t hash, furrow_error *err) FURROW_MUST_USE;
+void fw_distinct_clear(fw_distinct *distinct);
 /* An estimate; the standard error is 1.6 %. */
 double fw_distinct_count(const fw_distinct *distinct);
 
@@ -61,7 +65,7 @@ typedef struct fw_element_sketch {
   uint64_t separators, blanks; /* separators, and how many of them a blank follows */
   uint64_t valued;             /* elements of the form name:number */
   uint64_t integers;           /* elements that are integers */
-  fw_distinct *distinct;
+  fw_distinct distinct;
 } fw_element_sketch;
 
 enum { FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
@@ -77,11 +81,12 @@ typedef struct fw_column_sketch {
   uint64_t cells, missing, lists;     /* cells: that are not missing */
   uint64_t numbers, integers, padded; /* padded: integers with leading zeros, such as 007 */
   uint64_t absent; /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
-  double least, most;               /* the range of the numbers */
-  uint64_t times[FW_UNIT_TEXT + 1]; /* cells that are near to today in that unit */
-  uint32_t hours, weekdays;         /* bit sets of the hours and weekdays of these times */
-  uint64_t words, bytes;            /* of cells that are not numbers */
-  uint64_t *magnitudes;             /* histogram of positive numbers by size, 4 steps per octave from 2^-32 */
+  double least, most;                        /* the range of the numbers */
+  uint64_t times[FW_UNIT_TEXT + 1];          /* cells that are near to today in that unit */
+  uint32_t hours, weekdays;                  /* bit sets of the hours and weekdays of these times */
+  uint64_t words, bytes;                     /* of cells that are not numbers */
+  uint64_t *magnitudes;                      /* histogram of positive numbers by size, 4 steps per octave from 2^-32 */
+  uint32_t magnitude_first, magnitude_count; /* the steps that it has */
   fw_distinct distinct;
   fw_value_set values;
   fw_element_sketch elements[FW_SEPARATOR_COUNT];

@@ -24,13 +24,15 @@ enum {
 typedef struct name_list {
   char **names;
   size_t count;
+  fw_name_map numbers;
 } name_list;
 
 /* What one thread observes. */
 typedef struct observer {
-  fw_column_sketch *sketches;
+  fw_column_sketch *sketches; /* made for the first batch; of cells that are not missing */
   size_t count;
-  name_list others; /* columns that are not known yet, sorted */
+  uint64_t records;
+  name_list others; /* columns that are not known yet */
 } observer;
 
 typedef struct observation {
@@ -39,12 +41,14 @@ typedef struct observation {
   fw_table_source *source;
   fw_evidence *columns;
   size_t count, capacity;
+  fw_name_map numbers; /* of the columns */
   furrow_parser_stats stats;
 } observation;
 
 static void clear_names(name_list *list) {
   for (size_t i = 0; i < list->count; i++) fw_free(list->names[i]);
   fw_free(list->names);
+  fw_name_map_clear(&list->numbers);
   *list = (name_list){0};
 }
 
@@ -54,42 +58,29 @@ static void clear_observation(observation *o) {
     fw_free(o->columns[i].name);
   }
   fw_free(o->columns);
+  fw_name_map_clear(&o->numbers);
   fw_table_source_close(o->source);
   *o = (observation){0};
 }
 
 /* ---- New columns ---- */
 
-/* Returns the position of the name in the list, or where it belongs. */
-static size_t find_name(const name_list *list, const char *name, size_t length, bool *found) {
-  size_t low = 0, high = list->count;
-  *found = false;
-  while (low < high && !*found) {
-    const size_t middle = low + (high - low) / 2;
-    const char *other = list->names[middle];
-    const int order = strncmp(other, name, length);
-    *found = order == 0 && other[length] == 0;
-    if (*found)
-      low = middle;
-    else if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static furrow_status note_name(name_list *list, const char *name, size_t length, furrow_error *err) {
-  bool found;
-  const size_t at = find_name(list, name, length, &found);
-  if (found || length == 0 || memchr(name, 0, length)) return FURROW_OK;
+  if (length == 0 || memchr(name, 0, length)) return FURROW_OK;
+  if (fw_name_map_find(&list->numbers, name, length) != FW_NAME_NONE) return FURROW_OK;
   if (list->count == MOST_COLUMNS)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has more than %d columns", MOST_COLUMNS);
   FW_TRY(fw_text_list_add(&list->names, &list->count, name, length, err));
-  char *added = list->names[list->count - 1];
-  memmove(&list->names[at + 1], &list->names[at], (list->count - 1 - at) * sizeof *list->names);
-  list->names[at] = added;
-  return FURROW_OK;
+  return fw_name_map_add(&list->numbers, list->names[list->count - 1], length, list->count - 1, err);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The order does not depend on the threads. No name is looked up afterwards. */
+static void sort_names(name_list *list) {
+  if (list->count > 1) qsort(list->names, list->count, sizeof *list->names, compare_names);
 }
 
 static furrow_status note_other(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {
@@ -99,16 +90,30 @@ static furrow_status note_other(void *user, const char *name, size_t length, uin
 
 /* ---- One pass ---- */
 
+static size_t count_values(size_t columns) {
+  return columns > MANY_COLUMNS ? VALUES_OF_MANY : VALUES_EACH;
+}
+
+static furrow_status start_observer(observer *o, furrow_error *err) {
+  FW_TRY(FW_ALLOC(&o->sketches, o->count, err));
+  for (size_t i = 0; i < o->count; i++) fw_column_sketch_init(&o->sketches[i], count_values(o->count));
+  return FURROW_OK;
+}
+
 static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                 furrow_error *err) {
   observer *o = user;
   (void)piece;
   (void)cursor;
-  for (size_t c = 0; c < o->count; c++) {
-    const fw_table_cell *cells = &batch->cells[c * FW_TABLE_RECORDS];
+  if (!o->sketches) FW_TRY(start_observer(o, err));
+  o->records += batch->records;
+  for (size_t i = 0; i < batch->filled_count; i++) {
+    const fw_table_cell *cells = fw_table_cells(batch, batch->filled[i]);
+    fw_column_sketch *sketch = &o->sketches[batch->filled[i]];
     for (size_t r = 0; r < batch->records; r++) {
       const bool list = cells[r].kind == FW_TABLE_LIST; /* a list that has an element */
-      FW_TRY(fw_column_sketch_add(&o->sketches[c], cells[r].text, cells[r].length, list, err));
+      if (cells[r].kind != FW_TABLE_MISSING)
+        FW_TRY(fw_column_sketch_add(sketch, cells[r].text, cells[r].length, list, err));
     }
   }
   return FURROW_OK;
@@ -118,14 +123,6 @@ static void clear_observer(observer *o) {
   for (size_t i = 0; o->sketches && i < o->count; i++) fw_column_sketch_clear(&o->sketches[i]);
   fw_free(o->sketches);
   clear_names(&o->others);
-}
-
-static furrow_status start_observer(observer *o, size_t columns, furrow_error *err) {
-  FW_TRY(FW_ALLOC(&o->sketches, columns, err));
-  o->count = columns;
-  for (size_t i = 0; i < columns; i++)
-    fw_column_sketch_init(&o->sketches[i], columns > MANY_COLUMNS ? VALUES_OF_MANY : VALUES_EACH);
-  return FURROW_OK;
 }
 
 static furrow_status scan_table(observation *o, const fw_table *table, observer *observers, uint32_t threads,
@@ -147,6 +144,18 @@ static furrow_status scan_table(observation *o, const fw_table *table, observer 
   return status;
 }
 
+/* Moves a sketch into one without cells, or merges it and frees its memory. */
+static furrow_status take_sketch(fw_column_sketch *into, fw_column_sketch *from, furrow_error *err) {
+  if (into->cells > 0) {
+    FW_TRY(fw_column_sketch_merge(into, from, err));
+    fw_column_sketch_clear(from);
+  } else {
+    *into = *from;
+  }
+  fw_column_sketch_init(from, into->values.most);
+  return FURROW_OK;
+}
+
 /* Merges the observations of the threads; `others` gets the new columns. */
 static furrow_status join_observers(observation *o, observer *observers, uint32_t threads, name_list *others,
                                     furrow_error *err) {
@@ -155,11 +164,16 @@ static furrow_status join_observers(observation *o, observer *observers, uint32_
       const char *name = observers[t].others.names[i];
       FW_TRY(note_name(others, name, strlen(name), err));
     }
+  sort_names(others);
+  uint64_t records = 0;
+  for (uint32_t t = 0; t < threads; t++) records += observers[t].records;
   for (size_t c = 0; c < o->count; c++) {
     fw_column_sketch *sketch = &o->columns[c].sketch;
     fw_column_sketch_clear(sketch);
-    fw_column_sketch_init(sketch, observers[0].sketches[c].values.most);
-    for (uint32_t t = 0; t < threads; t++) FW_TRY(fw_column_sketch_merge(sketch, &observers[t].sketches[c], err));
+    fw_column_sketch_init(sketch, count_values(o->count));
+    for (uint32_t t = 0; t < threads; t++)
+      if (observers[t].sketches) FW_TRY(take_sketch(sketch, &observers[t].sketches[c], err));
+    sketch->missing = records - sketch->cells;
   }
   return FURROW_OK;
 }
@@ -175,6 +189,7 @@ static furrow_status join_names(const furrow_comm *comm, name_list *others, furr
   const char *name = all;
   for (const char *end = name + bytes; name < end && status == FURROW_OK; name += strlen(name) + 1)
     status = note_name(others, name, strlen(name), err);
+  sort_names(others);
   fw_free(all);
   fw_buffer_clear(&mine);
   return fw_comm_all_ok(comm, status, err);
@@ -211,7 +226,7 @@ static furrow_status observe_once(observation *o, name_list *others, furrow_erro
   observer *observers = NULL;
   furrow_status status = FW_ALLOC_ZERO(&observers, threads, err);
   if (status == FURROW_OK) status = create_table(o, &table, err);
-  for (uint32_t t = 0; t < threads && status == FURROW_OK; t++) status = start_observer(&observers[t], o->count, err);
+  for (uint32_t t = 0; t < threads && status == FURROW_OK; t++) observers[t].count = o->count;
   if (status == FURROW_OK) status = scan_table(o, table, observers, threads, err);
   if (status == FURROW_OK) status = join_observers(o, observers, threads, others, err);
   status = fw_comm_all_ok(o->comm, status, err);
@@ -232,7 +247,7 @@ static furrow_status add_column(observation *o, const char *name, furrow_error *
   fw_column_sketch_init(&added->sketch, VALUES_EACH);
   FW_TRY(fw_strndup(&added->name, name, strlen(name), err));
   o->count++;
-  return FURROW_OK;
+  return fw_name_map_add(&o->numbers, added->name, strlen(name), o->count - 1, err);
 }
 
 /* A column without a name is named by its number. */
@@ -300,9 +315,8 @@ static furrow_status refuse_name(const observation *o, const char *what, const c
 }
 
 static fw_evidence *find_column(const observation *o, const char *name) {
-  for (size_t i = 0; i < o->count; i++)
-    if (strcmp(o->columns[i].name, name) == 0) return &o->columns[i];
-  return NULL;
+  const size_t number = fw_name_map_find(&o->numbers, name, strlen(name));
+  return number == FW_NAME_NONE ? NULL : &o->columns[number];
 }
 
 static furrow_status give_meaning(observation *o, const char *what, const char *name, fw_meaning meaning,

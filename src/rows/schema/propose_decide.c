@@ -275,7 +275,7 @@ static furrow_status set_separator(decision *d, fw_separator separator) {
   if (e->separators > 0 && e->blanks == e->separators) text[1] = ' ';
   FW_TRY(fw_column_set_text(&d->column->separator, text, d->err));
   fw_buffer_format(&d->why, "; split at \"%s\" there are %s%.0f different elements", text,
-                   e->elements < 100 ? "" : "about ", fw_distinct_count(e->distinct));
+                   e->elements < 100 ? "" : "about ", fw_distinct_count(&e->distinct));
   return FURROW_OK;
 }
 
@@ -285,7 +285,7 @@ static furrow_status decide_set(decision *d, fw_separator separator) {
   if (separator != FW_SEPARATOR_LIST) FW_TRY(set_separator(d, separator));
   d->column->values = e->elements > 0 && e->valued == e->elements;
   if (d->column->values) fw_buffer_text(&d->why, "; each has a value after a colon");
-  if (fw_distinct_count(e->distinct) <= MANY_VALUES) return FURROW_OK;
+  if (fw_distinct_count(&e->distinct) <= MANY_VALUES) return FURROW_OK;
   d->column->min_count = 2;
   fw_buffer_text(&d->why, "; elements that occur once are left out");
   return FURROW_OK;
@@ -294,8 +294,8 @@ static furrow_status decide_set(decision *d, fw_separator separator) {
 /* Whether splitting there gives far fewer different elements than there are cells: genres, tags, lists of numbers. */
 static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const fw_element_sketch *s = &e->sketch.elements[separator];
-  if (!s->distinct || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
-  const double elements = fw_distinct_count(s->distinct);
+  if (s->cells == 0 || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
+  const double elements = fw_distinct_count(&s->distinct);
   const bool integers = s->integers == s->elements;
   if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;

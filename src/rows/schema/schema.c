@@ -2,7 +2,6 @@
 #include "rows/schema/schema.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -43,6 +42,7 @@ void furrow_schema_free(furrow_schema *schema) {
   for (size_t i = 0; i < schema->count; i++) clear_column(&schema->columns[i]);
   for (size_t i = 0; i < schema->table_count; i++) clear_table(&schema->tables[i]);
   for (size_t i = 0; i < schema->cross_count; i++) clear_cross(&schema->crosses[i]);
+  fw_name_map_clear(&schema->numbers);
   fw_free(schema->columns);
   fw_free(schema->tables);
   fw_free(schema->crosses);
@@ -97,6 +97,7 @@ furrow_status fw_schema_add(furrow_schema *schema, const char *name, size_t leng
   fw_column *added = &schema->columns[schema->count];
   FW_TRY(fw_strndup(&added->name, name, length, err));
   schema->count++; /* counted now, so that it is freed with the schema */
+  FW_TRY(fw_name_map_add(&schema->numbers, added->name, length, schema->count - 1, err));
   FW_TRY(fw_column_set_kind(added, kind, err));
   if (column) *column = added;
   return FURROW_OK;
@@ -134,10 +135,13 @@ furrow_status fw_text_list_add(char ***texts, size_t *count, const char *text, s
   return FURROW_OK;
 }
 
+static fw_column *find_column(const furrow_schema *schema, const char *name, size_t length) {
+  const size_t number = fw_name_map_find(&schema->numbers, name, length);
+  return number == FW_NAME_NONE ? NULL : &schema->columns[number];
+}
+
 fw_column *fw_schema_find(const furrow_schema *schema, const char *name) {
-  for (size_t i = 0; i < schema->count; i++)
-    if (strcmp(schema->columns[i].name, name) == 0) return &schema->columns[i];
-  return NULL;
+  return find_column(schema, name, strlen(name));
 }
 
 fw_column *fw_schema_of_role(const furrow_schema *schema, fw_role role) {
@@ -170,31 +174,33 @@ const char *furrow_schema_class_name(const furrow_schema *schema, size_t i) {
 
 /* ---- Names in crosses ---- */
 
-/* Finds the time column that has a part of that name; *several if more than one has it. */
-static const fw_column *time_with_part(const furrow_schema *schema, const char *part, bool *several) {
-  const fw_column *found = NULL;
-  for (size_t i = 0; i < schema->count; i++) {
-    const fw_column *c = &schema->columns[i];
-    for (unsigned p = 0; p < FW_TIME_PART_COUNT; p++) {
-      if (!(c->parts >> p & 1) || strcmp(fw_time_part_name(p), part) != 0) continue;
-      *several = found != NULL;
-      found = c;
+/* Short names of fields, and what they stand for. */
+typedef struct short_names {
+  const fw_column *parts[FW_TIME_PART_COUNT]; /* the time column that has the part */
+  bool several[FW_TIME_PART_COUNT];           /* more than one has it */
+  const fw_column *roles[FW_ROLE_TIME + 1];
+} short_names;
+
+static short_names find_short_names(const furrow_schema *schema) {
+  short_names names = {0};
+  for (fw_role role = FW_ROLE_USER; role <= FW_ROLE_TIME; role++) names.roles[role] = fw_schema_of_role(schema, role);
+  for (size_t i = 0; i < schema->count; i++)
+    for (unsigned part = 0; part < FW_TIME_PART_COUNT; part++) {
+      if (!(schema->columns[i].parts >> part & 1)) continue;
+      names.several[part] = names.parts[part] != NULL;
+      names.parts[part] = &schema->columns[i];
     }
-  }
-  return found;
+  return names;
 }
 
 /* Whether a name is column.part of a time column that has that part. */
 static bool is_part_name(const furrow_schema *schema, const char *name, fw_time_part *part) {
-  for (size_t i = 0; i < schema->count; i++) {
-    const fw_column *c = &schema->columns[i];
-    const size_t n = strlen(c->name);
-    if (strncmp(c->name, name, n) != 0 || name[n] != '.') continue;
-    for (unsigned p = 0; p < FW_TIME_PART_COUNT; p++) {
-      if (!(c->parts >> p & 1) || strcmp(fw_time_part_name(p), name + n + 1) != 0) continue;
-      *part = p;
-      return true;
-    }
+  const char *dot = strrchr(name, '.');
+  const fw_column *c = dot ? find_column(schema, name, (size_t)(dot - name)) : NULL;
+  for (unsigned p = 0; c && p < FW_TIME_PART_COUNT; p++) {
+    if (!(c->parts >> p & 1) || strcmp(fw_time_part_name(p), dot + 1) != 0) continue;
+    *part = p;
+    return true;
   }
   return false;
 }
@@ -211,19 +217,28 @@ static furrow_status set_part_name(char **name, const fw_column *column, furrow_
   return FURROW_OK;
 }
 
-furrow_status fw_schema_resolve(const furrow_schema *schema, char **name, furrow_error *err) {
-  bool several = false;
-  fw_time_part part;
-  if (fw_schema_find(schema, *name) || is_part_name(schema, *name, &part)) return FURROW_OK;
-  const fw_column *time = time_with_part(schema, *name, &several);
-  if (time && !several) return set_part_name(name, time, err);
-  if (several)
+static furrow_status resolve_name(const furrow_schema *schema, const short_names *names, char **name,
+                                  furrow_error *err) {
+  fw_time_part known;
+  if (fw_schema_find(schema, *name) || is_part_name(schema, *name, &known)) return FURROW_OK;
+  for (unsigned part = 0; part < FW_TIME_PART_COUNT; part++) {
+    if (!names->parts[part] || strcmp(fw_time_part_name(part), *name) != 0) continue;
+    if (!names->several[part]) return set_part_name(name, names->parts[part], err);
     return fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is a part of several columns: write COLUMN.%s", *name, *name);
-  for (fw_role role = FW_ROLE_USER; role <= FW_ROLE_TIME; role++) {
-    const fw_column *column = fw_schema_of_role(schema, role);
-    if (column && strcmp(fw_role_name(role), *name) == 0) return fw_column_set_text(name, column->name, err);
   }
+  for (fw_role role = FW_ROLE_USER; role <= FW_ROLE_TIME; role++)
+    if (names->roles[role] && strcmp(fw_role_name(role), *name) == 0)
+      return fw_column_set_text(name, names->roles[role]->name, err);
   return FURROW_OK; /* fw_schema_check reports the error */
+}
+
+furrow_status fw_schema_resolve(furrow_schema *schema, furrow_error *err) {
+  if (schema->cross_count == 0) return FURROW_OK;
+  const short_names names = find_short_names(schema);
+  for (size_t i = 0; i < schema->cross_count; i++)
+    for (size_t k = 0; k < schema->crosses[i].count; k++)
+      FW_TRY(resolve_name(schema, &names, &schema->crosses[i].names[k], err));
+  return FURROW_OK;
 }
 
 /* ---- Checks ---- */
@@ -238,19 +253,12 @@ static furrow_status refuse_unknown(const furrow_schema *schema, const char *whe
   return FURROW_E_ARGUMENT;
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
+/* The map of names has the first column of each name. */
 static furrow_status check_twice(const furrow_schema *schema, furrow_error *err) {
-  const char **names, *twice = NULL;
-  FW_TRY(FW_ALLOC(&names, schema->count, err));
-  for (size_t i = 0; i < schema->count; i++) names[i] = schema->columns[i].name;
-  qsort(names, schema->count, sizeof *names, compare_names);
-  for (size_t i = 1; i < schema->count; i++)
-    if (strcmp(names[i - 1], names[i]) == 0) twice = names[i];
-  fw_free(names);
-  return twice ? fw_fail(err, FURROW_E_ARGUMENT, "columns: %s is there twice", twice) : FURROW_OK;
+  for (size_t i = 0; i < schema->count; i++)
+    if (fw_schema_find(schema, schema->columns[i].name) != &schema->columns[i])
+      return fw_fail(err, FURROW_E_ARGUMENT, "columns: %s is there twice", schema->columns[i].name);
+  return FURROW_OK;
 }
 
 static furrow_status check_roles(const furrow_schema *schema, furrow_error *err) {
@@ -285,19 +293,26 @@ static furrow_status check_kinds(const furrow_schema *schema, furrow_error *err)
   return FURROW_OK;
 }
 
+static furrow_status check_table(const furrow_schema *schema, const fw_side_table *table, furrow_error *err) {
+  const fw_column *key = fw_schema_find(schema, table->key);
+  if (!key) return refuse_unknown(schema, "tables", table->key, err);
+  if (key->kind == FW_AS_CATEGORY) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "tables/%s: the key %s is a %s, not a category", table->uri, table->key,
+                 fw_column_kind_name(key->kind));
+}
+
 static furrow_status check_tables(const furrow_schema *schema, furrow_error *err) {
-  for (size_t i = 0; i < schema->table_count; i++) {
-    const fw_side_table *table = &schema->tables[i];
-    const fw_column *key = fw_schema_find(schema, table->key);
-    if (!key) return refuse_unknown(schema, "tables", table->key, err);
-    if (key->kind != FW_AS_CATEGORY)
-      return fw_fail(err, FURROW_E_ARGUMENT, "tables/%s: the key %s is a %s, not a category", table->uri, table->key,
-                     fw_column_kind_name(key->kind));
-    for (size_t j = 0; j < i; j++)
-      if (strcmp(schema->tables[j].uri, table->uri) == 0)
-        return fw_fail(err, FURROW_E_ARGUMENT, "tables: %s is there twice", table->uri);
+  fw_name_map uris = {0};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < schema->table_count && status == FURROW_OK; i++) {
+    const char *uri = schema->tables[i].uri;
+    status = check_table(schema, &schema->tables[i], err);
+    if (status == FURROW_OK && fw_name_map_find(&uris, uri, strlen(uri)) != FW_NAME_NONE)
+      status = fw_fail(err, FURROW_E_ARGUMENT, "tables: %s is there twice", uri);
+    if (status == FURROW_OK) status = fw_name_map_add(&uris, uri, strlen(uri), i, err);
   }
-  return FURROW_OK;
+  fw_name_map_clear(&uris);
+  return status;
 }
 
 /* Whether the field has single values that can be combined: not an unbinned number, nor text. */
@@ -317,6 +332,8 @@ static furrow_status check_cross_name(const furrow_schema *schema, const char *n
 
 static furrow_status check_cross(const furrow_schema *schema, const fw_cross *cross, furrow_error *err) {
   if (cross->count < 2) return fw_fail(err, FURROW_E_ARGUMENT, "cross: at least two names are needed");
+  if (cross->count > FW_CROSSED_MOST)
+    return fw_fail(err, FURROW_E_ARGUMENT, "cross: at most %d names", FW_CROSSED_MOST);
   for (size_t i = 0; i < cross->count; i++) {
     FW_TRY(check_cross_name(schema, cross->names[i], err));
     for (size_t j = 0; j < i; j++)

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "furrow/table.h"
+#include "rows/table/name_map.h"
 #include "rows/table/time_cell.h"
 
 /* X(name, text): the kinds of columns */
@@ -58,6 +59,7 @@ typedef enum fw_number_scale {
 #define FW_NUMBER_BINS 16 /* default of a column */
 #define FW_BINS_MOST 1024
 #define FW_HISTORY_MOST 1000
+#define FW_CROSSED_MOST 8 /* names of a cross */
 
 typedef struct fw_column {
   char *name;
@@ -93,6 +95,7 @@ typedef struct fw_cross {
 struct furrow_schema {
   fw_column *columns;
   size_t count;
+  fw_name_map numbers; /* of the columns */
   fw_side_table *tables;
   size_t table_count;
   fw_cross *crosses;
@@ -111,9 +114,9 @@ furrow_status fw_schema_add_table(furrow_schema *schema, const char *uri, const 
                                   furrow_error *err) FURROW_MUST_USE;
 /* Adds a cross without names, with FW_CROSS_BITS; the pointer is valid until the next cross is added. */
 furrow_status fw_schema_add_cross(furrow_schema *schema, fw_cross **cross, furrow_error *err) FURROW_MUST_USE;
-/* Replaces a short name of a field in a cross ("hour", "user") by its full name; unknown names stay. E_ARGUMENT: it
+/* Replaces short names of fields in crosses ("hour", "user") by their full names; unknown names stay. E_ARGUMENT: one
  * is ambiguous. */
-furrow_status fw_schema_resolve(const furrow_schema *schema, char **name, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_schema_resolve(furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
 /* Appends a copy of the text to the classes or to the names of a cross. */
 furrow_status fw_text_list_add(char ***texts, size_t *count, const char *text, size_t length,
                                furrow_error *err) FURROW_MUST_USE;

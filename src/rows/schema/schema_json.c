@@ -397,13 +397,6 @@ static furrow_status read_crosses(schema_reader *r) {
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status resolve_crosses(furrow_schema *schema, furrow_error *err) {
-  for (size_t i = 0; i < schema->cross_count; i++)
-    for (size_t k = 0; k < schema->crosses[i].count; k++)
-      FW_TRY(fw_schema_resolve(schema, &schema->crosses[i].names[k], err));
-  return FURROW_OK;
-}
-
 /* ---- The whole file ---- */
 
 static furrow_status read_history(schema_reader *r) {
@@ -434,7 +427,7 @@ static furrow_status read_schema(schema_reader *r) {
 
 /* An inconsistent file is reported as E_FORMAT of the file. */
 static furrow_status check_read(furrow_schema *schema, const char *file, furrow_error *err) {
-  furrow_status status = resolve_crosses(schema, err);
+  furrow_status status = fw_schema_resolve(schema, err);
   if (status == FURROW_OK) status = fw_schema_check(schema, err);
   if (status != FURROW_E_ARGUMENT) return status;
   if (err) err->status = FURROW_E_FORMAT;

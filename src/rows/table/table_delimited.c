@@ -82,7 +82,7 @@ static furrow_status take_record(const fw_table *table, const fw_table_cursor *c
   }
   const bool empty = !last.quoted && last.begin == last.end;
   if (count != columns && !(empty && count == columns + 1)) return wrong_count(table, cursor, line, end, count, err);
-  fw_table_begin_record(table, cursor, batch, line);
+  fw_table_begin_record(cursor, batch, line);
   for (size_t i = 0; i < table->slots; i++)
     if (table->columns[i] != SIZE_MAX)
       FW_TRY(store_cell(fw_table_cell_at(batch, i), scratch, &scratch->cells[table->columns[i]], err));
@@ -109,9 +109,9 @@ static furrow_status next_careful(const fw_table *table, fw_table_cursor *cursor
 static furrow_status mark_cells(const fw_table *table, struct fw_table_scratch *scratch, size_t size,
                                 furrow_error *err) {
   const size_t each = size + 2 * FW_KERN_PAD;
-  FW_TRY(fw_grow(&scratch->lists, &scratch->capacity, 2 * each, sizeof(uint32_t), err));
-  scratch->marks.offsets = (uint32_t *)scratch->lists + FW_KERN_PAD;
-  scratch->marks.lines = (uint32_t *)scratch->lists + each + FW_KERN_PAD;
+  FW_TRY(fw_grow(&scratch->mark_lists, &scratch->mark_capacity, 2 * each, sizeof(uint32_t), err));
+  scratch->marks.offsets = (uint32_t *)scratch->mark_lists + FW_KERN_PAD;
+  scratch->marks.lines = (uint32_t *)scratch->mark_lists + each + FW_KERN_PAD;
   fw_tokenizer_table()->find_cells(scratch->window, size, table->rules.delimiter, table->rules.quotes, &scratch->marks);
   return FURROW_OK;
 }
@@ -184,11 +184,10 @@ static furrow_status fill_cells(const fw_table *table, fw_table_batch *batch, si
                                 furrow_error *err) {
   struct fw_table_scratch *scratch = batch->scratch;
   for (size_t i = 0; i < table->slots; i++) {
-    fw_table_cell *out = &batch->cells[i * FW_TABLE_RECORDS];
     const size_t column = table->columns[i];
-    if (column == SIZE_MAX)
-      for (size_t r = begin; r < end; r++) out[r] = (fw_table_cell){scratch->window, 0, FW_TABLE_MISSING};
-    else if (scratch->marks.quotes || scratch->marks.returns)
+    if (column == SIZE_MAX) continue;
+    fw_table_cell *out = &batch->cells[batch->positions[i] * batch->capacity];
+    if (scratch->marks.quotes || scratch->marks.returns)
       FW_TRY(fill_quoted(table, scratch, column, begin, end, out, err));
     else
       fill_plain(table, scratch, column, begin, end, out);
@@ -216,7 +215,7 @@ static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor,
   const uint64_t base = cursor->offset + (uint64_t)(scratch->window - cursor->text);
   size_t line = scratch->line, filled = batch->records, records = filled;
   uint32_t first = line ? marks->lines[line - 1] + 1 : 0;
-  for (; line < marks->nlines && records < FW_TABLE_RECORDS; line++) {
+  for (; line < marks->nlines && records < batch->capacity; line++) {
     const uint32_t last = marks->lines[line];
     const uint32_t begin = marks->offsets[(ptrdiff_t)first - 1] + 1;
     if (is_regular(table, scratch, first, last)) {
@@ -244,7 +243,7 @@ static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor,
 furrow_status fw_table_next_delimited(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                       furrow_error *err) {
   struct fw_table_scratch *scratch = batch->scratch;
-  while (cursor->at < cursor->length && batch->records < FW_TABLE_RECORDS) {
+  while (cursor->at < cursor->length && batch->records < batch->capacity) {
     if (cursor->window != scratch->windows || cursor->text + cursor->at >= scratch->window_end)
       FW_TRY(open_window(table, cursor, scratch, err));
     if (scratch->careful)

@@ -1,8 +1,9 @@
 /* rows/table/table_json.c: records of JSON lines.
  *
  * Each line is an object: scalars are cells, members of nested objects are columns "outer.inner", arrays of scalars
- * are lists; anything nested deeper is a cell with its JSON text. The keys of a record are mostly the keys of the
- * previous record, in the same order, so each key is compared with the expected one before it is looked up. */
+ * are lists; anything nested deeper is a cell with its JSON text. So is an object with a long key, which would be
+ * repeated in the names of all its members. The keys of a record are mostly the keys of the previous record, in the
+ * same order, so each key is compared with the expected one before it is looked up. */
 #include <string.h>
 
 #include "base/endian.h"
@@ -11,7 +12,8 @@
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
 
-#define DEEPEST 64 /* nesting of arrays and objects */
+#define DEEPEST 64        /* nesting of arrays and objects */
+#define LONGEST_OUTER 100 /* bytes of a key whose object has columns of its own */
 
 /* A record that is being read. A function that finds it malformed sets `wrong` and returns false; `status` is set
  * for any other error. */
@@ -281,8 +283,9 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   uint32_t number = r->scratch->next[r->before];
   *cell = NULL;
   if (number >= t->nnames || !fw_table_name_is(&t->names[number], prefix, prefix_length, key->begin, length)) {
-    number = fw_table_find_name(t, prefix, prefix_length, key->begin, length);
-    if (number == FW_TABLE_NO_NAME) return report_column(r, outer, key);
+    const size_t found = fw_name_map_find_joined(&t->numbers, prefix, prefix_length, key->begin, length);
+    if (found == FW_NAME_NONE) return report_column(r, outer, key);
+    number = (uint32_t)found;
     r->scratch->next[r->before] = number;
   }
   r->before = number + 1;
@@ -292,8 +295,8 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   }
   r->scratch->seen[number] = r->scratch->record;
   if (t->names[number].slot == SIZE_MAX) return report_column(r, outer, key);
-  *cell = fw_table_cell_at(r->batch, t->names[number].slot);
-  return true;
+  r->status = fw_table_fill_cell(t, r->batch, t->names[number].slot, cell, r->err);
+  return r->status == FURROW_OK;
 }
 
 static void set_cell(fw_table_cell *cell, const json_text *text, fw_table_cell_kind kind) {
@@ -359,12 +362,12 @@ static bool read_value(json_record *r, const json_text *outer, const json_text *
   json_text text = {0};
   scalar_kind kind;
   const char c = r->at < r->end ? *r->at : 0;
-  if (c == '{' && !outer) return read_object(r, key);
+  if (c == '{' && !outer && key->end - key->begin <= LONGEST_OUTER) return read_object(r, key);
   if (!find_cell(r, outer, key, &cell)) return false;
   if (c == '[') return read_array(r, cell);
   if (c == '{') {
     text.begin = r->at++;
-    if (!skip_members(r, '}', 2)) return false;
+    if (!skip_members(r, '}', outer ? 2 : 1)) return false;
     text.end = r->at;
     set_cell(cell, &text, FW_TABLE_TEXT);
     return true;
@@ -419,7 +422,7 @@ furrow_status fw_table_json_line(const fw_table *table, const fw_table_cursor *c
   skip_blanks(&r);
   if (r.at == end) return FURROW_OK;
   r.scratch->record++;
-  fw_table_begin_record(table, cursor, batch, line);
+  fw_table_begin_record(cursor, batch, line);
   *taken = read_line(&r);
   if (*taken || r.status != FURROW_OK) return r.status;
   const bool inside = r.at >= line && r.at <= end;

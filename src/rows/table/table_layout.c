@@ -12,6 +12,7 @@
 #include "rows/text/rowbuilder.h"
 
 #define LOOKED_AT 100 /* records that are inspected */
+#define MOST_COLUMNS ((size_t)100000)
 
 /* The first bytes of a data set. */
 typedef struct table_head {
@@ -21,8 +22,11 @@ typedef struct table_head {
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
+/* A column takes far more memory than its few bytes of text, so their number has a limit. */
 static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const char *text, size_t length,
                               furrow_error *err) {
+  if (layout->columns == MOST_COLUMNS)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the table has more than %zu columns", MOST_COLUMNS);
   const furrow_status status = FW_GROW(&layout->names, capacity, layout->columns + 1, err);
   if (status != FURROW_OK) return status;
   FW_TRY(fw_strndup(&layout->names[layout->columns], text, length, err));
@@ -30,9 +34,16 @@ static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const c
   return FURROW_OK;
 }
 
+static furrow_status number_names(fw_table_layout *layout, furrow_error *err) {
+  for (size_t i = 0; i < layout->columns; i++)
+    FW_TRY(fw_name_map_add(&layout->numbers, layout->names[i], strlen(layout->names[i]), i, err));
+  return FURROW_OK;
+}
+
 void fw_table_layout_clear(fw_table_layout *layout) {
   for (size_t i = 0; i < layout->columns; i++) fw_free(layout->names[i]);
   fw_free((void *)layout->names);
+  fw_name_map_clear(&layout->numbers);
   *layout = (fw_table_layout){0};
 }
 
@@ -40,10 +51,12 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
   fw_table_layout made = *layout;
   made.names = NULL;
   made.columns = 0;
+  made.numbers = (fw_name_map){0};
   size_t capacity = 0;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < layout->columns && status == FURROW_OK; i++)
     status = add_name(&made, &capacity, layout->names[i], strlen(layout->names[i]), err);
+  if (status == FURROW_OK) status = number_names(&made, err);
   if (status == FURROW_OK)
     *copy = made;
   else
@@ -52,8 +65,9 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
 }
 
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name) {
-  for (size_t i = 0; i < layout->columns; i++)
-    if (strcmp(layout->names[i], name) == 0) return i;
+  const size_t known = fw_name_map_find(&layout->numbers, name, strlen(name));
+  if (known != FW_NAME_NONE) return known;
+  if (layout->kind != FW_TABLE_DELIMITED) return SIZE_MAX; /* keys may be numbers that the head does not have */
   uint64_t number;
   bool overflow = false;
   const char *end = name + strlen(name);
@@ -167,46 +181,52 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record) 
   return text;
 }
 
-/* What the later records show about one column, whose cell in the first record is `name`. */
+/* A column of the first record, and what the later records show about it. */
 typedef struct column_look {
+  fw_cell name;
   size_t numbers, texts, repeats;
 } column_look;
 
-static column_look look_below(const table_head *head, const fw_table_layout *layout, const char *below, size_t column,
-                              const fw_cell *name) {
-  const fw_cell_rules rules = rules_of(layout);
-  column_look look = {0};
-  head_record record;
-  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++) {
+enum { LOOKED_AT_COLUMNS = 1000 };
+
+/* Looks at the cells of a record. */
+static void look_at_record(const fw_cell_rules *rules, const head_record *record, column_look *columns, size_t count) {
+  const char *p = record->begin;
+  for (size_t i = 0; p && i < count; i++) {
     fw_cell cell = {0};
-    size_t k = 0;
-    for (const char *p = record.begin; p && k <= column; k++)
-      if (!fw_cell_next(&rules, &p, record.end, &cell)) break;
-    if (k <= column || fw_cell_is_missing(&cell)) continue;
-    look.numbers += is_number(&cell);
-    look.texts += !is_number(&cell);
-    look.repeats += same_text(&cell, name);
+    if (!fw_cell_next(rules, &p, record->end, &cell)) return;
+    if (fw_cell_is_missing(&cell)) continue;
+    columns[i].numbers += is_number(&cell);
+    columns[i].texts += !is_number(&cell);
+    columns[i].repeats += same_text(&cell, &columns[i].name);
   }
-  return look;
 }
 
 /* Names without any number are a header if there are numbers below one of them. Otherwise the only sign of a header
  * is that no name occurs as a value of its own column. */
-static bool find_header(const table_head *head, const fw_table_layout *layout) {
+static furrow_status find_header(const table_head *head, const fw_table_layout *layout, bool *header,
+                                 furrow_error *err) {
   const fw_cell_rules rules = rules_of(layout);
   const char *below = head->text;
-  head_record first;
-  if (!next_record(&rules, !layout->multiline, head, &below, &first) || !can_be_names(&rules, &first)) return false;
-  bool repeats = false;
-  size_t column = 0;
-  fw_cell cell;
-  for (const char *p = first.begin; p && column < 1000; column++) {
-    (void)fw_cell_next(&rules, &p, first.end, &cell);
-    const column_look look = look_below(head, layout, below, column, &cell);
-    if (look.numbers > 0 && look.texts == 0) return true;
-    repeats |= look.repeats > 0;
+  head_record record;
+  column_look *columns;
+  size_t count = 0;
+  *header = false;
+  if (!next_record(&rules, !layout->multiline, head, &below, &record) || !can_be_names(&rules, &record))
+    return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&columns, LOOKED_AT_COLUMNS, err));
+  for (const char *p = record.begin; p && count < LOOKED_AT_COLUMNS; count++)
+    (void)fw_cell_next(&rules, &p, record.end, &columns[count].name);
+  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++)
+    look_at_record(&rules, &record, columns, count);
+  bool numbers = false, repeats = false;
+  for (size_t i = 0; i < count; i++) {
+    numbers |= columns[i].numbers > 0 && columns[i].texts == 0;
+    repeats |= columns[i].repeats > 0;
   }
-  return !repeats;
+  *header = numbers || !repeats;
+  fw_free(columns);
+  return FURROW_OK;
 }
 
 static furrow_status add_number_name(fw_table_layout *layout, size_t *capacity, furrow_error *err) {
@@ -295,50 +315,19 @@ static furrow_status find_columns(fw_table_layout *layout, const table_head *hea
 
 /* ---- Columns of JSON and VW ----------------------------------------------------------------------------- */
 
-/* Names in the order of their occurrence, with repetitions. */
+/* The layout that gets the names, each once, in the order of occurrence. */
 typedef struct name_list {
-  fw_table_layout names;
+  fw_table_layout *layout;
   size_t capacity;
 } name_list;
 
 static furrow_status note_column(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {
   name_list *list = user;
+  fw_table_layout *layout = list->layout;
   (void)offset;
-  if (memchr(name, 0, length)) return FURROW_OK;
-  return add_name(&list->names, &list->capacity, name, length, err);
-}
-
-typedef struct ordered_name {
-  const char *text;
-  size_t order;
-} ordered_name;
-
-static int compare_texts(const void *a, const void *b) {
-  const ordered_name *x = a, *y = b;
-  const int texts = strcmp(x->text, y->text);
-  return texts ? texts : x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int compare_order(const void *a, const void *b) {
-  const ordered_name *x = a, *y = b;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Adds each name of the list once, in the order of the first occurrence. */
-static furrow_status add_different(fw_table_layout *layout, const fw_table_layout *list, furrow_error *err) {
-  ordered_name *names;
-  FW_TRY(FW_ALLOC(&names, list->columns, err));
-  for (size_t i = 0; i < list->columns; i++) names[i] = (ordered_name){list->names[i], i};
-  qsort(names, list->columns, sizeof(ordered_name), compare_texts);
-  size_t count = 0, capacity = 0;
-  for (size_t i = 0; i < list->columns; i++)
-    if (i == 0 || strcmp(names[i].text, names[count - 1].text) != 0) names[count++] = names[i];
-  qsort(names, count, sizeof(ordered_name), compare_order);
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < count && status == FURROW_OK; i++)
-    status = add_name(layout, &capacity, names[i].text, strlen(names[i].text), err);
-  fw_free(names);
-  return status;
+  if (memchr(name, 0, length) || fw_name_map_find(&layout->numbers, name, length) != FW_NAME_NONE) return FURROW_OK;
+  FW_TRY(add_name(layout, &list->capacity, name, length, err));
+  return fw_name_map_add(&layout->numbers, layout->names[layout->columns - 1], length, layout->columns - 1, err);
 }
 
 /* Gives the cursor a copy of its text that has readable bytes around it. */
@@ -352,7 +341,7 @@ static furrow_status pad_text(void **copy, fw_table_cursor *cursor, const char *
 /* Reads the head as records without slots, so that every column is reported. */
 static furrow_status find_reported_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   static const char *const always[] = {"label", "weight", "tag"};
-  name_list list = {0};
+  name_list list = {.layout = layout};
   const fw_table_layout bare = {.kind = layout->kind};
   fw_chunk_stats stats = {0};
   const char *end = head->end;
@@ -368,7 +357,7 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
   size_t records = 0;
   furrow_status status = pad_text(&copy, &cursor, head->text, err);
   for (size_t i = 0; i < 3 && layout->kind == FW_TABLE_VW && status == FURROW_OK; i++)
-    status = add_name(&list.names, &list.capacity, always[i], strlen(always[i]), err);
+    status = note_column(&list, always[i], strlen(always[i]), 0, err);
   if (status == FURROW_OK) status = fw_table_create(&table, &bare, NULL, 0, NULL, err);
   if (status == FURROW_OK) status = fw_table_batch_init(&batch, table, err);
   while (status == FURROW_OK && (status = fw_table_next(table, &cursor, &batch, err)) == FURROW_OK)
@@ -381,10 +370,8 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
       err->status = status = FURROW_E_FORMAT;
     }
   }
-  if (status == FURROW_OK) status = add_different(layout, &list.names, err);
   fw_table_batch_clear(&batch);
   fw_table_free(table);
-  fw_table_layout_clear(&list.names);
   fw_free(copy);
   return status;
 }
@@ -448,7 +435,9 @@ static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hint
   FW_TRY(read_answer("newlines", hints->newlines, quote, &layout->multiline, err));
   layout->multiline &= layout->quotes;
   FW_TRY(set_delimiter(layout, hints, head, err));
-  FW_TRY(read_answer("header", hints->header, !hints->header && find_header(head, layout), &layout->header, err));
+  bool header = false;
+  if (!hints->header) FW_TRY(find_header(head, layout, &header, err));
+  FW_TRY(read_answer("header", hints->header, header, &layout->header, err));
   return find_columns(layout, head, err);
 }
 
@@ -475,6 +464,7 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
   if (status == FURROW_OK)
     status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, &known, &text, err)
                                               : find_reported_columns(&found, &text, err);
+  if (status == FURROW_OK) status = number_names(&found, err);
   if (status == FURROW_OK)
     *layout = found;
   else

@@ -16,19 +16,16 @@ typedef struct fw_table_name {
   size_t slot; /* SIZE_MAX: no slot has it */
 } fw_table_name;
 
-#define FW_TABLE_NO_NAME UINT32_MAX
-
 struct fw_table {
   fw_table_layout layout;
   fw_cell_rules rules;
   size_t slots;
   char **slot_names;
   size_t *columns; /* of each slot; delimited: SIZE_MAX: absent */
-  size_t *same_as; /* an earlier slot of the same column, or the slot itself */
+  size_t *twins;   /* JSON, VW: the next slot of the same column; SIZE_MAX: none */
   fw_table_name *names;
   size_t nnames;
-  uint32_t *buckets; /* hash table of numbers of names; FW_TABLE_NO_NAME: empty. Its size is a power of two */
-  size_t nbuckets;
+  fw_name_map numbers; /* of the names */
 };
 
 struct fw_table_scratch {
@@ -38,13 +35,16 @@ struct fw_table_scratch {
   uint64_t record;       /* number of the current record */
   uint64_t *seen;        /* for each name: the last record that had it */
   uint32_t *next;        /* for each name (and for the start, [0]): the name that followed it in the last record */
+  uint32_t *lists;       /* VW, for each name: bytes that its list in the current record may have where it is */
+  uint32_t *touched;     /* slots that the current record has cells of */
+  size_t touched_count;
   /* delimited: the marks of a window */
   uint64_t windows; /* number of the current window */
   const char *window, *window_end;
   bool careful; /* its records are read on the slow path */
   fw_cell_marks marks;
-  void *lists;
-  size_t capacity;                  /* of the lists */
+  void *mark_lists;
+  size_t mark_capacity;
   size_t line;                      /* the line of the marks that is the next record */
   uint32_t first[FW_TABLE_RECORDS]; /* first marks of the records in the batch */
 };
@@ -56,9 +56,6 @@ furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, fu
 furrow_status fw_table_bad_record(const fw_table_cursor *cursor, const char *line, const char *at, const char *end,
                                   const char *message, const char *hint, furrow_error *err) FURROW_MUST_USE;
 
-/* Returns the number of the name `prefix`.`name` (prefix NULL: name alone); FW_TABLE_NO_NAME if it is not known. */
-uint32_t fw_table_find_name(const fw_table *table, const char *prefix, size_t prefix_length, const char *name,
-                            size_t length);
 static inline bool fw_table_name_is(const fw_table_name *known, const char *prefix, size_t prefix_length,
                                     const char *name, size_t length) {
   if (!prefix) return known->length == length && memcmp(known->text, name, length) == 0;
@@ -66,11 +63,26 @@ static inline bool fw_table_name_is(const fw_table_name *known, const char *pref
          known->text[prefix_length] == '.' && memcmp(known->text + prefix_length + 1, name, length) == 0;
 }
 
-/* Begins record number `batch->records` with all of its cells missing. */
-void fw_table_begin_record(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
-                           const char *line);
+/* Begins record number `batch->records`; of JSON and VW, all of its cells are missing. */
+void fw_table_begin_record(const fw_table_cursor *cursor, fw_table_batch *batch, const char *line);
+/* Returns the cell of that record in a filled slot. */
 static inline fw_table_cell *fw_table_cell_at(const fw_table_batch *batch, size_t slot) {
-  return &batch->cells[slot * FW_TABLE_RECORDS + batch->records];
+  return &batch->cells[batch->positions[slot] * batch->capacity + batch->records];
+}
+/* Fills a slot that is not filled, and its twins, with missing cells. */
+furrow_status fw_table_fill_slot(const fw_table *table, fw_table_batch *batch, size_t slot,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Returns the cell of that record, after filling the slot. Call it once per record and slot; `cell` is valid until the
+ * next call. */
+static inline furrow_status fw_table_fill_cell(const fw_table *table, fw_table_batch *batch, size_t slot,
+                                               fw_table_cell **cell, furrow_error *err) {
+  if (batch->positions[slot] == 0) {
+    const furrow_status status = fw_table_fill_slot(table, batch, slot, err);
+    if (status != FURROW_OK) return status;
+  }
+  batch->scratch->touched[batch->scratch->touched_count++] = (uint32_t)slot;
+  *cell = fw_table_cell_at(batch, slot);
+  return FURROW_OK;
 }
 
 /* The size of the byte order mark at the start of a file's text, or 0. */

@@ -272,18 +272,15 @@ static void read_pieces(void *context, size_t i) {
   fw_table_batch batch = {0};
   table_piece piece = {0};
   furrow_error error = {0};
-  furrow_status status = fw_table_batch_init(&batch, scan->table, &error);
-  if (status != FURROW_OK) {
-    pthread_mutex_lock(&scan->lock);
-    keep_error(scan, scan->claimed, status, &error);
-    pthread_mutex_unlock(&scan->lock);
-  }
+  furrow_status status = FURROW_OK;
   while (status == FURROW_OK && claim_piece(scan, &piece)) {
     error = (furrow_error){0};
     error.offset = FURROW_NO_OFFSET;
     piece.stats.bad_rows = 0;
     piece.records = 0;
-    status = read_piece(scan, scan->users ? scan->users[i] : NULL, &piece, &batch, &error);
+    if (!batch.scratch)
+      status = fw_table_batch_init(&batch, scan->table, &error); /* threads without a piece need none */
+    if (status == FURROW_OK) status = read_piece(scan, scan->users ? scan->users[i] : NULL, &piece, &batch, &error);
     count_piece(scan, &piece, status, &error);
   }
   fw_text_clear(&piece.text);

@@ -60,7 +60,7 @@ typedef struct table_split {
 enum { SLOT_TIME = 0, SLOT_GROUP = 0, SLOT_USER = 1 };
 
 static const fw_table_cell *cell_of(const fw_table_batch *batch, size_t slot, size_t record) {
-  return &batch->cells[slot * FW_TABLE_RECORDS + record];
+  return &fw_table_cells(batch, slot)[record];
 }
 
 static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,

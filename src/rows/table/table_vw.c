@@ -47,28 +47,39 @@ static bool is_number(vw_word word, float *value) {
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
 
-/* Finds the cell of a column that may occur once; NULL if no slot has it. */
-static furrow_status find_cell(const vw_record *r, const char *name, size_t length, fw_table_cell **cell, bool *seen,
-                               furrow_error *err) {
+/* The cell of a column in the record; NULL if no slot has it. */
+typedef struct vw_column {
+  fw_table_cell *cell;
+  uint32_t number; /* of its name */
+} vw_column;
+
+static furrow_status find_column(const vw_record *r, const char *name, size_t length, vw_column *column,
+                                 furrow_error *err) {
   const fw_table *t = r->table;
   struct fw_table_scratch *scratch = r->batch->scratch;
-  const uint32_t number = fw_table_find_name(t, NULL, 0, name, length);
-  *cell = NULL;
-  *seen = number != FW_TABLE_NO_NAME && scratch->seen[number] == scratch->record;
-  if (number != FW_TABLE_NO_NAME) scratch->seen[number] = scratch->record;
-  if (number != FW_TABLE_NO_NAME && t->names[number].slot != SIZE_MAX)
-    *cell = fw_table_cell_at(r->batch, t->names[number].slot);
-  if (*cell || *seen || !r->cursor->other_column) return FURROW_OK;
+  const size_t number = fw_name_map_find(&t->numbers, name, length);
+  const size_t slot = number == FW_NAME_NONE ? SIZE_MAX : t->names[number].slot;
+  const bool seen = number != FW_NAME_NONE && scratch->seen[number] == scratch->record;
+  *column = (vw_column){.number = (uint32_t)number};
+  if (number != FW_NAME_NONE) scratch->seen[number] = scratch->record;
+  if (slot != SIZE_MAX && seen) {
+    column->cell = fw_table_cell_at(r->batch, slot);
+    return FURROW_OK;
+  }
+  if (slot != SIZE_MAX) {
+    scratch->lists[number] = 0;
+    return fw_table_fill_cell(t, r->batch, slot, &column->cell, err);
+  }
+  if (seen || !r->cursor->other_column) return FURROW_OK;
   const uint64_t offset = r->cursor->offset + (uint64_t)(r->line - r->cursor->text);
   return r->cursor->other_column(r->cursor->user, name, length, offset, err);
 }
 
 static furrow_status set_column(const vw_record *r, const char *name, vw_word word, furrow_error *err) {
-  fw_table_cell *cell;
-  bool seen;
+  vw_column column;
   if (word.begin == word.end) return FURROW_OK;
-  FW_TRY(find_cell(r, name, strlen(name), &cell, &seen, err));
-  if (cell) *cell = (fw_table_cell){word.begin, (uint32_t)(word.end - word.begin), FW_TABLE_TEXT};
+  FW_TRY(find_column(r, name, strlen(name), &column, err));
+  if (column.cell) *column.cell = (fw_table_cell){word.begin, (uint32_t)(word.end - word.begin), FW_TABLE_TEXT};
   return FURROW_OK;
 }
 
@@ -102,24 +113,67 @@ static furrow_status read_head(vw_record *r, const char *bar, furrow_error *err)
 
 /* ---- Namespaces ----------------------------------------------------------------------------------------- */
 
-/* Appends feature[:value times scale] to the scratch text. */
-static void add_feature(struct fw_table_scratch *scratch, const char *list, vw_word word, const char *colon,
-                        float value, float scale) {
-  if (scratch->text > list) *scratch->text++ = FW_TABLE_LIST_SEPARATOR;
+/* The list of a namespace, in the scratch text. */
+typedef struct vw_list {
+  char *text;
+  size_t length, capacity;
+} vw_list;
+
+/* Makes space for `size` more bytes: where the list is, if nothing follows it, else in a place of twice the size. So a
+ * namespace that a line names many times, between others, is not copied each time. */
+static furrow_status grow_list(struct fw_table_scratch *scratch, vw_list *list, size_t size, furrow_error *err) {
+  if (list->capacity - list->length >= size) return FURROW_OK;
+  const size_t more = list->length + size - list->capacity;
+  if (list->text && list->text + list->capacity == scratch->text &&
+      (size_t)(scratch->text_end - scratch->text) >= more) {
+    scratch->text += more;
+    list->capacity += more;
+    return FURROW_OK;
+  }
+  const size_t capacity = 2 * (list->length + size);
+  FW_TRY(fw_table_reserve(scratch, capacity, err));
+  if (list->length > 0) memcpy(scratch->text, list->text, list->length);
+  *list = (vw_list){scratch->text, list->length, capacity};
+  scratch->text += capacity;
+  return FURROW_OK;
+}
+
+/* Appends feature[:value times scale]. */
+static furrow_status add_feature(struct fw_table_scratch *scratch, vw_list *list, vw_word word, const char *colon,
+                                 float value, float scale, furrow_error *err) {
+  FW_TRY(grow_list(scratch, list, (size_t)(word.end - word.begin) + FW_NUMBER_TEXT + 2, err));
+  char *out = list->text + list->length;
+  if (list->length > 0) *out++ = FW_TABLE_LIST_SEPARATOR;
   const char *end = scale == 1 ? word.end : colon;
-  memcpy(scratch->text, word.begin, (size_t)(end - word.begin));
-  scratch->text += end - word.begin;
-  if (scale == 1) return;
-  *scratch->text++ = ':';
-  scratch->text += fw_write_f32(scratch->text, value * scale);
+  memcpy(out, word.begin, (size_t)(end - word.begin));
+  out += end - word.begin;
+  if (scale != 1) {
+    *out++ = ':';
+    out += fw_write_f32(out, value * scale);
+  }
+  list->length = (size_t)(out - list->text);
+  return FURROW_OK;
+}
+
+/* Stores the list in the cell. Space at the end of the scratch text is given back, but not that of a list that has
+ * grown before: it may grow again. */
+static void close_list(struct fw_table_scratch *scratch, vw_list *list, const vw_column *column) {
+  if (list->length == 0) return;
+  if (scratch->lists[column->number] == 0 && list->text + list->capacity == scratch->text) {
+    scratch->text = list->text + list->length;
+    list->capacity = list->length;
+  }
+  *column->cell = (fw_table_cell){list->text, (uint32_t)list->length, FW_TABLE_LIST};
+  scratch->lists[column->number] = (uint32_t)list->capacity;
 }
 
 /* Reads the features from p on; *next is their end: the next bar, or the end of the line. */
-static furrow_status read_features(vw_record *r, const char *p, float scale, fw_table_cell *cell, const char **next,
+static furrow_status read_features(vw_record *r, const char *p, float scale, const vw_column *column, const char **next,
                                    furrow_error *err) {
   struct fw_table_scratch *scratch = r->batch->scratch;
-  const size_t before = cell ? cell->length : 0;
-  const char *list = scratch->text;
+  vw_list list = {.text = scratch->text};
+  if (column->cell && scratch->lists[column->number] > 0)
+    list = (vw_list){(char *)column->cell->text, column->cell->length, scratch->lists[column->number]};
   for (;;) {
     const vw_word word = next_word(p, r->end);
     *next = p = word.end;
@@ -132,21 +186,9 @@ static furrow_status read_features(vw_record *r, const char *p, float scale, fw_
       return malformed(r, word, "the value of a feature is not a number");
     if (memchr(word.begin, FW_TABLE_LIST_SEPARATOR, (size_t)(word.end - word.begin)))
       return malformed(r, word, "a feature has the control character 0x1f in it");
-    if (!cell) continue;
-    const size_t size = (size_t)(word.end - word.begin) + FW_NUMBER_TEXT + 2;
-    if ((size_t)(scratch->text_end - scratch->text) < size || list == scratch->text) { /* moves the existing text */
-      const size_t length = (size_t)(scratch->text - list) + (list == scratch->text ? before : 0);
-      const char *old = list == scratch->text ? cell->text : list;
-      if ((size_t)(scratch->text_end - scratch->text) < length + size)
-        FW_TRY(fw_table_reserve(scratch, 2 * (length + size), err));
-      char *moved = scratch->text;
-      if (length > 0) memmove(moved, old, length);
-      scratch->text = moved + length;
-      list = moved;
-    }
-    add_feature(scratch, list, word, colon, value, scale);
+    if (column->cell) FW_TRY(add_feature(scratch, &list, word, colon, value, scale, err));
   }
-  if (cell && scratch->text > list) *cell = (fw_table_cell){list, (uint32_t)(scratch->text - list), FW_TABLE_LIST};
+  if (column->cell) close_list(scratch, &list, column);
   return FURROW_OK;
 }
 
@@ -173,11 +215,10 @@ static furrow_status read_namespace(vw_record *r, const char **bar, furrow_error
   const bool named = name.begin < name.end;
   if (named && is_reserved(name.begin, (size_t)(name.end - name.begin)))
     return malformed(r, name, "a namespace has the name of a column: label, weight, base or tag");
-  fw_table_cell *cell;
-  bool seen;
-  FW_TRY(find_cell(r, named ? name.begin : "features", named ? (size_t)(name.end - name.begin) : strlen("features"),
-                   &cell, &seen, err));
-  return read_features(r, p, scale, cell, bar, err);
+  vw_column column;
+  FW_TRY(find_column(r, named ? name.begin : "features", named ? (size_t)(name.end - name.begin) : strlen("features"),
+                     &column, err));
+  return read_features(r, p, scale, &column, bar, err);
 }
 
 furrow_status fw_table_vw_line(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
@@ -186,7 +227,7 @@ furrow_status fw_table_vw_line(const fw_table *table, const fw_table_cursor *cur
   const vw_word first = next_word(line, end);
   if (first.begin == end) return FURROW_OK;
   batch->scratch->record++;
-  fw_table_begin_record(table, cursor, batch, line);
+  fw_table_begin_record(cursor, batch, line);
   const char *bar = memchr(line, '|', (size_t)(end - line));
   if (!bar) (void)malformed(&r, first, "the line has no |");
   if (!r.wrong) FW_TRY(read_head(&r, bar, err));

@@ -13,54 +13,27 @@
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_more(uint64_t hash, const char *text, size_t length) {
-  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-  return hash;
-}
-
-static uint64_t hash_name(const char *prefix, size_t prefix_length, const char *name, size_t length) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  if (prefix) hash = hash_more(hash_more(hash, prefix, prefix_length), ".", 1);
-  hash = hash_more(hash, name, length);
-  return hash ^ hash >> 32;
-}
-
-uint32_t fw_table_find_name(const fw_table *table, const char *prefix, size_t prefix_length, const char *name,
-                            size_t length) {
-  size_t at = hash_name(prefix, prefix_length, name, length) & (table->nbuckets - 1);
-  for (; table->buckets[at] != FW_TABLE_NO_NAME; at = (at + 1) & (table->nbuckets - 1))
-    if (fw_table_name_is(&table->names[table->buckets[at]], prefix, prefix_length, name, length))
-      return table->buckets[at];
-  return FW_TABLE_NO_NAME;
-}
-
-static void add_name(fw_table *table, const char *text, size_t slot) {
+static furrow_status add_name(fw_table *table, const char *text, size_t slot, furrow_error *err) {
   const size_t length = strlen(text);
-  const uint32_t known = fw_table_find_name(table, NULL, 0, text, length);
-  if (known != FW_TABLE_NO_NAME) {
-    if (slot == SIZE_MAX) return;
-    fw_table_name *name = &table->names[known];
-    if (name->slot != SIZE_MAX) table->same_as[slot] = name->slot;
-    if (name->slot == SIZE_MAX) name->slot = slot;
-    return;
+  const size_t known = fw_name_map_find(&table->numbers, text, length);
+  if (known == FW_NAME_NONE) {
+    FW_TRY(fw_name_map_add(&table->numbers, text, length, table->nnames, err));
+    table->names[table->nnames++] = (fw_table_name){text, length, slot};
+    return FURROW_OK;
   }
-  size_t at = hash_name(NULL, 0, text, length) & (table->nbuckets - 1);
-  while (table->buckets[at] != FW_TABLE_NO_NAME) at = (at + 1) & (table->nbuckets - 1);
-  table->buckets[at] = (uint32_t)table->nnames;
-  table->names[table->nnames++] = (fw_table_name){text, length, slot};
+  fw_table_name *name = &table->names[known];
+  if (slot == SIZE_MAX) return FURROW_OK;
+  table->twins[slot] = name->slot;
+  name->slot = slot;
+  return FURROW_OK;
 }
 
 /* Numbers the names of JSON and VW: first the head's, in order of occurrence. */
 static furrow_status make_names(fw_table *table, furrow_error *err) {
   const size_t most = table->layout.columns + table->slots;
-  if (most >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
-  table->nbuckets = 16;
-  while (table->nbuckets < 2 * most) table->nbuckets *= 2;
-  FW_TRY(FW_ALLOC(&table->buckets, table->nbuckets, err));
-  memset(table->buckets, 0xff, table->nbuckets * sizeof(uint32_t));
   FW_TRY(FW_ALLOC(&table->names, most, err));
-  for (size_t i = 0; i < table->layout.columns; i++) add_name(table, table->layout.names[i], SIZE_MAX);
-  for (size_t i = 0; i < table->slots; i++) add_name(table, table->slot_names[i], i);
+  for (size_t i = 0; i < table->layout.columns; i++) FW_TRY(add_name(table, table->layout.names[i], SIZE_MAX, err));
+  for (size_t i = 0; i < table->slots; i++) FW_TRY(add_name(table, table->slot_names[i], i, err));
   return FURROW_OK;
 }
 
@@ -71,14 +44,14 @@ static furrow_status make_slots(fw_table *table, const char *const *names, size_
   FW_TRY(FW_ALLOC_ZERO(&table->slot_names, slots, err));
   table->slots = slots;
   FW_TRY(FW_ALLOC(&table->columns, slots, err));
-  FW_TRY(FW_ALLOC(&table->same_as, slots, err));
+  FW_TRY(FW_ALLOC(&table->twins, slots, err));
   const bool delimited = table->layout.kind == FW_TABLE_DELIMITED;
   for (size_t i = 0; i < slots; i++) {
     const size_t column = fw_table_layout_column(&table->layout, names[i]);
     const char *name = column == SIZE_MAX ? names[i] : table->layout.names[column];
     FW_TRY(fw_strndup(&table->slot_names[i], name, strlen(name), err));
     table->columns[i] = column;
-    table->same_as[i] = i;
+    table->twins[i] = SIZE_MAX;
     if (absent) absent[i] = delimited && column == SIZE_MAX;
   }
   return delimited ? FURROW_OK : make_names(table, err);
@@ -87,6 +60,7 @@ static furrow_status make_slots(fw_table *table, const char *const *names, size_
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
                               bool *absent, furrow_error *err) {
   fw_table *t;
+  if (slots >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
   FW_TRY(FW_ALLOC_ZERO(&t, 1, err));
   furrow_status status = fw_table_layout_copy(&t->layout, layout, err);
   t->rules = (fw_cell_rules){.delimiter = layout->delimiter, .quotes = layout->quotes};
@@ -99,9 +73,9 @@ void fw_table_free(fw_table *table) {
   for (size_t i = 0; i < table->slots; i++) fw_free(table->slot_names[i]);
   fw_free((void *)table->slot_names);
   fw_free(table->columns);
-  fw_free(table->same_as);
+  fw_free(table->twins);
   fw_free(table->names);
-  fw_free(table->buckets);
+  fw_name_map_clear(&table->numbers);
   fw_table_layout_clear(&table->layout);
   fw_free(table);
 }
@@ -112,23 +86,63 @@ const fw_table_layout *fw_table_get_layout(const fw_table *table) {
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
+#define BATCH_CELLS ((size_t)1 << 16) /* about; they stay in the cache */
+#define LEAST_RECORDS 16
+
+/* Tables of many columns have small batches: memory stays small, and columns that only few records have are not kept
+ * for many others. */
+size_t fw_table_batch_records(const fw_table *table) {
+  const size_t fit = table->slots ? BATCH_CELLS / table->slots : FW_TABLE_RECORDS;
+  return fit > FW_TABLE_RECORDS ? FW_TABLE_RECORDS : fit < LEAST_RECORDS ? LEAST_RECORDS : fit;
+}
+
 static furrow_status make_scratch(struct fw_table_scratch *scratch, const fw_table *table, furrow_error *err) {
   if (table->layout.kind == FW_TABLE_DELIMITED) {
     FW_TRY(FW_ALLOC(&scratch->cells, table->layout.columns, err));
     return FURROW_OK;
   }
   FW_TRY(FW_ALLOC_ZERO(&scratch->seen, table->nnames, err));
+  FW_TRY(FW_ALLOC(&scratch->touched, table->slots, err));
+  if (table->layout.kind == FW_TABLE_VW) FW_TRY(FW_ALLOC(&scratch->lists, table->nnames, err));
   return FW_ALLOC_ZERO(&scratch->next, table->nnames + 1, err);
+}
+
+/* Appends a column whose cells are missing. */
+static furrow_status add_column(fw_table_batch *batch, furrow_error *err) {
+  static const char nothing[2 * FW_KERN_PAD] = {0};
+  size_t cells = 0;
+  if (!fw_size_mul(batch->columns + 1, batch->capacity, &cells)) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(FW_GROW(&batch->cells, &batch->cell_capacity, cells, err));
+  for (size_t i = cells - batch->capacity; i < cells; i++)
+    batch->cells[i] = (fw_table_cell){nothing + FW_KERN_PAD, 0, FW_TABLE_MISSING};
+  batch->columns++;
+  return FURROW_OK;
+}
+
+static void fill_slot(fw_table_batch *batch, size_t slot, size_t column) {
+  batch->positions[slot] = (uint32_t)column;
+  batch->filled[batch->filled_count++] = (uint32_t)slot;
+}
+
+static furrow_status make_batch(fw_table_batch *b, const fw_table *table, furrow_error *err) {
+  b->capacity = fw_table_batch_records(table);
+  FW_TRY(FW_ALLOC(&b->begins, b->capacity, err));
+  FW_TRY(FW_ALLOC(&b->filled, table->slots, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->positions, table->slots, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->scratch, 1, err));
+  FW_TRY(make_scratch(b->scratch, table, err));
+  FW_TRY(add_column(b, err));
+  for (size_t i = 0; i < table->slots && table->layout.kind == FW_TABLE_DELIMITED; i++) {
+    if (table->columns[i] == SIZE_MAX) continue;
+    FW_TRY(add_column(b, err));
+    fill_slot(b, i, b->columns - 1);
+  }
+  return FURROW_OK;
 }
 
 furrow_status fw_table_batch_init(fw_table_batch *batch, const fw_table *table, furrow_error *err) {
   fw_table_batch b = {0};
-  size_t cells = 0;
-  if (!fw_size_mul(table->slots, FW_TABLE_RECORDS, &cells)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = FW_ALLOC(&b.cells, cells, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&b.begins, FW_TABLE_RECORDS, err);
-  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&b.scratch, 1, err);
-  if (status == FURROW_OK) status = make_scratch(b.scratch, table, err);
+  const furrow_status status = make_batch(&b, table, err);
   if (status == FURROW_OK)
     *batch = b;
   else
@@ -144,9 +158,13 @@ void fw_table_batch_clear(fw_table_batch *batch) {
     fw_free(scratch->seen);
     fw_free(scratch->next);
     fw_free(scratch->lists);
+    fw_free(scratch->touched);
+    fw_free(scratch->mark_lists);
   }
   fw_free(scratch);
   fw_free(batch->cells);
+  fw_free(batch->positions);
+  fw_free(batch->filled);
   fw_free(batch->begins);
   *batch = (fw_table_batch){0};
 }
@@ -165,10 +183,28 @@ furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, fu
   return FURROW_OK;
 }
 
-void fw_table_begin_record(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
-                           const char *line) {
+void fw_table_begin_record(const fw_table_cursor *cursor, fw_table_batch *batch, const char *line) {
   batch->begins[batch->records] = cursor->offset + (uint64_t)(line - cursor->text);
-  for (size_t i = 0; i < table->slots; i++) *fw_table_cell_at(batch, i) = (fw_table_cell){line, 0, FW_TABLE_MISSING};
+  batch->scratch->touched_count = 0;
+}
+
+furrow_status fw_table_fill_slot(const fw_table *table, fw_table_batch *batch, size_t slot, furrow_error *err) {
+  FW_TRY(add_column(batch, err));
+  for (size_t i = slot; i != SIZE_MAX; i = table->twins[i]) fill_slot(batch, i, batch->columns - 1);
+  return FURROW_OK;
+}
+
+/* Removes the cells of a record that is not taken. */
+static void drop_record(fw_table_batch *batch) {
+  const struct fw_table_scratch *scratch = batch->scratch;
+  for (size_t i = 0; i < scratch->touched_count; i++) *fw_table_cell_at(batch, scratch->touched[i]) = batch->cells[0];
+}
+
+/* Begins a batch of JSON or VW: no slot is filled. */
+static void empty_slots(fw_table_batch *batch) {
+  for (size_t i = 0; i < batch->filled_count; i++) batch->positions[batch->filled[i]] = 0;
+  batch->filled_count = 0;
+  batch->columns = 1;
 }
 
 /* ---- Bad records ---------------------------------------------------------------------------------------- */
@@ -196,7 +232,7 @@ furrow_status fw_table_bad_record(const fw_table_cursor *cursor, const char *lin
 
 furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *cursor, const fw_table_batch *batch,
                               size_t slot, size_t record, const char *message, furrow_error *err) {
-  const fw_table_cell *cell = &batch->cells[slot * FW_TABLE_RECORDS + record];
+  const fw_table_cell *cell = &fw_table_cells(batch, slot)[record];
   furrow_error error;
   (void)fw_fail(&error, FURROW_E_PARSE, "column %s: %s", table->slot_names[slot], message);
   fw_error_set_token(&error, cell->text, cell->length);
@@ -220,20 +256,18 @@ static furrow_status next_lines(const fw_table *table, fw_table_cursor *cursor, 
                                 furrow_error *err) {
   const char *end = cursor->text + cursor->length;
   furrow_status status = FURROW_OK;
-  while (cursor->at < cursor->length && batch->records < FW_TABLE_RECORDS) {
+  empty_slots(batch);
+  while (cursor->at < cursor->length && batch->records < batch->capacity) {
     const char *line = cursor->text + cursor->at;
     const char *stop = line_end(line, end);
     bool taken = false;
     status = table->layout.kind == FW_TABLE_JSON ? fw_table_json_line(table, cursor, batch, line, stop, &taken, err)
                                                  : fw_table_vw_line(table, cursor, batch, line, stop, &taken, err);
+    if (!taken) drop_record(batch);
     if (status != FURROW_OK) break;
     batch->records += taken;
     cursor->at = (size_t)(fw_cell_line_begin(stop, end) - cursor->text);
   }
-  for (size_t i = 0; i < table->slots; i++)
-    if (table->same_as[i] != i)
-      memcpy(&batch->cells[i * FW_TABLE_RECORDS], &batch->cells[table->same_as[i] * FW_TABLE_RECORDS],
-             batch->records * sizeof(fw_table_cell));
   return status;
 }
 

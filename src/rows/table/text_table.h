@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "furrow/comm.h"
 #include "io/uri.h"
+#include "rows/table/name_map.h"
 #include "rows/text/chunk.h"
 
 /* ---- Layout --------------------------------------------------------------------------------------------- */
@@ -36,6 +37,7 @@ typedef struct fw_table_layout {
   char **names; /* of all columns; without a header: "0", "1" … JSON: as found in the head, nested ones are "a.b". VW:
                    "label", "weight", "tag", then the namespaces (the nameless one is "features") */
   size_t columns;
+  fw_name_map numbers; /* of the names */
 } fw_table_layout;
 
 /* Detects the layout of a data set that begins with `head` (whole: that is all of it). E_FORMAT: it is not a table. */
@@ -47,7 +49,8 @@ furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout 
 /* Says how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into
  * lines. The layout must outlive the split. */
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
-/* Returns the column of that name or, if no column has it, with that number; SIZE_MAX if there is none. */
+/* Returns the column of that name or, if no column of delimited text has it, with that number; SIZE_MAX if there is
+ * none. */
 size_t fw_table_layout_column(const fw_table_layout *layout, const char *name);
 /* Returns the number of bytes at the start of a file that are not records (a byte order mark, a header). E_FORMAT:
  * its header has other columns than the layout; the message names the first that differs. */
@@ -70,14 +73,24 @@ typedef struct fw_table_cell {
   uint32_t kind; /* fw_table_cell_kind */
 } fw_table_cell;
 
-#define FW_TABLE_RECORDS 512 /* the most records of a batch */
+#define FW_TABLE_RECORDS 512 /* the most records of a batch; a table with many slots has fewer */
 
+/* Columns that no record of the batch has take no memory and no time: `filled` lists the other slots, in any order. */
 typedef struct fw_table_batch {
-  size_t records;
-  fw_table_cell *cells;             /* of slot s and record r: cells[s * FW_TABLE_RECORDS + r] */
+  size_t records, capacity;
+  uint32_t *filled;
+  size_t filled_count;
+  fw_table_cell *cells; /* columns of `capacity` cells each; all cells of the first column are missing */
+  size_t columns, cell_capacity;
+  uint32_t *positions;              /* for each slot: its column in `cells`; 0: no record has it */
   uint64_t *begins;                 /* offset of each record in the file's text */
   struct fw_table_scratch *scratch; /* owned by the reader, like the text of unquoted cells */
 } fw_table_batch;
+
+/* Returns the cells of a slot, one for each record. */
+static inline const fw_table_cell *fw_table_cells(const fw_table_batch *batch, size_t slot) {
+  return batch->cells + batch->positions[slot] * batch->capacity;
+}
 
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
@@ -90,6 +103,8 @@ furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, c
                               bool *absent, furrow_error *err) FURROW_MUST_USE;
 void fw_table_free(fw_table *table);
 const fw_table_layout *fw_table_get_layout(const fw_table *table);
+/* The capacity of its batches. */
+size_t fw_table_batch_records(const fw_table *table);
 
 /* A walk over one piece of whole records, with one batch; `at` starts after the head of a file. Members that are not
  * given are zeros. */

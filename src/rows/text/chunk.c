@@ -182,13 +182,16 @@ static furrow_status parse_records(fw_chunk *chunk, furrow_error *err) {
 
 furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) {
   const fw_format *format = chunk->format;
+  const size_t rest = chunk->rest;
+  chunk->rest = 0;
   furrow_container_clear(chunk->out);
-  chunk->stats.bad_rows = chunk->stats.ignored = 0;
+  chunk->stats.bad_rows = chunk->stats.ignored = chunk->stats.missing = 0;
   const uint64_t before_rows = chunk->rows_begin > chunk->text.offset ? chunk->rows_begin - chunk->text.offset : 0;
   chunk->head = before_rows < chunk->text.length ? (size_t)before_rows : chunk->text.length;
+  if (rest > 0) chunk->head = rest;
   chunk->irregular = false;
   furrow_status status = fw_container_reserve(chunk->out, 1, 1, format->columns, err);
-  if (status == FURROW_OK && format->skip_head && chunk->text.offset == 0 && chunk->text.length > 0)
+  if (status == FURROW_OK && format->skip_head && rest == 0 && chunk->text.offset == 0 && chunk->text.length > 0)
     status = format->skip_head(chunk->state, chunk->text.lines, chunk->text.length, &chunk->head, err);
   if (status != FURROW_OK) return status;
   if (format->public.parse_chunk) return parse_records(chunk, err);

@@ -14,6 +14,7 @@ struct fw_format;
 /* Statistics of parsing one chunk. */
 typedef struct fw_chunk_stats {
   uint64_t bad_rows, ignored;
+  uint64_t missing;                      /* features of the rows that stand for a missing cell */
   furrow_error first_bad, first_ignored; /* offset (of the line) and column are set; file and line are not yet */
 } fw_chunk_stats;
 
@@ -34,6 +35,7 @@ typedef struct fw_chunk {
   const char *file;    /* path of the file */
   uint64_t rows_begin; /* offset in the file of the first row, if the text does not start with the file's first byte */
   size_t head;         /* bytes at the start of the text that are not rows */
+  size_t rest;         /* where the rows begin that parse_chunk left for another block; 0: none */
   furrow_container *out;
   fw_chunk_stats stats;
   uint64_t *scratch;  /* memory of the window's lists */
@@ -44,7 +46,8 @@ typedef struct fw_chunk {
   size_t event_capacity;
 } fw_chunk;
 
-/* Parses chunk->text into chunk->out, which it clears first. An error has the offset of its line and the column. */
+/* Parses chunk->text, or the rest of it, into chunk->out, which it clears first. An error has the offset of its line
+ * and the column. */
 furrow_status fw_chunk_parse(fw_chunk *chunk, furrow_error *err) FURROW_MUST_USE;
 /* Frees everything. */
 void fw_chunk_clear(fw_chunk *chunk);

@@ -216,7 +216,7 @@ static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow
     return fw_fail(err, FURROW_E_ARGUMENT,
                    "ids must continue at %lld: the index stores vectors in the order of their ids",
                    (long long)index->ntotal);
-  return FURROW_OK;
+  return index->kind == FURROW_INDEX_IVF_SQ ? fw_sq_check(&index->ivf.sq, err) : FURROW_OK;
 }
 
 static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *err) {
@@ -286,6 +286,7 @@ static furrow_status add_rows(furrow_index *index, const batch *b, furrow_error 
   void *rows = fw_index_rows(index);
   FW_TRY(check_numbers(index, b, err));
   if (fw_index_pq(index)) FW_TRY(fw_encoder_get(index, b->vectors, b->n, &f.encoder, err));
+  if (fw_index_sq(index)) FW_TRY(fw_sq_check(fw_index_sq(index), err));
   FW_TRY(grow_array(&rows, index->ntotal, b->n, size, err));
   fw_index_set_rows(index, rows);
   f.rows = (uint8_t *)rows + (size_t)index->ntotal * size;

@@ -304,11 +304,22 @@ static bool has_child(fw_index_reader *r, const furrow_index *index, size_t i) {
   return fw_cursor_good(&r->c);
 }
 
+/* The results of an index inside are positions in the index around it. Inside of transforms, whose own ntotal may be
+ * wrong, it must not have more of them. */
+static void check_positions(fw_index_reader *r, const furrow_index *index, const char *name) {
+  const furrow_index *inner = fw_skip_transforms(index->child[0]);
+  if (!fw_index_has_dense_ids(inner) || inner->ntotal <= index->ntotal) return;
+  fw_cursor_reject_at(&r->c, inner->file_offset + OFFSET_NTOTAL, name,
+                      "has an index of %" PRId64 " vectors inside of its transforms, but there are %" PRId64,
+                      inner->ntotal, index->ntotal);
+}
+
 static void read_id_map(fw_index_reader *r, furrow_index *index) {
   fw_read_index(r, "index", &index->child[0]);
   if (!has_child(r, index, 0)) return;
   fw_expect_d(r, index->child[0], "index", index->d);
   fw_expect_ntotal(r, index->child[0], "index", index->ntotal);
+  check_positions(r, index, "index");
   index->id_map.ids = fw_cursor_read_vector(&r->c, "id_map", FW_FIELD_I64, (uint64_t)index->ntotal, NULL,
                                             "ids from outside, by number");
 }
@@ -324,6 +335,7 @@ static void read_refine(fw_index_reader *r, furrow_index *index) {
     fw_expect_d(r, index->child[i], name, index->d);
     fw_expect_ntotal(r, index->child[i], name, index->ntotal);
   }
+  check_positions(r, index, "base");
   index->k_factor = read_k_factor(&r->c);
 }
 

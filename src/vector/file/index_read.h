@@ -28,7 +28,7 @@ void fw_read_transforms(fw_index_reader *r, furrow_index *index);
 
 /* Reads a product quantizer of dimension d. */
 void fw_read_pq(fw_index_reader *r, const char *name, fw_pq *pq, int32_t d);
-/* Reads a scalar quantizer of dimension d. */
+/* Reads the scalar quantizer of an index whose header is known. */
 void fw_read_sq(fw_cursor *c, fw_sq *sq, const furrow_index *index);
 /* Reads "bbs", the number of vectors in a block of 4-bit codes. */
 int32_t fw_read_bbs(fw_cursor *c);

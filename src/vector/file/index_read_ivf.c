@@ -169,9 +169,10 @@ static void read_pq_part(fw_index_reader *r, furrow_index *index) {
 }
 
 /* An untrained quantizer has no ranges yet, and some types never have. */
-static void check_ranges(fw_cursor *c, const fw_sq *sq, bool trained) {
+static void check_ranges(fw_cursor *c, const fw_sq *sq, const furrow_index *index) {
   const size_t want = fw_sq_range_bits(sq) > 0 ? 2 * fw_sq_ranges(sq) : 0;
-  if (want > 0 && sq->trained_count != want && (trained || sq->trained_count > 0))
+  const bool needed = index->trained || index->ntotal > 0;
+  if (want > 0 && sq->trained_count != want && (needed || sq->trained_count > 0))
     fw_cursor_reject(c, "has %zu %s for ranges, not %zu", sq->trained_count,
                      fw_plural(sq->trained_count, "number", "numbers"), want);
   fw_expect_finite(c, sq->trained, sq->trained_count);
@@ -195,7 +196,7 @@ void fw_read_sq(fw_cursor *c, fw_sq *sq, const furrow_index *index) {
     fw_cursor_reject(c, "is %zu, but %zu numbers of %zu bits need %zu", sq->code_size, sq->d, bits,
                      (sq->d * bits + 7) / 8);
   sq->trained = fw_cursor_read_vector(c, "trained", FW_FIELD_F32, FW_ANY_COUNT, &sq->trained_count, "ranges");
-  if (fw_cursor_good(c)) check_ranges(c, sq, index->trained);
+  if (fw_cursor_good(c)) check_ranges(c, sq, index);
   fw_cursor_leave(c, mark);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "base/error.h"
 #include "vector/quantizer/pq.h"
 
 unsigned fw_sq_bits(int32_t qtype) {
@@ -28,6 +29,13 @@ unsigned fw_sq_range_bits(const fw_sq *sq) {
 
 size_t fw_sq_ranges(const fw_sq *sq) {
   return sq->qtype == FW_SQ_8_UNIFORM || sq->qtype == FW_SQ_4_UNIFORM ? 1 : sq->d;
+}
+
+furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) {
+  const size_t want = 2 * fw_sq_ranges(sq);
+  if (fw_sq_range_bits(sq) == 0 || sq->trained_count == want) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the scalar quantizer has %zu %s for its ranges, not %zu", sq->trained_count,
+                 fw_plural(sq->trained_count, "number", "numbers"), want);
 }
 
 /* ---- Codes to vectors ----------------------------------------------------------------------------------- */

@@ -33,9 +33,11 @@ unsigned fw_sq_bits(int32_t qtype);
 unsigned fw_sq_range_bits(const fw_sq *sq);
 /* The number of ranges: one per dimension, or one for all. */
 size_t fw_sq_ranges(const fw_sq *sq);
+/* Fails with E_STATE if the quantizer has no ranges. */
+furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) FURROW_MUST_USE;
 
 /* Decode a code to sq->d floats, or encode a vector (sq->d finite floats) to sq->code_size bytes. The ranges must be
- * there, as they are in every trained index. */
+ * there, as they are in every index that is trained or has vectors. */
 void fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector);
 void fw_sq_encode(const fw_sq *sq, const float *vector, uint8_t *code);
 

@@ -14,9 +14,11 @@ printf '\2\0\0\0\1\0\0\0\3\0\0\0' >v.ivecs
 printf '{"data": {"format": "libsvm", "indexrange": 10}, "train": {"epoch": 3}, "model": {"modeltype": "T_FLOAT_DENSE"},
  "default_optimizer": "momentum", "layers": [{"name": "wide", "type": "SimpleInputLayer", "outputdim": 1, "transfunc": "identity"},
  {"name": "out", "type": "SimpleLossLayer", "lossfunc": "logloss", "inputlayer": "wide"}]}' >conf.json
+{ printf '\357\273\277' && cat conf.json; } >marked.json
+printf '{"user": "%s", "item": {"id": "%s"}, "y": %s}\n' ann p 1 ben q 0 ann q 0 >log.jsonl
 for path in small.libsvm small.libffm named.csv 'named.csv?label_column=0' numbers.dense folder/b.gz folder small.cache model/ \
   model/vectors model/vectors/_meta model/vectors/0 small.index disk.index transforms.index v.fvecs v.npy v.fbin v.npz \
-  v.safetensors v.bvecs v.ivecs conf.json fm.model fm.model/graph.json nan.csv \
+  v.safetensors v.bvecs v.ivecs conf.json marked.json log.jsonl fm.model fm.model/graph.json nan.csv \
   damaged/furrow.json later/furrow.json own/furrow.json; do
   echo "== $path"
   try furrow info "$path"

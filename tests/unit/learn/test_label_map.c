@@ -23,9 +23,42 @@ static void classes_of_labels(void **state) {
   assert_true(fw_class_label(&two, -1) == -2 && fw_class_label(&two, 1) == labels[1]);
   const fw_data_conf none = {0};
   assert_true(fw_class_label(&none, 5) == 5);
+  static const double large[] = {1, 1e10F, 1e20F};
+  const fw_data_conf far = {.label_count = 3, .labels = large};
+  assert_true(fw_label_class(&far, 1e20) == 2 && fw_label_class(&far, 1e10) == 1);
 }
 
 /* ---- Training ---- */
+
+/* Floats do not tell 2^24 from 2^24 + 1: classes must be smaller. Numbers to predict need not. */
+static void labels_that_floats_confuse(void **state) {
+  (void)state;
+  static const float sets[][3] = {{16777216, 16777218, 16777220}, {1, 1e10F, 1e20F}, {-16777216, 0, 1}};
+  static const char *const algorithms[] = {"softmax", "gbdt"};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    write_blobs("far", 90, 3, sets[i], 1);
+    for (size_t a = 0; a < 2; a++) {
+      furrow_trainer *trainer = own_trainer(algorithms[a], a == 1 ? "objective=multi:softmax" : "", 1, NULL);
+      assert_int_equal(furrow_trainer_fit(trainer, "far", NULL, NULL, &err), FURROW_E_RANGE);
+      assert_non_null(strstr(err.message, "is too large for a class"));
+      furrow_trainer_free(trainer);
+    }
+    furrow_trainer *trainer = own_trainer("linear", "", 1, NULL);
+    fit_or_fail(trainer, "far", NULL, NULL);
+    furrow_trainer_free(trainer);
+  }
+  write_blobs("far", 90, 2, (const float[]){0, 16777216}, 1);
+  furrow_trainer *two = own_trainer("lr", "", 1, NULL);
+  assert_int_equal(furrow_trainer_fit(two, "far", NULL, NULL, &err), FURROW_E_RANGE);
+  furrow_trainer_free(two);
+  write_blobs("far", 90, 2, (const float[]){0, 16777215}, 1);
+  two = own_trainer("lr", "", 1, NULL);
+  fit_or_fail(two, "far", NULL, NULL);
+  furrow_trainer_free(two);
+  two = own_trainer("lr", "labels=0,16777217", 1, NULL);
+  assert_int_equal(furrow_trainer_fit(two, "far", NULL, NULL, &err), FURROW_E_RANGE);
+  furrow_trainer_free(two);
+}
 
 static furrow_scorer *scorer_of(const furrow_trainer *trainer) {
   furrow_scorer *scorer = NULL;
@@ -207,13 +240,10 @@ static void labels_of_validation_rows(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_of_labels),
-      cmocka_unit_test(any_two_labels),
-      cmocka_unit_test(many_labels),
-      cmocka_unit_test(labels_that_do_not_fit),
-      cmocka_unit_test(classes_that_do_not_occur),
-      cmocka_unit_test(labels_of_other_rows),
-      cmocka_unit_test(labels_of_validation_rows),
+      cmocka_unit_test(classes_of_labels),      cmocka_unit_test(labels_that_floats_confuse),
+      cmocka_unit_test(any_two_labels),         cmocka_unit_test(many_labels),
+      cmocka_unit_test(labels_that_do_not_fit), cmocka_unit_test(classes_that_do_not_occur),
+      cmocka_unit_test(labels_of_other_rows),   cmocka_unit_test(labels_of_validation_rows),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "learn/conf/conf.h"
 #include "learn/data/features.h"
 #include "learn/data/minibatch.h"
@@ -421,7 +422,7 @@ static void keys_spread(void **state) {
   (void)state;
   static uint64_t keys[KEYS];
   const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15: products are 1, 2, 3 … */
-  const uint64_t seeds[] = {fw_key_hash_seed(), 1, 0x123456789abcdef1, UINT64_MAX};
+  const uint64_t seeds[] = {fw_hash_seed(), 1, 0x123456789abcdef1, UINT64_MAX};
   assert_true(inverse * UINT64_C(0x9e3779b97f4a7c15) == 1);
   for (int kind = 0; kind < 4; kind++) {
     for (uint64_t i = 0; i < KEYS; i++)
@@ -432,8 +433,8 @@ static void keys_spread(void **state) {
 
 static void the_seed_stays(void **state) {
   (void)state;
-  assert_true(fw_key_hash_seed() != 0);
-  assert_true(fw_key_hash_seed() == fw_key_hash_seed());
+  assert_true(fw_hash_seed() != 0);
+  assert_true(fw_hash_seed() == fw_hash_seed());
 }
 
 int main(void) {

@@ -540,23 +540,45 @@ static void test_refused(void **state) {
   }
 }
 
+/* Other programs write more digits than are needed, up to a limit. */
+static void test_long_values(void **state) {
+  (void)state;
+  const furrow_matrix_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F64, 32, ",");
+  static const size_t lengths[] = {398, 399, 400, 401, 500, 5000, 100000, FW_TEXT_SURPLUS + 400};
+  char *text = malloc(FW_TEXT_SURPLUS + 1000);
+  assert_non_null(text);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    const size_t length = lengths[i];
+    memset(text, '0', length);
+    memcpy(text, "0.5", 3);
+    text[length] = '\n';
+    memcpy(text + length + 1, "7\n", 2);
+    for (size_t window = length / 4; window <= 2 * length; window += length / 3) {
+      record_list list = decode_windows(&fw_value_text, &context, text, length + 3, window, 5, decode_by_format);
+      assert_int_equal(list.status, FURROW_OK);
+      assert_int_equal(list.count, 2);
+      assert_true(((const double *)(void *)list.elements)[0] == 0.5 && ((const double *)(void *)list.elements)[1] == 7);
+      record_list_clear(&list);
+    }
+  }
+  free(text);
+}
+
 static void test_too_long(void **state) {
   (void)state;
   const furrow_matrix_format_context context = context_of(&fw_value_text, FURROW_ELEMENT_F64, 32, ",");
-  char text[1000];
-  memset(text, '1', sizeof text);
-  for (size_t digits = 398; digits < 404; digits++) {
-    text[digits] = '\n';
-    for (size_t window = 100; window <= 500; window += 133)
-      for (int ending = 0; ending < 2; ending++) {
-        record_list list = decode_windows(&fw_value_text, &context, text, ending ? digits + 1 : sizeof text, window, 5,
-                                          decode_by_format);
-        assert_int_equal(list.status, digits <= 400 && ending ? FURROW_OK : FURROW_E_PARSE);
-        if (list.status != FURROW_OK) assert_string_equal(list.err.message, "the line is longer than 400 bytes");
-        record_list_clear(&list);
-      }
-    text[digits] = '1';
+  const size_t length = FW_TEXT_SURPLUS + 401;
+  char *text = malloc(length + 1);
+  assert_non_null(text);
+  memset(text, '1', length);
+  text[length] = '\n';
+  for (size_t ending = 0; ending < 2; ending++) {
+    record_list list = decode_windows(&fw_value_text, &context, text, length + ending, 1 << 18, 5, decode_by_format);
+    assert_int_equal(list.status, FURROW_E_PARSE);
+    assert_string_equal(list.err.message, "the line is longer than 1048976 bytes");
+    record_list_clear(&list);
   }
+  free(text);
 }
 
 static void test_separators_refused(void **state) {
@@ -880,6 +902,7 @@ static int run_all(void) {
       cmocka_unit_test(test_decimal_words),
       cmocka_unit_test(test_line_ends),
       cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_long_values),
       cmocka_unit_test(test_too_long),
       cmocka_unit_test(test_separators_refused),
       cmocka_unit_test(test_fast_is_careful),

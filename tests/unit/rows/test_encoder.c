@@ -1,6 +1,8 @@
 /* tests/unit/rows/test_encoder.c: what becomes of each kind of column; names of features; events and sides. */
 #include <math.h>
 
+#include "base/mem.h"
+#include "rows/encode/encoder.h"
 #include "support/encoded_rows.h"
 
 #define LOG "memory://log.csv"
@@ -380,6 +382,68 @@ static void lists_of_json(void **state) {
                  "column a: a list, but one value is expected");
   expect_log(schema, "{\"y\":1,\"s\":[\"p\"],\"a\":[]}\n{\"y\":1,\"a\":\"k\"}\n{\"y\":2,\"a\":[\"k\"]}\n",
              "1 s=p a=(missing)\n1 s=(missing) a=k\n2 s=(missing) a=k\n");
+}
+
+/* ---- Columns that few records have ---------------------------------------------------------------------- */
+
+#define SPARSE_LOG "memory://sparse.jsonl"
+
+static const char sparse_schema[] =
+    "{\"columns\":{\"y\":{\"as\":\"label\"},\"c\":{\"as\":\"category\"},\"s\":{\"as\":\"set\"},"
+    "\"n\":{\"as\":\"number\",\"scale\":\"standard\"},\"b\":{\"as\":\"number\",\"scale\":\"bins\",\"bins\":2},"
+    "\"t\":{\"as\":\"time\",\"unit\":\"s\",\"parts\":[\"hour\",\"age\"]},\"d\":{\"as\":\"category\"}}}";
+static const char sparse_lines[] =
+    "{\"y\":0,\"c\":\"k\",\"d\":\"p\"}\n{\"y\":1,\"s\":[\"u\",\"v\"],\"d\":\"p\"}\n"
+    "{\"y\":2,\"n\":7,\"d\":\"p\"}\n{\"y\":3,\"b\":7}\n{\"y\":4,\"t\":3600,\"d\":\"p\"}\n{\"y\":5}\n";
+
+/* What a record lacks is a feature only where most records have it; that a number is there is a feature elsewhere. */
+static void sparse_columns(void **state) {
+  (void)state;
+  furrow_encoder_feature feature;
+  uint64_t features = 0;
+  put_text(SPARSE_LOG, sparse_lines);
+  furrow_encoder *encoder = build_encoder(SPARSE_LOG, sparse_schema);
+  expect_rows(encoder, SPARSE_LOG, "",
+              "0 c=k d=p\n1 s=u:0.7071 s=v:0.7071 d=p\n2 n:0 n=(present) d=p\n3 b:1 d=(missing)\n"
+              "4 t.hour=1 t.age:0 t.age=(present) d=p\n5 d=(missing)\n");
+  for (features = 0; features < furrow_encoder_feature_count(encoder); features++) {
+    assert_int_equal(furrow_encoder_get_feature(encoder, features, &feature, NULL), FURROW_OK);
+    if (strncmp(feature.name, "(present)", 9) == 0) assert_int_equal(feature.count, 1);
+  }
+  furrow_encoder_free(encoder);
+}
+
+/* A dictionary of version 1 has no sparse fields: every missing cell is a feature. */
+static void first_version_has_no_sparse_columns(void **state) {
+  (void)state;
+  const void *image = NULL;
+  void *copy = NULL;
+  size_t size = 0;
+  fw_buffer text = {0};
+  furrow_schema *schema = NULL;
+  put_text(SPARSE_LOG, sparse_lines);
+  furrow_encoder *encoder = build_encoder(SPARSE_LOG, sparse_schema), *old = NULL;
+  assert_int_equal(fw_encoder_files(encoder, &text, &image, &size, NULL), FURROW_OK);
+  assert_int_equal(fw_get_le32((const unsigned char *)image + FW_DICT_AT_VERSION), 2);
+  assert_int_equal(fw_alloc(&copy, size, 1, NULL), FURROW_OK);
+  memcpy(copy, image, size);
+  unsigned char *bytes = copy;
+  fw_put_le32(bytes + FW_DICT_AT_VERSION, 1);
+  for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++)
+    fw_put_le32(bytes + FW_DICT_HEADER + i * FW_DICT_FIELD + FW_DICT_FIELD_SPARSE, 0);
+  fw_put_le64(bytes + FW_DICT_AT_DIGEST, XXH3_64bits(bytes + FW_DICT_AT_SCHEMA, size - FW_DICT_AT_SCHEMA));
+  assert_int_equal(furrow_schema_parse(&schema, text.bytes, text.size, NULL), FURROW_OK);
+  assert_int_equal(fw_encoder_create(&old, schema, copy, size, NULL), FURROW_OK);
+  expect_rows(old, SPARSE_LOG, "",
+              "0 c=k s=(missing) n=(missing) b=(missing) t.hour=(missing) t.age=(missing) d=p\n"
+              "1 c=(missing) s=u:0.7071 s=v:0.7071 n=(missing) b=(missing) t.hour=(missing) t.age=(missing) d=p\n"
+              "2 c=(missing) s=(missing) n:0 b=(missing) t.hour=(missing) t.age=(missing) d=p\n"
+              "3 c=(missing) s=(missing) n=(missing) b:1 t.hour=(missing) t.age=(missing) d=(missing)\n"
+              "4 c=(missing) s=(missing) n=(missing) b=(missing) t.hour=1 t.age:0 d=p\n"
+              "5 c=(missing) s=(missing) n=(missing) b=(missing) t.hour=(missing) t.age=(missing) d=(missing)\n");
+  fw_buffer_clear(&text);
+  furrow_encoder_free(old);
+  furrow_encoder_free(encoder);
 }
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
@@ -807,6 +871,8 @@ int main(void) {
       cmocka_unit_test(absent_columns),
       cmocka_unit_test(no_header),
       cmocka_unit_test(lists_of_json),
+      cmocka_unit_test(sparse_columns),
+      cmocka_unit_test(first_version_has_no_sparse_columns),
       cmocka_unit_test(vowpal_wabbit),
       cmocka_unit_test(names_both_ways),
       cmocka_unit_test(events),

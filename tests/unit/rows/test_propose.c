@@ -521,6 +521,19 @@ static void columns_found_later(void **state) {
   remove_file("memory://events.jsonl", &text);
 }
 
+/* Keys that are numbers, and come after the first bytes, are not positions of columns. */
+static void numbers_as_keys(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  for (int i = 0; i < 9000; i++) fw_buffer_format(&text, "{\"a\":%d%s}\n", i, i > 8000 ? ",\"0\":0.5,\"1\":\"x\"" : "");
+  add_file("memory://log", &text);
+  char *schema = text_of("memory://log", NULL, false);
+  assert_non_null(strstr(schema, "\"0\": {\"as\": \"number\""));
+  assert_non_null(strstr(schema, "\"1\": {\"as\": \"category\"}"));
+  furrow_free(schema);
+  remove_file("memory://log", &text);
+}
+
 static void vowpal_wabbit(void **state) {
   (void)state;
   fw_buffer text = {0};
@@ -993,6 +1006,7 @@ int main(void) {
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),
+      cmocka_unit_test(numbers_as_keys),
       cmocka_unit_test(vowpal_wabbit),
       cmocka_unit_test(tables_are_joined),
       cmocka_unit_test(which_label),

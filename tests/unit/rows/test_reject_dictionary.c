@@ -114,7 +114,8 @@ static const char no_feature[] = "a table has a feature that does not exist";
 
 static const lie lies[] = {
     {0, HERE, 1, 'f', 0, "not a dictionary of Furrow's"},
-    {FW_DICT_AT_VERSION, HERE, 4, 2, FW_DICT_AT_VERSION, "of a version that is not known"},
+    {FW_DICT_AT_VERSION, HERE, 4, 3, FW_DICT_AT_VERSION, "of a version that is not known"},
+    {FW_DICT_AT_VERSION, HERE, 4, 2, FW_DICT_AT_VERSION, "of a version that does not fit its fields"},
     {FW_DICT_AT_SIZE, HERE, 8, 96, FW_DICT_AT_SIZE, "cut short, or longer than it says"},
     {FW_DICT_AT_SCHEMA, HERE, 8, 1, FW_DICT_AT_SCHEMA, "made with another schema"},
     {FW_DICT_AT_FIELDS, HERE, 4, UINT32_MAX, FW_DICT_AT_COLUMNS, "not the columns and tables of the schema"},
@@ -126,6 +127,9 @@ static const lie lies[] = {
     {IN_FIELD(USER, KIND), HERE, 4, FW_FIELD_SET, FIELD(USER), "a field differs from the schema's"},
     {IN_FIELD(USER, SIDE), HERE, 4, FURROW_SIDE_ITEM, FIELD(USER), "a field differs from the schema's"},
     {IN_FIELD(HASHED, HASH_BITS), HERE, 4, 5, FIELD(HASHED), "a field differs from the schema's"},
+    {IN_FIELD(PRICE, SPARSE), HERE, 4, 1, FW_DICT_AT_VERSION, "of a version that does not fit its fields"},
+    {IN_FIELD(PRICE, SPARSE), HERE, 4, 2, IN_FIELD(PRICE, SPARSE), "a field is sparse that cannot be"},
+    {IN_FIELD(HASHED, SPARSE), HERE, 4, 1, IN_FIELD(HASHED, SPARSE), "a field is sparse that cannot be"},
     {IN_FIELD(BINS, EDGE_COUNT), HERE, 8, FW_BINS_MOST, IN_FIELD(BINS, EDGE_COUNT), "too many edges"},
     {IN_FIELD(USER, EDGE_COUNT), HERE, 8, 1, IN_FIELD(USER, EDGE_COUNT), "too many edges"},
     {IN_FIELD(PRICE, MEAN), HERE, 8, INFINITE, IN_FIELD(PRICE, MEAN), "a scale is not finite"},

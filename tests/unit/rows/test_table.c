@@ -48,7 +48,7 @@ static void print_batch(fw_buffer *out, const fw_table_batch *batch, size_t slot
   for (size_t r = 0; r < batch->records; r++) {
     for (size_t s = 0; s < slots; s++) {
       if (s) fw_buffer_byte(out, '~');
-      print_cell(out, &batch->cells[s * FW_TABLE_RECORDS + r]);
+      print_cell(out, &fw_table_cells(batch, s)[r]);
     }
     fw_buffer_text(out, " / ");
   }
@@ -456,6 +456,10 @@ static void columns_by_number(void **state) {
   assert_int_equal(fw_table_layout_find(&layout, NULL, "u,v\n1,2\n", 8, true, NULL), FURROW_OK);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     assert_int_equal(fw_table_layout_column(&layout, list[i].name), list[i].wanted);
+  fw_table_layout_clear(&layout);
+  /* keys of JSON and namespaces of VW may be numbers */
+  assert_int_equal(fw_table_layout_find(&layout, NULL, "{\"u\":1,\"v\":2}\n", 14, true, NULL), FURROW_OK);
+  assert_true(fw_table_layout_column(&layout, "v") == 1 && fw_table_layout_column(&layout, "1") == SIZE_MAX);
   fw_table_layout_clear(&layout);
 }
 

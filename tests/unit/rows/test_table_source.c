@@ -30,7 +30,7 @@ static furrow_status collect(void *user, uint64_t piece, const fw_table_cursor *
   assert_true(piece < MOST_PIECES);
   for (size_t r = 0; r < batch->records; r++)
     for (size_t s = 0; s < c->slots; s++) {
-      const fw_table_cell *cell = &batch->cells[s * FW_TABLE_RECORDS + r];
+      const fw_table_cell *cell = &fw_table_cells(batch, s)[r];
       assert_int_equal(cell->kind, cell->length ? FW_TABLE_TEXT : FW_TABLE_MISSING);
       fw_buffer_format(&c->pieces[piece], "%u:", cell->length);
       fw_buffer_append(&c->pieces[piece], cell->text, cell->length);

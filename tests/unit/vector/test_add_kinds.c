@@ -150,6 +150,63 @@ static furrow_status try_add(furrow_index *index, const float *vectors, size_t n
   return furrow_index_add(index, vectors, n, &params, skipped, err);
 }
 
+/* An index without ranges. The index around it says that it is trained. */
+static void put_without_ranges(index_file *f, int64_t ntotal) {
+  put_header(f, "IxSQ", 4, ntotal, false, 1);
+  put_word(f, 0);
+  put_word(f, 0);
+  put_real(f, 0);
+  put_long(f, 4);
+  put_long(f, 4);
+  put_long(f, 0);
+  put_long(f, 4 * ntotal);
+  put_codes(f, 4 * (size_t)ntotal);
+}
+static void without_ranges(index_file *f) {
+  put_header(f, "IxMp", 4, 0, true, 1);
+  put_without_ranges(f, 0);
+  put_long(f, 0);
+}
+static void lists_without_ranges(index_file *f) {
+  static const size_t none[4] = {0};
+  put_header(f, "IxMp", 4, 0, true, 1);
+  put_header(f, "IwSq", 4, 0, false, 1);
+  put_long(f, 4);
+  put_long(f, 2);
+  put_flat(f, "IxF2", 4, 4, 1);
+  put_no_map(f);
+  put_word(f, 0);
+  put_word(f, 0);
+  put_real(f, 0);
+  put_long(f, 4);
+  put_long(f, 4);
+  put_long(f, 0);
+  put_long(f, 4);
+  put_byte(f, 0);
+  put_lists(f, 4, 4, none, false, 1);
+  put_long(f, 0);
+}
+
+/* Codes that cannot be decoded are not read; nothing is encoded without ranges. */
+static void ranges_are_needed(void **state) {
+  static void (*const makers[])(index_file * f) = {without_ranges, lists_without_ranges};
+  float vector[4] = {0};
+  furrow_error err = {0};
+  furrow_index *index = NULL;
+  index_file f = {0};
+  (void)state;
+  put_without_ranges(&f, 2);
+  assert_int_equal(read_bytes(&f, false, &index, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.message, "sq/trained has 0 numbers for ranges, not 8"));
+  index_file_clear(&f);
+  for (size_t i = 0; i < 2; i++) {
+    index = index_of(makers[i]);
+    assert_int_equal(try_add(index, vector, 1, NULL, false, NULL, &err), FURROW_E_STATE);
+    assert_non_null(strstr(err.message, "ranges"));
+    furrow_index_free(index);
+  }
+}
+
 static void refined_by_a_graph(index_file *f) {
   put_header(f, "IxRF", 3, 5, true, 1);
   put_flat(f, "IxF2", 3, 5, 1);
@@ -374,6 +431,7 @@ int main(void) {
       cmocka_unit_test(blocks_have_the_codes_of_lists),
       cmocka_unit_test(ids_get_new_vectors),
       cmocka_unit_test(what_cannot_be_added_is_named),
+      cmocka_unit_test(ranges_are_needed),
       cmocka_unit_test(nan_is_passed_over_where_it_can_be),
       cmocka_unit_test(no_memory_changes_nothing),
       cmocka_unit_test(few_and_many_rows_are_in_order),

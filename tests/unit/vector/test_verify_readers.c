@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "support/index_check.h"
+#include "support/edit_index.h"
 #include "support/verify_readers.h"
 
 typedef struct field_list {
@@ -128,7 +128,49 @@ static void legacies_with_changes(void **state) {
   }
 }
 
+/* Kinds that Furrow builds, with a few vectors. */
+static void factories_with_changes(void **state) {
+  static const char *const strings[] = {"SQ8",
+                                        "SQ6",
+                                        "SQfp16",
+                                        "PQ2x4fs",
+                                        "IVF2,SQ8_uniform",
+                                        "IVF2,PQ2x4fsr",
+                                        "IDMap,SQ8",
+                                        "PCAR4,SQ8,RFlat",
+                                        "OPQ2,IVF2,PQ2x4",
+                                        "SQ4,Refine(SQ8)",
+                                        "RR4,IVF2(HNSW4),PQ2x4+4x4",
+                                        "L2norm,PQ2x4fs,IDMap2"};
+  enum { D = 8, TRAIN = 64, VECTORS = 5 };
+  float vectors[TRAIN * D];
+  fw_rng rng;
+  (void)state;
+  fw_rng_init(&rng, 3);
+  fill_random(&rng, vectors, TRAIN * D);
+  for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+    furrow_index_spec spec;
+    furrow_index *index = NULL;
+    index_file f = {0};
+    tally t = {.name = strings[i]};
+    furrow_error err = {0};
+    furrow_index_spec_init(&spec);
+    spec.d = D;
+    spec.factory = strings[i];
+    furrow_status status = furrow_index_create(&index, &spec, &err);
+    if (status == FURROW_OK && !index->trained) status = furrow_index_train(index, vectors, TRAIN, NULL, &err);
+    if (status == FURROW_OK) status = add_vectors(index, vectors, VECTORS, NULL);
+    if (status != FURROW_OK) fail_msg("%s: %s", strings[i], err.message);
+    write_bytes(index, &f);
+    change_fields(&t, &f);
+    assert_true(t.passed > 0);
+    furrow_index_free(index);
+    index_file_clear(&f);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(samples_with_changes), cmocka_unit_test(legacies_with_changes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(samples_with_changes), cmocka_unit_test(legacies_with_changes),
+                                     cmocka_unit_test(factories_with_changes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

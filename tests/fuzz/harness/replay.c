@@ -1,4 +1,4 @@
-/* tests/fuzz/replay.c: runs a fuzz harness over files: a main for builds without libFuzzer.
+/* tests/fuzz/harness/replay.c: runs a fuzz harness over files: a main for builds without libFuzzer.
  *
  *   replay_NAME [FILE | FOLDER] …
  *
