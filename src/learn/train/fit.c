@@ -103,13 +103,19 @@ static bool is_better(const fw_fit *f, const fw_epoch *epoch) {
   return f->by->rises ? figure > best : figure < best;
 }
 
+/* An exact solution gets better until its end, and without validation rows nothing says that a tree is too many. */
+static bool counts_last(const fw_fit *f) {
+  const bool grows = f->trainer->forest && !f->data->valid && f->patience == 0;
+  return (f->data->exact || grows) && !f->keep_best;
+}
+
 static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const size_t capacity = t->history_capacity;
   const furrow_status status = FW_GROW(&t->history, &t->history_capacity, t->epochs + 1, err);
   if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
   FW_TRY(status);
-  epoch->shown.best = (f->data->exact && !f->keep_best) || is_better(f, epoch);
+  epoch->shown.best = counts_last(f) || is_better(f, epoch);
   t->history[t->epochs] = *epoch;
   fw_epochs_link(&t->history[t->epochs++], 1);
   if (epoch->shown.best) t->best = epoch->shown.epoch;
@@ -513,7 +519,8 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   furrow_status status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
-  if (status == FURROW_END) status = FURROW_OK;
+  f->stopped = status == FURROW_END;
+  if (f->stopped) status = FURROW_OK;
   const bool back = f->keep_best && t->best > 0 && t->best < t->epochs;
   if (status == FURROW_OK && back) status = restore_best(f, err);
   t->seen.saved_epoch = f->keep_best ? t->best : 0;
@@ -592,12 +599,19 @@ static furrow_status solve(fw_fit *f, furrow_error *err) {
   return status == FURROW_OK ? folded : status;
 }
 
+/* Without validation rows, the best round of a forest is the last, unless the caller wants the lowest training loss. */
+static bool keeps_best(const fw_prepared *d) {
+  const furrow_trainer *t = d->trainer;
+  const bool judged = !t->forest || d->valid || fw_conf_is_set(t->conf, FW_KEY_KEEP);
+  return d->params.keep_best || (t->plan->train.keep_best && judged);
+}
+
 static furrow_status fit_prepared(const fw_prepared *d, furrow_error *err) {
   const fw_train_conf *train = &d->trainer->plan->train;
   fw_fit f = {.trainer = d->trainer,
               .data = d,
               .solver = d->solver,
-              .keep_best = d->params.keep_best || train->keep_best,
+              .keep_best = keeps_best(d),
               .patience = d->params.patience ? d->params.patience : train->patience};
   furrow_status status = choose_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &d->trainer->plan->graph, err);

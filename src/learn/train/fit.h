@@ -47,6 +47,7 @@ typedef struct fw_prepared {
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
+  double valid_ratio;                  /* share of the training rows that is held out */
   bool in_order;                       /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
   fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
@@ -64,6 +65,9 @@ typedef struct fw_prepared {
 furrow_status fw_prepare(fw_prepared *prepared, const char *train, const char *valid,
                          furrow_error *err) FURROW_MUST_USE;
 void fw_prepared_clear(fw_prepared *prepared);
+/* Opens the training rows together with those that are held out; to be closed before `prepared` is cleared. */
+furrow_status fw_prepared_open_all(const fw_prepared *prepared, fw_epoch_rows **rows,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Validation rows that are in memory; NULL: they are streamed. */
 const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
 /* Fails with E_ARGUMENT and says why there are no rows to train with. */
@@ -93,6 +97,7 @@ struct fw_fit {
   bool keep_best;
   uint32_t patience;
   bool done;               /* no epoch need follow */
+  bool stopped;            /* the caller ended the training */
   const char *phase;       /* for progress */
   uint64_t reported;       /* rows at the last call of progress */
   fw_buffer best_snapshot; /* parameters of the best epoch, where they are to be kept */

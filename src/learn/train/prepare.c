@@ -324,6 +324,16 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   return status;
 }
 
+/* A forest that is continued cannot take back the trees of held-out rows, and few rows choose a number of trees by
+ * chance: both hold out rows only if the configuration says so. */
+static double valid_ratio_of(const fw_prepared *d) {
+  enum { FEWEST_ROWS = 100 };
+  const furrow_trainer *t = d->trainer;
+  const bool few = t->seen.rows > 0 && t->seen.rows < FEWEST_ROWS;
+  const bool by_default = t->forest && !fw_conf_is_set(t->conf, FW_KEY_VALID_RATIO) && t->plan->train.recommended;
+  return by_default && (few || !d->from_scratch) ? 0 : t->plan->data.valid_ratio;
+}
+
 /* A failure of one rank is shared where the other ranks share theirs. */
 furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, furrow_error *err) {
   d->from_scratch = !d->trainer->loaded && !d->trainer->trained;
@@ -332,5 +342,6 @@ furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, f
   if (status == FURROW_OK) status = fw_prepare_samples(d, train, valid, err);
   if (status == FURROW_OK) status = settle_data(d, err);
   FW_TRY(fw_prepared_share(d, status, err));
+  d->valid_ratio = valid_ratio_of(d);
   return fw_prepare_epoch_rows(d, valid, err);
 }

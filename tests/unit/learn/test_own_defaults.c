@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_own_defaults.c: trainings with Furrow's own defaults on data in wild units: saved models score
  * as they did in training, threads and breaks do not matter, models are trained further, streams give the same
- * quality. */
+ * quality, and held-out rows choose the number of trees. */
 #include <ftw.h>
 
 #include "learn/train/fit.h"
@@ -32,6 +32,7 @@ static const struct {
     {"nfm", "epochs=12 fc=16", PRODUCT},
     {"gbdt", "trees=20", PRODUCT},
     {"gbdt", "trees=20 objective=reg:squarederror", QUANTITIES},
+    {"gbdt", "depth=3 objective=reg:squarederror", QUANTITIES},
     {"fm", "solver=steps epochs=20 loss=l2", QUANTITIES},
 };
 enum { MODELS = sizeof models / sizeof *models };
@@ -449,6 +450,112 @@ static void streams_give_the_same_quality(void **state) {
   }
 }
 
+/* ---- The number of trees ---- */
+
+static const char numbers[] = "objective=reg:squarederror min-rows=20 leaves=4";
+
+/* The forest has as many trees as the held-out rows chose, and they are those of a training with that number. */
+static void held_out_rows_choose_the_number_of_trees(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings, *data;
+  } trained[] = {{numbers, "quantities"}, {"", "product"}, {"objective=multi:softmax", "classes"}};
+  for (size_t i = 0; i < sizeof trained / sizeof *trained; i++) {
+    char settings[128];
+    furrow_trainer *chosen = own_trainer("gbdt", trained[i].settings, 2, NULL);
+    fit_or_fail(chosen, trained[i].data, NULL, NULL);
+    const uint32_t best = furrow_trainer_best_epoch(chosen);
+    const furrow_epoch *last = furrow_trainer_get_epoch(chosen, furrow_trainer_epoch_count(chosen) - 1);
+    assert_true(best > 1 && last->valid->rows > 0 && last->train->rows > 5 * last->valid->rows);
+    assert_int_equal(chosen->forest->trees, best * chosen->forest->classes);
+    assert_true(has_note(chosen, "which were then grown from all", NULL));
+    snprintf(settings, sizeof settings, "%s trees=%u", trained[i].settings, best);
+    furrow_trainer *set = own_trainer("gbdt", settings, 1, NULL);
+    fit_or_fail(set, trained[i].data, NULL, NULL);
+    const furrow_epoch *of_all = furrow_trainer_get_epoch(set, best - 1);
+    assert_int_equal(of_all->train->rows, last->train->rows + last->valid->rows);
+    assert_int_equal(furrow_trainer_epoch_count(set), best); /* no row is held out, no tree is left out */
+    fw_buffer a = snapshot_of(chosen), b = snapshot_of(set);
+    assert_same_snapshot(&a, &b);
+    fw_buffer_clear(&a);
+    fw_buffer_clear(&b);
+    furrow_trainer_free(chosen);
+    furrow_trainer_free(set);
+  }
+}
+
+/* Rows of their own choose as well, but are not trained with. */
+static void validation_rows_choose_the_number_of_trees(void **state) {
+  (void)state;
+  static const char *const settings[] = {"", "trees=150"};
+  for (size_t i = 0; i < 2; i++) {
+    furrow_trainer *trainer = own_trainer("gbdt", settings[i], 2, NULL);
+    fit_or_fail(trainer, "product", "product.valid", NULL);
+    const size_t best = furrow_trainer_best_epoch(trainer), count = furrow_trainer_epoch_count(trainer);
+    assert_int_equal(trainer->forest->trees, best);
+    assert_int_equal(count, i == 0 ? best + 20 : 150);
+    assert_true(best < count && !has_note(trainer, "grown from all", NULL));
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* A forest that is trained further, and one of few rows, hold no rows out. */
+static void some_forests_hold_no_rows_out(void **state) {
+  (void)state;
+  furrow_trainer *first = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(first, "quantities", NULL, NULL);
+  const size_t trees = first->forest->trees;
+  fit_or_fail(first, "quantities", NULL, NULL);
+  assert_int_equal(first->forest->trees, trees + 500);
+  assert_int_equal(furrow_trainer_get_epoch(first, 0)->valid->rows, 0);
+  furrow_trainer_free(first);
+  write_quantities("few", 99);
+  furrow_trainer *few = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(few, "few", NULL, NULL);
+  assert_int_equal(few->forest->trees, 500);
+  furrow_trainer_free(few);
+}
+
+static furrow_status end_at_six(void *user, const furrow_epoch *epoch, furrow_error *e) {
+  (void)user, (void)e;
+  return epoch->epoch == 6 ? FURROW_END : FURROW_OK;
+}
+
+/* Who ends the training does not wait for another one with all rows. */
+static void a_training_that_is_ended_has_the_best_trees_so_far(void **state) {
+  (void)state;
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.epoch = end_at_six;
+  furrow_trainer *trainer = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(trainer, "quantities", NULL, &params);
+  assert_int_equal(trainer->forest->trees, 6);
+  assert_false(has_note(trainer, "grown from all", NULL));
+  furrow_trainer_free(trainer);
+}
+
+/* Features that say nothing. */
+static void trees_that_are_worse_than_a_constant_say_so(void **state) {
+  (void)state;
+  static const char *const objectives[] = {"objective=binary:logistic", "objective=reg:squarederror"};
+  FILE *file = begin_file("noise");
+  fw_rng rng;
+  fw_rng_init(&rng, 7);
+  for (size_t i = 0; i < 400; i++) {
+    fprintf(file, "%d", fw_rng_below(&rng, 2) != 0);
+    for (int k = 1; k <= 6; k++) fprintf(file, " %d:%.4f", k, fw_rng_double(&rng));
+    fprintf(file, "\n");
+  }
+  assert_int_equal(fclose(file), 0);
+  for (size_t i = 0; i < 2; i++) {
+    bool warning = false;
+    furrow_trainer *trainer = own_trainer("gbdt", objectives[i], 2, NULL);
+    fit_or_fail(trainer, "noise", NULL, NULL);
+    assert_true(has_note(trainer, "than a constant", &warning) && warning);
+    furrow_trainer_free(trainer);
+  }
+}
+
 /* ---- Falling back ---- */
 
 static void nets_fall_back(void **state) {
@@ -518,6 +625,11 @@ int main(void) {
       cmocka_unit_test(models_are_trained_further),
       cmocka_unit_test(a_second_fit_goes_on),
       cmocka_unit_test(streams_give_the_same_quality),
+      cmocka_unit_test(held_out_rows_choose_the_number_of_trees),
+      cmocka_unit_test(validation_rows_choose_the_number_of_trees),
+      cmocka_unit_test(some_forests_hold_no_rows_out),
+      cmocka_unit_test(a_training_that_is_ended_has_the_best_trees_so_far),
+      cmocka_unit_test(trees_that_are_worse_than_a_constant_say_so),
       cmocka_unit_test(nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
   };
