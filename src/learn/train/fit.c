@@ -446,17 +446,20 @@ static const fw_epoch *saved_epoch(const fw_fit *f) {
 static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
   const fw_epoch *saved = saved_epoch(f);
   if (!saved) return FURROW_OK;
-  const bool held_out = saved->valid.rows > 0;
-  const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
+  to_units_of_data(f, &f->held_out);
+  const furrow_learn_metrics *rows = &saved->train;
+  const char *which = "training";
+  if (f->held_out.rows > 0) rows = &f->held_out, which = "held-out";
+  if (saved->valid.rows > 0) rows = &saved->valid, which = "validation";
   const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
   const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 - 1e-6))) return FURROW_OK;
   return fw_trainer_note(f->trainer, true, err,
                          "the model is %s than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
                          "predicted for all rows",
-                         loss > constant * (1 + 1e-6) ? "worse" : "no better", held_out ? "validation" : "training",
-                         loss, constant);
+                         loss > constant * (1 + 1e-6) ? "worse" : "no better", which, loss, constant);
 }
+
 /* ---- Epochs ---- */
 
 /* All ranks continue, or go back, together. */

@@ -48,8 +48,7 @@ static furrow_status check_folds(const fw_prepared *d, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Draws rows of all ranks as the loss asks for: folds, or (folds 1) a share. */
-static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsigned folds, double ratio,
+furrow_status fw_prepared_draw(const fw_prepared *d, fw_holdout *holdout, unsigned folds, double ratio,
                                furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
   const fw_holdout_params params = {.unit = fw_holdout_unit_of(plan->graph.loss),
@@ -64,7 +63,7 @@ static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsign
 static furrow_status leave_out_drawn(fw_prepared *d, unsigned folds, double ratio, unsigned fold,
                                      furrow_container **left_out, furrow_error *err) {
   fw_holdout holdout = {0};
-  furrow_status status = draw_rows(d, &holdout, folds, ratio, err);
+  furrow_status status = fw_prepared_draw(d, &holdout, folds, ratio, err);
   if (status == FURROW_OK) status = fw_samples_leave_out(d->samples, &holdout, fold, left_out, err);
   fw_holdout_clear(&holdout);
   return status;
@@ -146,7 +145,7 @@ static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
         &(fw_ranking_share){.ratio = d->valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
   /* a forest is the same whether its rows are streamed or not, so it holds out rows by their numbers */
   if ((!plan->train.recommended || d->trainer->forest) && !groups) return FURROW_OK;
-  return draw_rows(d, &d->holdout, 1, d->valid_ratio, err);
+  return fw_prepared_draw(d, &d->holdout, 1, d->valid_ratio, err);
 }
 
 /* Which rows are for validation; the rest is the caller's. */

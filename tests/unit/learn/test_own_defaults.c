@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_own_defaults.c: trainings with Furrow's own defaults on data in wild units: saved models score
  * as they did in training, threads and breaks do not matter, models are trained further, streams give the same
- * quality, and held-out rows choose the number of trees. */
+ * quality, and held-out rows choose the number of trees and the strength of linear models. */
 #include <ftw.h>
 
 #include "learn/train/fit.h"
@@ -534,26 +534,76 @@ static void a_training_that_is_ended_has_the_best_trees_so_far(void **state) {
   furrow_trainer_free(trainer);
 }
 
-/* Features that say nothing. */
-static void trees_that_are_worse_than_a_constant_say_so(void **state) {
+/* ---- Worse than a constant ---- */
+
+/* Also by rows that were held out by default. */
+static void models_that_are_worse_than_a_constant_say_so(void **state) {
   (void)state;
-  static const char *const objectives[] = {"objective=binary:logistic", "objective=reg:squarederror"};
-  FILE *file = begin_file("noise");
-  fw_rng rng;
-  fw_rng_init(&rng, 7);
-  for (size_t i = 0; i < 400; i++) {
-    fprintf(file, "%d", fw_rng_below(&rng, 2) != 0);
-    for (int k = 1; k <= 6; k++) fprintf(file, " %d:%.4f", k, fw_rng_double(&rng));
-    fprintf(file, "\n");
-  }
-  assert_int_equal(fclose(file), 0);
-  for (size_t i = 0; i < 2; i++) {
+  static const char *const noisy[][2] = {{"gbdt", "objective=binary:logistic"},
+                                         {"gbdt", "objective=reg:squarederror"},
+                                         {"lr", ""},
+                                         {"linear", ""},
+                                         {"robust", ""},
+                                         {"softmax", ""}};
+  write_noise("noise", 400);
+  for (size_t i = 0; i < sizeof noisy / sizeof *noisy; i++) {
     bool warning = false;
-    furrow_trainer *trainer = own_trainer("gbdt", objectives[i], 2, NULL);
+    furrow_trainer *trainer = own_trainer(noisy[i][0], noisy[i][1], 2, NULL);
     fit_or_fail(trainer, "noise", NULL, NULL);
-    assert_true(has_note(trainer, "than a constant", &warning) && warning);
+    if (!has_note(trainer, "than a constant", &warning)) fail_msg("%s %s says nothing", noisy[i][0], noisy[i][1]);
+    assert_true(warning);
     furrow_trainer_free(trainer);
   }
+}
+
+/* ---- The strength of linear models ---- */
+
+static double loss_of_lr(const char *settings, const char *note) {
+  furrow_trainer *trainer = own_trainer("lr", settings, 2, NULL);
+  fit_or_fail(trainer, "rare", NULL, NULL);
+  if (note && !has_note(trainer, note, NULL)) fail_msg("lr %s does not say: %s", settings, note);
+  if (!note && has_note(trainer, "L2 is", NULL)) fail_msg("lr %s chose a strength", settings);
+  const double loss = evaluate_saved(trainer, "rare.valid").loss;
+  furrow_trainer_free(trainer);
+  return loss;
+}
+
+static void held_out_rows_choose_the_strength(void **state) {
+  (void)state;
+  write_rare_ids("rare", 3000, 1);
+  write_rare_ids("rare.valid", 2000, 2);
+  const double chosen = loss_of_lr("", "L2 is 10, which is better than 1 for rows that were held out");
+  assert_true(fabs(chosen - loss_of_lr("l2=10", NULL)) < 1e-5);
+  assert_true(chosen + 0.02 < loss_of_lr("l2=1", NULL));
+  /* nets begin with that model, and fall back to it */
+  furrow_trainer *net = own_trainer("fm", "", 2, NULL);
+  fit_or_fail(net, "rare", NULL, NULL);
+  assert_true(net->fell_back);
+  assert_true(fabs(evaluate_saved(net, "rare.valid").loss - chosen) < 1e-5);
+  furrow_trainer_free(net);
+}
+
+static void validation_rows_choose_the_strength(void **state) {
+  (void)state;
+  furrow_trainer *trainer = own_trainer("lr", "", 2, NULL);
+  fit_or_fail(trainer, "rare", "rare.valid", NULL);
+  assert_true(has_note(trainer, "L2 is", NULL));
+  furrow_trainer_free(trainer);
+}
+
+/* The usual strength stays where another is not clearly better, and the weights are those of that strength. */
+static void the_usual_strength_stays(void **state) {
+  (void)state;
+  furrow_trainer *usual = own_trainer("lr", "", 2, NULL), *set = own_trainer("lr", "l2=1", 1, NULL);
+  fit_or_fail(usual, "plain", NULL, NULL);
+  fit_or_fail(set, "plain", NULL, NULL);
+  assert_false(has_note(usual, "L2 is", NULL));
+  fw_buffer a = snapshot_of(usual), b = snapshot_of(set);
+  assert_same_snapshot(&a, &b);
+  fw_buffer_clear(&a);
+  fw_buffer_clear(&b);
+  furrow_trainer_free(usual);
+  furrow_trainer_free(set);
 }
 
 /* ---- Falling back ---- */
@@ -629,7 +679,10 @@ int main(void) {
       cmocka_unit_test(validation_rows_choose_the_number_of_trees),
       cmocka_unit_test(some_forests_hold_no_rows_out),
       cmocka_unit_test(a_training_that_is_ended_has_the_best_trees_so_far),
-      cmocka_unit_test(trees_that_are_worse_than_a_constant_say_so),
+      cmocka_unit_test(models_that_are_worse_than_a_constant_say_so),
+      cmocka_unit_test(held_out_rows_choose_the_strength),
+      cmocka_unit_test(validation_rows_choose_the_strength),
+      cmocka_unit_test(the_usual_strength_stays),
       cmocka_unit_test(nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
   };

@@ -238,6 +238,8 @@ static int write_data(void **state) {
   write_table("table.csv", 800);
   write_clicks("clicks", 2000, 1, 1);
   write_chances("few", 3, 0, 3);
+  write_rare_ids("rare", 1500, 1);
+  write_noise("noise", 300);
   return 0;
 }
 
@@ -259,6 +261,8 @@ static void exact_minima_are_the_same(void **state) {
       {.algorithm = "softmax", .settings = "", .data = "classes"},
       {.algorithm = "softmax", .settings = "", .data = "late.classes"},
       {.algorithm = "lr", .settings = "", .data = "few"},
+      {.algorithm = "lr", .settings = "", .data = "rare"},
+      {.algorithm = "lr", .settings = "", .data = "noise"},
   };
   for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) compare_all(trainings[i], 0);
 }
