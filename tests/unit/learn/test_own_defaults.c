@@ -454,7 +454,7 @@ static void streams_give_the_same_quality(void **state) {
 
 static const char numbers[] = "objective=reg:squarederror min-rows=20 leaves=4";
 
-/* The forest has as many trees as the held-out rows chose, and they are those of a training with that number. */
+/* The forest has as many trees as the held-out rows chose, and they are the trees of a training with that number. */
 static void held_out_rows_choose_the_number_of_trees(void **state) {
   (void)state;
   static const struct {
@@ -591,7 +591,7 @@ static void validation_rows_choose_the_strength(void **state) {
   furrow_trainer_free(trainer);
 }
 
-/* The usual strength stays where another is not clearly better, and the weights are those of that strength. */
+/* The usual strength stays where another is not clearly better, and gives the same weights as a configured 1. */
 static void the_usual_strength_stays(void **state) {
   (void)state;
   furrow_trainer *usual = own_trainer("lr", "", 2, NULL), *set = own_trainer("lr", "l2=1", 1, NULL);
