@@ -386,7 +386,14 @@ static bool has_diverged(const fw_fit *f, furrow_status status, const fw_epoch *
   return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
 }
 
-static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+/* Ends with another model that the solver has, or fails. */
+static furrow_status give_up(fw_fit *f, furrow_status status, fw_epoch *epoch, furrow_error *err) {
+  f->trainer->steps.diverged = false;
+  if (f->solver->rescue) FW_TRY(f->solver->rescue(f, epoch, &f->done, err));
+  if (f->done) {
+    to_units_of_data(f, &epoch->train);
+    return FURROW_OK;
+  }
   if (status == FURROW_OK) {
     fw_fail(err, FURROW_E_RANGE, "training diverged: the loss of epoch %u is %g", epoch->shown.epoch,
             epoch->train.loss);
@@ -410,7 +417,8 @@ static furrow_status start_again(fw_fit *f, furrow_error *err) {
   return begin_solver(f, err);
 }
 
-static furrow_status go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+/* Trains again from an earlier state, with half the rate; at the end of that, the fit is done or fails. */
+static furrow_status go_back(fw_fit *f, furrow_status status, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
   if (t->steps.halvings == FW_HALVINGS_MAX || (!f->data->from_scratch && !kept) ||
@@ -479,18 +487,25 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   f->phase = "training";
   furrow_status status = share_divergence(f, f->solver->train(f, &epoch, err), err);
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
-  if (has_diverged(f, status, &epoch)) return go_back(f, status, &epoch, err);
-  FW_TRY(status);
-  /* small data has no progress within an epoch; its end is reported, so that every epoch can be stopped */
-  FW_TRY(share_failure(f, report_rows(f, epoch.train.rows, epoch.train.rows, err), err));
-  status = share_divergence(f, validate(f, &epoch, err), err);
-  if (status != FURROW_OK && f->trainer->steps.diverged) return go_back(f, status, &epoch, err);
+  bool diverged = has_diverged(f, status, &epoch);
+  if (!diverged) {
+    FW_TRY(status);
+    /* small data has no progress within an epoch; its end is reported, so that every epoch can be stopped */
+    FW_TRY(share_failure(f, report_rows(f, epoch.train.rows, epoch.train.rows, err), err));
+    status = share_divergence(f, validate(f, &epoch, err), err);
+    diverged = status != FURROW_OK && t->steps.diverged;
+  }
+  if (diverged) {
+    FW_TRY(go_back(f, status, &epoch, err));
+    if (!f->done) return FURROW_OK; /* training starts again, with a lower rate */
+    status = validate(f, &epoch, err);
+  }
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
   status = add_to_history(f, &epoch, err);
   if (status == FURROW_OK && epoch.shown.best && f->keep_best) status = keep_best(f, err);
   FW_TRY(share_failure(f, status, err));
-  FW_TRY(save_checkpoint(f, err));
+  if (!diverged) FW_TRY(save_checkpoint(f, err)); /* a net cannot continue from there */
   if (f->data->params.epoch)
     status = f->data->params.epoch(f->data->params.epoch_user, &t->history[t->epochs - 1].shown, err);
   return share_failure(f, status, err);

@@ -28,6 +28,9 @@ typedef struct fw_solver {
   void (*keep)(fw_fit *fit);
   /* Runs after the last epoch; NULL: nothing does. */
   furrow_status (*finish)(fw_fit *fit, furrow_error *err);
+  /* Training still diverges with the lowest rate: trains another model instead, as the last epoch. *rescued stays
+   * false if there is none; NULL: there never is. */
+  furrow_status (*rescue)(fw_fit *fit, fw_epoch *epoch, bool *rescued, furrow_error *err);
   /* Frees fit->state. */
   void (*free)(void *state);
   bool can_diverge; /* its steps depend on a learning rate */
@@ -139,7 +142,7 @@ furrow_status fw_convex_fit_restart(fw_convex_fit *convex, const fw_fit *fit, do
                                     furrow_error *err) FURROW_MUST_USE;
 /* Iterates to the end; 200 times at most. */
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-/* Adds the scores of the rows at x to fit->tally, of all ranks. */
+/* Adds the scores of the rows at x (NULL: at the solution) to fit->tally, of all ranks. */
 furrow_status fw_convex_fit_tally(fw_convex_fit *convex, const double *x, const fw_fit *fit,
                                   furrow_error *err) FURROW_MUST_USE;
 /* The solution, for rows as the net has them; valid while the problem stays as it is. */
@@ -167,10 +170,15 @@ double fw_linear_row_loss(const fw_graph *graph, const double *score, double lab
 typedef struct fw_linear_start {
   fw_convex_fit *convex; /* NULL: the plan, or the data, does not allow for a linear model */
   double l2;             /* the strength that is best for held-out rows */
+  bool rescued;          /* the net diverged, and its last epoch is the linear model */
 } fw_linear_start;
 
 /* Before the first epoch: solves the linear model, and writes it into the parameters unless a checkpoint was loaded. */
 furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* The net diverged: the parameters become the linear model of the training rows, whose figures the epoch gets. Leaves
+ * *rescued as it is if there is no such model. */
+furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *fit, fw_epoch *epoch, bool *rescued,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* After the last one: where the net is not better than the linear model on the validation rows, by a few standard
  * errors of the mean difference of their losses, the parameters become that model, solved again with all rows; a note
  * says so. */

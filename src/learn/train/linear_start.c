@@ -7,19 +7,22 @@
 #include "learn/metrics/metrics.h"
 #include "learn/train/fit.h"
 
-static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  fw_convex_fit *all = NULL;
+/* The parameters become a linear model that is solved. */
+static furrow_status put_solution(const fw_fit *f, const fw_convex_fit *convex, furrow_error *err) {
+  const fw_linear_model model = fw_convex_model(convex);
   fw_parameters *parameters = NULL;
+  furrow_status status = fw_trainer_new_parameters(f->trainer, &parameters, err);
+  if (status == FURROW_OK) status = fw_parameters_become_linear(parameters, &model, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
+  return status;
+}
+
+static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {
+  fw_convex_fit *all = NULL;
   furrow_status status = fw_convex_fit_create(&all, f, NULL, l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
-  if (status == FURROW_OK) status = fw_trainer_new_parameters(t, &parameters, err);
-  if (status == FURROW_OK) {
-    const fw_linear_model model = fw_convex_model(all);
-    status = fw_parameters_become_linear(parameters, &model, err);
-  }
-  if (status == FURROW_OK) status = fw_trainer_adopt(t, parameters, err);
-  if (status != FURROW_OK) fw_parameters_free(parameters);
+  if (status == FURROW_OK) status = put_solution(f, all, err);
   fw_convex_fit_free(all);
   return fw_prepared_share(f->data, status, err);
 }
@@ -49,6 +52,18 @@ furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_er
   if (f->trainer->epochs > 0) return FURROW_OK;
   const fw_linear_model model = fw_convex_model(start->convex);
   return fw_prepared_share(f->data, fw_parameters_put_linear(f->trainer->parameters, &model, err), err);
+}
+
+furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *f, fw_epoch *epoch, bool *rescued,
+                                     furrow_error *err) {
+  if (!start->convex || !f->data->valid || !fw_prepared_valid_block(f->data)) return FURROW_OK;
+  FW_TRY(fw_prepared_share(f->data, put_solution(f, start->convex, err), err));
+  fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
+  FW_TRY(fw_convex_fit_tally(start->convex, NULL, f, err));
+  fw_tally_metrics(f->tally, &epoch->train);
+  epoch->shown.learning_rate = 0;
+  *rescued = start->rescued = true;
+  return FURROW_OK;
 }
 
 /* ---- The comparison ---- */
@@ -138,6 +153,11 @@ furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f,
   FW_TRY(become_linear(f, start->l2, err));
   f->trainer->fell_back = true;
   f->trainer->seen.linear_loss = c.losses[0] * unit;
+  if (start->rescued)
+    return fw_trainer_note(f->trainer, false, err,
+                           "interactions could not be trained, as each learning rate diverged; the model is the linear "
+                           "one, whose loss of the validation rows is %.6g",
+                           f->trainer->seen.linear_loss);
   return fw_trainer_note(
       f->trainer, false, err,
       "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model (%.1f standard "

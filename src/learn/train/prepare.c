@@ -209,11 +209,11 @@ static const char *format_of(const fw_prepared *d, const fw_data_facts *facts) {
   return facts->fields > 0 ? "libffm" : "libsvm";
 }
 
-/* A slot for each field, or for each feature of the longest row. */
+/* A slot for each field, or for each feature of the longest row; at least two, for their products. */
 static void settle_fields(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
   const uint64_t found = facts->fields > 0 ? facts->fields : facts->longest;
   if (!d->trainer->plan->open_fields) return;
-  settled->short_rows = facts->fields == 0 && facts->shortest < facts->longest;
+  settled->short_rows = facts->fields == 0 && (facts->shortest < facts->longest || found < 2);
   settled->fields = (fw_settled_count){true, found > 2 ? found : 2};
 }
 

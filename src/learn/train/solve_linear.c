@@ -238,7 +238,7 @@ static void add_scores(void *user, fw_tally *tally) {
 }
 
 furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
-  fw_linear_problem_scores(c->problem, x, c->scores);
+  fw_linear_problem_scores(c->problem, x ? x : c->solver->x, c->scores);
   return fw_tally_add_by_rank(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
@@ -255,7 +255,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(convex, convex->solver->x, f, err));
+  FW_TRY(fw_convex_fit_tally(convex, NULL, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_seconds_now() - start;
   return f->data->valid ? put_linear(f, err) : FURROW_OK;

@@ -649,6 +649,28 @@ static void nets_fall_back(void **state) {
   close_rows(&rows);
 }
 
+/* A feature has no partner for products. Its slot has an empty one next to it. */
+static void nets_take_rows_of_one_feature(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "nfm", "dnn", "wide_and_deep", "deepfm", "pnn"};
+  FILE *file = begin_file("single");
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t i = 0; i < 500; i++) {
+    const double x = fw_rng_normal(&rng);
+    fprintf(file, "%d 1:%.4f\n", fabs(x) + 0.3 * fw_rng_normal(&rng) > 0.7, x);
+  }
+  assert_int_equal(fclose(file), 0);
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "single", NULL, NULL);
+    const bool curved = n >= 2; /* a sum of products of pairs is a line here */
+    const double auc = evaluate_saved(net, "single").auc;
+    if (curved && !(auc > 0.9)) fail_msg("%s: AUC %g", nets[n], auc);
+    furrow_trainer_free(net);
+  }
+}
+
 static void nets_that_help_are_kept(void **state) {
   (void)state;
   static const char *const nets[] = {"fm", "dnn", "mlr", "wide_and_deep", "deepfm", "pnn"};
@@ -685,6 +707,7 @@ int main(void) {
       cmocka_unit_test(the_usual_strength_stays),
       cmocka_unit_test(nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
+      cmocka_unit_test(nets_take_rows_of_one_feature),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }
