@@ -347,7 +347,7 @@ def test_cells_of_events() -> None:
 
 def test_names_of_classes() -> None:
     pandas = pytest.importorskip("pandas")
-    model = load_model(make.model("fm", "log", "names"))
+    model = load_model(make.model("fm", "log", "names", "--solver", "lbfgs"))
     frame = pandas.read_csv(make.data("log", "names"))
     assert sorted(model.classes) == ["no", "yes"]
     predicted = model.predict(frame)

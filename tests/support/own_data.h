@@ -65,6 +65,33 @@ static inline void write_chances(const char *path, size_t rows, double interacti
   assert_int_equal(fclose(file), 0);
 }
 
+/* Two classes by `ids` of which most are rare, so that more L2 than usual is better. */
+static inline void write_rare_ids(const char *path, size_t rows, uint64_t seed) {
+  enum { IDS = 400 };
+  FILE *file = begin_file(path);
+  fw_rng rng;
+  fw_rng_init(&rng, seed);
+  for (size_t i = 0; i < rows; i++) {
+    const unsigned a = (unsigned)fw_rng_below(&rng, IDS), b = (unsigned)fw_rng_below(&rng, IDS);
+    const double score = 0.4 * (sin(a) + cos(3 * b));
+    fprintf(file, "%d %u:1 %u:1\n", fw_rng_double(&rng) < 1 / (1 + exp(-score)), 1 + a, 1 + IDS + b);
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
+/* Two classes that the features do not tell apart. */
+static inline void write_noise(const char *path, size_t rows) {
+  FILE *file = begin_file(path);
+  fw_rng rng;
+  fw_rng_init(&rng, 7);
+  for (size_t i = 0; i < rows; i++) {
+    fprintf(file, "%d", fw_rng_below(&rng, 2) != 0);
+    for (int k = 1; k <= 6; k++) fprintf(file, " %d:%.4f", k, fw_rng_double(&rng));
+    fprintf(file, "\n");
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
 /* ---- Rows ---- */
 
 typedef struct own_rows {

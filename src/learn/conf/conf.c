@@ -154,7 +154,14 @@ bool fw_conf_recommends(const furrow_learn_conf *conf) {
   return !conf->has_json && !conf->keys[FW_KEY_ALGORITHM].text;
 }
 
+/* Held-out rows choose the number of trees, unless it is set. */
+static bool has_own_trees(const furrow_learn_conf *conf) {
+  const char *algorithm = fw_conf_algorithm(conf);
+  return algorithm && strcmp(algorithm, "gbdt") == 0 && fw_conf_is_set(conf, FW_KEY_TREES);
+}
+
 static const char *own_default(const furrow_learn_conf *conf, fw_key key) {
+  if ((key == FW_KEY_VALID_RATIO || key == FW_KEY_PATIENCE) && has_own_trees(conf)) return "0";
   const int64_t objective = key == FW_KEY_OBJECTIVE ? 0 : fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;
   const fw_value loss = conf->keys[FW_KEY_LOSS];
   const bool ranks = loss.text && fw_loss_ranks((fw_loss_type)loss.integer);

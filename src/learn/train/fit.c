@@ -103,13 +103,19 @@ static bool is_better(const fw_fit *f, const fw_epoch *epoch) {
   return f->by->rises ? figure > best : figure < best;
 }
 
+/* An exact solution gets better until its end, and without validation rows nothing says that a tree is too many. */
+static bool counts_last(const fw_fit *f) {
+  const bool grows = f->trainer->forest && !f->data->valid && f->patience == 0;
+  return (f->data->exact || grows) && !f->keep_best;
+}
+
 static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const size_t capacity = t->history_capacity;
   const furrow_status status = FW_GROW(&t->history, &t->history_capacity, t->epochs + 1, err);
   if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
   FW_TRY(status);
-  epoch->shown.best = (f->data->exact && !f->keep_best) || is_better(f, epoch);
+  epoch->shown.best = counts_last(f) || is_better(f, epoch);
   t->history[t->epochs] = *epoch;
   fw_epochs_link(&t->history[t->epochs++], 1);
   if (epoch->shown.best) t->best = epoch->shown.epoch;
@@ -380,7 +386,14 @@ static bool has_diverged(const fw_fit *f, furrow_status status, const fw_epoch *
   return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
 }
 
-static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+/* Ends with another model that the solver has, or fails. */
+static furrow_status give_up(fw_fit *f, furrow_status status, fw_epoch *epoch, furrow_error *err) {
+  f->trainer->steps.diverged = false;
+  if (f->solver->rescue) FW_TRY(f->solver->rescue(f, epoch, &f->done, err));
+  if (f->done) {
+    to_units_of_data(f, &epoch->train);
+    return FURROW_OK;
+  }
   if (status == FURROW_OK) {
     fw_fail(err, FURROW_E_RANGE, "training diverged: the loss of epoch %u is %g", epoch->shown.epoch,
             epoch->train.loss);
@@ -404,7 +417,8 @@ static furrow_status start_again(fw_fit *f, furrow_error *err) {
   return begin_solver(f, err);
 }
 
-static furrow_status go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+/* Trains again from an earlier state, with half the rate; at the end of that, the fit is done or fails. */
+static furrow_status go_back(fw_fit *f, furrow_status status, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
   if (t->steps.halvings == FW_HALVINGS_MAX || (!f->data->from_scratch && !kept) ||
@@ -440,17 +454,20 @@ static const fw_epoch *saved_epoch(const fw_fit *f) {
 static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
   const fw_epoch *saved = saved_epoch(f);
   if (!saved) return FURROW_OK;
-  const bool held_out = saved->valid.rows > 0;
-  const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
+  to_units_of_data(f, &f->held_out);
+  const furrow_learn_metrics *rows = &saved->train;
+  const char *which = "training";
+  if (f->held_out.rows > 0) rows = &f->held_out, which = "held-out";
+  if (saved->valid.rows > 0) rows = &saved->valid, which = "validation";
   const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
   const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 - 1e-6))) return FURROW_OK;
   return fw_trainer_note(f->trainer, true, err,
                          "the model is %s than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
                          "predicted for all rows",
-                         loss > constant * (1 + 1e-6) ? "worse" : "no better", held_out ? "validation" : "training",
-                         loss, constant);
+                         loss > constant * (1 + 1e-6) ? "worse" : "no better", which, loss, constant);
 }
+
 /* ---- Epochs ---- */
 
 /* All ranks continue, or go back, together. */
@@ -470,18 +487,25 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   f->phase = "training";
   furrow_status status = share_divergence(f, f->solver->train(f, &epoch, err), err);
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
-  if (has_diverged(f, status, &epoch)) return go_back(f, status, &epoch, err);
-  FW_TRY(status);
-  /* small data has no progress within an epoch; its end is reported, so that every epoch can be stopped */
-  FW_TRY(share_failure(f, report_rows(f, epoch.train.rows, epoch.train.rows, err), err));
-  status = share_divergence(f, validate(f, &epoch, err), err);
-  if (status != FURROW_OK && f->trainer->steps.diverged) return go_back(f, status, &epoch, err);
+  bool diverged = has_diverged(f, status, &epoch);
+  if (!diverged) {
+    FW_TRY(status);
+    /* small data has no progress within an epoch; its end is reported, so that every epoch can be stopped */
+    FW_TRY(share_failure(f, report_rows(f, epoch.train.rows, epoch.train.rows, err), err));
+    status = share_divergence(f, validate(f, &epoch, err), err);
+    diverged = status != FURROW_OK && t->steps.diverged;
+  }
+  if (diverged) {
+    FW_TRY(go_back(f, status, &epoch, err));
+    if (!f->done) return FURROW_OK; /* training starts again, with a lower rate */
+    status = validate(f, &epoch, err);
+  }
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
   status = add_to_history(f, &epoch, err);
   if (status == FURROW_OK && epoch.shown.best && f->keep_best) status = keep_best(f, err);
   FW_TRY(share_failure(f, status, err));
-  FW_TRY(save_checkpoint(f, err));
+  if (!diverged) FW_TRY(save_checkpoint(f, err)); /* a net cannot continue from there */
   if (f->data->params.epoch)
     status = f->data->params.epoch(f->data->params.epoch_user, &t->history[t->epochs - 1].shown, err);
   return share_failure(f, status, err);
@@ -513,7 +537,8 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   furrow_status status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
-  if (status == FURROW_END) status = FURROW_OK;
+  f->stopped = status == FURROW_END;
+  if (f->stopped) status = FURROW_OK;
   const bool back = f->keep_best && t->best > 0 && t->best < t->epochs;
   if (status == FURROW_OK && back) status = restore_best(f, err);
   t->seen.saved_epoch = f->keep_best ? t->best : 0;
@@ -592,12 +617,19 @@ static furrow_status solve(fw_fit *f, furrow_error *err) {
   return status == FURROW_OK ? folded : status;
 }
 
+/* Without validation rows, the best round of a forest is the last, unless the caller wants the lowest training loss. */
+static bool keeps_best(const fw_prepared *d) {
+  const furrow_trainer *t = d->trainer;
+  const bool judged = !t->forest || d->valid || fw_conf_is_set(t->conf, FW_KEY_KEEP);
+  return d->params.keep_best || (t->plan->train.keep_best && judged);
+}
+
 static furrow_status fit_prepared(const fw_prepared *d, furrow_error *err) {
   const fw_train_conf *train = &d->trainer->plan->train;
   fw_fit f = {.trainer = d->trainer,
               .data = d,
               .solver = d->solver,
-              .keep_best = d->params.keep_best || train->keep_best,
+              .keep_best = keeps_best(d),
               .patience = d->params.patience ? d->params.patience : train->patience};
   furrow_status status = choose_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &d->trainer->plan->graph, err);

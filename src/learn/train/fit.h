@@ -28,6 +28,9 @@ typedef struct fw_solver {
   void (*keep)(fw_fit *fit);
   /* Runs after the last epoch; NULL: nothing does. */
   furrow_status (*finish)(fw_fit *fit, furrow_error *err);
+  /* Training still diverges with the lowest rate: trains another model instead, as the last epoch. *rescued stays
+   * false if there is none; NULL: there never is. */
+  furrow_status (*rescue)(fw_fit *fit, fw_epoch *epoch, bool *rescued, furrow_error *err);
   /* Frees fit->state. */
   void (*free)(void *state);
   bool can_diverge; /* its steps depend on a learning rate */
@@ -47,6 +50,7 @@ typedef struct fw_prepared {
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
+  double valid_ratio;                  /* share of the training rows that is held out */
   bool in_order;                       /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
   fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
@@ -64,6 +68,12 @@ typedef struct fw_prepared {
 furrow_status fw_prepare(fw_prepared *prepared, const char *train, const char *valid,
                          furrow_error *err) FURROW_MUST_USE;
 void fw_prepared_clear(fw_prepared *prepared);
+/* Draws rows of all ranks as the loss asks for: folds, or (folds 1) a share. To be cleared after a failure, too. */
+furrow_status fw_prepared_draw(const fw_prepared *prepared, fw_holdout *holdout, unsigned folds, double ratio,
+                               furrow_error *err) FURROW_MUST_USE;
+/* Opens the training rows together with those that are held out; to be closed before `prepared` is cleared. */
+furrow_status fw_prepared_open_all(const fw_prepared *prepared, fw_epoch_rows **rows,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Validation rows that are in memory; NULL: they are streamed. */
 const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
 /* Fails with E_ARGUMENT and says why there are no rows to train with. */
@@ -93,10 +103,14 @@ struct fw_fit {
   bool keep_best;
   uint32_t patience;
   bool done;               /* no epoch need follow */
+  bool stopped;            /* the caller ended the training */
   const char *phase;       /* for progress */
   uint64_t reported;       /* rows at the last call of progress */
   fw_buffer best_snapshot; /* parameters of the best epoch, where they are to be kept */
   uint64_t best_steps;     /* updates up to that epoch */
+  /* Of a linear model that no validation rows judge: loss and figures of a constant of held-out rows, in the units of
+   * training; no rows: none were held out. */
+  furrow_learn_metrics held_out;
 };
 
 /* The factor from a loss in the units of training to a loss in the units of the data. */
@@ -123,9 +137,12 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, co
 /* Takes NULL. */
 void fw_convex_fit_free(fw_convex_fit *convex);
 fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex);
+/* Starts again from where it is, with another strength, for a solution that is exact enough to be compared. */
+furrow_status fw_convex_fit_restart(fw_convex_fit *convex, const fw_fit *fit, double l2,
+                                    furrow_error *err) FURROW_MUST_USE;
 /* Iterates to the end; 200 times at most. */
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-/* Adds the scores of the rows at x to fit->tally, of all ranks. */
+/* Adds the scores of the rows at x (NULL: at the solution) to fit->tally, of all ranks. */
 furrow_status fw_convex_fit_tally(fw_convex_fit *convex, const double *x, const fw_fit *fit,
                                   furrow_error *err) FURROW_MUST_USE;
 /* The solution, for rows as the net has them; valid while the problem stays as it is. */
@@ -136,15 +153,32 @@ double fw_convex_strength(const fw_prepared *prepared);
 furrow_status fw_convex_labels(const fw_prepared *prepared, const furrow_rowblock *rows, double **label,
                                double **weight, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- The strength of a linear model (linear_strength.c) ---- */
+
+enum { FW_STRENGTH_ROWS = 50 }; /* fewer rows do not choose a strength */
+
+/* Changes *l2 by factors of sqrt(10) as long as that is better for held-out rows, which are in memory: the validation
+ * data, or each fifth of the rows in turn (from 20,000 rows on only the first). *held_out (may be NULL) gets the loss
+ * of these rows and the figures of a constant for them. */
+furrow_status fw_linear_strength_choose(const fw_fit *fit, double *l2, furrow_learn_metrics *held_out,
+                                        furrow_error *err) FURROW_MUST_USE;
+/* The loss of a linear model's score. A loss of probabilities gets the probability that belongs to it. */
+double fw_linear_row_loss(const fw_graph *graph, const double *score, double label);
+
 /* ---- A net that begins as the linear model of the data, and falls back to it (linear_start.c) ---- */
 
 typedef struct fw_linear_start {
   fw_convex_fit *convex; /* NULL: the plan, or the data, does not allow for a linear model */
-  double l2;             /* where numbers are predicted, the strength that is best for the validation rows */
+  double l2;             /* the strength that is best for held-out rows */
+  bool rescued;          /* the net diverged, and its last epoch is the linear model */
 } fw_linear_start;
 
 /* Before the first epoch: solves the linear model, and writes it into the parameters unless a checkpoint was loaded. */
 furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* The net diverged: the parameters become the linear model of the training rows, whose figures the epoch gets. Leaves
+ * *rescued as it is if there is no such model. */
+furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *fit, fw_epoch *epoch, bool *rescued,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* After the last one: where the net is not better than the linear model on the validation rows, by a few standard
  * errors of the mean difference of their losses, the parameters become that model, solved again with all rows; a note
  * says so. */

@@ -7,19 +7,22 @@
 #include "learn/metrics/metrics.h"
 #include "learn/train/fit.h"
 
-static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  fw_convex_fit *all = NULL;
+/* The parameters become a linear model that is solved. */
+static furrow_status put_solution(const fw_fit *f, const fw_convex_fit *convex, furrow_error *err) {
+  const fw_linear_model model = fw_convex_model(convex);
   fw_parameters *parameters = NULL;
+  furrow_status status = fw_trainer_new_parameters(f->trainer, &parameters, err);
+  if (status == FURROW_OK) status = fw_parameters_become_linear(parameters, &model, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
+  return status;
+}
+
+static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {
+  fw_convex_fit *all = NULL;
   furrow_status status = fw_convex_fit_create(&all, f, NULL, l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
-  if (status == FURROW_OK) status = fw_trainer_new_parameters(t, &parameters, err);
-  if (status == FURROW_OK) {
-    const fw_linear_model model = fw_convex_model(all);
-    status = fw_parameters_become_linear(parameters, &model, err);
-  }
-  if (status == FURROW_OK) status = fw_trainer_adopt(t, parameters, err);
-  if (status != FURROW_OK) fw_parameters_free(parameters);
+  if (status == FURROW_OK) status = put_solution(f, all, err);
   fw_convex_fit_free(all);
   return fw_prepared_share(f->data, status, err);
 }
@@ -35,108 +38,32 @@ static bool is_possible(const fw_fit *f) {
          fw_graph_can_be_linear(&plan->graph);
 }
 
-/* ---- The strength of the linear model ---- */
-
-/* A loss of probabilities gets the probability that belongs to the score. */
-static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
-  if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
-  const double p = 1 / (1 + exp(-score[0]));
-  return fw_loss_value(graph, &p, label);
-}
-
-/* Losses of the linear model for the validation rows, which are in memory; *losses: `count` numbers, to be freed. */
-static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, double **losses, size_t *count,
-                                  furrow_error *err) {
-  const furrow_rowblock *rows = fw_prepared_valid_block(f->data);
-  const fw_graph *graph = &f->trainer->plan->graph;
-  uint32_t *use = NULL;
-  double *label = NULL, *weight = NULL, *scores = NULL;
-  furrow_status status = fw_epoch_rows_list(f->data->valid, &use, count, err);
-  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&scores, *count + 1, graph->outputs, err);
-  if (status == FURROW_OK) status = fw_convex_labels(f->data, rows, &label, &weight, err);
-  if (status == FURROW_OK)
-    fw_linear_problem_score_rows(fw_convex_problem(c), fw_convex_model(c).weights, rows, use, *count, scores);
-  status = fw_prepared_share(f->data, status, err);
-  for (size_t i = 0; status == FURROW_OK && i < *count; i++) /* one output: a loss takes the place of its score */
-    scores[i] = weight[use[i]] * linear_row_loss(graph, scores + i, label[use[i]]);
-  fw_free(use);
-  fw_free(label);
-  fw_free(weight);
-  return FW_HAND_OVER(status, losses, scores, fw_free);
-}
-
-/* Lower by more than a standard error of the mean difference: a few rows do not decide. */
-static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losses, const double *than, size_t count,
-                               furrow_error *err) {
-  double sums[] = {(double)count, 0,
-                   0}; /* number of rows, sum of differences, sum of their squares; later over all ranks */
-  for (size_t i = 0; i < count; i++) {
-    const double d = than[i] - losses[i];
-    sums[1] += d;
-    sums[2] += d * d;
-  }
-  FW_TRY(fw_comm_sum_f64(f->trainer->comm, sums, 3, err));
-  const double n = sums[0], sum = sums[1];
-  *lower = n > 1 && sum > 0 && sum * sum > sums[2] - sum * sum / n;
-  return FURROW_OK;
-}
-
-/* Solves a linear model with this strength. If it is better, it replaces start->convex, and its losses replace
- * *losses. */
-static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, double l2, double **losses, bool *better,
-                                  furrow_error *err) {
-  fw_convex_fit *other = NULL;
-  double *its = NULL;
-  size_t count = 0;
-  furrow_status status = fw_convex_fit_create(&other, f, f->data->train, l2, 0, err);
-  if (status == FURROW_OK) status = fw_convex_fit_solve(other, f, err);
-  if (status == FURROW_OK) status = valid_losses(f, other, &its, &count, err);
-  *better = false;
-  if (status == FURROW_OK) status = are_lower(better, f, its, *losses, count, err);
-  if (*better) {
-    fw_convex_fit *const convex = start->convex;
-    double *const before = *losses;
-    start->convex = other;
-    start->l2 = l2;
-    *losses = its;
-    other = convex;
-    its = before;
-  }
-  fw_convex_fit_free(other);
-  fw_free(its);
-  return status;
-}
-
-/* Increases the strength as long as that is better, else decreases it. If predictions are sums over many features of
- * few rows, such as users and items, these features need more than the usual strength. */
-static furrow_status choose_strength(fw_linear_start *start, const fw_fit *f, furrow_error *err) {
-  enum { TRIES = 5 };
-  double *losses = NULL;
-  size_t count = 0;
-  bool better = true;
-  if (!fw_loss_is_regression(f->trainer->plan->graph.loss) || !f->data->valid) return FURROW_OK;
-  if (!fw_prepared_valid_block(f->data)) return FURROW_OK;
-  if (f->data->exact && f->trainer->plan->train.own_l2) return FURROW_OK;
-  const double usual = start->l2;
-  furrow_status status = valid_losses(f, start->convex, &losses, &count, err);
-  for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
-    status = try_strength(start, f, start->l2 * sqrt(10), &losses, &better, err);
-  better = start->l2 == usual;
-  for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
-    status = try_strength(start, f, start->l2 / sqrt(10), &losses, &better, err);
-  fw_free(losses);
-  return status;
+static bool chooses_strength(const fw_fit *f) {
+  const bool own = f->data->exact && f->trainer->plan->train.own_l2;
+  return !own && f->data->samples->all_rows >= FW_STRENGTH_ROWS && f->data->valid && fw_prepared_valid_block(f->data);
 }
 
 furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_error *err) {
   start->l2 = fw_convex_strength(f->data);
   if (!is_possible(f)) return FURROW_OK;
+  if (chooses_strength(f)) FW_TRY(fw_linear_strength_choose(f, &start->l2, NULL, err));
   FW_TRY(fw_convex_fit_create(&start->convex, f, f->data->train, start->l2, 0, err));
   FW_TRY(fw_convex_fit_solve(start->convex, f, err));
-  FW_TRY(choose_strength(start, f, err));
   if (f->trainer->epochs > 0) return FURROW_OK;
   const fw_linear_model model = fw_convex_model(start->convex);
   return fw_prepared_share(f->data, fw_parameters_put_linear(f->trainer->parameters, &model, err), err);
+}
+
+furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *f, fw_epoch *epoch, bool *rescued,
+                                     furrow_error *err) {
+  if (!start->convex || !f->data->valid || !fw_prepared_valid_block(f->data)) return FURROW_OK;
+  FW_TRY(fw_prepared_share(f->data, put_solution(f, start->convex, err), err));
+  fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
+  FW_TRY(fw_convex_fit_tally(start->convex, NULL, f, err));
+  fw_tally_metrics(f->tally, &epoch->train);
+  epoch->shown.learning_rate = 0;
+  *rescued = start->rescued = true;
+  return FURROW_OK;
 }
 
 /* ---- The comparison ---- */
@@ -155,7 +82,7 @@ static void compare_batch(void *user, const fw_batch_slot *slot) {
   const size_t outputs = slot->graph->outputs;
   for (size_t i = 0; i < batch->rows; i++, c->row++) {
     const double weight = batch->weight ? (double)batch->weight[i] : 1, label = (double)batch->label[i];
-    const double linear = linear_row_loss(slot->graph, c->scores + c->row * outputs, label);
+    const double linear = fw_linear_row_loss(slot->graph, c->scores + c->row * outputs, label);
     const double net = fw_loss_value(slot->graph, slot->out + i * outputs, label);
     c->weight += weight;
     c->sum += weight * (linear - net);
@@ -226,6 +153,11 @@ furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f,
   FW_TRY(become_linear(f, start->l2, err));
   f->trainer->fell_back = true;
   f->trainer->seen.linear_loss = c.losses[0] * unit;
+  if (start->rescued)
+    return fw_trainer_note(f->trainer, false, err,
+                           "interactions could not be trained, as each learning rate diverged; the model is the linear "
+                           "one, whose loss of the validation rows is %.6g",
+                           f->trainer->seen.linear_loss);
   return fw_trainer_note(
       f->trainer, false, err,
       "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model (%.1f standard "

@@ -212,11 +212,11 @@ static const char *format_of(const fw_prepared *d, const fw_data_facts *facts) {
   return facts->fields > 0 ? "libffm" : "libsvm";
 }
 
-/* A slot for each field, or for each feature of the longest row. */
+/* A slot for each field, or for each feature of the longest row; at least two, for their products. */
 static void settle_fields(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
   const uint64_t found = facts->fields > 0 ? facts->fields : facts->longest;
   if (!d->trainer->plan->open_fields) return;
-  settled->short_rows = facts->fields == 0 && facts->shortest < facts->longest;
+  settled->short_rows = facts->fields == 0 && (facts->shortest < facts->longest || found < 2);
   settled->fields = (fw_settled_count){true, found > 2 ? found : 2};
 }
 
@@ -327,6 +327,16 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   return status;
 }
 
+/* A forest that is continued cannot take back the trees of held-out rows, and few rows choose a number of trees by
+ * chance: both hold out rows only if the configuration says so. */
+static double valid_ratio_of(const fw_prepared *d) {
+  enum { FEWEST_ROWS = 100 };
+  const furrow_trainer *t = d->trainer;
+  const bool few = t->seen.rows > 0 && t->seen.rows < FEWEST_ROWS;
+  const bool by_default = t->forest && !fw_conf_is_set(t->conf, FW_KEY_VALID_RATIO) && t->plan->train.recommended;
+  return by_default && (few || !d->from_scratch) ? 0 : t->plan->data.valid_ratio;
+}
+
 /* A failure of one rank is shared where the other ranks share theirs. */
 furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, furrow_error *err) {
   d->from_scratch = !d->trainer->loaded && !d->trainer->trained;
@@ -335,5 +345,6 @@ furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, f
   if (status == FURROW_OK) status = fw_prepare_samples(d, train, valid, err);
   if (status == FURROW_OK) status = settle_data(d, err);
   FW_TRY(fw_prepared_share(d, status, err));
+  d->valid_ratio = valid_ratio_of(d);
   return fw_prepare_epoch_rows(d, valid, err);
 }

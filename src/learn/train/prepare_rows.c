@@ -48,8 +48,7 @@ static furrow_status check_folds(const fw_prepared *d, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Draws rows of all ranks as the loss asks for: folds, or (folds 1) a share. */
-static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsigned folds, double ratio,
+furrow_status fw_prepared_draw(const fw_prepared *d, fw_holdout *holdout, unsigned folds, double ratio,
                                furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
   const fw_holdout_params params = {.unit = fw_holdout_unit_of(plan->graph.loss),
@@ -64,7 +63,7 @@ static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsign
 static furrow_status leave_out_drawn(fw_prepared *d, unsigned folds, double ratio, unsigned fold,
                                      furrow_container **left_out, furrow_error *err) {
   fw_holdout holdout = {0};
-  furrow_status status = draw_rows(d, &holdout, folds, ratio, err);
+  furrow_status status = fw_prepared_draw(d, &holdout, folds, ratio, err);
   if (status == FURROW_OK) status = fw_samples_leave_out(d->samples, &holdout, fold, left_out, err);
   fw_holdout_clear(&holdout);
   return status;
@@ -134,18 +133,19 @@ static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
   const furrow_rowblock *all = fw_samples_block(d->samples);
   const bool groups = plan->graph.loss == FW_LOSS_LAMBDA;
-  if (groups && !all && plan->data.valid_ratio > 0) {
+  if (groups && !all && d->valid_ratio > 0) {
     fw_fail(err, FURROW_E_ARGUMENT, "streamed rows cannot be held out by groups");
     fw_error_set_hint(err, "give validation data of its own, or keep the rows in memory");
     return FURROW_E_ARGUMENT;
   }
-  if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (!all || d->valid_ratio <= 0) return FURROW_OK;
   if (fw_loss_ranks(plan->graph.loss) && !groups)
     return fw_ranking_hold_out(
         &d->holdout, all, &plan->rank,
-        &(fw_ranking_share){.ratio = plan->data.valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
-  if (!plan->train.recommended && !groups) return FURROW_OK;
-  return draw_rows(d, &d->holdout, 1, plan->data.valid_ratio, err);
+        &(fw_ranking_share){.ratio = d->valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
+  /* a forest is the same whether its rows are streamed or not, so it holds out rows by their numbers */
+  if ((!plan->train.recommended || d->trainer->forest) && !groups) return FURROW_OK;
+  return fw_prepared_draw(d, &d->holdout, 1, d->valid_ratio, err);
 }
 
 /* Which rows are for validation; the rest is the caller's. */
@@ -155,22 +155,31 @@ static fw_epoch_rows_params subset_of(const fw_prepared *d, fw_row_subset subset
   if (d->holdout.fold_of)
     params.holdout = &d->holdout;
   else if (plan->train.recommended)
-    params.share = plan->data.valid_ratio;
+    params.share = d->valid_ratio;
   else
-    params.every = fw_valid_every(plan->data.valid_ratio);
+    params.every = fw_valid_every(d->valid_ratio);
   return params;
 }
 
-static furrow_status open_train(fw_prepared *d, furrow_error *err) {
+static furrow_status open_subset(const fw_prepared *d, fw_epoch_rows **rows, fw_epoch_rows_params params,
+                                 furrow_error *err) {
   const fw_data_conf *data = &d->trainer->plan->data;
-  if (!d->own_valid) FW_TRY(hold_out(d, err));
-  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .seed = d->trainer->plan->train.seed};
-  if (!d->own_valid) params = subset_of(d, FW_SUBSET_TRAIN);
   params.sample_ratio = data->sample_ratio;
   params.posneg_ratio = data->posneg_ratio;
   params.shuffle = data->shuffle;
   params.together = !d->trainer->forest;
-  return fw_epoch_rows_open(&d->train, d->samples, data, &params, err);
+  return fw_epoch_rows_open(rows, d->samples, data, &params, err);
+}
+
+furrow_status fw_prepared_open_all(const fw_prepared *d, fw_epoch_rows **rows, furrow_error *err) {
+  const fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .seed = d->trainer->plan->train.seed};
+  return open_subset(d, rows, params, err);
+}
+
+static furrow_status open_train(fw_prepared *d, furrow_error *err) {
+  if (d->own_valid) return fw_prepared_open_all(d, &d->train, err);
+  FW_TRY(hold_out(d, err));
+  return open_subset(d, &d->train, subset_of(d, FW_SUBSET_TRAIN), err);
 }
 
 static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *err) {
@@ -187,7 +196,7 @@ static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *e
       fw_error_set_file(err, fw_samples_name(samples));
       return FURROW_E_ARGUMENT;
     }
-  } else if (data->valid_ratio > 0) {
+  } else if (d->valid_ratio > 0) {
     params = subset_of(d, FW_SUBSET_VALID);
   } else {
     return FURROW_OK;

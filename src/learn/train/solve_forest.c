@@ -1,6 +1,7 @@
 /* learn/train/solve_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
@@ -143,14 +144,14 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batche
   return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
-/* This rank's rows that a pass over the training rows will bring. */
-static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err) {
+/* This rank's rows that a pass over the rows will bring. */
+static furrow_status count_own_rows(fw_fit *f, fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
   uint32_t *list = NULL;
   size_t count = 0;
   if (data->sample_ratio < 1 || data->posneg_ratio > 0 || !fw_samples_block(f->data->samples))
-    return pass_rows(f, f->data->train, NULL, 1, rows, err);
-  const furrow_status status = fw_epoch_rows_list(f->data->train, &list, &count, err);
+    return pass_rows(f, epoch_rows, NULL, 1, rows, err);
+  const furrow_status status = fw_epoch_rows_list(epoch_rows, &list, &count, err);
   fw_free(list);
   *rows = count;
   return fw_comm_share_status(f->trainer->comm, status, err);
@@ -158,11 +159,11 @@ static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err
 
 /* The first pass samples rows by their number among all ranks' rows, so the booster needs the number of its first
  * row. */
-static furrow_status share_rows(fw_fit *f, furrow_error *err) {
+static furrow_status share_rows(fw_fit *f, fw_epoch_rows *epoch_rows, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
   uint64_t rows = 0, first = 0, all = 0;
   if (comm->ranks == 1) return FURROW_OK;
-  FW_TRY(count_own_rows(f, &rows, err));
+  FW_TRY(count_own_rows(f, epoch_rows, &rows, err));
   FW_TRY(fw_comm_offset(comm, rows, &first, &all, err));
   fw_booster_set_comm(booster_of(f), comm, first);
   return FURROW_OK;
@@ -172,7 +173,9 @@ static furrow_status go_on(void *user, furrow_error *err) {
   return fw_fit_ask(user, 0, 1, err);
 }
 
-static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
+/* Makes a booster of these rows, with rounds of `forest`, the fit's state. valid NULL: no rows are for validation. */
+static furrow_status begin_booster(fw_fit *f, fw_epoch_rows *rows, fw_epoch_rows *valid, fw_forest *forest,
+                                   furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_booster *booster = NULL;
   f->phase = "reading";
@@ -180,15 +183,19 @@ static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
   f->state = booster;
   FW_TRY(fw_comm_share_status(t->comm, created, err));
   fw_booster_set_check(booster_of(f), go_on, f);
-  FW_TRY(share_rows(f, err));
-  FW_TRY(pass_rows(f, f->data->train, fw_booster_scan_rows, 1, NULL, err));
+  FW_TRY(share_rows(f, rows, err));
+  FW_TRY(pass_rows(f, rows, fw_booster_scan_rows, 1, NULL, err));
   FW_TRY(fw_booster_choose_cuts(booster_of(f), err));
   if (t->seen.features == 0) t->seen.features = fw_booster_feature_end(booster_of(f)); /* Angel's defaults */
-  FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(booster_of(f), t->forest, err), err));
-  FW_TRY(pass_rows(f, f->data->train, fw_booster_add_rows, 1, NULL, err));
+  FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(booster_of(f), forest, err), err));
+  FW_TRY(pass_rows(f, rows, fw_booster_add_rows, 1, NULL, err));
   if (fw_booster_rows(booster_of(f), false) == 0) return fw_fail_no_rows(f->data, err);
-  if (f->data->valid) FW_TRY(pass_rows(f, f->data->valid, fw_booster_add_valid_rows, 0, NULL, err));
-  return fw_booster_begin(booster_of(f), t->forest, err);
+  if (valid) FW_TRY(pass_rows(f, valid, fw_booster_add_valid_rows, 0, NULL, err));
+  return fw_booster_begin(booster_of(f), forest, err);
+}
+
+static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
+  return begin_booster(f, f->data->train, f->data->valid, f->trainer->forest, err);
 }
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
@@ -216,8 +223,54 @@ static void free_booster(void *state) {
   fw_booster_free(state);
 }
 
+/* ---- All rows ---- */
+
+static furrow_status grow_rounds(fw_fit *f, uint32_t rounds, furrow_error *err) {
+  const char *phase = "training with all rows";
+  const furrow_trainer_fit_params *p = &f->data->params;
+  for (uint32_t i = 1; i <= rounds; i++) {
+    FW_TRY(fw_booster_round(booster_of(f), err));
+    FW_TRY(fw_prepared_share(f->data, fw_report_progress(p->progress, p->progress_user, phase, i, rounds, err), err));
+  }
+  return FURROW_OK;
+}
+
+/* Grows the best number of trees from all rows, those held out among them. */
+static furrow_status grow_from_all(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  const fw_forest *chosen = t->forest;
+  fw_epoch_rows *all = NULL;
+  fw_forest *forest = NULL;
+  fw_booster_free(f->state);
+  f->state = NULL;
+  furrow_status status = fw_prepared_open_all(f->data, &all, err);
+  if (status == FURROW_OK) status = fw_forest_create(&forest, chosen->classes, chosen->levels, true, err);
+  status = fw_prepared_share(f->data, status, err);
+  if (status == FURROW_OK) status = begin_booster(f, all, NULL, forest, err);
+  if (status == FURROW_OK) status = grow_rounds(f, t->best, err);
+  fw_epoch_rows_close(all);
+  if (status != FURROW_OK) {
+    fw_forest_free(forest);
+    return status;
+  }
+  fw_forest_free(t->forest);
+  t->forest = forest;
+  return fw_trainer_note(t, false, err, "the held-out rows chose %u trees, which were then grown from all %zu rows",
+                         t->best, fw_booster_rows(booster_of(f), false));
+}
+
+/* Where held-out rows have chosen the number of trees, they are used for training, too. */
+static furrow_status finish_forest(fw_fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const bool held_out = f->data->valid && !f->data->valid_samples && f->data->from_scratch;
+  const bool chosen =
+      f->keep_best && t->best > 0 && t->plan->train.recommended && !fw_conf_is_set(t->conf, FW_KEY_TREES);
+  return held_out && chosen && !f->stopped ? grow_from_all(f, err) : FURROW_OK;
+}
+
 const fw_solver fw_solve_forest = {.begin = begin_forest,
                                    .train = train_round,
                                    .score_valid = score_valid,
                                    .scores_all_ranks = true,
+                                   .finish = finish_forest,
                                    .free = free_booster};

@@ -11,6 +11,7 @@
 #include "learn/train/fit.h"
 
 enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* the default limit; iterations of an epoch */
+#define COMPARED 1e-7 /* share of the objective: iterations that gain less do not change a comparison */
 
 struct fw_convex_fit {
   uint32_t *use;          /* rows of the samples; NULL: all */
@@ -172,6 +173,20 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
   return convert_units(convex, f, err);
 }
 
+furrow_status fw_convex_fit_restart(fw_convex_fit *convex, const fw_fit *f, double l2, furrow_error *err) {
+  const size_t weights = fw_linear_problem_size(convex->problem) - convex->outputs;
+  const fw_linear_solver_params params = {
+      .w = convex->solver->x, .bias = convex->solver->x + weights, .value_tolerance = COMPARED};
+  fw_lbfgs *solver = NULL;
+  fw_linear_problem_set_l2(convex->problem, l2, 0);
+  FW_TRY(fw_prepared_share(f->data, fw_linear_solver_create(&solver, convex->problem, &params, err), err));
+  fw_lbfgs_free(convex->solver);
+  fw_free(convex->in_net_units);
+  convex->solver = solver;
+  convex->in_net_units = NULL;
+  return FURROW_OK;
+}
+
 fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex) {
   return convex->problem;
 }
@@ -185,9 +200,23 @@ fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
 
 /* ---- Epochs ---- */
 
+/* The strength that is set, or the best for held-out rows. */
+static furrow_status choose_strength(fw_fit *f, double *l2, furrow_error *err) {
+  const fw_prepared *d = f->data;
+  const double usual = *l2 = fw_convex_strength(d);
+  if (d->trainer->plan->train.own_l2 || d->samples->all_rows < FW_STRENGTH_ROWS) return FURROW_OK;
+  if (!fw_prepared_valid_block(d)) return FURROW_OK;
+  FW_TRY(fw_linear_strength_choose(f, l2, d->valid ? NULL : &f->held_out, err));
+  if (*l2 == usual) return FURROW_OK;
+  return fw_trainer_note(f->trainer, false, err, "L2 is %.3g, which is better than %.3g for rows that were held out",
+                         *l2, usual);
+}
+
 static furrow_status begin_linear(fw_fit *f, furrow_error *err) {
   fw_convex_fit *convex = NULL;
-  FW_TRY(fw_convex_fit_create(&convex, f, f->data->train, fw_convex_strength(f->data), 0, err));
+  double l2;
+  FW_TRY(choose_strength(f, &l2, err));
+  FW_TRY(fw_convex_fit_create(&convex, f, f->data->train, l2, 0, err));
   f->state = convex;
   return FURROW_OK;
 }
@@ -209,7 +238,7 @@ static void add_scores(void *user, fw_tally *tally) {
 }
 
 furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
-  fw_linear_problem_scores(c->problem, x, c->scores);
+  fw_linear_problem_scores(c->problem, x ? x : c->solver->x, c->scores);
   return fw_tally_add_by_rank(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
@@ -226,7 +255,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(convex, convex->solver->x, f, err));
+  FW_TRY(fw_convex_fit_tally(convex, NULL, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_seconds_now() - start;
   return f->data->valid ? put_linear(f, err) : FURROW_OK;

@@ -95,9 +95,17 @@ furrow_status fw_fit_score_valid(fw_fit *f, fw_scored_batch take, void *user, fu
   return fw_net_solver_run(f->trainer->solver, &(fw_net_job){.from = &from, .take = take, .user = user}, err);
 }
 
+static furrow_status rescue_net(fw_fit *f, fw_epoch *epoch, bool *rescued, furrow_error *err) {
+  return fw_linear_start_rescue(&((net_fit *)f->state)->start, f, epoch, rescued, err);
+}
+
 static furrow_status finish_net(fw_fit *f, furrow_error *err) {
   return fw_linear_start_fall_back(&((const net_fit *)f->state)->start, f, err);
 }
 
-const fw_solver fw_solve_net = {
-    .begin = begin_net, .train = train_epoch, .finish = finish_net, .free = free_net_fit, .can_diverge = true};
+const fw_solver fw_solve_net = {.begin = begin_net,
+                                .train = train_epoch,
+                                .finish = finish_net,
+                                .rescue = rescue_net,
+                                .free = free_net_fit,
+                                .can_diverge = true};

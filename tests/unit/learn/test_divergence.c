@@ -215,6 +215,35 @@ static void slow_starts_do_not_diverge(void **state) {
   }
 }
 
+/* Many features of few rows: products of vectors leave every rate too high. The linear model is saved instead. */
+static void wide_rows_fall_back(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "deepfm", "nfm"};
+  enum { ROWS = 120, FEATURES = 1500 };
+  FILE *file = begin_file("wide");
+  fw_rng rng;
+  fw_rng_init(&rng, 3);
+  for (size_t i = 0; i < ROWS; i++) {
+    double x[FEATURES];
+    for (size_t k = 0; k < FEATURES; k++) x[k] = fw_rng_normal(&rng);
+    fprintf(file, "%d", x[0] + x[1] + x[2] > 0);
+    for (size_t k = 0; k < FEATURES; k++) fprintf(file, " %zu:%.3f", k + 1, x[k]);
+    fprintf(file, "\n");
+  }
+  assert_int_equal(fclose(file), 0);
+  for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+    furrow_trainer *trainer = own_trainer(nets[i], i == 0 ? "" : "fc=8", 2, NULL);
+    fit_or_fail(trainer, "wide", NULL, NULL);
+    assert_int_equal(trainer->steps.halvings, 3);
+    assert_true(trainer->fell_back);
+    assert_true(has_note(trainer, "each learning rate diverged; the model is the linear one", NULL));
+    const furrow_epoch *last = furrow_trainer_get_epoch(trainer, furrow_trainer_epoch_count(trainer) - 1);
+    assert_true(last->train->loss < 0.5 && isfinite(last->valid->loss));
+    assert_true(fabs(last->valid->loss - trainer->seen.linear_loss) < 1e-4);
+    furrow_trainer_free(trainer);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_bad_model_without_a_word),
@@ -223,6 +252,7 @@ int main(void) {
       cmocka_unit_test(alpha_is_halved),
       cmocka_unit_test(no_way_back),
       cmocka_unit_test(slow_starts_do_not_diverge),
+      cmocka_unit_test(wide_rows_fall_back),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

@@ -87,7 +87,7 @@ static void recommended_values_are_taken(void **state) {
 #define FURROW_X(id, text, loss) text,
   static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
 #undef FURROW_X
-  static const double lambda[] = {2, 20, 1, 2};
+  static const double lambda[] = {2, 2, 1, 2};
   for (int64_t i = 0; i < 4; i++) {
     furrow_learn_conf *conf = conf_builtin("gbdt", "classes=2");
     conf_set(conf, "objective", objectives[i]);
@@ -101,8 +101,8 @@ static void recommended_values_are_taken(void **state) {
     fw_plan *plan = conf_plan(conf);
     const fw_forest_conf *f = &plan->forest;
     assert_int_equal(set, 11);
-    assert_true(f->rounds == 200 && f->levels == 7 && f->leaves >= 12 && f->from_average);
-    assert_true(f->lambda == lambda[i] && f->min_rows == (i == 1 ? 0 : 2));
+    assert_true(f->rounds == (i == 1 ? 500 : 200) && f->levels == (i == 1 ? 9 : 7) && f->leaves >= 12);
+    assert_true(f->lambda == lambda[i] && f->min_rows == (i == 1 ? 5 : 2) && f->from_average);
     assert_true(plan->train.lr == (i == 2 ? 0.2 : 0.1));
     fw_plan_free(plan);
     furrow_learn_conf_free(conf);

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_own_defaults.c: trainings with Furrow's own defaults on data in wild units: saved models score
  * as they did in training, threads and breaks do not matter, models are trained further, streams give the same
- * quality. */
+ * quality, and held-out rows choose the number of trees and the strength of linear models. */
 #include <ftw.h>
 
 #include "learn/train/fit.h"
@@ -32,6 +32,7 @@ static const struct {
     {"nfm", "epochs=12 fc=16", PRODUCT},
     {"gbdt", "trees=20", PRODUCT},
     {"gbdt", "trees=20 objective=reg:squarederror", QUANTITIES},
+    {"gbdt", "depth=3 objective=reg:squarederror", QUANTITIES},
     {"fm", "solver=steps epochs=20 loss=l2", QUANTITIES},
 };
 enum { MODELS = sizeof models / sizeof *models };
@@ -449,6 +450,162 @@ static void streams_give_the_same_quality(void **state) {
   }
 }
 
+/* ---- The number of trees ---- */
+
+static const char numbers[] = "objective=reg:squarederror min-rows=20 leaves=4";
+
+/* The forest has as many trees as the held-out rows chose, and they are the trees of a training with that number. */
+static void held_out_rows_choose_the_number_of_trees(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings, *data;
+  } trained[] = {{numbers, "quantities"}, {"", "product"}, {"objective=multi:softmax", "classes"}};
+  for (size_t i = 0; i < sizeof trained / sizeof *trained; i++) {
+    char settings[128];
+    furrow_trainer *chosen = own_trainer("gbdt", trained[i].settings, 2, NULL);
+    fit_or_fail(chosen, trained[i].data, NULL, NULL);
+    const uint32_t best = furrow_trainer_best_epoch(chosen);
+    const furrow_epoch *last = furrow_trainer_get_epoch(chosen, furrow_trainer_epoch_count(chosen) - 1);
+    assert_true(best > 1 && last->valid->rows > 0 && last->train->rows > 5 * last->valid->rows);
+    assert_int_equal(chosen->forest->trees, best * chosen->forest->classes);
+    assert_true(has_note(chosen, "which were then grown from all", NULL));
+    snprintf(settings, sizeof settings, "%s trees=%u", trained[i].settings, best);
+    furrow_trainer *set = own_trainer("gbdt", settings, 1, NULL);
+    fit_or_fail(set, trained[i].data, NULL, NULL);
+    const furrow_epoch *of_all = furrow_trainer_get_epoch(set, best - 1);
+    assert_int_equal(of_all->train->rows, last->train->rows + last->valid->rows);
+    assert_int_equal(furrow_trainer_epoch_count(set), best); /* no row is held out, no tree is left out */
+    fw_buffer a = snapshot_of(chosen), b = snapshot_of(set);
+    assert_same_snapshot(&a, &b);
+    fw_buffer_clear(&a);
+    fw_buffer_clear(&b);
+    furrow_trainer_free(chosen);
+    furrow_trainer_free(set);
+  }
+}
+
+/* Rows of their own choose as well, but are not trained with. */
+static void validation_rows_choose_the_number_of_trees(void **state) {
+  (void)state;
+  static const char *const settings[] = {"", "trees=150"};
+  for (size_t i = 0; i < 2; i++) {
+    furrow_trainer *trainer = own_trainer("gbdt", settings[i], 2, NULL);
+    fit_or_fail(trainer, "product", "product.valid", NULL);
+    const size_t best = furrow_trainer_best_epoch(trainer), count = furrow_trainer_epoch_count(trainer);
+    assert_int_equal(trainer->forest->trees, best);
+    assert_int_equal(count, i == 0 ? best + 20 : 150);
+    assert_true(best < count && !has_note(trainer, "grown from all", NULL));
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* A forest that is trained further, and one of few rows, hold no rows out. */
+static void some_forests_hold_no_rows_out(void **state) {
+  (void)state;
+  furrow_trainer *first = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(first, "quantities", NULL, NULL);
+  const size_t trees = first->forest->trees;
+  fit_or_fail(first, "quantities", NULL, NULL);
+  assert_int_equal(first->forest->trees, trees + 500);
+  assert_int_equal(furrow_trainer_get_epoch(first, 0)->valid->rows, 0);
+  furrow_trainer_free(first);
+  write_quantities("few", 99);
+  furrow_trainer *few = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(few, "few", NULL, NULL);
+  assert_int_equal(few->forest->trees, 500);
+  furrow_trainer_free(few);
+}
+
+static furrow_status end_at_six(void *user, const furrow_epoch *epoch, furrow_error *e) {
+  (void)user, (void)e;
+  return epoch->epoch == 6 ? FURROW_END : FURROW_OK;
+}
+
+/* Who ends the training does not wait for another one with all rows. */
+static void a_training_that_is_ended_has_the_best_trees_so_far(void **state) {
+  (void)state;
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.epoch = end_at_six;
+  furrow_trainer *trainer = own_trainer("gbdt", numbers, 2, NULL);
+  fit_or_fail(trainer, "quantities", NULL, &params);
+  assert_int_equal(trainer->forest->trees, 6);
+  assert_false(has_note(trainer, "grown from all", NULL));
+  furrow_trainer_free(trainer);
+}
+
+/* ---- Worse than a constant ---- */
+
+/* Also by rows that were held out by default. */
+static void models_that_are_worse_than_a_constant_say_so(void **state) {
+  (void)state;
+  static const char *const noisy[][2] = {{"gbdt", "objective=binary:logistic"},
+                                         {"gbdt", "objective=reg:squarederror"},
+                                         {"lr", ""},
+                                         {"linear", ""},
+                                         {"robust", ""},
+                                         {"softmax", ""}};
+  write_noise("noise", 400);
+  for (size_t i = 0; i < sizeof noisy / sizeof *noisy; i++) {
+    bool warning = false;
+    furrow_trainer *trainer = own_trainer(noisy[i][0], noisy[i][1], 2, NULL);
+    fit_or_fail(trainer, "noise", NULL, NULL);
+    if (!has_note(trainer, "than a constant", &warning)) fail_msg("%s %s says nothing", noisy[i][0], noisy[i][1]);
+    assert_true(warning);
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* ---- The strength of linear models ---- */
+
+static double loss_of_lr(const char *settings, const char *note) {
+  furrow_trainer *trainer = own_trainer("lr", settings, 2, NULL);
+  fit_or_fail(trainer, "rare", NULL, NULL);
+  if (note && !has_note(trainer, note, NULL)) fail_msg("lr %s does not say: %s", settings, note);
+  if (!note && has_note(trainer, "L2 is", NULL)) fail_msg("lr %s chose a strength", settings);
+  const double loss = evaluate_saved(trainer, "rare.valid").loss;
+  furrow_trainer_free(trainer);
+  return loss;
+}
+
+static void held_out_rows_choose_the_strength(void **state) {
+  (void)state;
+  write_rare_ids("rare", 3000, 1);
+  write_rare_ids("rare.valid", 2000, 2);
+  const double chosen = loss_of_lr("", "L2 is 10, which is better than 1 for rows that were held out");
+  assert_true(fabs(chosen - loss_of_lr("l2=10", NULL)) < 1e-5);
+  assert_true(chosen + 0.02 < loss_of_lr("l2=1", NULL));
+  /* nets begin with that model, and fall back to it */
+  furrow_trainer *net = own_trainer("fm", "", 2, NULL);
+  fit_or_fail(net, "rare", NULL, NULL);
+  assert_true(net->fell_back);
+  assert_true(fabs(evaluate_saved(net, "rare.valid").loss - chosen) < 1e-5);
+  furrow_trainer_free(net);
+}
+
+static void validation_rows_choose_the_strength(void **state) {
+  (void)state;
+  furrow_trainer *trainer = own_trainer("lr", "", 2, NULL);
+  fit_or_fail(trainer, "rare", "rare.valid", NULL);
+  assert_true(has_note(trainer, "L2 is", NULL));
+  furrow_trainer_free(trainer);
+}
+
+/* The usual strength stays where another is not clearly better, and gives the same weights as a configured 1. */
+static void the_usual_strength_stays(void **state) {
+  (void)state;
+  furrow_trainer *usual = own_trainer("lr", "", 2, NULL), *set = own_trainer("lr", "l2=1", 1, NULL);
+  fit_or_fail(usual, "plain", NULL, NULL);
+  fit_or_fail(set, "plain", NULL, NULL);
+  assert_false(has_note(usual, "L2 is", NULL));
+  fw_buffer a = snapshot_of(usual), b = snapshot_of(set);
+  assert_same_snapshot(&a, &b);
+  fw_buffer_clear(&a);
+  fw_buffer_clear(&b);
+  furrow_trainer_free(usual);
+  furrow_trainer_free(set);
+}
+
 /* ---- Falling back ---- */
 
 static void nets_fall_back(void **state) {
@@ -492,6 +649,28 @@ static void nets_fall_back(void **state) {
   close_rows(&rows);
 }
 
+/* A feature has no partner for products. Its slot has an empty one next to it. */
+static void nets_take_rows_of_one_feature(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "nfm", "dnn", "wide_and_deep", "deepfm", "pnn"};
+  FILE *file = begin_file("single");
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t i = 0; i < 500; i++) {
+    const double x = fw_rng_normal(&rng);
+    fprintf(file, "%d 1:%.4f\n", fabs(x) + 0.3 * fw_rng_normal(&rng) > 0.7, x);
+  }
+  assert_int_equal(fclose(file), 0);
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "single", NULL, NULL);
+    const bool curved = n >= 2; /* a sum of products of pairs is a line here */
+    const double auc = evaluate_saved(net, "single").auc;
+    if (curved && !(auc > 0.9)) fail_msg("%s: AUC %g", nets[n], auc);
+    furrow_trainer_free(net);
+  }
+}
+
 static void nets_that_help_are_kept(void **state) {
   (void)state;
   static const char *const nets[] = {"fm", "dnn", "mlr", "wide_and_deep", "deepfm", "pnn"};
@@ -518,8 +697,17 @@ int main(void) {
       cmocka_unit_test(models_are_trained_further),
       cmocka_unit_test(a_second_fit_goes_on),
       cmocka_unit_test(streams_give_the_same_quality),
+      cmocka_unit_test(held_out_rows_choose_the_number_of_trees),
+      cmocka_unit_test(validation_rows_choose_the_number_of_trees),
+      cmocka_unit_test(some_forests_hold_no_rows_out),
+      cmocka_unit_test(a_training_that_is_ended_has_the_best_trees_so_far),
+      cmocka_unit_test(models_that_are_worse_than_a_constant_say_so),
+      cmocka_unit_test(held_out_rows_choose_the_strength),
+      cmocka_unit_test(validation_rows_choose_the_strength),
+      cmocka_unit_test(the_usual_strength_stays),
       cmocka_unit_test(nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
+      cmocka_unit_test(nets_take_rows_of_one_feature),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

@@ -2,6 +2,7 @@
  * the same facts as one process, settle the same keys, hold out the same rows and end with the same weights. */
 #include "learn/data/data_facts.h"
 #include "learn/data/samples.h"
+#include "support/made_forest.h"
 #include "support/own_data.h"
 #include "support/thread_ranks.h"
 
@@ -237,6 +238,8 @@ static int write_data(void **state) {
   write_table("table.csv", 800);
   write_clicks("clicks", 2000, 1, 1);
   write_chances("few", 3, 0, 3);
+  write_rare_ids("rare", 1500, 1);
+  write_noise("noise", 300);
   return 0;
 }
 
@@ -258,6 +261,8 @@ static void exact_minima_are_the_same(void **state) {
       {.algorithm = "softmax", .settings = "", .data = "classes"},
       {.algorithm = "softmax", .settings = "", .data = "late.classes"},
       {.algorithm = "lr", .settings = "", .data = "few"},
+      {.algorithm = "lr", .settings = "", .data = "rare"},
+      {.algorithm = "lr", .settings = "", .data = "noise"},
   };
   for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) compare_all(trainings[i], 0);
 }
@@ -299,6 +304,32 @@ static void folds_are_the_same(void **state) {
   (void)state;
   compare_all((training){.algorithm = "lr", .settings = "", .data = "late.zero", .folds = 3}, 0);
   compare_all((training){.algorithm = "linear", .settings = "", .data = "quantities", .folds = 4}, 0);
+}
+
+/* Held-out rows choose the same number of trees, and the trees of all rows are the same; of streamed rows, too. */
+static void forests_are_the_same(void **state) {
+  (void)state;
+  static const training forests[] = {
+      {.algorithm = "gbdt", .settings = "leaves=4 objective=reg:squarederror", .data = "quantities"},
+      {.algorithm = "gbdt", .settings = "leaves=4", .data = "plain"}};
+  for (size_t f = 0; f < sizeof forests / sizeof *forests; f++) {
+    training alone = train_alone(forests[f]);
+    assert_int_equal(alone.status, FURROW_OK);
+    assert_int_equal(alone.trainer->forest->trees, alone.trainer->best);
+    for (size_t i = 0; i < 2 * COUNTS; i++) {
+      training ranks[MOST_RANKS], like = forests[f];
+      like.stream = i >= COUNTS;
+      train_ranks(ranks, rank_counts[i % COUNTS], &like);
+      for (unsigned r = 0; r < rank_counts[i % COUNTS]; r++) {
+        assert_int_equal(ranks[r].status, FURROW_OK);
+        compare_notes(ranks[r].trainer, alone.trainer);
+        compare_history(ranks[r].trainer, alone.trainer, 0);
+        assert_same_forest(ranks[r].trainer->forest, alone.trainer->forest);
+      }
+      free_ranks(ranks, rank_counts[i % COUNTS]);
+    }
+    furrow_trainer_free(alone.trainer);
+  }
 }
 
 /* ---- Facts ---- */
@@ -489,6 +520,7 @@ int main(void) {
       cmocka_unit_test(folds_are_the_same),
       cmocka_unit_test(factorization_machines_are_the_same),
       cmocka_unit_test(nets_are_about_the_same),
+      cmocka_unit_test(forests_are_the_same),
       cmocka_unit_test(one_malformed_line_fails_everywhere),
       cmocka_unit_test(unfit_labels_fail_everywhere),
   };

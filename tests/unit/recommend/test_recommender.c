@@ -485,7 +485,7 @@ static void an_index_is_made_and_kept(void **state) {
   furrow_recommend_params_init(&params);
   furrow_recommender_info_init(&info);
   write_many();
-  train("fm", "fm", plain_schema, "rank=8 epochs=10 lr=0.05");
+  train("fm", "fm", plain_schema, "rank=8 epochs=10 lr=0.05 start=random");
   furrow_recommender *r = open_model("fm");
   assert_true(furrow_recommender_item_count(r) > 1000);
   ok(furrow_events_load(&seen, r, "log.csv", NULL, &err));
