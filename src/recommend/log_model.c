@@ -39,6 +39,7 @@ static const struct setting {
                {"own_recency", offsetof(fw_recipe, rule.own_recency)},
                {"own_always", offsetof(fw_recipe, rule.own_always)},
                {"popular", offsetof(fw_recipe, rule.popular)},
+               {"few", offsetof(fw_recipe, rule.few)},
                {"factors", offsetof(fw_recipe, rule.factors)},
                {"factor_others", offsetof(fw_recipe, factor_others)},
                {"factor_l2", offsetof(fw_recipe, factor_l2)},

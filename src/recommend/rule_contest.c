@@ -23,6 +23,7 @@ void fw_contest_clear(fw_contest *c) {
   fw_free(c->relevant_items);
   fw_free(c->ndcg);
   fw_free(c->popular_ndcg);
+  fw_free(c->common);
 }
 
 static int compare_items(const void *a, const void *b) {
@@ -86,6 +87,7 @@ static furrow_status list_users(fw_contest *c, uint32_t *scratch, furrow_error *
     at += count;
   }
   FW_TRY(FW_ALLOC_ZERO(&c->ndcg, c->count, err));
+  FW_TRY(FW_ALLOC_ZERO(&c->common, c->count, err));
   return FW_ALLOC_ZERO(&c->popular_ndcg, c->count, err);
 }
 
@@ -118,13 +120,18 @@ static furrow_status rank_user(const comparison *of, size_t i, fw_taste_scratch 
                                furrow_error *err) {
   const fw_contest *c = of->c;
   const size_t k = c->k;
-  const fw_user_events events = fw_interactions_of(&c->earlier, c->users[i]);
   const fw_taste_filter filter = {.own = !c->repeats};
+  fw_user_events events = fw_interactions_of(&c->earlier, c->users[i]);
+  if (c->first > 0 && events.count > c->first) events.count = c->first;
   fw_best best = {.heap = heap, .k = k};
   FW_TRY(fw_taste_find(of->taste, &events, &filter, scratch, &best, err));
   fw_scored_sort(heap, best.count);
   for (size_t r = 0; r < k; r++) hits[r] = r < best.count && is_relevant(c, i, heap[r].item);
   c->ndcg[i] = fw_user_ranking(hits, k, c->relevant_count[i]).ndcg;
+  size_t common = 0;
+  for (size_t r = 0; r < best.count; r++)
+    for (size_t p = 0; p < k && p < of->taste->items; p++) common += heap[r].item == of->taste->by_popularity[p];
+  c->common[i] = (double)common / (double)k;
   return FURROW_OK;
 }
 
@@ -153,6 +160,12 @@ furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t st
   *mean = count ? sum / (double)count : 0;
   c->done++;
   return fw_report_progress(c->progress, c->progress_user, "choosing", c->done, 0, err);
+}
+
+double fw_contest_common(const fw_contest *c, size_t step) {
+  double sum = 0;
+  for (size_t i = 0; i < c->count; i += step) sum += c->common[i];
+  return c->count ? sum / (double)((c->count + step - 1) / step) : 0;
 }
 
 fw_candidate fw_contest_candidate(const fw_contest *c) {

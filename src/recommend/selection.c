@@ -14,6 +14,8 @@ enum { ROUNDS = 2 };
 #define FACTORS_WORK 1e8
 #define SCORES_WORK 4e8
 
+#define WORTH 1.003 /* a setting has to be better by that factor: the best of many is so by luck */
+
 static const double strengths[] = {5, 20, 60, 200, 600, 2000};
 enum { STRENGTHS = sizeof strengths / sizeof *strengths };
 
@@ -42,7 +44,7 @@ static furrow_status try_rule(line *l, const fw_taste_rule *rule, furrow_error *
   double mean = 0;
   taste.rule = *rule;
   FW_TRY(fw_contest_compare(l->c, &taste, l->step, &mean, err));
-  if (mean <= l->best) return FURROW_OK;
+  if (mean <= l->best * (l->best > 0 ? WORTH : 1)) return FURROW_OK;
   l->best = mean;
   l->made.rule = l->recipe.rule = *rule;
   return FURROW_OK;
@@ -77,7 +79,7 @@ typedef struct axis {
 
 static const axis recency_axes[] = {AXIS(recency, 0, 1, 2, 3, 5, 8, 15, 30, 60), AXIS(always, 0, .05, .1, .2, .4, .8)};
 static const axis rating_axes[] = {AXIS(rating, 0, .15, .3, .5)};
-static const axis popular_axes[] = {AXIS(popular, 0, .0003, .001, .003, .01, .03)};
+static const axis popular_axes[] = {AXIS(popular, 0, .0003, .001, .003, .01)};
 static const axis own_axes[] = {AXIS(own, 0, .1, .3, 1, 3, 10), AXIS(own_recency, 0, 3, 10, 30, 100),
                                 AXIS(own_always, 0, .03, .1, .3)};
 static const axis blend_axes[] = {AXIS(factors, .3, 1, 3, 10)};
@@ -213,12 +215,13 @@ static furrow_status try_items(line *l, const fw_recipe *simple, fw_rule_selecti
 
 /* Settings of factors and the values that are tried: `others` in multiples of FACTOR_BASE / items. With the l2 that the
  * search starts from, the regularisation of a user without events is then 5. */
-static const double factor_others[] = {1. / 9, 1. / 3, 1, 3, 9, 27}, factor_l2[] = {.004, .008, .016, .03, .045};
+static const double factor_others[] = {1. / 9, 1. / 5, 1. / 3, .6, 1, 1.7, 3, 5, 9, 15, 27};
+static const double factor_l2[] = {.004, .008, .016, .03, .045};
 #define FACTOR_BASE 170
 enum {
   FACTOR_OTHERS = sizeof factor_others / sizeof *factor_others,
   FACTOR_L2 = sizeof factor_l2 / sizeof *factor_l2,
-  FIRST_OTHERS = 2,
+  FIRST_OTHERS = 4,
   FIRST_L2 = 3
 };
 
@@ -264,12 +267,12 @@ static furrow_status try_factors(line *l, const fw_recipe *simple, fw_rule_selec
   FW_TRY(try_factors_of(l, size, simple->trend, at, err));
   for (size_t which = 0; which < 2; which++) FW_TRY(follow(l, size, simple->trend, at, which, err));
   if (at[1] != FIRST_L2) FW_TRY(follow(l, size, simple->trend, at, 0, err));
-  fw_recipe recipe = l->recipe;
-  recipe.factor_size = fw_recipe_factor_size(&l->c->earlier, FW_RECIPE_FACTORS_WORK);
-  if (recipe.factor_size != l->recipe.factor_size) {
+  const size_t full = fw_recipe_factor_size(&l->c->earlier, FW_RECIPE_FACTORS_WORK);
+  if (full != size) { /* longer vectors need more regularisation */
     l->best = -1;
-    l->step = factors_step(l->c, recipe.factor_size);
-    FW_TRY(try_recipe(l, &recipe, &recipe.rule, 1, err));
+    l->step = factors_step(l->c, full);
+    FW_TRY(try_factors_of(l, full, simple->trend, at, err));
+    FW_TRY(follow(l, full, simple->trend, at, 0, err));
   }
   FW_TRY(tune_rule(l, err));
   return judge(l, FW_CANDIDATE_FACTORS, selection, err);
@@ -327,11 +330,36 @@ static furrow_status try_features(line *l, const line *leader, fw_rule_selection
   return FURROW_OK;
 }
 
+/* ---- Users with few events ------------------------------------------------------------------------------ */
+
+enum { FEW_EVENTS = 4 };
+
+/* Lets popular items count more for users with few events, as long as that is better for them and half of the items or
+ * more are not the most popular ones. */
+static furrow_status try_few(line *l, furrow_error *err) {
+  static const double values[] = {.01, .02, .05, .1, .2, .5, 1, 2};
+  fw_taste taste = fw_made_taste_view(&l->made);
+  double best = 0, mean = 0;
+  if (!l->recipe.weights && !l->recipe.factors) return FURROW_OK;
+  l->c->first = FEW_EVENTS;
+  furrow_status status = fw_contest_compare(l->c, &taste, l->step, &best, err);
+  for (size_t i = 0; status == FURROW_OK && i < sizeof values / sizeof *values; i++) {
+    taste.rule.few = values[i];
+    status = fw_contest_compare(l->c, &taste, l->step, &mean, err);
+    if (status != FURROW_OK || fw_contest_common(l->c, l->step) > 0.5) break;
+    if (mean <= best) continue;
+    best = mean;
+    l->recipe.rule.few = values[i];
+  }
+  l->c->first = 0;
+  return status;
+}
+
 /* ---- The search ----------------------------------------------------------------------------------------- */
 
 enum { SIMPLE, ITEMS, FACTORS, BLEND, FEATURES, LINES };
 
-static const line *better(const line *a, const line *b) {
+static line *better(line *a, line *b) {
   return b->best > a->best ? b : a;
 }
 
@@ -342,10 +370,11 @@ static furrow_status run_lines(line *lines, fw_rule_selection *selection, furrow
   FW_TRY(try_items(&lines[ITEMS], simple, selection, err));
   FW_TRY(try_factors(&lines[FACTORS], simple, selection, err));
   FW_TRY(try_blend(&lines[BLEND], &lines[ITEMS], &lines[FACTORS], selection, err));
-  const line *leader = &lines[SIMPLE];
+  line *leader = &lines[SIMPLE];
   for (size_t i = ITEMS; i <= BLEND; i++) leader = better(leader, &lines[i]);
   FW_TRY(try_features(&lines[FEATURES], leader, selection, err));
   if (lines[FEATURES].kind == FW_CANDIDATE_CONTENT && lines[FEATURES].best >= leader->best) leader = &lines[FEATURES];
+  FW_TRY(try_few(leader, err));
   selection->recipe = leader->recipe;
   selection->chosen = leader->kind;
   return FURROW_OK;

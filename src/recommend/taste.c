@@ -122,10 +122,11 @@ static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   }
 }
 
-/* The popularity counts relative to the events, so that few events say as much of a taste as many. Between items
- * without a score of their own it decides, whatever the rule says. */
-static double popular_weight(const fw_taste_rule *rule, double sum) {
-  const double weight = rule->popular * (sum > 0 ? sum : 1);
+/* The popularity counts relative to the events, and more where they are few. Between items without a score of their own
+ * it decides, whatever the rule says. */
+static double popular_weight(const fw_taste_rule *rule, double sum, size_t count) {
+  const double n = count > 0 ? (double)count : 1;
+  const double weight = sum > 0 ? rule->popular * sum + rule->few * sum / (n * n) : rule->popular;
   return weight > 1e-9 ? weight : 1e-9;
 }
 
@@ -133,7 +134,7 @@ furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events,
                             fw_taste_scratch *scratch, fw_best *best, furrow_error *err) {
   double sum = 0;
   FW_TRY(weigh_events(&taste->rule, events, scratch, &sum, err));
-  const double popular = popular_weight(&taste->rule, sum);
+  const double popular = popular_weight(&taste->rule, sum, events->count);
   scratch->found_count = 0;
   if (taste->rule.own > 0) add_own(&taste->rule, events, scratch);
   if (taste->weights) add_weights(taste->weights, events, scratch);

@@ -3,7 +3,7 @@
  *   score(i) = sum over the user's events e of w(e) * weight(item of e -> i)
  *            + factors * (mean of w(e)) * <vector of the user, vector of i>
  *            + own * sum over the user's events e with item i of v(e)
- *            + popular * (sum over the user's events e of w(e)) * popularity(i)
+ *            + (popular * (sum of w(e)) + few * (mean of w(e)) / (number of events)) * popularity(i)
  *   w(e) = (exp(-age / recency) + always) * (1 + rating * strength of e)
  *   v(e) = exp(-age / own_recency) + own_always
  *
@@ -24,7 +24,7 @@ typedef struct fw_taste_rule {
   double always;
   double rating;
   double own, own_recency, own_always; /* own_recency 0: age does not matter */
-  double popular;
+  double popular, few;
   double factors;
   bool repeats; /* items that the user already took are recommended, too */
 } fw_taste_rule;

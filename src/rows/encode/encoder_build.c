@@ -206,7 +206,7 @@ static furrow_status add_items(void *user, uint64_t piece, const fw_table_cursor
   item_adder *to = user;
   (void)piece, (void)cursor;
   for (size_t i = 0; i < batch->records; i++) {
-    const fw_table_cell *cell = &batch->cells[i];
+    const fw_table_cell *cell = &fw_table_cells(batch, 0)[i];
     if (cell->kind != FW_TABLE_TEXT) continue;
     const uint64_t hash = fw_string_table_hash(cell->text, cell->length);
     const size_t before = to->texts->count;
