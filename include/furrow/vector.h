@@ -50,7 +50,7 @@ extern "C" {
 /* X(name, text): the kinds of indexes. furrow_index_child_name names the indexes inside of each. */
 #define FURROW_INDEX_KINDS(X)                                             \
   X(FLAT, "flat vectors")                                                 \
-  X(HNSW, "HNSW graph over flat vectors")                                 \
+  X(HNSW, "HNSW graph")                                                   \
   X(PQ, "product quantizer codes")                                        \
   X(MULTI, "multi-index quantizer")                                       \
   X(IVF_FLAT, "inverted lists of vectors")                                \

@@ -3,7 +3,7 @@ furrow model import -q v.tsv rows --row-type T_FLOAT_DENSE >/dev/null
 furrow model export -q rows v.fvecs --no-ids >/dev/null
 built() { furrow index build --base v.fvecs --out x.index --force -q "$@" | grep -E '^(factory|recall|nprobe|k factor|trained with)'; }
 echo "---- strings"
-for string in Flat IDMap2,Flat SQ8 'PCA4,IVF4,SQ6' PQ4x4fs 'OPQ4,IVF4,PQ4x4fs,RFlat' 'PQ4x4,Refine(SQ8)'; do
+for string in Flat IDMap2,Flat SQ8 'PCA4,IVF4,SQ6' PQ4x4fs 'OPQ4,IVF4,PQ4x4fs,RFlat' 'PQ4x4,Refine(SQ8)' HNSW8 'IDMap2,HNSW8_PQ4x4' 'OPQ4,HNSW8,SQ8,RFlat'; do
   built --factory "$string"
   furrow index verify x.index
 done
@@ -19,7 +19,7 @@ built --factory IVF8,Flat --recall 0.8
 furrow index info x.index | grep -E '^(factory|nprobe)'
 echo "---- refused"
 refuse() { furrow index build --base v.fvecs --out no.index "$@" >/dev/null || echo "exit $?"; }
-refuse --factory HNSW32
+refuse --factory NSG32
 refuse --factory IVF4,PQ3
 refuse --factory Flat --nlist 4
 refuse --max-bytes 100
