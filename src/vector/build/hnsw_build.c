@@ -77,7 +77,7 @@ typedef struct builder {
   incoming in;
   size_t batch_most;
   bool is_bulk;
-  int32_t *parents, *stack; /* for reach_all, if is_bulk */
+  int32_t *parents, *stack; /* for reach_all */
   /* The current batch, */
   const int32_t *batch;
   size_t batch_count;
@@ -512,7 +512,7 @@ furrow_status fw_hnsw_create(furrow_index **index, furrow_index *storage, size_t
 /* ---- The builder ---------------------------------------------------------------------------------------- */
 
 static furrow_status create_worker(const builder *b, worker *w, furrow_error *err) {
-  const size_t capacity = b->widest + b->batch_most + 1;
+  const size_t capacity = b->widest + BATCH_MOST + 1;
   FW_TRY(FW_ALLOC_ZERO(&w->marks, b->n / 8 + 1, err));
   FW_TRY(FW_ALLOC(&w->reached, b->n + b->widest, err));
   FW_TRY(FW_ALLOC(&w->found, b->ef + 1, err));
@@ -550,12 +550,17 @@ static furrow_status check_graph(const furrow_index *index, furrow_error *err) {
   if (!metric || index->child[0]->metric != index->metric)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "an HNSW graph can only be linked by L2 or inner product");
   if (index->hnsw.cum_count < 2) return fw_fail(err, FURROW_E_STATE, "the HNSW graph has no levels");
+  if (widest_level(&index->hnsw) > 2 * FW_HNSW_MAX_M)
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "the HNSW graph has %zu links on a level, but more than %d are not changed",
+                   widest_level(&index->hnsw), 2 * FW_HNSW_MAX_M);
   return FURROW_OK;
 }
 
-/* Makes room for `fresh` vectors to insert into the graph of a storage. */
+/* Makes room for inserting `fresh` vectors into the graph of a storage. The links of about `changed` vectors will
+ * change: if these are many, a pass over all vectors pays off. */
 static furrow_status create_builder(builder *b, const furrow_index *storage, fw_hnsw *graph, size_t fresh,
-                                    fw_pool *pool, furrow_error *err) {
+                                    size_t changed, fw_pool *pool, furrow_error *err) {
   *b = (builder){.storage = storage, .graph = graph, .pool = pool};
   b->n = (size_t)storage->ntotal;
   b->d = (size_t)storage->d;
@@ -565,18 +570,16 @@ static furrow_status create_builder(builder *b, const furrow_index *storage, fw_
   b->similarity = storage->metric == FURROW_METRIC_IP;
   b->distance = b->similarity ? fw_scan_table()->ip_rows : fw_scan_table()->l2_rows;
   b->batch_most = BATCH_LINKS / b->widest < BATCH_MOST ? BATCH_LINKS / b->widest : BATCH_MOST;
-  if (b->batch_most < 1) b->batch_most = 1;
   if (b->batch_most > fresh) b->batch_most = fresh;
   b->worker_count = pool ? fw_pool_threads(pool) + 1 : 1;
+  b->is_bulk = changed >= b->n / BULK_SHARE;
   FW_TRY(FW_ALLOC(&b->order, fresh, err));
   FW_TRY(FW_ALLOC_ZERO(&b->workers, b->worker_count, err));
   for (size_t i = 0; i < b->worker_count; i++) FW_TRY(create_worker(b, &b->workers[i], err));
   FW_TRY(create_incoming(b, err));
-  b->is_bulk = fresh >= b->n / BULK_SHARE;
-  if (!b->is_bulk) return FURROW_OK;
   FW_TRY(FW_ALLOC(&b->parents, b->n, err));
   FW_TRY(FW_ALLOC(&b->stack, b->n, err));
-  return fw_rounded_create(&b->rounded, storage, pool, err);
+  return b->is_bulk ? fw_rounded_create(&b->rounded, storage, pool, err) : FURROW_OK;
 }
 
 static void clear_builder(builder *b) {
@@ -626,7 +629,7 @@ furrow_status fw_hnsw_extend(furrow_index *index, uint64_t seed, fw_pool *pool, 
   FW_TRY(check_graph(index, err));
   if (n == old) return FURROW_OK;
   furrow_status status = grow_links(graph, old, n, seed, err);
-  if (status == FURROW_OK) status = create_builder(&b, storage, graph, n - old, pool, err);
+  if (status == FURROW_OK) status = create_builder(&b, storage, graph, n - old, n - old, pool, err);
   if (status == FURROW_OK) {
     set_order(&b, old, NULL);
     if (graph->entry_point < 0) {
@@ -680,7 +683,7 @@ static void add_candidate(worker *w, const repair *r, int32_t id, size_t *count,
  * those of the removed vectors. */
 static void repair_level(const repair *r, worker *w, int32_t vector, int32_t level) {
   const builder *b = r->builder;
-  const size_t most = b->widest + b->batch_most;
+  const size_t most = b->widest + BATCH_MOST;
   size_t capacity, count = 0, all = 0;
   const int32_t *old = links_of(r->old, vector, level, &capacity);
   bool intact = true;
@@ -729,11 +732,15 @@ static void choose_entry(const builder *b, const int64_t *to) {
 }
 
 /* If most vectors are removed, all links are rebuilt. */
+static bool is_rebuilt(size_t n, size_t left) {
+  return left < n / 2;
+}
+
 static furrow_status relink(builder *b, const fw_hnsw *old, const int64_t *to, size_t left, furrow_error *err) {
   fw_hnsw *graph = b->graph;
   choose_entry(b, to);
   if (left == 0) return FURROW_OK;
-  if (left < b->n / 2) {
+  if (is_rebuilt(b->n, left)) {
     memset(graph->neighbors, 0xff, (size_t)graph->offsets[b->n] * sizeof *graph->neighbors);
     set_order(b, 0, to);
     FW_TRY(insert_all(b, 0, err));
@@ -756,7 +763,8 @@ furrow_status fw_hnsw_relink(const furrow_index *index, const int64_t *to, size_
   FW_TRY(FW_ALLOC(&graph.neighbors, slots, err));
   if (slots > 0) memcpy(graph.neighbors, index->hnsw.neighbors, slots * sizeof *graph.neighbors);
   furrow_status status = fw_parallel_start(&pool, 0, err);
-  if (status == FURROW_OK) status = create_builder(&b, index->child[0], &graph, n, pool, err);
+  if (status == FURROW_OK)
+    status = create_builder(&b, index->child[0], &graph, is_rebuilt(n, left) ? left : 0, n - left, pool, err);
   if (status == FURROW_OK) status = relink(&b, &index->hnsw, to, left, err);
   clear_builder(&b);
   fw_pool_free(pool);
