@@ -220,6 +220,10 @@ static void a_string_stands_alone(void **state) {
   spec = plain;
   spec.hnsw_m = 4;
   expect_spec_refused(&spec, "factory and hnsw_m cannot");
+  spec.hnsw_m = 0;
+  spec.ef_construction = 50;
+  expect_spec_refused(&spec, "ef_construction is 50");
+  spec.ef_construction = 0;
   spec = plain;
   spec.opq = true;
   expect_spec_refused(&spec, "factory and opq cannot");
