@@ -28,6 +28,7 @@ static bool create(const vector_options *options, size_t d) {
   furrow_index_spec_init(&spec);
   spec.d = (int32_t)d;
   spec.factory = options->factory;
+  spec.ef_construction = (int32_t)options->ef_construction;
   if (!spec.factory) {
     spec.nlist = options->nlist;
     spec.m = options->m;
