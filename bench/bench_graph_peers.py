@@ -6,7 +6,7 @@
 All have 32 links and several numbers of candidates while building (efConstruction), because the same number does not
 give the same recall in all programs. Programs take turns: in each round, each builds its graph with T threads and
 searches it with one. Figures are medians: seconds of processor time for building, microseconds of a query at a recall,
-between two settings of ef. The vectors and programs are those of bench_vector_frontier.py.
+between two settings of ef. It uses the vectors and programs of bench_vector_frontier.py.
 """
 
 import argparse

@@ -66,7 +66,7 @@ typedef struct vector_options {
   bool refine;
   size_t k, nlist, m, nbits;
   size_t ef_construction; /* 0: the default */
-  uint32_t seed; /* of training; 0: the default */
+  uint32_t seed;          /* of training; 0: the default */
   size_t nprobes[BENCH_MANY], nprobe_count, batches[BENCH_MANY], batch_count;
   size_t k_factors[BENCH_MANY], k_factor_count;
 } vector_options;
@@ -90,14 +90,19 @@ static inline size_t bench_numbers(const char *text, size_t *numbers) {
 }
 
 static inline bool bench_vector_options(int argc, char **argv, vector_options *options) {
-  static const struct option names[] = {
-      {"threads", required_argument, NULL, 't'}, {"nlist", required_argument, NULL, 'l'},
-      {"m", required_argument, NULL, 'm'},       {"nbits", required_argument, NULL, 'n'},
-      {"nprobe", required_argument, NULL, 'p'},  {"batch", required_argument, NULL, 'b'},
-      {"answers", required_argument, NULL, 'a'}, {"k-factor", required_argument, NULL, 'f'},
-      {"factory", required_argument, NULL, 'y'}, {"seed", required_argument, NULL, 's'},
-      {"refine", no_argument, NULL, 'r'},        {"ef-construction", required_argument, NULL, 'e'},
-      {NULL, 0, NULL, 0}};
+  static const struct option names[] = {{"threads", required_argument, NULL, 't'},
+                                        {"nlist", required_argument, NULL, 'l'},
+                                        {"m", required_argument, NULL, 'm'},
+                                        {"nbits", required_argument, NULL, 'n'},
+                                        {"nprobe", required_argument, NULL, 'p'},
+                                        {"batch", required_argument, NULL, 'b'},
+                                        {"answers", required_argument, NULL, 'a'},
+                                        {"k-factor", required_argument, NULL, 'f'},
+                                        {"factory", required_argument, NULL, 'y'},
+                                        {"seed", required_argument, NULL, 's'},
+                                        {"refine", no_argument, NULL, 'r'},
+                                        {"ef-construction", required_argument, NULL, 'e'},
+                                        {NULL, 0, NULL, 0}};
   bool good = true;
   int c;
   memset(options, 0, sizeof *options);
