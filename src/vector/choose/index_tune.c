@@ -99,8 +99,8 @@ static double work_of(const tuning *t, const furrow_index_tuning *point) {
 }
 
 /* Finds the least width that reaches the recall with this k_factor; wider searches find more. If queries are in the
- * index, the aim is above the recall that was asked for: where the widest search reaches only the latter, it is the
- * aim. */
+ * index, the aim is above the recall that was asked for: where the widest search reaches only the latter, what it
+ * reaches becomes t->aim. */
 static furrow_status find_width(tuning *t, furrow_index_tuning *point, furrow_error *err) {
   uint64_t low = 0, high = most_width(t);
   set_width(t, point, high);
@@ -139,7 +139,10 @@ static furrow_status find_width(tuning *t, furrow_index_tuning *point, furrow_er
 static furrow_status find_settings(tuning *t, furrow_index_tuning *best, furrow_error *err) {
   for (unsigned i = 0; i < (t->refines ? FACTORS : 1); i++) {
     furrow_index_tuning point = {.k_factor = t->refines ? (float)(1u << i) : 0};
+    const double aim = t->aim;
     FW_TRY(find_width(t, &point, err));
+    t->aim = aim;
+    point.reached = point.recall >= aim;
     const bool better = point.reached ? !best->reached || work_of(t, &point) < work_of(t, best)
                                       : !best->reached && point.recall > best->recall;
     if (i == 0 || better) *best = point;
