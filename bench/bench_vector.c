@@ -27,10 +27,14 @@ static bool create(const vector_options *options, size_t d) {
   furrow_index_spec spec;
   furrow_index_spec_init(&spec);
   spec.d = (int32_t)d;
-  spec.nlist = options->nlist;
-  spec.m = options->m;
-  spec.nbits = (unsigned)options->nbits;
-  spec.refine_flat = options->refine;
+  spec.factory = options->factory;
+  spec.ef_construction = (int32_t)options->ef_construction;
+  if (!spec.factory) {
+    spec.nlist = options->nlist;
+    spec.m = options->m;
+    spec.nbits = (unsigned)options->nbits;
+    spec.refine_flat = options->refine;
+  }
   return good(furrow_index_create(&made, &spec, &err));
 }
 
@@ -39,6 +43,10 @@ static bool train(const vector_options *options, const bench_vectors *base) {
   furrow_index_train_params_init(&params);
   params.threads = options->threads;
   if (options->seed) params.seed = options->seed;
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(made, &info);
+  if (info.trained) return true;
   return good(furrow_index_train(made, base->at, base->n, &params, &err));
 }
 

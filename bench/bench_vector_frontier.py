@@ -28,14 +28,15 @@ from vector.frontier_plot import write_plot
 K, BATCH = peers.K, 1000
 PROBES, EFS = "1,2,3,4,6,8,12,16,24,32,48,64,128", "10,16,24,32,48,64,96,128,192"
 RECALLS = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99]
-# name, what the index is for Furrow (options) or for Faiss (a factory; np: codes are not put in an order that their own
+# name, what the index is for Furrow (options or a factory) or for Faiss (a factory; np: codes are not put in an order that their own
 # search does not use), settings: nprobe or ef, k_factor
 FURROW = [("IVFPQ, M {half}", ["--m", "{half}"], PROBES, "1"),
           ("IVFPQ, M {m}", ["--m", "{m}"], PROBES, "1"),
           ("IVFPQ, M {half}, refined", ["--m", "{half}", "--refine"], PROBES, "2,4,10,20"),
           ("IVFPQ, M {m}, refined", ["--m", "{m}", "--refine"], PROBES, "2,4,10"),
           ("IVFPQ, M {m} of 4 bits, refined", ["--m", "{m}", "--nbits", "4", "--refine"], PROBES, "2,4,10,20"),
-          ("IVFPQ, M {double} of 4 bits, refined", ["--m", "{double}", "--nbits", "4", "--refine"], PROBES, "2,4,10")]
+          ("IVFPQ, M {double} of 4 bits, refined", ["--m", "{double}", "--nbits", "4", "--refine"], PROBES, "2,4,10"),
+          ("HNSW32", "HNSW32", EFS, "1")]
 FAISS = [("IVFPQ, M {half}", "IVF{nlist},PQ{half}np", PROBES, "1"),
          ("IVFPQ, M {m}", "IVF{nlist},PQ{m}np", PROBES, "1"),
          ("FastScan", "IVF{nlist},PQ{m}x4fs", PROBES, "1"),
@@ -45,7 +46,7 @@ FAISS = [("IVFPQ, M {half}", "IVF{nlist},PQ{half}np", PROBES, "1"),
          ("RaBitQ, refined", "IVF{nlist},RaBitQfs,RFlat", PROBES, "2,4,10,20"),
          ("RaBitQ of 2 bits, refined", "IVF{nlist},RaBitQfs2,RFlat", PROBES, "2,4,10"),
          ("HNSW32", "HNSW32,Flat", EFS, "1")]
-HNSWLIB = [("hnswlib, M 32", ["--m", "32", "--nlist", "200"], EFS, "1")]
+HNSWLIB = [("hnswlib, M 32", ["--m", "32"], EFS, "1")]
 TITLES = {"furrow": "Furrow", "faiss": "Faiss 1.7.3 (Debian)", "built": "Faiss, built elsewhere", "hnswlib": "hnswlib"}
 # names of a level: of a processor's flag, for people; what Furrow and Faiss are told (Faiss finds the best by itself),
 # and what hnswlib is compiled with
@@ -101,8 +102,8 @@ def compile_hnswlib(level, home):
     target, source = os.path.join(home, f"peer_hnswlib_{level}"), os.path.join(HERE, "vector", "peer_hnswlib.cc")
     newest = max(os.path.getmtime(file) for file in (source, os.path.join(HERE, "vector_bench.h")))
     if not os.path.exists(target) or os.path.getmtime(target) < newest:
-        done = subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-DNDEBUG", "-std=c++17", *LEVELS[level][2], "-I",
-                               HERE, source, "-o", target], capture_output=True)
+        done = subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-DNDEBUG", "-std=c++17", "-pthread",
+                               *LEVELS[level][2], "-I", HERE, source, "-o", target], capture_output=True)
         if done.returncode != 0:
             return None
     return [target]
@@ -121,7 +122,7 @@ def kinds_of(options, programs, base):
                 continue
             text = what.format(**names) if isinstance(what, str) else " ".join(what).format(**names)
             how = ["--factory", text] if isinstance(what, str) else text.split()
-            if by == "furrow":
+            if by == "furrow" and not isinstance(what, str):
                 how += ["--nlist", str(names["nlist"])]
             slug = "".join(c if c.isalnum() else "-" for c in text)
             found += [{"by": by, "name": name.format(**names), "level": level, "how": how, "nprobe": nprobe,

@@ -91,7 +91,7 @@ def compile_peer(home):
     source = os.path.join(HERE, "peer_faiss.cc")
     newest = max(os.path.getmtime(file) for file in (source, os.path.join(HERE, "vector_bench.h"), library))
     if not os.path.exists(target) or os.path.getmtime(target) < newest:
-        subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-std=c++17", "-I", include, "-I", HERE, source, library,
+        subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-std=c++20", "-I", include, "-I", HERE, source, library,
                         "-fopenmp", "-llapack", "-lblas", "-o", target], check=True)
     return target
 

@@ -18,6 +18,8 @@ static std::unique_ptr<faiss::Index> index_;
 static bool create(const vector_options *options, size_t d) {
   if (options->factory) {
     index_.reset(faiss::index_factory(static_cast<int>(d), options->factory));
+    auto *graph = dynamic_cast<faiss::IndexHNSW *>(index_.get());
+    if (graph && options->ef_construction > 0) graph->hnsw.efConstruction = static_cast<int>(options->ef_construction);
     return true;
   }
   auto *quantizer = new faiss::IndexFlatL2(static_cast<int64_t>(d));

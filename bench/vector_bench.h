@@ -1,7 +1,7 @@
 /* bench/vector_bench.h: what the programs that time an index share, in C and C++: options, vectors, jobs and report.
  *
  *   PROGRAM build BASE.fbin INDEX [--nlist N] [--m M] [--nbits B] [--refine] [--factory TEXT]    trains, adds, saves
- *                 [--seed S]
+ *                 [--seed S] [--ef-construction N]
  *   PROGRAM search INDEX QUERIES.fbin [-k K] [--nprobe P,…] [--k-factor F,…] [--batch B,…] [--answers FILE]
  *
  * and [--threads T] for both. A program gives its engine (vector_engine) to bench_vector_main. One line of JSON for
@@ -65,7 +65,8 @@ typedef struct vector_options {
   uint32_t threads;
   bool refine;
   size_t k, nlist, m, nbits;
-  uint32_t seed; /* of training; 0: the default */
+  size_t ef_construction; /* 0: the default */
+  uint32_t seed;          /* of training; 0: the default */
   size_t nprobes[BENCH_MANY], nprobe_count, batches[BENCH_MANY], batch_count;
   size_t k_factors[BENCH_MANY], k_factor_count;
 } vector_options;
@@ -89,13 +90,19 @@ static inline size_t bench_numbers(const char *text, size_t *numbers) {
 }
 
 static inline bool bench_vector_options(int argc, char **argv, vector_options *options) {
-  static const struct option names[] = {
-      {"threads", required_argument, NULL, 't'}, {"nlist", required_argument, NULL, 'l'},
-      {"m", required_argument, NULL, 'm'},       {"nbits", required_argument, NULL, 'n'},
-      {"nprobe", required_argument, NULL, 'p'},  {"batch", required_argument, NULL, 'b'},
-      {"answers", required_argument, NULL, 'a'}, {"k-factor", required_argument, NULL, 'f'},
-      {"factory", required_argument, NULL, 'y'}, {"seed", required_argument, NULL, 's'},
-      {"refine", no_argument, NULL, 'r'},        {NULL, 0, NULL, 0}};
+  static const struct option names[] = {{"threads", required_argument, NULL, 't'},
+                                        {"nlist", required_argument, NULL, 'l'},
+                                        {"m", required_argument, NULL, 'm'},
+                                        {"nbits", required_argument, NULL, 'n'},
+                                        {"nprobe", required_argument, NULL, 'p'},
+                                        {"batch", required_argument, NULL, 'b'},
+                                        {"answers", required_argument, NULL, 'a'},
+                                        {"k-factor", required_argument, NULL, 'f'},
+                                        {"factory", required_argument, NULL, 'y'},
+                                        {"seed", required_argument, NULL, 's'},
+                                        {"refine", no_argument, NULL, 'r'},
+                                        {"ef-construction", required_argument, NULL, 'e'},
+                                        {NULL, 0, NULL, 0}};
   bool good = true;
   int c;
   memset(options, 0, sizeof *options);
@@ -120,6 +127,7 @@ static inline bool bench_vector_options(int argc, char **argv, vector_options *o
     if (c == 'y') options->factory = optarg;
     if (c == 's') options->seed = (uint32_t)atoll(optarg);
     if (c == 'r') options->refine = true;
+    if (c == 'e') options->ef_construction = (size_t)atoll(optarg);
     good = good && c != '?';
   }
   if (!good || optind != argc - 3 || options->k == 0 || options->nprobe_count == 0 || options->batch_count == 0 ||

@@ -1,11 +1,14 @@
 // bench/vector/peer_hnswlib.cc: times hnswlib over a graph of links; jobs, options and output in vector_bench.h. --m is
-// the number of links of a vector, --nlist how many candidates building looks at; --nprobe is ef.
+// the number of links of a vector, --ef-construction the candidates of building (200); --nprobe is ef.
 //
 // hnswlib uses the instructions that it is compiled for: bench_vector_frontier.py compiles this once for each level.
 #include <hnswlib/hnswlib.h>
 
+#include <atomic>
 #include <exception>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "vector_bench.h"
 
@@ -16,7 +19,7 @@ static size_t links, width;
 static bool create(const vector_options *options, size_t d) {
   space.reset(new hnswlib::L2Space(d));
   links = options->m;
-  width = options->nlist;
+  width = options->ef_construction > 0 ? options->ef_construction : 200;
   return true;
 }
 
@@ -24,9 +27,18 @@ static bool train(const vector_options *, const bench_vectors *) {
   return true;
 }
 
-static bool add(const vector_options *, const bench_vectors *base) {
+// The first point alone, then all threads take the next one.
+static bool add(const vector_options *options, const bench_vectors *base) {
   graph.reset(new hnswlib::HierarchicalNSW<float>(space.get(), base->n, links, width));
-  for (size_t i = 0; i < base->n; i++) graph->addPoint(base->at + i * base->d, i);
+  std::atomic<size_t> next(1);
+  std::vector<std::thread> threads;
+  const auto work = [&] {
+    for (size_t i; (i = next++) < base->n;) graph->addPoint(base->at + i * base->d, i);
+  };
+  if (base->n > 0) graph->addPoint(base->at, 0);
+  for (uint32_t t = 1; t < options->threads; t++) threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads) thread.join();
   return true;
 }
 

@@ -38,9 +38,14 @@ static const option build_options[] = {
     {.name = "factory",
      .kind = OPTION_TEXT,
      .argument = "STRING",
-     .help = "the index as a factory string of Faiss: Flat, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; instead of "
-             "the options of the index below, except for --metric and --k-factor",
+     .help = "the index as a factory string of Faiss: Flat, HNSW32, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; "
+             "instead of the options of the index below, except for --metric and --k-factor",
      .offset = offsetof(build_values, spec.factory)},
+    {.name = "ef-construction",
+     .kind = OPTION_COUNT32,
+     .argument = "N",
+     .help = "with --factory HNSW...: candidates for the links of a vector (100); more find more and build slower",
+     .offset = offsetof(build_values, spec.ef_construction)},
     {.name = "recall",
      .kind = OPTION_REAL,
      .argument = "R",
@@ -323,14 +328,25 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   return ranks_all_ok(status, err);
 }
 
+/* Whether searches have settings: lists, candidates in a graph or of a refinement. */
+static bool has_settings(const furrow_index *index) {
+  if (furrow_index_ivf(index)) return true;
+  for (; index; index = furrow_index_child(index, 0)) {
+    furrow_index_info info;
+    furrow_index_info_init(&info);
+    furrow_index_get_info(index, &info);
+    if (info.kind == FURROW_INDEX_REFINE || info.kind == FURROW_INDEX_HNSW) return true;
+  }
+  return false;
+}
+
 /* Whether there are settings to find. They are measured by one process; scaled vectors cannot be compared with the ones
  * in the file. */
 static bool is_tunable(const building *b) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(b->index, &info);
-  const bool settings = furrow_index_ivf(b->index) || info.kind == FURROW_INDEX_REFINE;
-  return settings && !b->empty && !b->values->shards && ranks_count() == 1 && info.ntotal > 0 &&
+  return has_settings(b->index) && !b->empty && !b->values->shards && ranks_count() == 1 && info.ntotal > 0 &&
          (info.metric == FURROW_METRIC_L2 || info.metric == FURROW_METRIC_IP) && !is_normalized(b->index);
 }
 
@@ -427,6 +443,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   if (b->tuning.recall > 0) {
     report_f64(&r, "recall", b->tuning.recall);
     if (b->tuning.nprobe > 0) report_u64(&r, "nprobe", b->tuning.nprobe);
+    if (b->tuning.ef_search > 0) report_u64(&r, "ef search", (uint64_t)b->tuning.ef_search);
     if (b->tuning.k_factor > 0) report_f64(&r, "k factor", (double)b->tuning.k_factor);
   }
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
@@ -458,7 +475,8 @@ static furrow_status check_input(const char *path, furrow_error *err) {
 static bool is_chosen(const build_values *values) {
   const spec_values *s = &values->spec;
   return !s->factory && s->nlist == 0 && s->m == SPEC_NO_M && !s->nbits && !s->hnsw && !s->opq && !s->opq_dim &&
-         !s->no_residual && !s->refine_flat && !s->refine_m && !s->refine_nbits && s->k_factor == 0;
+         !s->no_residual && !s->refine_flat && !s->refine_m && !s->refine_nbits && s->k_factor == 0 &&
+         !s->ef_construction;
 }
 
 static furrow_status check_build_values(const build_values *values, furrow_error *err) {

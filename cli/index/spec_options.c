@@ -75,6 +75,7 @@ void spec_values_init(spec_values *values) {
 
 furrow_status spec_check(const spec_values *values, furrow_error *err) {
   if (values->factory) return FURROW_OK; /* furrow_index_create refuses what does not go with it */
+  if (values->ef_construction) return fail(err, FURROW_E_ARGUMENT, "--ef-construction needs --factory");
   if (values->nlist == 0) return fail(err, FURROW_E_ARGUMENT, "--nlist is missing");
   if (values->m == SPEC_NO_M) return fail(err, FURROW_E_ARGUMENT, "--m is missing");
   if (values->m == 0 && values->nbits)
@@ -99,6 +100,7 @@ void spec_from_values(const spec_values *values, int32_t d, furrow_index_spec *s
   spec->nbits = values->nbits ? (unsigned)values->nbits : 8;
   spec->by_residual = !values->no_residual;
   spec->hnsw_m = values->hnsw;
+  spec->ef_construction = values->ef_construction;
   spec->opq = values->opq;
   spec->opq_d = values->opq_dim;
   spec->normalize = values->normalize;

@@ -8,10 +8,10 @@
 #define SPEC_NO_M UINT64_MAX /* --m was not given; 0 stands for the vectors themselves */
 
 typedef struct spec_values {
-  const char *factory;                  /* NULL: the other options describe the index */
-  uint64_t nlist, m;                    /* nlist 0: not given */
-  int32_t nbits, refine_nbits, opq_dim; /* 0: not given */
-  int metric;                           /* index in "l2|ip" */
+  const char *factory;                                   /* NULL: the other options describe the index */
+  uint64_t nlist, m;                                     /* nlist 0: not given */
+  int32_t nbits, refine_nbits, opq_dim, ef_construction; /* 0: not given */
+  int metric;                                            /* index in "l2|ip" */
   bool opq, normalize, refine_flat, no_residual;
   uint64_t hnsw, refine_m;
   double k_factor;

@@ -50,7 +50,7 @@ extern "C" {
 /* X(name, text): the kinds of indexes. furrow_index_child_name names the indexes inside of each. */
 #define FURROW_INDEX_KINDS(X)                                             \
   X(FLAT, "flat vectors")                                                 \
-  X(HNSW, "HNSW graph over flat vectors")                                 \
+  X(HNSW, "HNSW graph")                                                   \
   X(PQ, "product quantizer codes")                                        \
   X(MULTI, "multi-index quantizer")                                       \
   X(IVF_FLAT, "inverted lists of vectors")                                \
@@ -412,17 +412,19 @@ typedef struct furrow_index_spec {
   uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, which stores vectors as they are */
   unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's number */
   bool by_residual;              /* true: codes are of vectors minus their coarse centroid */
-  uint64_t hnsw_m;       /* 0: the coarse quantizer is flat; > 0: an HNSW graph with hnsw_m links for each vector */
-  bool opq;              /* false. true: a rotation is trained before everything else */
-  int32_t opq_d;         /* 0: d; else the dimension that the rotation reduces to */
-  bool normalize;        /* false. true: a transform scales vectors to unit length first */
-  uint64_t refine_m;     /* 0. > 0: IVF_PQR with refine_m sub-quantizers of refine_nbits; L2 only */
-  unsigned refine_nbits; /* 8 */
-  bool refine_flat;      /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
-  float k_factor;        /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;           /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR. With a
-                            factory string, an id map is added only where it is needed */
-  const char *factory;   /* NULL. A factory string, instead of all fields above but d, metric, k_factor and id_map */
+  uint64_t hnsw_m;         /* 0: the coarse quantizer is flat; > 0: an HNSW graph with hnsw_m links for each vector */
+  bool opq;                /* false. true: a rotation is trained before everything else */
+  int32_t opq_d;           /* 0: d; else the dimension that the rotation reduces to */
+  bool normalize;          /* false. true: a transform scales vectors to unit length first */
+  uint64_t refine_m;       /* 0. > 0: IVF_PQR with refine_m sub-quantizers of refine_nbits; L2 only */
+  unsigned refine_nbits;   /* 8 */
+  bool refine_flat;        /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
+  float k_factor;          /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
+  bool id_map;             /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR. With a
+                              factory string, an id map is added only where it is needed */
+  const char *factory;     /* NULL. A factory string, instead of all fields above but d, metric, k_factor and id_map */
+  int32_t ef_construction; /* 0: 100. Candidates for the links of an HNSW graph (factory): more make searches find more
+                              vectors, and adding slower */
 } furrow_index_spec;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -442,7 +444,7 @@ static inline void furrow_index_spec_init(furrow_index_spec *spec) {
 FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec *spec,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Writes the factory string of an index. One of an index that was loaded may have parts that furrow_index_create
- * refuses (HNSW32, ITQ64). A linear transform counts as OPQ for the product quantizer after it.
+ * refuses (ITQ64, IMI2x8). A linear transform counts as OPQ for the product quantizer after it.
  * Errors: E_MEMORY.
  * Owner:  the caller frees *text with furrow_free. */
 FURROW_API furrow_status furrow_index_factory(const furrow_index *index, char **text,
@@ -751,11 +753,12 @@ static inline void furrow_index_tune_params_init(furrow_index_tune_params *param
 
 /* The settings that were found. */
 typedef struct furrow_index_tuning {
-  size_t size;     /* set by furrow_index_tuning_init */
-  bool reached;    /* whether they reach the recall; otherwise they are the ones that find most */
-  double recall;   /* of these queries */
-  uint64_t nprobe; /* lists to probe; 0: the index has none */
-  float k_factor;  /* candidates for each result; 0: the index has no refinement */
+  size_t size;       /* set by furrow_index_tuning_init */
+  bool reached;      /* whether they reach the recall; otherwise they are the ones that find most */
+  double recall;     /* of these queries */
+  uint64_t nprobe;   /* lists to probe; 0: the index has none */
+  float k_factor;    /* candidates for each result; 0: the index has no refinement */
+  int32_t ef_search; /* candidates in the graph; 0: the index is not an HNSW graph */
 } furrow_index_tuning;
 
 /* Sets the size, and everything else to 0. */
@@ -764,12 +767,11 @@ static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
   tuning->size = sizeof *tuning;
 }
 
-/* Finds the settings (nprobe, k_factor) that reach a recall with the least work, and stores them in the index, so that
- * searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are fewer; the
- * work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init has
- * initialised. After a failure the index is as it was. A searcher of the index stays usable.
- * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
- *         furrow_searcher_search. */
+/* Finds the settings (nprobe, ef_search, k_factor) that reach a recall with the least work, and stores them in the
+ * index, so that searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are
+ * fewer; the work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init
+ * has initialised. After a failure the index is as it was. A searcher of the index stays usable. Errors: E_ARGUMENT, n
+ * or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and furrow_searcher_search. */
 FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
                                            size_t k, const furrow_index_tune_params *params,
                                            furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;

@@ -137,8 +137,8 @@ class Index(Card):
     def __init__(self, d: int, factory: str, metric: str | int = "l2") -> None:
         """An empty index of d dimensions, not trained. The parts of `factory` as in Faiss:
 
-        IDMap or IDMap2; L2norm, PCAd (PCAR, PCAW, PCAWR), OPQm or OPQm_d, RR or RRd; IVFn or IVFn_HNSWm; Flat, SQ8 (SQ6,
-        SQ4, SQfp16, SQbf16), PQm, PQmxb, PQmx4fs or PQm+r; RFlat or Refine(...). Flat and fp16 need no training.
+        IDMap or IDMap2; L2norm, PCAd (PCAR, PCAW, PCAWR), OPQm or OPQm_d, RR or RRd; IVFn or IVFn_HNSWm, or HNSWm; Flat,
+        SQ8 (SQ6, SQ4, SQfp16, SQbf16), PQm, PQmxb, PQmx4fs or PQm+r; RFlat or Refine(...). Flat and fp16 need no training.
         """
         self._open(_core.Index.create(_spec(d, {"factory": _factory(factory)}, metric)))
 
@@ -191,6 +191,7 @@ class Index(Card):
         refine_flat: bool | None = None,
         k_factor: float | None = None,
         id_map: bool | None = None,
+        ef_construction: int | None = None,
         nprobe: int | None = None,
         recall: float | None = None,
         max_bytes: int | None = None,
@@ -224,6 +225,7 @@ class Index(Card):
         by_residual: False: codes are of the vectors, not of their residuals to the centroid of the list.
         refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (4; L2 only); refine_flat: the
         vectors themselves do. id_map: stores ids for such an index; by default if there are ids or names.
+        ef_construction: with a factory string that has HNSW: candidates for the links of a vector (100).
         nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss;
         where only m is given, a quarter of the lists, but 8 to 128 of them. More lists find more and take longer.
         seed: the same seed gives the same bytes, whatever the number of threads.
@@ -243,6 +245,7 @@ class Index(Card):
         own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
         own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
         own |= _given(k_factor=4.0 if refine_flat and not refine_m and k_factor is None else k_factor, id_map=id_map)
+        own |= _given(ef_construction=ef_construction)
         named = numbers is not None or texts is not None
         wish = {"n": n, "d": d, "ids": named} | as_metric(metric) | _given(recall=recall, max_bytes=max_bytes)
         selection = _core.choose(wish | _given(normalize=normalize))
@@ -284,7 +287,7 @@ class Index(Card):
 
     def _tune(self, x: Floats, ids: Ids | None, recall: float, metric: str | int, threads: int) -> None:
         """Stores the settings that find a share of the 10 nearest others of some of the vectors."""
-        if len(x) == 0 or not any(part in self.factory_string for part in ("IVF", "RFlat", "Refine")):
+        if len(x) == 0 or not any(part in self.factory_string for part in ("IVF", "HNSW", "RFlat", "Refine")):
             return
         rows = np.arange(0, len(x), max(len(x) // _TUNE_QUERIES, 1))[:_TUNE_QUERIES]
         numbers = np.arange(len(x), dtype=np.int64) if ids is None else ids

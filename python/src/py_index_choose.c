@@ -57,11 +57,10 @@ typedef struct tune_call {
   furrow_index_tuning tuning;
 } tune_call;
 
-static const fwpy_field tuning_fields[] = {FWPY_FIELD(furrow_index_tuning, reached, FWPY_BOOL),
-                                           FWPY_FIELD(furrow_index_tuning, recall, FWPY_DOUBLE),
-                                           FWPY_FIELD(furrow_index_tuning, nprobe, FWPY_UINT64),
-                                           FWPY_FIELD(furrow_index_tuning, k_factor, FWPY_FLOAT),
-                                           {0}};
+static const fwpy_field tuning_fields[] = {
+    FWPY_FIELD(furrow_index_tuning, reached, FWPY_BOOL),   FWPY_FIELD(furrow_index_tuning, recall, FWPY_DOUBLE),
+    FWPY_FIELD(furrow_index_tuning, nprobe, FWPY_UINT64),  FWPY_FIELD(furrow_index_tuning, ef_search, FWPY_INT32),
+    FWPY_FIELD(furrow_index_tuning, k_factor, FWPY_FLOAT), {0}};
 
 static furrow_status tune_job(void *user, fwpy_job *job, furrow_error *err) {
   tune_call *c = user;

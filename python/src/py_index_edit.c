@@ -37,6 +37,7 @@ static const fwpy_field spec_fields[] = {FWPY_FIELD(furrow_index_spec, d, FWPY_I
                                          FWPY_FIELD(furrow_index_spec, k_factor, FWPY_FLOAT),
                                          FWPY_FIELD(furrow_index_spec, id_map, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_spec, factory, FWPY_TEXT),
+                                         FWPY_FIELD(furrow_index_spec, ef_construction, FWPY_INT32),
                                          {0}};
 
 /* create(spec) */

@@ -93,7 +93,8 @@ def test_options_of_the_spec():
 @pytest.mark.parametrize(
     "text", ["IVF8,Flat", "IVF8,PQ4", "IVF8_HNSW8,PQ4x6", "OPQ4_8,IVF8,PQ4", "L2norm,IVF8,PQ4np", "IVF8,PQ4+8",
              "IDMap,IVF8,PQ4,RFlat", "IVF8,PQ4x4,Refine(Flat)", "L2norm,OPQ4,IVF8,PQ4", "IVF8,SQ8", "SQ6", "PQ4",
-             "PCA8,IVF8,Flat", "IVF8,PQ4x4fs", "PQ8x4fs,RFlat", "IDMap2,IVF8,Flat", "OPQ8,IVF8,PQ4", "RR8,SQ4"]
+             "PCA8,IVF8,Flat", "IVF8,PQ4x4fs", "PQ8x4fs,RFlat", "IDMap2,IVF8,Flat", "OPQ8,IVF8,PQ4", "RR8,SQ4",
+             "HNSW8,SQ8", "HNSW8_PQ4", "IDMap2,OPQ4,HNSW8,PQ4x6,RFlat"]
 )  # fmt: skip
 @pytest.mark.parametrize("metric", ["l2", "ip"])
 def test_factory_strings_work(text, metric):
@@ -107,7 +108,7 @@ def test_factory_strings_work(text, metric):
     assert index.search(Q, 5, nprobe=8)[1].min() >= 0
 
 
-@pytest.mark.parametrize("text", ["Flat", "IDMap2,Flat", "L2norm,Flat", "SQfp16"])
+@pytest.mark.parametrize("text", ["Flat", "IDMap2,Flat", "L2norm,Flat", "SQfp16", "HNSW16,Flat", "IDMap2,HNSW16,Flat"])
 def test_some_indexes_need_no_training(text):
     index = Index(16, text)
     assert index.is_trained and index.factory_string == text
@@ -116,11 +117,24 @@ def test_some_indexes_need_no_training(text):
 
 
 @pytest.mark.parametrize(
-    "text, part", [("HNSW32", "HNSW32"), ("IVF8(PQ4),Flat", r"IVF8\(PQ4\)"), ("IVF8,Flat,PQ4", "PQ4"), ("OPQ4", "OPQ4")]
+    "text, part", [("NSG32", "NSG32"), ("IVF8(PQ4),Flat", r"IVF8\(PQ4\)"), ("IVF8,Flat,PQ4", "PQ4"), ("OPQ4", "OPQ4")]
 )
 def test_factory_strings_name_the_part_that_is_not_supported(text, part):
     with pytest.raises(furrow.UnsupportedError, match=rf"is not something that Furrow can build \({part}"):
         Index(16, text)
+
+
+def test_graphs_are_built_and_tuned():
+    graph = Index.build(X, factory="HNSW8", recall=0.9, ef_construction=60)
+    assert graph.factory_string == "HNSW8,Flat"
+    exact = Index.build(X, factory="Flat").search(Q, 10)[1]
+    found = graph.search(Q, 10)[1]
+    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact, found)]) > 0.85
+    assert graph.remove_ids([0, 1]) == 2 and graph.ntotal == 1998
+    with pytest.raises(ValueError, match="ef_construction"):
+        Index.build(X, factory="IVF8,Flat", ef_construction=60)
+    with pytest.raises(ValueError, match="ef_construction"):
+        Index.build(X, nlist=8, ef_construction=60)
 
 
 @pytest.mark.parametrize("text", ["IVF8", "IVF8,PQ0", "IVF8,PQ3", "PCA32,Flat"])

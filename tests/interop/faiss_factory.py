@@ -55,6 +55,16 @@ CASES = [
     ("PCA8,SQ8,Refine(SQfp16)", (32,)),
     ("IVF8,PQ4x6,RFlat,IDMap", (16,)),
     ("PCA8,IDMap,Flat", (32,)),
+    ("HNSW32,Flat", (1, 2, 33, 1024)),
+    ("HNSW8,SQ8", (3, 64)),
+    ("HNSW16,SQ6", (16,)),
+    ("HNSW16,PQ4np", (4, 64)),
+    ("IDMap,HNSW16,Flat", (1, 64)),
+    ("IDMap2,HNSW32,Flat", (3, 256)),
+    ("L2norm,HNSW16,Flat", (16,)),
+    ("PCA8,HNSW16,SQ8", (32,)),
+    ("OPQ4,HNSW16,PQ4np", (16,)),
+    ("HNSW16,SQ4,RFlat", (16,)),
 ]
 #: what Furrow prints for a string, where it differs by more than np
 PRINTED = {
@@ -62,7 +72,7 @@ PRINTED = {
     "RR,Flat": "RR{d},Flat",
     "IVF8,PQ4x6,RFlat,IDMap": "IDMap,IVF8,PQ4x6,RFlat",
 }
-N, K = 700, 10
+N, K, EF = 700, 10, 400
 
 
 def check(good, *what):
@@ -95,6 +105,8 @@ def all_lists(index):
     index = faiss.downcast_index(index)
     if isinstance(index, faiss.IndexIVF):
         index.nprobe = index.nlist
+    if isinstance(index, faiss.IndexHNSW):
+        index.hnsw.efSearch = EF
     if isinstance(index, faiss.IndexRefine):
         all_lists(index.base_index)
     elif isinstance(index, (faiss.IndexPreTransform, faiss.IndexIDMap)):
@@ -105,10 +117,15 @@ def has_lists(name):
     return "IVF" in name
 
 
+def name_has_graph(name):
+    return "HNSW" in name and not has_lists(name)
+
+
 def same_answers(name, index, path, queries, what):
     all_lists(index)
     theirs, their_ids = index.search(queries, K)
-    ours, our_ids = furrow_search(path, **({"nprobe": 1000} if has_lists(name) else {}))
+    wide = {"nprobe": 1000} if has_lists(name) else {"ef_search": EF} if name_has_graph(name) else {}
+    ours, our_ids = furrow_search(path, **wide)
     missing = their_ids < 0
     check(np.array_equal(missing, our_ids < 0), name, what, "numbers of results")
     if "fs" in name:  # Faiss rounds distances there, and ranks by the rounded ones

@@ -165,7 +165,12 @@ typedef struct fw_scan {
   /* out[i] = |x - y_i|^2, <x, y_i> for n rows of d floats, at any address. */
   void (*l2_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
   void (*ip_rows)(const float *x, const void *rows, size_t n, size_t d, float *out);
+  /* out[i] = |x - y|^2, where y is row ids[i], of `stride` bytes of at most 127. stride is a multiple of 64 and at most
+   * 2^16; x and the rows are aligned to 64 bytes. The same at every level. */
+  void (*l2_bytes)(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out);
 } fw_scan;
+
+#define FW_BYTES_AHEAD 8 /* rows that l2_bytes prefetches before it reads them */
 
 /* fw_scan.pack, byte by byte. */
 static inline void fw_pack_plain(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width) {

@@ -328,7 +328,39 @@ static inline vf vf_fold(vf sum, vf a, vf b, bool l2) {
 
 #include "kern/scan/scan_rows_tmpl.h"
 
+/* Differences of 7 bits, with their sign removed, fit both operands of maddubs, and the sums of two squares 16 bits. */
+static inline __m256i add_squares(__m256i sum, const uint8_t *x, const uint8_t *y) {
+  const __m256i difference =
+      _mm256_abs_epi8(_mm256_sub_epi8(_mm256_load_si256((const __m256i *)x), _mm256_load_si256((const __m256i *)y)));
+  const __m256i pairs = _mm256_maddubs_epi16(difference, difference);
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+static inline int32_t byte_square(const uint8_t *x, const uint8_t *y, size_t stride) {
+  __m256i a = _mm256_setzero_si256(), b = a;
+  for (size_t j = 0; j < stride; j += 64) {
+    a = add_squares(a, x + j, y + j);
+    b = add_squares(b, x + j + 32, y + j + 32);
+  }
+  a = _mm256_add_epi32(a, b);
+  __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
+}
+
+static void l2_bytes(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out) {
+  for (size_t i = 0; i < n && i < FW_BYTES_AHEAD; i++)
+    for (size_t j = 0; j < stride; j += 64) _mm_prefetch((const char *)rows + (size_t)ids[i] * stride + j, _MM_HINT_T0);
+  for (size_t i = 0; i < n; i++) {
+    if (i + FW_BYTES_AHEAD < n)
+      for (size_t j = 0; j < stride; j += 64)
+        _mm_prefetch((const char *)rows + (size_t)ids[i + FW_BYTES_AHEAD] * stride + j, _MM_HINT_T0);
+    out[i] = (float)byte_square(x, rows + (size_t)ids[i] * stride, stride);
+  }
+}
+
 void fw_scan_fill_avx2(fw_scan *scan) {
+  scan->l2_bytes = l2_bytes;
   scan->pack = pack;
   scan->nibbles = true;
   scan->renumber = renumber;

@@ -455,7 +455,36 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 #define OWN_ROW
 #include "kern/scan/scan_rows_tmpl.h"
 
+/* Differences of 7 bits, with their sign removed, fit both operands of a product of bytes. */
+static inline __m512i add_squares(__m512i sum, const uint8_t *x, const uint8_t *y) {
+  const __m512i difference = _mm512_abs_epi8(_mm512_sub_epi8(_mm512_load_si512(x), _mm512_load_si512(y)));
+  return _mm512_dpbusd_epi32(sum, difference, difference);
+}
+
+static inline int32_t byte_square(const uint8_t *x, const uint8_t *y, size_t stride) {
+  __m512i a = _mm512_setzero_si512(), b = a;
+  size_t j = 0;
+  for (; j + 128 <= stride; j += 128) {
+    a = add_squares(a, x + j, y + j);
+    b = add_squares(b, x + j + 64, y + j + 64);
+  }
+  if (j < stride) a = add_squares(a, x + j, y + j);
+  return _mm512_reduce_add_epi32(_mm512_add_epi32(a, b));
+}
+
+static void l2_bytes(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out) {
+  for (size_t i = 0; i < n && i < FW_BYTES_AHEAD; i++)
+    for (size_t j = 0; j < stride; j += 64) _mm_prefetch((const char *)rows + (size_t)ids[i] * stride + j, _MM_HINT_T0);
+  for (size_t i = 0; i < n; i++) {
+    if (i + FW_BYTES_AHEAD < n)
+      for (size_t j = 0; j < stride; j += 64)
+        _mm_prefetch((const char *)rows + (size_t)ids[i + FW_BYTES_AHEAD] * stride + j, _MM_HINT_T0);
+    out[i] = (float)byte_square(x, rows + (size_t)ids[i] * stride, stride);
+  }
+}
+
 void fw_scan_fill_avx512(fw_scan *scan) {
+  scan->l2_bytes = l2_bytes;
   scan->nibbles = true;
   scan->sum_block = sum_block;
   scan->quantise = quantise;

@@ -147,7 +147,17 @@ static void ip_rows(const float *x, const void *rows, size_t n, size_t d, float 
   }
 }
 
+static void l2_bytes(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out) {
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *y = rows + (size_t)ids[i] * stride;
+    int32_t sum = 0;
+    for (size_t j = 0; j < stride; j++) sum += (x[j] - y[j]) * (x[j] - y[j]);
+    out[i] = (float)sum;
+  }
+}
+
 void fw_scan_fill_generic(fw_scan *scan) {
+  scan->l2_bytes = l2_bytes;
   scan->pack = fw_pack_plain;
   scan->renumber = renumber;
   scan->quantise = quantise;

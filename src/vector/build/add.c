@@ -309,6 +309,17 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   return FURROW_OK;
 }
 
+/* The vectors of the storage without links are removed again if the graph fails. */
+static furrow_status add_graph(furrow_index *index, const batch *b, furrow_error *err) {
+  furrow_index *storage = index->child[0];
+  if (storage->ntotal != index->ntotal)
+    return fw_fail(err, FURROW_E_STATE, "the storage of the graph has another number of vectors");
+  FW_TRY(add_to(storage, b, err));
+  const furrow_status status = fw_hnsw_extend(index, FW_HNSW_SEED, b->pool, err);
+  if (status != FURROW_OK) storage->ntotal = index->ntotal;
+  return status;
+}
+
 /* Adds to the refinement first; its new vectors are removed again if the base index fails. */
 static furrow_status add_refine(furrow_index *index, const batch *b, furrow_error *err) {
   furrow_index *refinement = index->child[1];
@@ -352,6 +363,7 @@ static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *e
   switch (index->kind) {
   case FURROW_INDEX_ID_MAP: return add_id_map(index, b, err);
   case FURROW_INDEX_REFINE: return add_refine(index, b, err);
+  case FURROW_INDEX_HNSW: return add_graph(index, b, err);
   case FURROW_INDEX_TRANSFORM: return add_transform(index, b, err);
   default:
     fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be added to an index of the kind %s",

@@ -2,6 +2,7 @@
 #ifndef FW_VECTOR_BUILD_BUILD_H
 #define FW_VECTOR_BUILD_BUILD_H
 
+#include "base/pool.h"
 #include "furrow/vector.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/assign.h"
@@ -17,13 +18,37 @@ furrow_status fw_index_wrap_ids(furrow_index **index, furrow_error *err) FURROW_
 
 /* ---- Graphs (hnsw_build.c) ---- */
 
-enum { FW_HNSW_EF_CONSTRUCTION = 40, FW_HNSW_EF_SEARCH = 16, FW_HNSW_MIN_M = 2, FW_HNSW_MAX_M = 1024 };
+enum {
+  FW_HNSW_EF_CONSTRUCTION = 100,
+  FW_HNSW_EF_SEARCH = 16,
+  FW_HNSW_MIN_M = 2,
+  FW_HNSW_MAX_M = 1024,
+  FW_HNSW_SEED = 1234
+};
 
-/* Builds an HNSW index (IHNf) over a copy of n vectors of d floats (n may be 0): m links per level, 2 m on the lowest;
- * L2 or IP. The same seed gives the same bytes. Fails with E_ARGUMENT if m is not in FW_HNSW_MIN_M … FW_HNSW_MAX_M or n
- * does not fit in 31 bits. */
+/* Makes an HNSW index without links around a storage (FLAT, SQ or PQ; L2 or IP), which it owns afterwards: m links per
+ * level, 2 m on the lowest. Fails with E_ARGUMENT if m is not in FW_HNSW_MIN_M … FW_HNSW_MAX_M. */
+furrow_status fw_hnsw_create(furrow_index **index, furrow_index *storage, size_t m, furrow_error *err) FURROW_MUST_USE;
+/* Links the vectors that were appended to the storage, from number index->ntotal on, and sets index->ntotal. The same
+ * calls give the same links, for any number of threads. Fails with E_ARGUMENT if the number of vectors does not fit in
+ * 31 bits. After a failure the index is unchanged, except that the storage has more vectors. */
+furrow_status fw_hnsw_extend(furrow_index *index, uint64_t seed, fw_pool *pool, furrow_error *err) FURROW_MUST_USE;
+/* Both, over a copy of n vectors of d floats (n may be 0). */
 furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n, int32_t d,
-                            furrow_distance_metric metric, size_t m, uint64_t seed, furrow_error *err) FURROW_MUST_USE;
+                            furrow_distance_metric metric, size_t m, uint64_t seed, fw_pool *pool,
+                            furrow_error *err) FURROW_MUST_USE;
+
+/* Makes the graph that is left without the vectors whose `to` is negative: vectors that linked to them are linked to
+ * others, and an entry point is chosen. `left` vectors remain; the others have the numbers that they will get.
+ * Vectors keep their places in *relinked until fw_hnsw_compact. Only its `neighbors` belong to the caller; the other
+ * arrays are those of the index. */
+furrow_status fw_hnsw_relink(const furrow_index *index, const int64_t *to, size_t left, fw_hnsw *relinked,
+                             furrow_error *err) FURROW_MUST_USE;
+/* Renumbers n vectors by `to` and closes the gaps. */
+void fw_hnsw_compact(fw_hnsw *graph, const int64_t *to, size_t n);
+
+/* The number of links of a vector on the upper levels. */
+size_t fw_hnsw_links(const fw_hnsw *graph);
 
 /* ---- Several processes (train.c) ---- */
 

@@ -2,9 +2,9 @@
  * index, and an index its string.
  *
  * A string has parts between commas. From the outside to the inside: an id map (first or last part), refinements (last
- * parts), transforms (first parts), lists, codes. An id map in front stands around everything after it, also around
- * refinements; in Faiss it stands inside of them, where vectors cannot be added to it. Parentheses, which Faiss does
- * not have here, group parts: "L2norm,(IVF1024,PQ16,RFlat)" refines by the scaled vectors. */
+ * parts), transforms (first parts), lists or a graph, codes. An id map in front stands around everything after it, also
+ * around refinements; in Faiss it stands inside of them, where vectors cannot be added to it. Parentheses, which Faiss
+ * does not have here, group parts: "L2norm,(IVF1024,PQ16,RFlat)" refines by the scaled vectors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -254,7 +254,7 @@ static furrow_status check_lists(const parsing *p, text_part part, const list_pa
 
 static furrow_status make_quantizer(const parsing *p, const list_params *lists, int32_t d, furrow_index **made) {
   if (lists->hnsw_m == 0) return make_rows(p, &(code_params){.kind = CODE_FLAT}, d, made);
-  return fw_hnsw_build(made, NULL, 0, d, p->metric, (size_t)lists->hnsw_m, 0, p->err);
+  return fw_hnsw_build(made, NULL, 0, d, p->metric, (size_t)lists->hnsw_m, 0, NULL, p->err);
 }
 
 static furrow_status fill_lists(furrow_index *index, const list_params *lists, const code_params *code,
@@ -299,16 +299,57 @@ static furrow_status make_ivf(const parsing *p, const list_params *lists, const 
 
 static furrow_status refuse_unknown(const parsing *p, text_part part) {
   refuse_part(p, FURROW_E_UNSUPPORTED, part, part.size > 0 ? "is not something that Furrow can build" : "is empty");
-  fw_error_set_hint(p->err, "Furrow builds Flat, PQ, SQ and 4-bit codes, with and without IVF, after PCA, OPQ, RR and "
-                            "L2norm, with RFlat, Refine(...) and IDMap");
+  fw_error_set_hint(p->err,
+                    "Furrow builds Flat, PQ, SQ and 4-bit codes, with and without IVF or HNSW, after PCA, OPQ, RR "
+                    "and L2norm, with RFlat, Refine(...) and IDMap");
   return FURROW_E_UNSUPPORTED;
 }
 
-/* Lists and codes, or codes alone. */
+/* ---- Graphs --------------------------------------------------------------------------------------------- */
+
+/* HNSW32 alone stands for HNSW32,Flat; HNSW32_PQ16 is the same as HNSW32,PQ16. *codes: what follows. */
+static bool match_graph(text_part text, uint64_t *m, text_part *codes) {
+  static const char *const patterns[] = {"HNSW", "HNSW#"};
+  text_part first = text;
+  *codes = (text_part){"Flat", 4};
+  *m = HNSW_M;
+  const char *bar = memchr(text.text, '_', text.size);
+  if (bar && memchr(text.text, ',', (size_t)(bar - text.text)) == NULL) {
+    const size_t size = (size_t)(bar - text.text);
+    first = trim_part((text_part){text.text, size});
+    *codes = trim_part((text_part){bar + 1, text.size - size - 1});
+  } else {
+    (void)split_part(text, false, &first, codes);
+  }
+  return match_part(first, patterns[0], m) || match_part(first, patterns[1], m);
+}
+
+static furrow_status make_graph(const parsing *p, text_part text, uint64_t m, text_part codes, int32_t d,
+                                furrow_index **index) {
+  furrow_index *storage = NULL;
+  code_params code;
+  if (!match_code(codes, &code)) return refuse_unknown(p, codes);
+  if (m < FW_HNSW_MIN_M || m > FW_HNSW_MAX_M)
+    return refuse_part(p, FURROW_E_ARGUMENT, text, "must have 2 to 1024 links");
+  if (p->metric != FURROW_METRIC_L2 && p->metric != FURROW_METRIC_IP)
+    return refuse_part(p, FURROW_E_ARGUMENT, text, "needs the metric L2 or inner product");
+  if (code.kind != CODE_FLAT && code.kind != CODE_SQ && code.kind != CODE_PQ)
+    return refuse_part(p, FURROW_E_UNSUPPORTED, codes, "cannot be in a graph: that is Flat, SQ or PQ");
+  FW_TRY(check_code(p, codes, &code, d, false));
+  FW_TRY(make_rows(p, &code, d, &storage));
+  const furrow_status status = fw_hnsw_create(index, storage, (size_t)m, p->err);
+  if (status != FURROW_OK) furrow_index_free(storage);
+  return status;
+}
+
+/* ---- Lists, graphs or codes alone ----------------------------------------------------------------------- */
+
 static furrow_status parse_codes(const parsing *p, text_part text, int32_t d, furrow_index **index) {
   text_part first = text, rest = {0};
   list_params lists = {0};
   code_params code;
+  uint64_t m;
+  if (match_graph(text, &m, &rest)) return make_graph(p, text, m, rest, d, index);
   bool more = split_part(text, false, &first, &rest);
   const bool has_lists = match_lists(first, &lists);
   if (has_lists) {
@@ -475,11 +516,6 @@ furrow_status fw_index_from_factory(furrow_index **index, const char *factory, i
 
 static void write_index(fw_buffer *out, const furrow_index *index, bool inside);
 
-/* The links of a vector of a graph. */
-static size_t links_of(const fw_hnsw *graph) {
-  return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
-}
-
 static void write_pq(fw_buffer *out, const fw_pq *pq) {
   fw_buffer_format(out, "PQ%zu", pq->m);
   if (pq->nbits != 8) fw_buffer_format(out, "x%u", pq->nbits);
@@ -510,7 +546,7 @@ static void write_ivf(fw_buffer *out, const furrow_index *index) {
   else
     fw_buffer_format(out, "IVF%zu", ivf->nlist);
   if (quantizer && quantizer->kind == FURROW_INDEX_HNSW) {
-    fw_buffer_format(out, "_HNSW%zu", links_of(&quantizer->hnsw));
+    fw_buffer_format(out, "_HNSW%zu", fw_hnsw_links(&quantizer->hnsw));
   } else if (quantizer && quantizer->kind != FURROW_INDEX_FLAT && quantizer->kind != FURROW_INDEX_MULTI) {
     fw_buffer_byte(out, '(');
     write_index(out, quantizer, false);
@@ -529,7 +565,9 @@ static void write_ivf(fw_buffer *out, const furrow_index *index) {
 /* A rotation is that of the quantizer inside: a file does not say what it was trained for. */
 static void write_transform(fw_buffer *out, const fw_transform *t, const furrow_index *inner) {
   const furrow_index *codes = inner;
-  while (codes->kind == FURROW_INDEX_TRANSFORM || codes->kind == FURROW_INDEX_ID_MAP) codes = codes->child[0];
+  while (codes->kind == FURROW_INDEX_TRANSFORM || codes->kind == FURROW_INDEX_ID_MAP ||
+         codes->kind == FURROW_INDEX_HNSW)
+    codes = codes->child[0];
   const size_t m = t->opq_m ? t->opq_m : fw_index_pq(codes) ? fw_index_pq(codes)->m : 0;
   const bool opq = memcmp(t->fourcc, "LTra", 4) == 0 && m > 0;
   if (opq && t->d_in == t->d_out)
@@ -573,7 +611,7 @@ static void write_index(fw_buffer *out, const furrow_index *index, bool inside) 
   case FURROW_INDEX_PQ_FAST: write_fast(out, &index->pq.pq, false, index->pq.bbs); break;
   case FURROW_INDEX_MULTI: fw_buffer_format(out, "IMI%zux%u", index->pq.pq.m, index->pq.pq.nbits); break;
   case FURROW_INDEX_HNSW:
-    fw_buffer_format(out, "HNSW%zu,", links_of(&index->hnsw));
+    fw_buffer_format(out, "HNSW%zu,", fw_hnsw_links(&index->hnsw));
     write_index(out, index->child[0], false);
     break;
   case FURROW_INDEX_ID_MAP:

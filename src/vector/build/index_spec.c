@@ -58,6 +58,8 @@ static furrow_status check_dimension(const furrow_index_spec *s, furrow_error *e
 }
 
 static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
+  if (s->ef_construction != 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "ef_construction needs a factory string with HNSW");
   if (s->metric != FURROW_METRIC_L2 && s->metric != FURROW_METRIC_IP)
     return fw_fail(err, FURROW_E_ARGUMENT, "metric is %d, but must be L2 or inner product", (int)s->metric);
   if (s->nlist < 1 || s->nlist > UINT32_MAX - 1)
@@ -72,7 +74,8 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
   return check_refinement(s, err);
 }
 
-/* A factory string says everything but the dimension, the metric, k_factor and whether an id map is needed. */
+/* A factory string says everything but the dimension, the metric, k_factor, ef_construction and whether an id map is
+ * needed. */
 static furrow_status check_factory(const furrow_index_spec *s, furrow_error *err) {
   const struct {
     const char *name;
@@ -115,6 +118,7 @@ static bool set_details(furrow_index *index, const furrow_index_spec *s) {
     if (index->kind == FURROW_INDEX_REFINE && s->k_factor > 0 && s->refine_m == 0) index->k_factor = s->k_factor;
     if (index->kind == FURROW_INDEX_IVF_PQR && s->k_factor > 0) index->ivf.k_factor = s->k_factor;
     refined = refined || index->kind == FURROW_INDEX_REFINE || index->kind == FURROW_INDEX_IVF_PQR;
+    if (index->kind == FURROW_INDEX_HNSW && s->ef_construction > 0) index->hnsw.ef_construction = s->ef_construction;
     if (!fw_index_is_ivf(index)) continue;
     if (!s->by_residual) index->ivf.by_residual = false;
     break;
@@ -122,14 +126,23 @@ static bool set_details(furrow_index *index, const furrow_index_spec *s) {
   return refined;
 }
 
+static bool has_graph(const furrow_index *index) {
+  while (index && index->kind != FURROW_INDEX_HNSW) index = fw_index_is_ivf(index) ? NULL : index->child[0];
+  return index != NULL;
+}
+
 static furrow_status create_from_factory(furrow_index **index, const furrow_index_spec *s, furrow_error *err) {
   FW_TRY(check_factory(s, err));
   FW_TRY(fw_index_from_factory(index, s->factory, s->d, s->metric, err));
   if (s->id_map && fw_index_has_dense_ids(*index)) FW_TRY(fw_index_wrap_ids(index, err));
-  if (s->k_factor == 0 || (set_details(*index, s) && s->k_factor >= 1 && s->k_factor <= MOST_K_FACTOR))
-    return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be 1 to 1000, or 0 without a refinement",
-                 (double)s->k_factor);
+  const bool refined = set_details(*index, s);
+  if (s->k_factor != 0 && !(refined && s->k_factor >= 1 && s->k_factor <= MOST_K_FACTOR))
+    return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be 1 to 1000, or 0 without a refinement",
+                   (double)s->k_factor);
+  if (s->ef_construction != 0 && !(has_graph(*index) && s->ef_construction > 0))
+    return fw_fail(err, FURROW_E_ARGUMENT, "ef_construction is %d, but must be positive, or 0 without an HNSW graph",
+                   (int)s->ef_construction);
+  return FURROW_OK;
 }
 
 static furrow_status create_from_fields(furrow_index **index, const furrow_index_spec *s, furrow_error *err) {

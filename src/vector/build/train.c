@@ -37,7 +37,9 @@ static fw_pq *pq_of(furrow_index *index) {
 
 /* The product quantizer of the index inside of transforms and id maps; NULL: there is none. */
 static const fw_pq *inner_pq(const furrow_index *index) {
-  while (index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_ID_MAP) index = index->child[0];
+  while (index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_ID_MAP ||
+         index->kind == FURROW_INDEX_HNSW)
+    index = index->child[0];
   return fw_index_pq(index);
 }
 
@@ -183,11 +185,6 @@ static furrow_status flat_of(furrow_index **made, float **centroids, const furro
   return FURROW_OK;
 }
 
-/* The number of links per vector on the upper levels of a graph. */
-static size_t links_of(const fw_hnsw *graph) {
-  return graph->cum_count > 2 ? (size_t)(graph->cum[2] - graph->cum[1]) : (size_t)graph->cum[1] / 2;
-}
-
 static furrow_status train_centroids(training *t, furrow_index *index, const fw_rank_vectors *local,
                                      furrow_error *err) {
   const furrow_index *old = index->child[0];
@@ -201,8 +198,8 @@ static furrow_status train_centroids(training *t, furrow_index *index, const fw_
   furrow_status status = fw_comm_all_ok(t->comm, FW_ALLOC_ROWS(&centroids, nlist, d, err), err);
   if (status == FURROW_OK) status = fw_kmeans_distributed(&params, local, centroids, err);
   if (status == FURROW_OK && old->kind == FURROW_INDEX_HNSW)
-    status =
-        fw_hnsw_build(&quantizer, centroids, nlist, index->d, old->metric, links_of(&old->hnsw), t->params->seed, err);
+    status = fw_hnsw_build(&quantizer, centroids, nlist, index->d, old->metric, fw_hnsw_links(&old->hnsw),
+                           t->params->seed, t->pool, err);
   else if (status == FURROW_OK)
     status = flat_of(&quantizer, &centroids, index, err);
   if (status == FURROW_OK) status = replace_index(t, &index->child[0], quantizer, err);
@@ -415,7 +412,8 @@ static furrow_status train_index(training *t, furrow_index *index, const fw_rank
   if (index->trained) return FURROW_OK;
   if (index->kind == FURROW_INDEX_TRANSFORM) {
     FW_TRY(train_transforms(t, index, 0, local, err));
-  } else if (index->kind == FURROW_INDEX_ID_MAP || index->kind == FURROW_INDEX_REFINE) {
+  } else if (index->kind == FURROW_INDEX_ID_MAP || index->kind == FURROW_INDEX_REFINE ||
+             index->kind == FURROW_INDEX_HNSW) {
     for (size_t i = 0; i < FW_INDEX_CHILDREN && index->child[i]; i++)
       FW_TRY(train_index(t, index->child[i], local, err));
   } else {
@@ -445,7 +443,7 @@ static furrow_status check_kind(const furrow_index *index, furrow_error *err) {
   if (index->trained) return FURROW_OK;
   if (fw_index_is_ivf(index)) return check_quantizer(index->child[0], err);
   if (fw_index_row_size(index) > 0 && index->kind != FURROW_INDEX_FLAT) return FURROW_OK;
-  if (!furrow_index_child_name(index, 0) || index->kind == FURROW_INDEX_HNSW)
+  if (!furrow_index_child_name(index, 0))
     return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be trained", furrow_index_kind_name(index->kind));
   for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
     FW_TRY(check_transform(index, &index->transforms.list[i], err));

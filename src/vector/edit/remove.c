@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/build/build.h"
 #include "vector/data/id_filter.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
@@ -21,6 +22,7 @@ typedef struct removal {
   uint64_t removed;
   uint64_t *gone; /* a bit for each entry of all lists, in order: set if the entry is removed */
   fw_map_rebuild renewal;
+  fw_hnsw relinked; /* HNSW: the graph without the removed vectors; there is at most one */
 } removal;
 
 /* ---- Preparation ---------------------------------------------------------------------------------------- */
@@ -101,7 +103,6 @@ static furrow_status prepare_ivf(removal *r, furrow_index *index, furrow_error *
 /* Returns why vectors cannot be removed from an index of this kind; NULL if they can. */
 static const char *why_not(const removal *r, const furrow_index *index) {
   switch (index->kind) {
-  case FURROW_INDEX_HNSW: return "links of an HNSW graph lead through them";
   case FURROW_INDEX_MULTI: return "a multi-index has no vectors of its own";
   case FURROW_INDEX_ID_MAP: return index == r->id_map ? NULL : "an id map is inside of another index";
   case FURROW_INDEX_REFINE:
@@ -119,6 +120,8 @@ static furrow_status prepare_removal(removal *r, furrow_index *index, furrow_err
                    furrow_index_kind_name(index->kind), index->ntotal,
                    fw_plural((uint64_t)index->ntotal, "vector", "vectors"), r->count);
   if (fw_index_is_ivf(index)) return prepare_ivf(r, index, err);
+  if (index->kind == FURROW_INDEX_HNSW && r->removed > 0)
+    FW_TRY(fw_hnsw_relink(index, r->to, r->count - (size_t)r->removed, &r->relinked, err));
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && index->child[i]; i++)
     status = prepare_removal(r, index->child[i], err);
   return status;
@@ -178,6 +181,15 @@ static void change_index(removal *r, furrow_index *index) {
     close_gaps(r, index->id_map.ids, sizeof *index->id_map.ids);
     change_index(r, index->child[0]);
     break;
+  case FURROW_INDEX_HNSW:
+    if (r->removed > 0) {
+      fw_free(index->hnsw.neighbors);
+      index->hnsw = r->relinked;
+      r->relinked.neighbors = NULL;
+      fw_hnsw_compact(&index->hnsw, r->to, r->count);
+    }
+    change_index(r, index->child[0]);
+    break;
   case FURROW_INDEX_TRANSFORM: /* in some files its count differs from the inner index's count */
     change_index(r, index->child[0]);
     index->ntotal = index->child[0]->ntotal;
@@ -228,6 +240,7 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   }
   fw_free(r.to);
   fw_free(r.gone);
+  fw_free(r.relinked.neighbors);
   fw_map_rebuild_clear(&r.renewal);
   return fw_index_finish(index, status, err);
 }

@@ -190,12 +190,16 @@ static void read_hnsw(fw_index_reader *r, furrow_index *index) {
   graph->ef_construction = fw_cursor_read_i32(c, "efConstruction", "candidates when building");
   graph->ef_search = fw_cursor_read_i32(c, "efSearch", "candidates when searching");
   graph->upper_beam = fw_cursor_read_i32(c, "upper_beam", "not used, 1");
+  const bool pack = r->pack;
+  r->pack = false; /* links lead to single codes */
   fw_read_index(r, "storage", &index->child[0]);
+  r->pack = pack;
   if (!fw_cursor_good(c)) return;
   const furrow_index *storage = index->child[0];
-  if (!storage || storage->kind != FURROW_INDEX_FLAT)
+  const char *fourcc = storage ? fw_hnsw_fourcc(storage) : NULL;
+  if (!fourcc || memcmp(fourcc, index->read_as, 4) != 0)
     fw_cursor_reject_at(c, storage ? storage->file_offset : c->field_at, "storage/fourcc",
-                        "is not that of flat vectors");
+                        "is not that of the storage of %.4s", index->read_as);
   fw_expect_d(r, storage, "storage", index->d);
   fw_expect_ntotal(r, storage, "storage", index->ntotal);
 }

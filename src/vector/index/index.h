@@ -283,6 +283,8 @@ typedef struct fw_index_name {
 const fw_index_name *fw_index_named(const char *fourcc);
 /* The name of a new index of this kind. */
 const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_metric metric);
+/* The fourcc of an HNSW graph around a storage; NULL if a graph cannot be around such an index. */
+const char *fw_hnsw_fourcc(const furrow_index *storage);
 /* Describes a fourcc that Faiss reads but Furrow does not; NULL if Faiss does not know it, either. */
 const char *fw_index_unsupported(const char *fourcc);
 

@@ -46,7 +46,8 @@ static const fw_index_name names[] = {
     {"IwPf", FURROW_INDEX_IVF_PQ_FAST, "IwPf"}, {"IxMp", FURROW_INDEX_ID_MAP, "IxMp"},
     {"IxM2", FURROW_INDEX_ID_MAP, "IxM2"},      {"IxPT", FURROW_INDEX_TRANSFORM, "IxPT"},
     {"IxRF", FURROW_INDEX_REFINE, "IxRF"},      {"IxSQ", FURROW_INDEX_SQ, "IxSQ"},
-    {"IPfs", FURROW_INDEX_PQ_FAST, "IPfs"},
+    {"IPfs", FURROW_INDEX_PQ_FAST, "IPfs"},     {"IHNs", FURROW_INDEX_HNSW, "IHNs"},
+    {"IHNp", FURROW_INDEX_HNSW, "IHNp"},
 };
 
 const fw_index_name *fw_index_named(const char *fourcc) {
@@ -61,6 +62,15 @@ const fw_index_name *fw_index_name_of(furrow_index_kind kind, furrow_distance_me
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].kind == kind) return &names[i];
   return NULL;
+}
+
+const char *fw_hnsw_fourcc(const furrow_index *storage) {
+  switch (storage->kind) {
+  case FURROW_INDEX_FLAT: return "IHNf";
+  case FURROW_INDEX_SQ: return "IHNs";
+  case FURROW_INDEX_PQ: return "IHNp";
+  default: return NULL;
+  }
 }
 
 /* Fourccs that Faiss reads but Furrow does not. */
@@ -89,8 +99,6 @@ static const struct {
     {"IwPL", "inverted lists of product local search quantizer codes"},
     {"IwSh", "spectral hashing"},
     {"IwIQ", "inverted lists with a quantizer of another dimension"},
-    {"IHNp", "an HNSW graph over product quantizer codes"},
-    {"IHNs", "an HNSW graph over scalar quantizer codes"},
     {"IHN2", "an HNSW graph over two-level codes"},
     {"IH00", "an HNSW graph"},
     {"INSf", "an NSG graph"},

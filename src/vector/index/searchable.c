@@ -57,8 +57,8 @@ static furrow_status check_quantizer(const furrow_index *quantizer, furrow_error
   if (!quantizer) return fw_fail(err, FURROW_E_STATE, "the index has no quantizer");
   const bool multi = quantizer->kind == FURROW_INDEX_MULTI && quantizer->metric == FURROW_METRIC_L2;
   if (multi) return check_halves(quantizer, err);
-  const bool rows = quantizer->kind == FURROW_INDEX_FLAT || quantizer->kind == FURROW_INDEX_HNSW;
-  if (rows && is_l2_or_ip(quantizer->metric)) return FURROW_OK;
+  const bool graph = quantizer->kind == FURROW_INDEX_HNSW && quantizer->child[0]->kind == FURROW_INDEX_FLAT;
+  if ((graph || quantizer->kind == FURROW_INDEX_FLAT) && is_l2_or_ip(quantizer->metric)) return FURROW_OK;
   return fail_kind(quantizer, "a quantizer of ", "cannot be searched", err);
 }
 
@@ -76,8 +76,10 @@ furrow_status fw_index_check_searchable(const furrow_index *index, furrow_error 
   case FURROW_INDEX_FLAT:
   case FURROW_INDEX_SQ: return FURROW_OK;
   case FURROW_INDEX_HNSW:
-    if (index->child[0]->metric == index->metric) return FURROW_OK;
-    return fail_kind(index, "", "has another metric than its vectors", err);
+    if (index->child[0]->metric != index->metric)
+      return fail_kind(index, "", "has another metric than its vectors", err);
+    if (index->child[0]->kind != FURROW_INDEX_PQ || !index->child[0]->pq.encode_signs) return FURROW_OK;
+    return fail_kind(index, "", "can only be searched by distances", err);
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_PQ_FAST:
     if (index->pq.search_type == 0) return FURROW_OK;

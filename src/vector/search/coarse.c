@@ -346,7 +346,8 @@ static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, 
   for (size_t i = 0; status == FURROW_OK && i < batch->n; i++) {
     fw_sink sink;
     fw_sink_init_best(&sink, heap, batch->nprobe);
-    status = fw_graph_search(coarse->quantizer, scratch, batch->queries + i * coarse->d, batch->ef, &all, &sink, err);
+    status =
+        fw_graph_search(coarse->quantizer, NULL, scratch, batch->queries + i * coarse->d, batch->ef, &all, &sink, err);
     write_lists(&sink, batch, i, similarity, false);
   }
   return status;

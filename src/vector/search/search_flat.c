@@ -191,8 +191,8 @@ static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, cons
                                   fw_sink *sinks, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < batch->n; i++)
-    status = fw_graph_search(node->index, scratch, batch->queries + i * (size_t)node->index->d, batch->job->ef_search,
-                             &batch->job->id_filter, &sinks[i], err);
+    status = fw_graph_search(node->index, &node->rounded, scratch, batch->queries + i * (size_t)node->index->d,
+                             batch->job->ef_search, &batch->job->id_filter, &sinks[i], err);
   return status;
 }
 

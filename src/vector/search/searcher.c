@@ -35,8 +35,10 @@ static furrow_status fill_node(fw_node *node, const preparing *p, furrow_error *
   const furrow_index *index = node->index;
   switch (index->kind) {
   case FURROW_INDEX_FLAT:
-  case FURROW_INDEX_SQ:
-  case FURROW_INDEX_HNSW: return FURROW_OK;
+  case FURROW_INDEX_SQ: return FURROW_OK;
+  case FURROW_INDEX_HNSW: /* codes are made for little memory, rounded vectors would take more */
+    if (index->child[0]->kind != FURROW_INDEX_FLAT) return FURROW_OK;
+    return fw_rounded_create(&node->rounded, index->child[0], p->pool, err);
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_PQ_FAST: return fw_pq_lists_create(&node->pq, index, NULL, NULL, p->pool, err);
   case FURROW_INDEX_REFINE:
@@ -52,6 +54,7 @@ static void free_node(fw_node *node) {
   fw_coarse_clear(&node->coarse);
   fw_free(node->list_positions);
   fw_pq_lists_clear(&node->pq);
+  fw_rounded_clear(&node->rounded);
   fw_free(node);
 }
 
@@ -65,7 +68,8 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, cons
 
 static uint64_t node_memory(const fw_node *node) {
   if (!node) return 0;
-  return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node_memory(node->child);
+  return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node->rounded.n * node->rounded.stride +
+         node_memory(node->child);
 }
 
 /* ---- Scratch memory ------------------------------------------------------------------------------------- */
@@ -89,7 +93,7 @@ furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err)
   if (n <= scratch->visited_count) return FURROW_OK;
   void *visited = NULL, *touched = NULL;
   furrow_status status = fw_alloc_zero(&visited, n, 1, err);
-  if (status == FURROW_OK) status = fw_alloc(&touched, n, sizeof *scratch->touched, err);
+  if (status == FURROW_OK) status = fw_alloc(&touched, n + 1, sizeof *scratch->touched, err);
   if (status != FURROW_OK) {
     fw_free(visited);
     return status;

@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "vector/data/id_filter.h"
 #include "vector/index/index.h"
+#include "vector/index/rounded_rows.h"
 #include "vector/search/coarse.h"
 #include "vector/search/pq_lists.h"
 #include "vector/search/sink.h"
@@ -16,14 +17,14 @@
 struct fw_scratch {
   fw_arena arena;   /* memory for the current queries */
   uint8_t *visited; /* graphs: a mark for each vector, all 0 between searches */
-  int32_t *touched; /* marked vectors; same capacity */
+  int32_t *touched; /* marked vectors */
   size_t visited_count;
   struct fw_scratch *next; /* list of idle scratches */
 };
 
 furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) FURROW_MUST_USE;
 void fw_scratch_free(fw_scratch *scratch);
-/* Allocates at least n marks, and as many elements of `touched`. */
+/* Allocates at least n marks, and n + 1 elements of `touched`. */
 furrow_status fw_scratch_marks(fw_scratch *scratch, size_t n, furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_node {
@@ -32,6 +33,7 @@ typedef struct fw_node {
   fw_coarse coarse;         /* IVF_* */
   uint32_t *list_positions; /* IVF_*: position of each list in a spatial order (fw_list_positions); NULL: none */
   fw_pq_lists pq;           /* kinds with a product quantizer */
+  fw_rounded rounded;       /* HNSW over FLAT with many vectors */
 } fw_node;
 
 /* State that searches keep for later ones: the only mutable part, guarded by its lock. */
@@ -106,10 +108,12 @@ furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_
                              furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
-/* HNSW: offers all vectors that the search reaches to the sink, which keeps the k best. ef: the number of candidates;
- * 0: as stored in the index. */
-furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
-                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
+/* HNSW: offers the vectors that the search reaches to the sink, which keeps the k best. ef: the number of candidates;
+ * 0: as stored in the index. rounded: the vectors of the storage, whose distances lead the search; NULL: exact ones
+ * do. */
+furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *rounded, fw_scratch *scratch,
+                              const float *query, int32_t ef, const fw_id_filter *id_filter, fw_sink *sink,
+                              furrow_error *err) FURROW_MUST_USE;
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                            furrow_error *err) FURROW_MUST_USE;

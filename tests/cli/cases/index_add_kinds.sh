@@ -1,4 +1,4 @@
-# vectors are added to what was trained elsewhere, or the kind that takes none is named
+# vectors are added to what was trained elsewhere
 seq 1 1600 | awk '{ printf "%s%s", sin($1 * $1) , $1 % 4 ? " " : "\n" }' >v.txt
 awk '{ for (r = 0; r < 4; r++) print r "\t" NR - 1 "\t" $(r + 1) }' v.txt >e.tsv
 mkdir fm
@@ -9,7 +9,7 @@ furrow index build --base v.fvecs --out a.index --nlist 4 --m 2 --nbits 4 --hnsw
 at=$(furrow index map a.index | awk '$3 == "quantizer/fourcc" { print $1 }')
 tail -c +$((at + 1)) a.index >graph.index
 furrow index info graph.index --allow-trailing | sed -n 2,3p
-try furrow index add graph.index --base v.fvecs --allow-trailing -q
+furrow index add graph.index --base v.fvecs --allow-trailing -q | sed -n 2,4p
 # and its vectors are another one, to which they can be added
 at=$(furrow index map a.index | awk '$3 == "quantizer/storage/fourcc" { print $1 }')
 tail -c +$((at + 1)) a.index >flat.index

@@ -217,6 +217,39 @@ static void distances_of_rows(void **state) {
   each_level(check_rows);
 }
 
+static void check_bytes(fw_isa isa) {
+  const fw_scan scan = fw_kernels_at(isa).scan;
+  enum { ROWS = 30, WIDEST = 1024 };
+  static uint8_t rows[ROWS * WIDEST] __attribute__((aligned(64)));
+  int32_t ids[ROWS + 3];
+  float out[ROWS + 3];
+  fw_rng rng;
+  fw_rng_init(&rng, 6);
+  for (size_t stride = 64; stride <= WIDEST; stride += 64) {
+    for (size_t i = 0; i < ROWS * stride; i++) rows[i] = (uint8_t)fw_rng_below(&rng, 128);
+    memset(rows, 0, stride);
+    memset(rows + stride, 127, stride); /* the largest distance */
+    for (size_t i = 0; i < ROWS + 3; i++) ids[i] = (int32_t)(i < ROWS ? ROWS - 1 - i : 1);
+    for (size_t n = 0; n <= ROWS + 3; n++) {
+      for (size_t i = 0; i < ROWS + 3; i++) out[i] = -1;
+      scan.l2_bytes(rows, rows, stride, ids, n, out);
+      for (size_t i = 0; i < ROWS + 3; i++) {
+        int64_t sum = 0;
+        for (size_t k = 0; k < stride; k++) {
+          const int64_t apart = rows[k] - rows[(size_t)ids[i] * stride + k];
+          sum += apart * apart;
+        }
+        assert_true(out[i] == (i < n ? (float)sum : -1));
+      }
+    }
+  }
+}
+
+static void distances_of_bytes(void **state) {
+  (void)state;
+  each_level(check_bytes);
+}
+
 /* ---- Groups ---- */
 
 static uint8_t query_bytes[FW_GROUP_MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
@@ -396,8 +429,9 @@ static void largest_scores(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums_and_bounds),   cmocka_unit_test(blocks_of_codes), cmocka_unit_test(odd_tables),
-      cmocka_unit_test(distances_of_rows), cmocka_unit_test(groups_of_codes), cmocka_unit_test(largest_scores),
+      cmocka_unit_test(sums_and_bounds),   cmocka_unit_test(blocks_of_codes),    cmocka_unit_test(odd_tables),
+      cmocka_unit_test(distances_of_rows), cmocka_unit_test(distances_of_bytes), cmocka_unit_test(groups_of_codes),
+      cmocka_unit_test(largest_scores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static void as_a_plain_walk(void **state) {
   (void)state;
   fw_rng_init(&rng, 8);
   float *vectors = made_floats(&rng, N * D, 1, 0), *queries = made_floats(&rng, 5 * D, 1, 0);
-  assert_int_equal(fw_hnsw_build(&index, vectors, N, D, FURROW_METRIC_L2, 8, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_hnsw_build(&index, vectors, N, D, FURROW_METRIC_L2, 8, 1, NULL, NULL), FURROW_OK);
   assert_int_equal(fw_scratch_create(&scratch, NULL), FURROW_OK);
   for (size_t i = 0; i < 5 * 20; i++) {
     const size_t ef = efs[i / 4 % 5], k = ks[i % 4];
@@ -108,7 +108,7 @@ static void as_a_plain_walk(void **state) {
     fw_sink_init_best(&want, want_heap, k);
     fw_sink_init_best(&sink, heap, k);
     plain_walk(index, query, ef, k, &want);
-    assert_int_equal(fw_graph_search(index, scratch, query, (int32_t)ef, &all, &sink, NULL), FURROW_OK);
+    assert_int_equal(fw_graph_search(index, NULL, scratch, query, (int32_t)ef, &all, &sink, NULL), FURROW_OK);
     fw_arena_reset(&scratch->arena);
     fw_sink_sort(&want);
     fw_sink_sort(&sink);

@@ -90,7 +90,7 @@ static furrow_index *index_of(const char *factory, const float *vectors) {
   furrow_index_train_params_init(&params);
   params.threads = 1;
   assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
-  assert_int_equal(furrow_index_train(index, vectors, N, &params, NULL), FURROW_OK);
+  if (!index->trained) assert_int_equal(furrow_index_train(index, vectors, N, &params, NULL), FURROW_OK);
   assert_int_equal(add_vectors(index, vectors, N, NULL), FURROW_OK);
   return index;
 }
@@ -109,7 +109,8 @@ static void find_truth(const float *base, const float *queries, int64_t *truth) 
 }
 
 static void settings_reach_a_recall(void **state) {
-  static const char *const texts[] = {"IVF64,Flat", "IVF64,PQ4,RFlat", "IDMap,PQ4x4fs,RFlat", "IVF64,PQ4+8"};
+  static const char *const texts[] = {"IVF64,Flat",  "IVF64,PQ4,RFlat", "IDMap,PQ4x4fs,RFlat",
+                                      "IVF64,PQ4+8", "IDMap2,HNSW4",    "HNSW4,PQ4x6,RFlat"};
   float *vectors = malloc(N * D * sizeof *vectors), *queries = malloc(QUERIES * D * sizeof *queries);
   int64_t truth[QUERIES * K];
   (void)state;
@@ -134,6 +135,8 @@ static void settings_reach_a_recall(void **state) {
     if (ivf) assert_true(low.nprobe < high.nprobe && high.nprobe <= 64 && ivf->ivf.nprobe == high.nprobe);
     if (i == 1) assert_true(index->k_factor == high.k_factor && high.k_factor >= 2);
     if (i == 2) assert_true(index->child[0]->k_factor == high.k_factor && high.nprobe == 0);
+    if (i == 4) assert_true(low.ef_search < high.ef_search && index->child[0]->hnsw.ef_search == high.ef_search);
+    if (i == 5) assert_true(index->k_factor == high.k_factor && index->child[0]->hnsw.ef_search == high.ef_search);
     furrow_index_free(index);
   }
   furrow_index *index = index_of("IVF64,Flat", vectors);

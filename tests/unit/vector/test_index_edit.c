@@ -323,7 +323,6 @@ static void what_cannot_be_removed_is_refused(void **state) {
   (void)state;
   expect_remove_refused(sample_map_array, FURROW_E_UNSUPPORTED, "direct map is an array");
   expect_remove_refused(sample_ivfpqr, FURROW_E_UNSUPPORTED, "refinement codes");
-  expect_remove_refused(sample_hnsw, FURROW_E_UNSUPPORTED, "HNSW");
   expect_remove_refused(sample_no_lists, FURROW_E_STATE, "no lists");
   furrow_index *index = sample(put_ivfpq);
   furrow_error err;

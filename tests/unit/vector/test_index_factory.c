@@ -58,6 +58,12 @@ static const struct {
     {"IVF4,Flat", NULL, 1},
     {"IVF4(Flat),Flat", "IVF4,Flat", 1},
     {"IVF4_HNSW,Flat", "IVF4_HNSW32,Flat", 1},
+    {"HNSW", "HNSW32,Flat", 0.95},
+    {"HNSW8,Flat", NULL, 0.8},
+    {"HNSW16,SQ8", NULL, 0.8},
+    {"HNSW16_PQ4x6", "HNSW16,PQ4x6", 0.3},
+    {"IDMap2,HNSW16", "IDMap2,HNSW16,Flat", 0.9},
+    {"L2norm,HNSW16,SQ8,RFlat", NULL, 0},
     {"IVF4(HNSW8),SQ8", "IVF4_HNSW8,SQ8", 0.9},
     {"IVF4(HNSW8,Flat),SQ6", "IVF4_HNSW8,SQ6", 0.7},
     {"IVF4,SQ4", NULL, 0.3},
@@ -139,8 +145,11 @@ static void wrong_strings_are_refused(void **state) {
       {"", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "", "a part of the factory string '' is empty"},
       {"Flat,", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "", "is empty"},
       {"flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "flat", "'flat' is not something"},
-      {"HNSW32", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "is not something"},
-      {"IDMap,HNSW32,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "HNSW32", "is not something"},
+      {"HNSW32,IVF4,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IVF4,Flat", "is not something"},
+      {"IDMap,HNSW1", FURROW_METRIC_L2, FURROW_E_ARGUMENT, "HNSW1", "2 to 1024 links"},
+      {"HNSW32,PQ4x4fs", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "PQ4x4fs", "cannot be in a graph"},
+      {"HNSW", FURROW_METRIC_L1, FURROW_E_ARGUMENT, "HNSW", "L2 or inner product"},
+      {"NSG32,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "NSG32", "is not something"},
       {"LSH", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "LSH", "is not something"},
       {"ITQ,Flat", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "ITQ", "is not something"},
       {"IMI2x4,PQ8", FURROW_METRIC_L2, FURROW_E_UNSUPPORTED, "IMI2x4", "is not something"},
@@ -211,6 +220,10 @@ static void a_string_stands_alone(void **state) {
   spec = plain;
   spec.hnsw_m = 4;
   expect_spec_refused(&spec, "factory and hnsw_m cannot");
+  spec.hnsw_m = 0;
+  spec.ef_construction = 50;
+  expect_spec_refused(&spec, "ef_construction is 50");
+  spec.ef_construction = 0;
   spec = plain;
   spec.opq = true;
   expect_spec_refused(&spec, "factory and opq cannot");

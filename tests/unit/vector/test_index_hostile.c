@@ -129,7 +129,8 @@ static const lie lies[] = {
     {sample_hnsw, "entry_point", 4, 5, FURROW_E_FORMAT, "max_level", "entry point 5"},
     {sample_hnsw, "max_level", 4, 2, FURROW_E_FORMAT, "max_level", "is 2"},
     {sample_hnsw, "max_level", 4, -1, FURROW_E_FORMAT, "max_level", "is -1"},
-    {sample_hnsw, "storage/fourcc", 4, FOURCC('n', 'u', 'l', 'l'), FURROW_E_FORMAT, "storage/fourcc", "flat vectors"},
+    {sample_hnsw, "storage/fourcc", 4, FOURCC('n', 'u', 'l', 'l'), FURROW_E_FORMAT, "storage/fourcc",
+     "storage of IHNf"},
     {sample_hnsw, "storage/d", 4, 2, FURROW_E_FORMAT, "storage/vectors/count", "must be 10"},
     /* transforms */
     {sample_transforms, "nt", 4, -1, FURROW_E_FORMAT, "nt", "is -1"},

@@ -327,7 +327,7 @@ static const limit limits[] = {
     {sample_hnsw, "ntotal", 0, 8, (int64_t)INT32_MAX + 1, REFUSED("but links have 32 bits")},
     {sample_hnsw, "cum_nneighbor_per_level", 8, 4, 3, REFUSED("falls from 4 to 3 at level 2")},
     {sample_hnsw, "neighbors", 16, 4, 2, REFUSED("leads from vector 0 on level 1 to 2, which does not exist")},
-    {sample_hnsw, "storage/fourcc", 0, 4, NO_INDEX, REFUSED("storage/fourcc is not that of flat vectors")},
+    {sample_hnsw, "storage/fourcc", 0, 4, NO_INDEX, REFUSED("storage/fourcc is not that of the storage of IHNf")},
     {graph_of_one, AS_IT_IS, TAKEN},
     {graph_of_one, "entry_point", 0, 4, -1, REFUSED("the entry point -1 is not on that level")},
     {graph_of_one, "max_level", 0, 4, -1, REFUSED("max_level is -1")},
@@ -335,7 +335,7 @@ static const limit limits[] = {
     {graph_of_none, AS_IT_IS, TAKEN},
     {graph_of_none, "entry_point", 0, 4, 0, REFUSED("and entry_point must be -1 without vectors")},
     {graph_of_none, "max_level", 0, 4, 0, REFUSED("and entry_point must be -1 without vectors")},
-    {graph_of_codes, AS_IT_IS, REFUSED("storage/fourcc is not that of flat vectors")},
+    {graph_of_codes, AS_IT_IS, REFUSED("storage/fourcc is not that of the storage of IHNf")},
     {sample_refine, "k_factor", 0, 4, 0x7f800000, REFUSED("k_factor is inf, but must be finite")},
     /* transforms */
     {sample_transforms, "nt", 0, 4, 1000, FURROW_E_UNSUPPORTED, "transforms/8/fourcc"},
