@@ -28,12 +28,12 @@ static const char *describe(const char *candidate) {
 }
 
 static void print_table(const furrow_recommender_figures *figures, output *out) {
-  output_format(out, "%-36s %9s %20s\n", "recommends", "NDCG", "more than popular");
+  output_format(out, "%-42s %9s %20s\n", "recommends", "NDCG", "more than popular");
   for (size_t i = 0; i < figures->candidate_count; i++) {
     const furrow_recommender_candidate *c = &figures->candidates[i];
     char gain[48] = "";
     if (i > 0) snprintf(gain, sizeof gain, "%+.4f ± %.4f", c->gain, c->gain_error);
-    output_format(out, "%-36s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
+    output_format(out, "%-42s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
   }
   output_format(out, "(NDCG of %zu items on the last events of %" PRIu64 " users, which were held out)\n\n", figures->k,
                 figures->users);

@@ -333,11 +333,12 @@ static furrow_status try_features(line *l, const line *leader, fw_rule_selection
 /* ---- Users with few events ------------------------------------------------------------------------------ */
 
 enum { FEW_EVENTS = 4 };
+#define COMMON_MOST 0.4 /* share of the most popular items in the lists */
 
-/* Lets popular items count more for users with few events, as long as that is better for them and half of the items or
- * more are not the most popular ones. */
+/* Lets popular items count more for users with few events, as long as that is better for them and their lists do not
+ * become alike. */
 static furrow_status try_few(line *l, furrow_error *err) {
-  static const double values[] = {.01, .02, .05, .1, .2, .5, 1, 2};
+  static const double values[] = {.02, .05, .1, .2, .3, .5, .7, 1, 1.4, 2};
   fw_taste taste = fw_made_taste_view(&l->made);
   double best = 0, mean = 0;
   if (!l->recipe.weights && !l->recipe.factors) return FURROW_OK;
@@ -346,7 +347,7 @@ static furrow_status try_few(line *l, furrow_error *err) {
   for (size_t i = 0; status == FURROW_OK && i < sizeof values / sizeof *values; i++) {
     taste.rule.few = values[i];
     status = fw_contest_compare(l->c, &taste, l->step, &mean, err);
-    if (status != FURROW_OK || fw_contest_common(l->c, l->step) > 0.5) break;
+    if (status != FURROW_OK || fw_contest_common(l->c, l->step) > COMMON_MOST) break;
     if (mean <= best) continue;
     best = mean;
     l->recipe.rule.few = values[i];

@@ -277,7 +277,7 @@ static void opposite_tastes_get_other_items(void **state) {
     hits[0] += group_of_item(r, results[i].item) == 1;
     hits[1] += group_of_item(r, results[K + i].item) == 5;
   }
-  assert_true(hits[0] >= 8 && hits[1] >= 8); /* the most popular item is the exception */
+  assert_true(hits[0] >= 6 && hits[1] >= 6); /* at most four of ten are popular items of all users */
   ok(furrow_recommender_explain_new(r, users, 1, results[K].item, reasons, 4, &found, &err));
   assert_true(found >= 1 && found <= 3);
   double sum = 0;
@@ -381,7 +381,7 @@ static void damaged_models_are_refused(void **state) {
   static const char *const of_weights[] = {"rm -r copy/item_item"};
   (void)state;
   refuse_damaged(&(log_kind){.taste = 0.7}, of_factors, sizeof of_factors / sizeof *of_factors);
-  refuse_damaged(&(log_kind){.taste = 0.6, .repeats = 0.5}, of_weights, 1);
+  refuse_damaged(&(log_kind){.taste = 0.7, .moves = true}, of_weights, 1);
 }
 
 static void wrong_calls(void **state) {
