@@ -716,7 +716,7 @@ static furrow_status end_first(void *user, const furrow_epoch *epoch, furrow_err
   return ((const seen_phases *)user)->ends_first ? FURROW_END : FURROW_OK;
 }
 
-/* A fifth of these rows does not show that a net helps, and a net needs many passes over them. */
+/* A fifth of these rows does not show that a net helps, and a net needs many epochs. */
 static void few_rows_show_interactions(void **state) {
   (void)state;
   static const char *const nets[] = {"fm", "wide_and_deep", "deepfm", "pnn"};

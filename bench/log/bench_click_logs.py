@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/bench_click_logs.py: models of Furrow with default settings, and of PyTorch, on generated click logs.
+"""bench/log/bench_click_logs.py: models of Furrow with default settings, and of PyTorch, on generated click logs.
 
 A log has 26 categories of 4 to 100,000 values, which follow a power law (Zipf), and 13 numbers. Clicks depend on weights,
 on products of vectors, on products of three categories, and on curves and products of numbers. The best possible AUC is
@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-from bench_model_peers import find_python
-from bench_rows_peers import HERE, print_table
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+from bench_model_peers import find_python  # noqa: E402
+from bench_rows_peers import print_table  # noqa: E402
 
 LOGS = {"A": (1.8, 1, 0.6), "B": (1.05, 2, 0.4)}  # exponent of the power law, seed, scale of the scores
 PEERS = ["LR", "FM", "DNN", "DeepFM"]
@@ -26,7 +28,7 @@ CATEGORIES, NUMBERS, FACTORS = 26, 13, 4
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="build folder (build)")
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="build folder (build)")
     parser.add_argument("--furrow", help="the command, where it is not in the build folder")
     parser.add_argument("--rows", type=int, default=200000, help="training rows; a fifth as many test rows (200000)")
     parser.add_argument("--logs", default="A,B", help="A: Zipf 1.8, B: Zipf 1.05 (both)")
