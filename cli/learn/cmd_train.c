@@ -243,21 +243,22 @@ typedef struct training {
   const furrow_trainer *trainer;
   output *out;
   progress progress;
-  size_t epoch;  /* the epoch that progress is about; 0: none */
-  char what[32]; /* "epoch 3" */
+  char what[40]; /* what progress is about: "epoch 3"; "": nothing */
   bool headed;
 } training;
 
 static bool tell_progress(void *user, const char *phase, uint64_t rows, uint64_t total) {
   training *t = user;
-  const size_t epoch = furrow_trainer_epoch_count(t->trainer) + 1;
+  const bool epochs = strcmp(phase, "training") == 0 || strcmp(phase, "reading") == 0; /* else parts of all rows */
+  char what[sizeof t->what];
   if (strcmp(phase, "preparing") == 0) return !interrupt_came();
-  if (epoch != t->epoch) {
+  snprintf(what, sizeof what, "%s", phase);
+  if (epochs) snprintf(what, sizeof what, "epoch %zu", furrow_trainer_epoch_count(t->trainer) + 1);
+  if (strcmp(what, t->what) != 0) {
     progress_stop(&t->progress);
-    snprintf(t->what, sizeof t->what, "epoch %zu", epoch);
+    memcpy(t->what, what, sizeof what);
     progress_start(&t->progress, !t->values->quiet, t->what, total);
-    t->progress.unit = "rows";
-    t->epoch = epoch;
+    t->progress.unit = epochs ? "rows" : "parts";
   }
   progress_update(&t->progress, rows);
   return !interrupt_came();
@@ -266,7 +267,7 @@ static bool tell_progress(void *user, const char *phase, uint64_t rows, uint64_t
 static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
   training *t = user;
   progress_stop(&t->progress);
-  t->epoch = 0;
+  t->what[0] = '\0';
   if (!t->values->quiet && !t->values->json) {
     if (!t->headed) epoch_headings(t->out, epoch);
     t->headed = true;

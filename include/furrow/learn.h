@@ -274,7 +274,8 @@ typedef struct furrow_trainer_fit_params {
   void *epoch_user; /* passed to `epoch` */
   /* Called from time to time within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads
    * its rows before the first round: "reading". Between passes over the rows before that: "preparing", with 0 of 0.
-   * If held-out rows chose the number of trees or epochs: "training with all rows", with trees or epochs.
+   * A net that is compared with its linear model on other folds: "comparing with a linear model", with folds. If
+   * held-out rows chose the number of trees or epochs: "training with all rows", with trees or epochs.
    * NULL: none. Both callbacks may call furrow_trainer_epoch_count and furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */

@@ -475,8 +475,8 @@ typedef struct fw_settled {
   fw_settled_loss loss;
   fw_settled_labels labels;
   fw_settled_fields user_fields, item_fields;
-  fw_settled_count index_base, range, fields, hour_field, classes, epochs, trees;
-  fw_settled_real huber_delta, l2;
+  fw_settled_count index_base, range, fields, hour_field, classes, epochs, batch, patience, trees;
+  fw_settled_real huber_delta, lr, l2;
   bool short_rows; /* false: not set */
 } fw_settled;
 

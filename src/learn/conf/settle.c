@@ -30,8 +30,11 @@ static const struct settled_field {
     {FW_KEY_HOUR_FIELD, COUNT, offsetof(fw_settled, hour_field)},
     {FW_KEY_CLASSES, COUNT, offsetof(fw_settled, classes)},
     {FW_KEY_EPOCHS, COUNT, offsetof(fw_settled, epochs)},
+    {FW_KEY_BATCH, COUNT, offsetof(fw_settled, batch)},
+    {FW_KEY_PATIENCE, COUNT, offsetof(fw_settled, patience)},
     {FW_KEY_TREES, COUNT, offsetof(fw_settled, trees)},
     {FW_KEY_HUBER_DELTA, REAL, offsetof(fw_settled, huber_delta)},
+    {FW_KEY_LR, REAL, offsetof(fw_settled, lr)},
     {FW_KEY_L2, REAL, offsetof(fw_settled, l2)},
     {FW_KEY_SHORT_ROWS, YES, offsetof(fw_settled, short_rows)},
 };

@@ -74,7 +74,8 @@ typedef struct fw_holdout_params {
   uint64_t first_row;      /* the number of this rank's first row among the rows of all ranks */
 } fw_holdout_params;
 
-/* The same rows for any number of ranks. To be cleared after a failure, too. */
+/* The same rows for any number of ranks, and for any order of the rows: their contents decide, and copies of a row are
+ * held out together unless all rows have many. To be cleared after a failure, too. */
 furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, const fw_holdout_params *params,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_holdout_clear(fw_holdout *holdout);

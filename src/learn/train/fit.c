@@ -159,7 +159,7 @@ static furrow_status keep_best(fw_fit *f, furrow_error *err) {
   return fw_parameters_snapshot_write(f->trainer->parameters, append_snapshot, &f->best_snapshot, err);
 }
 
-static furrow_status restore_best(fw_fit *f, furrow_error *err) {
+furrow_status fw_fit_restore_best(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_parameters *parameters = NULL;
   if (t->forest) {
@@ -428,7 +428,7 @@ static furrow_status go_back(fw_fit *f, furrow_status status, fw_epoch *epoch, f
   t->steps.diverged = false;
   t->best = kept ? t->best : 0;
   t->epochs = t->best;
-  return kept ? restore_best(f, err) : start_again(f, err);
+  return kept ? fw_fit_restore_best(f, err) : start_again(f, err);
 }
 
 /* The note depends on the number of halvings only, which a checkpoint has, too. */
@@ -514,8 +514,7 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
 /* The last epoch was trained, or patience is at its end. */
 static bool is_over(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
-  return f->done || t->epochs >= t->plan->train.epochs ||
-         (f->patience > 0 && t->epochs >= (size_t)t->best + f->patience);
+  return f->done || t->epochs >= f->epochs || (f->patience > 0 && t->epochs >= (size_t)t->best + f->patience);
 }
 
 /* A search for the exact minimum starts again in place of continuing from a checkpoint: it ends with the same result.
@@ -525,6 +524,30 @@ static furrow_status begin_checkpoints(fw_fit *f, furrow_error *err) {
   if (!folder) return FURROW_OK;
   const bool resume = f->data->params.resume && !f->data->exact;
   return resume ? load_checkpoint(f, err) : fw_checkpoint_check_replaced(folder, f->trainer->comm, err);
+}
+
+static void put_history(furrow_trainer *t, fw_epoch *history, size_t epochs, size_t capacity, uint32_t best) {
+  t->history = history;
+  t->epochs = epochs;
+  t->history_capacity = capacity;
+  t->best = best;
+}
+
+furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) {
+  furrow_trainer *t = part->trainer;
+  fw_epoch *const history = t->history;
+  const size_t epochs = t->epochs, capacity = t->history_capacity;
+  const uint32_t best_before = t->best, halvings = t->steps.halvings;
+  put_history(t, NULL, 0, 0, 0);
+  t->steps.halvings = 0;
+  furrow_status status = share_failure(part, start_again(part, err), err);
+  while (status == FURROW_OK && !is_over(part)) status = run_epoch(part, err);
+  if (status == FURROW_OK && part->keep_best && t->best < t->epochs) status = fw_fit_restore_best(part, err);
+  *best = t->best;
+  fw_free(t->history);
+  put_history(t, history, epochs, capacity, best_before);
+  t->steps.halvings = halvings;
+  return status;
 }
 
 static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
@@ -540,7 +563,7 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   f->stopped = status == FURROW_END;
   if (f->stopped) status = FURROW_OK;
   const bool back = f->keep_best && t->best > 0 && t->best < t->epochs;
-  if (status == FURROW_OK && back) status = restore_best(f, err);
+  if (status == FURROW_OK && back) status = fw_fit_restore_best(f, err);
   t->seen.saved_epoch = f->keep_best ? t->best : 0;
   if (status == FURROW_OK && f->solver->finish) status = f->solver->finish(f, err);
   t->trained |= t->steps.count > 0;
@@ -630,6 +653,7 @@ static furrow_status fit_prepared(const fw_prepared *d, furrow_error *err) {
               .data = d,
               .solver = d->solver,
               .keep_best = keeps_best(d),
+              .epochs = train->epochs,
               .patience = d->params.patience ? d->params.patience : train->patience};
   furrow_status status = choose_metric(&f, err);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &d->trainer->plan->graph, err);

@@ -55,10 +55,11 @@ typedef struct fw_prepared {
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
   fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
   fw_holdout holdout;                  /* rows of `samples` that are for validation; empty: none, or by their numbers */
-  furrow_container *fold_rows;         /* rows that were left out, to be scored at the end; NULL: none */
-  bool scaled;                         /* rows are in the units of `scaling` */
-  bool widens;                         /* the saved weights are doubles */
-  fw_scaling scaling;                  /* scaling of features and labels */
+  unsigned folds;              /* above 1: all folds of `holdout` say whether a net helps, the first one is `valid` */
+  furrow_container *fold_rows; /* rows that were left out, to be scored at the end; NULL: none */
+  bool scaled;                 /* rows are in the units of `scaling` */
+  bool widens;                 /* the saved weights are doubles */
+  fw_scaling scaling;          /* scaling of features and labels */
   fw_scaling linear_scaling; /* scaling of the linear model, where the net cannot take means that a linear model can */
 } fw_prepared;
 
@@ -74,6 +75,9 @@ furrow_status fw_prepared_draw(const fw_prepared *prepared, fw_holdout *holdout,
 /* Opens the training rows together with those that are held out; to be closed before `prepared` is cleared. */
 furrow_status fw_prepared_open_all(const fw_prepared *prepared, fw_epoch_rows **rows,
                                    furrow_error *err) FURROW_MUST_USE;
+/* Opens the training rows and the validation rows of a fold, also to be closed after a failure. */
+furrow_status fw_prepared_open_fold(const fw_prepared *prepared, unsigned fold, fw_epoch_rows **train,
+                                    fw_epoch_rows **valid, furrow_error *err) FURROW_MUST_USE;
 /* Validation rows that are in memory; NULL: they are streamed. */
 const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
 /* Fails with E_ARGUMENT and says why there are no rows to train with. */
@@ -102,6 +106,8 @@ struct fw_fit {
   fw_tally *tally;
   bool keep_best;
   uint32_t patience;
+  uint32_t epochs;         /* the most that are trained */
+  double linear_l2;        /* strength of the linear model that a net begins as; 0: to be chosen */
   bool done;               /* no epoch need follow */
   bool stopped;            /* the caller ended the training */
   const char *phase;       /* for progress */
@@ -122,6 +128,12 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* Reports that `done` of `of` parts of a pass over the rows are done. A part may take long: the caller can stop between
  * two parts. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
+
+/* Trains the trainer's model from scratch as a part of a fit: without checkpoints, and without a trace in the trainer's
+ * history. With keep_best, the parameters are those of the best epoch, whose number *best gets. */
+furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) FURROW_MUST_USE;
+/* Restores the parameters of the best epoch, which keep_best has kept. */
+furrow_status fw_fit_restore_best(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 
 /* Scores the validation rows with a net of the parameters: take(user, slot) for each batch of all ranks. */
 furrow_status fw_fit_score_valid(fw_fit *fit, fw_scored_batch take, void *user, furrow_error *err) FURROW_MUST_USE;
@@ -179,9 +191,25 @@ furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *fit, furrow_
  * *rescued as it is if there is no such model. */
 furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *fit, fw_epoch *epoch, bool *rescued,
                                      furrow_error *err) FURROW_MUST_USE;
-/* After the last one: where the net is not better than the linear model on the validation rows, by a few standard
- * errors of the mean difference of their losses, the parameters become that model, solved again with all rows; a note
- * says so. */
-furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+
+/* Losses of the linear model and of the net on the same rows. */
+typedef struct fw_comparison {
+  size_t rows;
+  double weight, sum, squares; /* sums of weights, of differences linear - net, and of their squares */
+  double losses[2];            /* sums of losses: linear, net */
+} fw_comparison;
+
+/* Whether there is a linear model to be compared with on validation rows. */
+bool fw_linear_start_can_compare(const fw_linear_start *start, const fw_fit *fit);
+/* Adds the validation rows to the comparison. */
+furrow_status fw_linear_start_compare(const fw_linear_start *start, fw_fit *fit, fw_comparison *comparison,
+                                      furrow_error *err) FURROW_MUST_USE;
+/* By how many standard errors of the mean difference the net is better, and by how many it has to be. */
+double fw_comparison_errors(const fw_comparison *comparison);
+double fw_comparison_needed(const fw_comparison *comparison);
+/* If the net is not better by enough, the parameters become the linear model, solved again with all rows; a note says
+ * so. */
+furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *fit, const fw_comparison *comparison,
+                                        furrow_error *err) FURROW_MUST_USE;
 
 #endif

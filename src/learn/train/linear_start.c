@@ -46,7 +46,10 @@ static bool chooses_strength(const fw_fit *f) {
 furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_error *err) {
   start->l2 = fw_convex_strength(f->data);
   if (!is_possible(f)) return FURROW_OK;
-  if (chooses_strength(f)) FW_TRY(fw_linear_strength_choose(f, &start->l2, NULL, err));
+  if (f->linear_l2 > 0)
+    start->l2 = f->linear_l2;
+  else if (chooses_strength(f))
+    FW_TRY(fw_linear_strength_choose(f, &start->l2, NULL, err));
   FW_TRY(fw_convex_fit_create(&start->convex, f, f->data->train, start->l2, 0, err));
   FW_TRY(fw_convex_fit_solve(start->convex, f, err));
   if (f->trainer->epochs > 0) return FURROW_OK;
@@ -68,22 +71,23 @@ furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *f, fw_epoch
 
 /* ---- The comparison ---- */
 
-/* Compares the losses of the linear model and of the net on the validation rows. */
-typedef struct comparison {
+/* A comparison while it goes through the batches. */
+typedef struct batch_comparison {
+  fw_comparison *sums;
   const double *scores; /* scores of the linear model */
   size_t row;
-  double weight, sum, squares; /* weight, sum and sum of squares of the differences */
-  double losses[2];            /* linear, net */
-} comparison;
+} batch_comparison;
 
 static void compare_batch(void *user, const fw_batch_slot *slot) {
-  comparison *c = user;
+  batch_comparison *b = user;
+  fw_comparison *c = b->sums;
   const fw_minibatch *batch = slot->batch;
   const size_t outputs = slot->graph->outputs;
-  for (size_t i = 0; i < batch->rows; i++, c->row++) {
+  for (size_t i = 0; i < batch->rows; i++, b->row++) {
     const double weight = batch->weight ? (double)batch->weight[i] : 1, label = (double)batch->label[i];
-    const double linear = fw_linear_row_loss(slot->graph, c->scores + c->row * outputs, label);
+    const double linear = fw_linear_row_loss(slot->graph, b->scores + b->row * outputs, label);
     const double net = fw_loss_value(slot->graph, slot->out + i * outputs, label);
+    c->rows++;
     c->weight += weight;
     c->sum += weight * (linear - net);
     c->squares += weight * (linear - net) * (linear - net);
@@ -92,16 +96,15 @@ static void compare_batch(void *user, const fw_batch_slot *slot) {
   }
 }
 
-/* By how many standard errors of the mean difference the net is better. */
-static double errors_better(const comparison *c) {
-  const double n = (double)c->row, mean = c->sum / c->weight;
+double fw_comparison_errors(const fw_comparison *c) {
+  const double n = (double)c->rows, mean = c->sum / c->weight;
   const double variance = c->squares / c->weight - mean * mean;
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* At least two, and more if there are few rows: losses of nets have long tails, which few rows do not show. */
-static double errors_needed(const comparison *c) {
-  return 2 + 60 / (double)c->row;
+/* More if there are few rows: losses of nets have long tails, which few rows do not show. */
+double fw_comparison_needed(const fw_comparison *c) {
+  return 1.5 + 20 / (double)c->rows;
 }
 
 /* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
@@ -122,7 +125,11 @@ static furrow_status join_scores(const fw_fit *f, double **scores, size_t count,
   return FURROW_OK;
 }
 
-static furrow_status compare_models(fw_fit *f, const fw_convex_fit *convex, comparison *c, furrow_error *err) {
+bool fw_linear_start_can_compare(const fw_linear_start *start, const fw_fit *f) {
+  return start->convex && f->data->valid && f->trainer->epochs > 0 && fw_prepared_valid_block(f->data);
+}
+
+furrow_status fw_linear_start_compare(const fw_linear_start *start, fw_fit *f, fw_comparison *c, furrow_error *err) {
   const furrow_rowblock *rows = fw_prepared_valid_block(f->data);
   uint32_t *use = NULL;
   double *scores = NULL;
@@ -131,36 +138,34 @@ static furrow_status compare_models(fw_fit *f, const fw_convex_fit *convex, comp
   furrow_status status = fw_epoch_rows_list(f->data->valid, &use, &count, err);
   if (status == FURROW_OK) status = FW_ALLOC(&scores, (count + 1) * outputs, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(fw_convex_problem(convex), fw_convex_model(convex).weights, rows, use, count, scores);
+    fw_linear_problem_score_rows(fw_convex_problem(start->convex), fw_convex_model(start->convex).weights, rows, use,
+                                 count, scores);
   status = fw_prepared_share(f->data, status, err);
   if (status == FURROW_OK) status = join_scores(f, &scores, count * outputs, err);
-  *c = (comparison){.scores = scores};
-  if (status == FURROW_OK) status = fw_fit_score_valid(f, compare_batch, c, err);
-  c->scores = NULL;
+  if (status == FURROW_OK)
+    status = fw_fit_score_valid(f, compare_batch, &(batch_comparison){.sums = c, .scores = scores}, err);
   fw_free(scores);
   fw_free(use);
   return status;
 }
 
-furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f, furrow_error *err) {
-  comparison c;
-  if (!start->convex || !f->data->valid || f->trainer->epochs == 0) return FURROW_OK;
-  if (!fw_prepared_valid_block(f->data)) return FURROW_OK;
-  FW_TRY(compare_models(f, start->convex, &c, err));
-  const double unit = fw_fit_loss_unit(f) / c.weight;
-  const bool better = c.row > 1 && errors_better(&c) > errors_needed(&c);
-  if (better || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
+furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f, const fw_comparison *c,
+                                        furrow_error *err) {
+  const double unit = fw_fit_loss_unit(f) / c->weight, needed = fw_comparison_needed(c);
+  const double linear = c->losses[0] * unit, net = c->losses[1] * unit;
+  const bool better = c->rows > 1 && fw_comparison_errors(c) > needed;
+  if (better || is_only_good(f, linear, net)) return FURROW_OK;
   FW_TRY(become_linear(f, start->l2, err));
   f->trainer->fell_back = true;
-  f->trainer->seen.linear_loss = c.losses[0] * unit;
+  f->trainer->seen.linear_loss = linear;
   if (start->rescued)
     return fw_trainer_note(f->trainer, false, err,
                            "interactions could not be trained, as each learning rate diverged; the model is the linear "
                            "one, whose loss of the validation rows is %.6g",
-                           f->trainer->seen.linear_loss);
+                           linear);
   return fw_trainer_note(
       f->trainer, false, err,
       "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model (%.1f standard "
       "errors better; a net needs %.1f); the model is the linear one",
-      c.losses[1] * unit, c.losses[0] * unit, errors_better(&c), errors_needed(&c));
+      net, linear, fw_comparison_errors(c), needed);
 }

@@ -261,6 +261,34 @@ static fw_settled_real strength_of(fw_prepared *d, const fw_data_facts *facts, u
   return (fw_settled_real){true, d->l2_by_epochs ? epochs / batch : 1 / rows};
 }
 
+static bool is_open(const fw_prepared *d, fw_key key) {
+  return !fw_conf_is_set(d->trainer->conf, key);
+}
+
+/* Steps of a net (docs/design/defaults.md): batches are small if there are few rows, and patience lasts for a number of
+ * steps. Rows of a few features out of many, such as users and items, need large steps: otherwise a net learns the rows
+ * by heart before it finds what they have in common. With many rows, features that
+ * all rows have need less L2, and features of few rows need more. */
+static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
+  enum { LEAST_BATCH = 32, MOST_BATCH = 1024, BATCHES = 128, PATIENT_STEPS = 300, LEAST_PATIENCE = 4, SPARSE = 8 };
+  const fw_train_conf *train = &d->trainer->plan->train;
+  const double rows = (double)facts->rows;
+  const bool sparse = facts->end > SPARSE * (uint64_t)facts->longest, dense = facts->end < 2 * (uint64_t)facts->longest;
+  const bool own = train->recommended && train->patience > 0 && d->from_scratch && facts->rows > 0;
+  if (!own || d->solver != &fw_solve_net || !is_open(d, FW_KEY_OPTIMIZER)) return;
+  uint64_t batch = LEAST_BATCH;
+  while (batch < MOST_BATCH && 2 * batch * BATCHES <= facts->rows) batch *= 2;
+  const bool given = !is_open(d, FW_KEY_BATCH) || !is_open(d, FW_KEY_UPDATES);
+  if (given && train->batch > 0) batch = train->batch;
+  const uint64_t patience = (PATIENT_STEPS * batch + facts->rows - 1) / facts->rows;
+  settled->batch = (fw_settled_count){!given, batch};
+  settled->patience =
+      (fw_settled_count){is_open(d, FW_KEY_PATIENCE), patience > LEAST_PATIENCE ? patience : LEAST_PATIENCE};
+  const double many = fmax(1, cbrt(rows / 8000));
+  settled->lr = (fw_settled_real){is_open(d, FW_KEY_LR), sparse ? 0.01 / many : 0.003};
+  settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4};
+}
+
 /* Checks that everything is configured that cannot be found before the only pass over a stream. */
 static furrow_status check_known(const fw_prepared *d, furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
@@ -285,6 +313,7 @@ static furrow_status settle_facts(fw_prepared *d, const fw_data_facts *facts, fu
   settled.huber_delta = delta_of(d, facts);
   settled.range = range_of(d, facts);
   settled.l2 = strength_of(d, facts, settled.epochs.set ? (uint32_t)settled.epochs.value : t->plan->train.epochs);
+  settle_steps(d, facts, &settled);
   return fw_trainer_settle(t, &settled, err);
 }
 

@@ -57,7 +57,7 @@ furrow_status fw_prepared_draw(const fw_prepared *d, fw_holdout *holdout, unsign
                                     .seed = plan->train.seed,
                                     .comm = d->trainer->comm,
                                     .first_row = d->samples->first_row};
-  return fw_holdout_init(holdout, fw_samples_block(d->samples), &params, err);
+  return fw_holdout_init(holdout, fw_samples_raw_block(d->samples), &params, err);
 }
 
 static furrow_status leave_out_drawn(fw_prepared *d, unsigned folds, double ratio, unsigned fold,
@@ -128,6 +128,14 @@ furrow_status fw_prepare_samples(fw_prepared *d, const char *train, const char *
 
 /* ---- Rows to train with and rows for validation ---- */
 
+/* Whether a net helps is hard to see with few rows, so each of them is held out once. */
+static unsigned folds_of(const fw_prepared *d) {
+  enum { FOLDS = 5, MANY_ROWS = 20000 };
+  const furrow_trainer *t = d->trainer;
+  const bool compares = d->solver == &fw_solve_net && t->plan->train.start_linear && d->from_scratch;
+  return compares && d->samples->all_rows < MANY_ROWS && !fw_conf_is_set(t->conf, FW_KEY_VALID_RATIO) ? FOLDS : 1;
+}
+
 /* Rows of the training data that are held out for validation, of rows in memory. */
 static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
@@ -145,7 +153,8 @@ static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
         &(fw_ranking_share){.ratio = d->valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
   /* a forest is the same whether its rows are streamed or not, so it holds out rows by their numbers */
   if ((!plan->train.recommended || d->trainer->forest) && !groups) return FURROW_OK;
-  return fw_prepared_draw(d, &d->holdout, 1, d->valid_ratio, err);
+  d->folds = folds_of(d);
+  return fw_prepared_draw(d, &d->holdout, d->folds, d->valid_ratio, err);
 }
 
 /* Which rows are for validation; the rest is the caller's. */
@@ -180,6 +189,16 @@ static furrow_status open_train(fw_prepared *d, furrow_error *err) {
   if (d->own_valid) return fw_prepared_open_all(d, &d->train, err);
   FW_TRY(hold_out(d, err));
   return open_subset(d, &d->train, subset_of(d, FW_SUBSET_TRAIN), err);
+}
+
+furrow_status fw_prepared_open_fold(const fw_prepared *d, unsigned fold, fw_epoch_rows **train, fw_epoch_rows **valid,
+                                    furrow_error *err) {
+  fw_epoch_rows_params params = subset_of(d, FW_SUBSET_TRAIN);
+  params.fold = fold;
+  FW_TRY(open_subset(d, train, params, err));
+  params.subset = FW_SUBSET_VALID;
+  params.together = true;
+  return fw_epoch_rows_open(valid, d->samples, &d->trainer->plan->data, &params, err);
 }
 
 static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *err) {

@@ -242,7 +242,12 @@ static furrow_status note_strength(fw_fit *f, bool again, furrow_error *err) {
 /* Now that the strength is known, rows that were held out are used for training, too. */
 static furrow_status finish_factors(fw_fit *f, furrow_error *err) {
   const bool again = f->data->valid && !f->data->valid_samples;
-  if (f->data->valid) FW_TRY(fw_linear_start_fall_back(&((const factor_fit *)f->state)->start, f, err));
+  const fw_linear_start *start = &((const factor_fit *)f->state)->start;
+  fw_comparison c = {0};
+  if (fw_linear_start_can_compare(start, f)) {
+    FW_TRY(fw_linear_start_compare(start, f, &c, err));
+    FW_TRY(fw_linear_start_fall_back(start, f, &c, err));
+  }
   if (f->trainer->fell_back || f->trainer->epochs == 0) return FURROW_OK;
   if (again) FW_TRY(solve_all(f, err));
   return f->trainer->plan->train.own_l2 ? FURROW_OK : note_strength(f, again, err);

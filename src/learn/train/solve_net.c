@@ -1,4 +1,6 @@
-/* learn/train/solve_net.c: epochs of a net, batch by batch. */
+/* learn/train/solve_net.c: epochs of a net, batch by batch; then the net and its linear model, compared by
+ * cross-validation. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -99,8 +101,147 @@ static furrow_status rescue_net(fw_fit *f, fw_epoch *epoch, bool *rescued, furro
   return fw_linear_start_rescue(&((net_fit *)f->state)->start, f, epoch, rescued, err);
 }
 
+/* ---- Parts of a fit ---- */
+
+/* A part of the fit reports its progress in parts or epochs, not in rows. */
+typedef struct part_progress {
+  const fw_fit *fit;
+  const char *phase;
+  uint64_t done, of;
+} part_progress;
+
+static bool report_part(void *user, const char *phase, uint64_t done, uint64_t of) {
+  const part_progress *p = user;
+  const furrow_trainer_fit_params *params = &p->fit->data->params;
+  (void)phase, (void)done, (void)of;
+  return !params->progress || params->progress(params->progress_user, p->phase, p->done, p->of);
+}
+
+static furrow_status count_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
+  part_progress *p = user;
+  (void)err;
+  p->done = epoch->epoch;
+  return FURROW_OK;
+}
+
+/* The data of a part: the same rows, of which it trains with `train`. */
+static fw_prepared data_of_part(const fw_fit *f, fw_epoch_rows *train, fw_epoch_rows *valid, part_progress *progress) {
+  fw_prepared data = *f->data;
+  data.train = train;
+  data.valid = valid;
+  data.params.progress = report_part;
+  data.params.progress_user = progress;
+  data.params.epoch = NULL;
+  data.params.checkpoint = NULL;
+  return data;
+}
+
+static fw_fit part_of(const fw_fit *f, const fw_prepared *data, double l2) {
+  const bool judged = data->valid != NULL;
+  return (fw_fit){.trainer = f->trainer,
+                  .data = data,
+                  .solver = f->solver,
+                  .by = f->by,
+                  .tally = f->tally,
+                  .keep_best = judged,
+                  .patience = judged ? f->patience : 0,
+                  .epochs = f->epochs,
+                  .linear_l2 = l2};
+}
+
+static void clear_part(fw_fit *part) {
+  if (part->state) part->solver->free(part->state);
+  fw_buffer_clear(&part->best_snapshot);
+}
+
+/* ---- Folds ---- */
+
+/* Whether the folds that are left could change the result. */
+static bool is_open(const fw_comparison *c) {
+  const double errors = fw_comparison_errors(c), needed = fw_comparison_needed(c);
+  return errors > -1 && errors < needed + 2;
+}
+
+/* Trains a net with the rows that are not in the fold, and compares it on those that are. */
+static furrow_status compare_fold(fw_fit *f, unsigned fold, double l2, part_progress *progress, fw_comparison *c,
+                                  uint32_t *epochs, furrow_error *err) {
+  fw_epoch_rows *train = NULL, *valid = NULL;
+  furrow_status status = fw_prepared_share(f->data, fw_prepared_open_fold(f->data, fold, &train, &valid, err), err);
+  fw_prepared data = data_of_part(f, train, valid, progress);
+  fw_fit part = part_of(f, &data, l2);
+  if (status == FURROW_OK) status = fw_fit_run_part(&part, epochs, err);
+  if (status == FURROW_OK && ((const net_fit *)part.state)->start.convex)
+    status = fw_linear_start_compare(&((const net_fit *)part.state)->start, &part, c, err);
+  clear_part(&part);
+  fw_epoch_rows_close(train);
+  fw_epoch_rows_close(valid);
+  return status;
+}
+
+/* *epochs: the best number for the first fold, afterwards for the mean of the folds that were needed. */
+static furrow_status compare_folds(fw_fit *f, double l2, fw_comparison *c, uint32_t *epochs, furrow_error *err) {
+  part_progress progress = {.fit = f, .phase = "comparing with a linear model", .done = 1, .of = f->data->folds};
+  double sum = *epochs;
+  for (unsigned fold = 1; fold < f->data->folds && is_open(c); fold++, progress.done++) {
+    uint32_t best = 0;
+    FW_TRY(compare_fold(f, fold, l2, &progress, c, &best, err));
+    sum += best;
+  }
+  *epochs = (uint32_t)fmax(1, floor(sum / (double)progress.done + 0.5));
+  return FURROW_OK;
+}
+
+/* ---- All rows ---- */
+
+static furrow_status train_all(fw_fit *f, double l2, uint32_t epochs, furrow_error *err) {
+  fw_epoch_rows *all = NULL;
+  part_progress progress = {.fit = f, .phase = "training with all rows", .of = epochs};
+  furrow_status status = fw_prepared_share(f->data, fw_prepared_open_all(f->data, &all, err), err);
+  fw_prepared data = data_of_part(f, all, NULL, &progress);
+  data.params.epoch = count_epoch;
+  data.params.epoch_user = &progress;
+  fw_fit part = part_of(f, &data, l2);
+  part.epochs = epochs;
+  uint32_t last;
+  if (status == FURROW_OK) status = fw_fit_run_part(&part, &last, err);
+  clear_part(&part);
+  fw_epoch_rows_close(all);
+  return status;
+}
+
+/* The better model, trained with all rows. *epochs: as many as were best for the validation rows. */
+static furrow_status choose_of_all(fw_fit *f, const fw_linear_start *start, fw_comparison *c, furrow_error *err) {
+  uint32_t epochs = f->trainer->best;
+  FW_TRY(compare_folds(f, start->l2, c, &epochs, err));
+  FW_TRY(fw_linear_start_fall_back(start, f, c, err));
+  if (f->trainer->fell_back) return FURROW_OK;
+  FW_TRY(train_all(f, start->l2, epochs, err));
+  const double unit = fw_fit_loss_unit(f) / c->weight;
+  return fw_trainer_note(f->trainer, false, err,
+                         "interactions help: the loss of held-out rows is %.6g, and %.6g with a linear model (%.1f "
+                         "standard errors better); the model was trained with all %" PRIu64 " rows, for %u epochs",
+                         c->losses[1] * unit, c->losses[0] * unit, fw_comparison_errors(c), f->data->samples->all_rows,
+                         epochs);
+}
+
+/* Validation data of the caller's own decides alone, and is not trained with. If the caller stops, or training with all
+ * rows diverges, the net of the training rows is kept. */
 static furrow_status finish_net(fw_fit *f, furrow_error *err) {
-  return fw_linear_start_fall_back(&((const net_fit *)f->state)->start, f, err);
+  const fw_linear_start *start = &((const net_fit *)f->state)->start;
+  const bool again = !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
+  fw_comparison c = {0};
+  furrow_error found;
+  if (!fw_linear_start_can_compare(start, f)) return FURROW_OK;
+  FW_TRY(fw_linear_start_compare(start, f, &c, err));
+  if (again && f->trainer->plan->train.recommended) {
+    const furrow_status status = choose_of_all(f, start, &c, &found);
+    const bool undone = status == FURROW_END || status == FURROW_E_RANGE;
+    if (status != FURROW_OK && !undone && err) *err = found;
+    if (!undone) return status;
+    f->stopped = status == FURROW_END;
+    FW_TRY(fw_prepared_share(f->data, fw_fit_restore_best(f, err), err));
+  }
+  return fw_linear_start_fall_back(start, f, &c, err);
 }
 
 const fw_solver fw_solve_net = {.begin = begin_net,

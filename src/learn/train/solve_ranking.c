@@ -168,7 +168,7 @@ static furrow_status settle_epochs(fw_fit *f, furrow_error *err) {
   f->patience = 0;
   f->keep_best = false;
   if (fw_conf_is_set(f->trainer->conf, FW_KEY_EPOCHS)) return FURROW_OK;
-  train->epochs = EPOCHS;
+  f->epochs = train->epochs = EPOCHS;
   return fw_trainer_note(f->trainer, false, err,
                          "no positives were held out to choose the number of epochs: it is %d (key `epochs`)", EPOCHS);
 }

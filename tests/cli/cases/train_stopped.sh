@@ -3,14 +3,14 @@ awk 'BEGIN { r = 5; for (i = 0; i < 20000; i++) { r = r * 16807 % 2147483647; a 
 set -m # else signals are ignored in the background
 for signal in INT TERM; do
   : >said
-  furrow train --model fm --train t.libsvm --out m --epochs 1000000 >said 2>err &
+  furrow train --model fm --train t.libsvm --out m --epochs 1000000 --patience 1000000 >said 2>err &
   for ((i = 0; i < 15000; i++)); do [ "$(wc -l <said)" -ge 3 ] && break; sleep 0.02; done
   kill -$signal $!
   { wait $!; } 2>/dev/null
   echo "$signal: exit $?"
   cat err
 done
-furrow train -q --model fm --train t.libsvm --out m --epochs 1000000 --checkpoint ck 2>err &
+furrow train -q --model fm --train t.libsvm --out m --epochs 1000000 --patience 1000000 --checkpoint ck 2>err &
 for ((i = 0; i < 15000; i++)); do [ -e ck/checkpoint ] && break; sleep 0.02; done
 kill -INT $!
 { wait $!; } 2>/dev/null

@@ -131,6 +131,60 @@ static void without_classes(void **state) {
   fw_holdout_clear(&holdout);
 }
 
+/* Rows of one feature each, whose number is `of` the row. */
+static furrow_rowblock with_features(size_t (*of)(size_t row)) {
+  static uint32_t index[ROWS];
+  static uint64_t offset[ROWS + 1];
+  for (size_t i = 0; i < ROWS; i++) {
+    index[i] = (uint32_t)of(i);
+    offset[i + 1] = i + 1;
+    labels[i] = (float)(index[i] % 3 == 0);
+  }
+  furrow_rowblock rows = block_of(ROWS);
+  rows.offset = offset;
+  rows.index.u32 = index;
+  return rows;
+}
+
+static size_t in_order(size_t row) {
+  return row;
+}
+static size_t reversed(size_t row) {
+  return ROWS - 1 - row;
+}
+static size_t twice(size_t row) {
+  return row * 7 % (ROWS / 2);
+}
+static size_t often(size_t row) {
+  return row % 20;
+}
+
+/* Neither the order of the rows nor copies of them decide; of a few rows that come again and again, copies count. */
+static void contents_decide(void **state) {
+  (void)state;
+  for (unsigned folds = 1; folds <= 5; folds += 4) {
+    furrow_rowblock rows = with_features(in_order);
+    fw_holdout a = held_out(&rows, true, folds, 0.15, 1);
+    rows = with_features(reversed);
+    fw_holdout b = held_out(&rows, true, folds, 0.15, 1);
+    for (size_t i = 0; i < ROWS; i++) assert_int_equal(a.fold_of[i], b.fold_of[ROWS - 1 - i]);
+    fw_holdout_clear(&a);
+    fw_holdout_clear(&b);
+    rows = with_features(twice);
+    a = held_out(&rows, true, folds, 0.15, 1);
+    for (size_t i = ROWS / 2; i < ROWS; i++) assert_int_equal(a.fold_of[i], a.fold_of[i - ROWS / 2]);
+    const size_t wanted = folds > 1 ? ROWS / folds : ROWS * 15 / 100;
+    assert_true(a.rows[0] + 3 > wanted && a.rows[0] < wanted + 3);
+    fw_holdout_clear(&a);
+    rows = with_features(often);
+    a = held_out(&rows, true, folds, 0.15, 1);
+    bool apart = false;
+    for (size_t i = 20; i < ROWS; i++) apart |= a.fold_of[i] != a.fold_of[i - 20];
+    assert_true(apart);
+    fw_holdout_clear(&a);
+  }
+}
+
 /* Groups whose rows are spread over the data stay whole, in a share and in folds. */
 static void groups_stay_whole(void **state) {
   (void)state;
@@ -160,7 +214,8 @@ static void groups_stay_whole(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shares_of_classes), cmocka_unit_test(rows_are_drawn),  cmocka_unit_test(folds_are_balanced),
-      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes), cmocka_unit_test(groups_stay_whole),
+      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes), cmocka_unit_test(contents_decide),
+      cmocka_unit_test(groups_stay_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

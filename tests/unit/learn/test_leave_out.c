@@ -5,22 +5,30 @@
 
 enum { ROWS = 900, FOLDS = 4, SEED = 1 };
 
-/* Rows with numbers as labels, in which one fold (FOLDS: none) is nonsense. */
+/* Rows with numbers as labels, of which one fold (FOLDS: none) has nonsense. Features say in which fold a row is. */
 static bool write_numbers(const char *path, unsigned spoilt) {
+  static uint64_t offset[ROWS + 1];
+  static uint32_t index[3 * ROWS];
+  static float value[3 * ROWS];
+  static double label[ROWS], nonsense[ROWS];
   FILE *file = fopen(path, "w");
   fw_holdout holdout = {0};
   fw_rng rng;
-  furrow_rowblock rows = {.size = ROWS};
-  const fw_holdout_params params = {.unit = FW_HOLD_ROWS, .folds = FOLDS, .seed = SEED};
-  if (!file || fw_holdout_init(&holdout, &rows, &params, &err) != FURROW_OK) return false;
   fw_rng_init(&rng, 5);
   for (size_t row = 0; row < ROWS; row++) {
-    const double x = fw_rng_normal(&rng), y = fw_rng_normal(&rng), noise = fw_rng_normal(&rng);
-    if (holdout.fold_of[row] == spoilt)
-      fprintf(file, "%g 1:%g 2:%g 3:1\n", -1000 * noise, 50 + x, y * 7);
-    else
-      fprintf(file, "%g 1:%g 2:%g 3:1\n", 3 * x - 2 * y + x * y + 0.1 * noise, x, y);
+    const double x = (int)(1000 * fw_rng_normal(&rng)) / 1024.0, y = (int)(1000 * fw_rng_normal(&rng)) / 1024.0;
+    const double noise = fw_rng_normal(&rng), features[] = {x, y, 1};
+    for (uint32_t k = 0; k < 3; k++) index[3 * row + k] = k, value[3 * row + k] = (float)features[k];
+    offset[row + 1] = 3 * row + 3;
+    label[row] = 3 * x - 2 * y + x * y + 0.1 * noise;
+    nonsense[row] = -1000 * noise;
   }
+  const furrow_rowblock rows = {.size = ROWS, .offset = offset, .index.u32 = index, .value.f32 = value};
+  const fw_holdout_params params = {.unit = FW_HOLD_ROWS, .folds = FOLDS, .seed = SEED};
+  if (!file || fw_holdout_init(&holdout, &rows, &params, &err) != FURROW_OK) return false;
+  for (size_t row = 0; row < ROWS; row++)
+    fprintf(file, "%g 1:%.12g 2:%.12g 3:1\n", holdout.fold_of[row] == spoilt ? nonsense[row] : label[row],
+            (double)value[3 * row], (double)value[3 * row + 1]);
   fw_holdout_clear(&holdout);
   return fclose(file) == 0;
 }

@@ -561,7 +561,8 @@ static void models_that_are_worse_than_a_constant_say_so(void **state) {
 static double loss_of_lr(const char *settings, const char *note) {
   furrow_trainer *trainer = own_trainer("lr", settings, 2, NULL);
   fit_or_fail(trainer, "rare", NULL, NULL);
-  if (note && !has_note(trainer, note, NULL)) fail_msg("lr %s does not say: %s", settings, note);
+  if (note && !has_note(trainer, note, NULL))
+    fail_msg("lr %s does not say: %s, but: %s", settings, note, trainer->notes[trainer->note_count - 1].text);
   if (!note && has_note(trainer, "L2 is", NULL)) fail_msg("lr %s chose a strength", settings);
   const double loss = evaluate_saved(trainer, "rare.valid").loss;
   furrow_trainer_free(trainer);
@@ -572,8 +573,8 @@ static void held_out_rows_choose_the_strength(void **state) {
   (void)state;
   write_rare_ids("rare", 3000, 1);
   write_rare_ids("rare.valid", 2000, 2);
-  const double chosen = loss_of_lr("", "L2 is 10, which is better than 1 for rows that were held out");
-  assert_true(fabs(chosen - loss_of_lr("l2=10", NULL)) < 1e-5);
+  const double chosen = loss_of_lr("", "L2 is 31.6, which is better than 1 for rows that were held out");
+  assert_true(fabs(chosen - loss_of_lr("l2=31.6227766", NULL)) < 1e-5);
   assert_true(chosen + 0.02 < loss_of_lr("l2=1", NULL));
   /* nets begin with that model, and fall back to it */
   furrow_trainer *net = own_trainer("fm", "", 2, NULL);
@@ -619,7 +620,8 @@ static void nets_fall_back(void **state) {
   for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
     furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
     fit_or_fail(net, "plain", NULL, NULL);
-    if (!net->fell_back || !has_note(net, "interactions did not help", NULL)) fail_msg("%s did not fall back", nets[n]);
+    if (!net->fell_back || !has_note(net, "interactions did not help", NULL))
+      fail_msg("%s did not fall back: %s", nets[n], net->notes[net->note_count - 1].text);
     fw_buffer about = {0};
     assert_int_equal(fw_model_json_write(net, NULL, 0, &about, &err), FURROW_OK);
     fw_buffer_byte(&about, 0);
@@ -684,6 +686,79 @@ static void nets_that_help_are_kept(void **state) {
   }
 }
 
+/* Users like items of their kind, in nine of ten cases. */
+static void write_tastes(const char *path, size_t rows, uint64_t seed) {
+  FILE *file = begin_file(path);
+  fw_rng rng;
+  fw_rng_init(&rng, seed);
+  for (size_t i = 0; i < rows; i++) {
+    const uint64_t user = fw_rng_below(&rng, 30), item = fw_rng_below(&rng, 20);
+    const bool likes = (user % 3 == item % 3) != (fw_rng_below(&rng, 10) == 0);
+    fprintf(file, "%d %d:1 %d:1\n", likes, 1 + (int)user, 31 + (int)item);
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
+typedef struct seen_phases {
+  bool comparing, with_all;
+  bool ends_first; /* ends the training after its first epoch */
+} seen_phases;
+
+static bool note_phase(void *user, const char *phase, uint64_t done, uint64_t total) {
+  seen_phases *seen = user;
+  seen->comparing |= strcmp(phase, "comparing with a linear model") == 0;
+  seen->with_all |= strcmp(phase, "training with all rows") == 0;
+  return total == 0 || done <= total;
+}
+
+static furrow_status end_first(void *user, const furrow_epoch *epoch, furrow_error *error) {
+  (void)epoch, (void)error;
+  return ((const seen_phases *)user)->ends_first ? FURROW_END : FURROW_OK;
+}
+
+/* A fifth of these rows does not show that a net helps, and a net needs many epochs. */
+static void few_rows_show_interactions(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "wide_and_deep", "deepfm", "pnn"};
+  write_tastes("tastes", 900, 2);
+  write_tastes("tastes.test", 900, 3);
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    seen_phases seen = {0};
+    furrow_trainer_fit_params params;
+    furrow_trainer_fit_params_init(&params);
+    params.progress = note_phase;
+    params.progress_user = params.epoch_user = &seen;
+    params.epoch = end_first;
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "tastes", NULL, &params);
+    if (!has_note(net, "the model was trained with all 900 rows", NULL) || net->fell_back || !seen.with_all)
+      fail_msg("%s: %s", nets[n], net->note_count ? net->notes[net->note_count - 1].text : "no note");
+    const double accuracy = evaluate_saved(net, "tastes.test").accuracy;
+    if (!(accuracy > 0.8)) fail_msg("%s: accuracy %g", nets[n], accuracy);
+    furrow_trainer_free(net);
+    seen = (seen_phases){.ends_first = true};
+    net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "tastes", NULL, &params);
+    assert_int_equal(furrow_trainer_epoch_count(net), 1);
+    assert_false(seen.comparing || seen.with_all);
+    furrow_trainer_free(net);
+  }
+}
+
+/* The other folds are asked where the first one is not clear. */
+static void other_folds_are_asked(void **state) {
+  (void)state;
+  seen_phases seen = {0};
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.progress = note_phase;
+  params.progress_user = &seen;
+  furrow_trainer *net = own_trainer("nfm", "", 2, NULL);
+  fit_or_fail(net, "plain", NULL, &params);
+  assert_true(seen.comparing && net->fell_back && !seen.with_all);
+  furrow_trainer_free(net);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(saved_models_are_those_of_training),
@@ -707,6 +782,8 @@ int main(void) {
       cmocka_unit_test(the_usual_strength_stays),
       cmocka_unit_test(nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
+      cmocka_unit_test(few_rows_show_interactions),
+      cmocka_unit_test(other_folds_are_asked),
       cmocka_unit_test(nets_take_rows_of_one_feature),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
