@@ -770,8 +770,9 @@ static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
 /* Finds the settings (nprobe, ef_search, k_factor) that reach a recall with the least work, and stores them in the
  * index, so that searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are
  * fewer; the work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init
- * has initialised. After a failure the index is as it was. A searcher of the index stays usable. Errors: E_ARGUMENT, n
- * or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and furrow_searcher_search. */
+ * has initialised. After a failure the index is as it was. A searcher of the index stays usable.
+ * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
+ * furrow_searcher_search. */
 FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
                                            size_t k, const furrow_index_tune_params *params,
                                            furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;
