@@ -57,8 +57,8 @@ def calls_block():
 # ---- The five lines ----
 
 
-def check_five_lines(text, folder):
-    """Runs them with another port."""
+def run_five_lines(text, folder):
+    """Runs them with another port; returns the answers."""
     make, _ = calls_block()
     bash(make.splitlines()[0], folder)  # the log
     lines = shell_block(text, "kill %1")
@@ -67,19 +67,23 @@ def check_five_lines(text, folder):
     script = lines.replace("localhost:8080", f"localhost:{port}").replace(
         "furrow serve ", f"furrow serve --listen 127.0.0.1:{port} ")
     printed = bash("set -em\n" + script + "wait", folder)
-    answers = [json.loads(answer) for answer in re.findall(r"\{.*?\}(?=\{|\n|$|listening)", printed)]
-    assert [sorted(answer) for answer in answers] == [["predictions"], ["recommendations"]], printed
-    assert len(answers[0]["predictions"]) == 1 and 3 < answers[0]["predictions"][0] < 6, printed
-    best = answers[1]["recommendations"][0]
-    assert best["user"] == "u0" and len(best["items"]) == 3 and best["items"][0]["item"].startswith("tea-"), printed
+    return [json.loads(answer) for answer in re.findall(r"\{.*?\}(?=\{|\n|$|listening)", printed)]
 
 
 def test_five_lines_of_the_page(folder):
-    check_five_lines(read(PAGE), folder)
+    answers = run_five_lines(read(PAGE), folder)
+    assert [sorted(answer) for answer in answers] == [["predictions"], ["recommendations"]], answers
+    assert len(answers[0]["predictions"]) == 1 and 3 < answers[0]["predictions"][0] < 6, answers
+    best = answers[1]["recommendations"][0]
+    assert best["user"] == "u0" and len(best["items"]) == 3 and best["items"][0]["item"].startswith("tea-"), answers
 
 
 def test_five_lines_of_the_readme(folder):
-    check_five_lines(read(f"{SOURCE}/README.md"), folder)
+    answers = run_five_lines(read(f"{SOURCE}/README.md"), folder)
+    assert [sorted(answer) for answer in answers] == [["recommendations"], ["similar"]], answers
+    best, like = answers[0]["recommendations"][0], answers[1]["similar"][0]
+    assert best["user"] == "u0" and len(best["items"]) == 3, answers
+    assert like["item"] == "tea-1" and len(like["items"]) == 3, answers
 
 
 # ---- Configuration files ----
