@@ -18,7 +18,7 @@ static const char *describe(const char *candidate) {
   } texts[] = {{"popular", "the most popular items"},
                {"own-history", "what the user took most often"},
                {"item-item", "items by the user's items"},
-               {"item-item-recent", "the same, recent events count more"},
+               {"item-item-recent", "the same, tuned (recency, ratings, order)"},
                {"factors", "vectors of users and items"},
                {"blend", "item-item weights and vectors"},
                {"features", "the best of these, with features of items"}};
@@ -35,8 +35,9 @@ static void print_table(const furrow_recommender_figures *figures, output *out) 
     if (i > 0) snprintf(gain, sizeof gain, "%+.4f ± %.4f", c->gain, c->gain_error);
     output_format(out, "%-42s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
   }
-  output_format(out, "(NDCG of %zu items on the last events of %" PRIu64 " users, which were held out)\n\n", figures->k,
-                figures->users);
+  output_format(
+      out, "(NDCG of %zu items on held-out events of %" PRIu64 " users: the last fifth, at random without times)\n\n",
+      figures->k, figures->users);
 }
 
 static void report_candidates(report *r, const furrow_recommender_figures *figures) {
@@ -83,7 +84,7 @@ static void tell(const recommender_training *t, const furrow_recommender *recomm
   if (!t->json && figures.candidate_count > 0) print_table(&figures, out);
   report_start(&r, out, t->json);
   report_text(&r, "model", t->out);
-  report_text(&r, "chosen", t->json ? chosen_name(&figures) : describe(chosen_name(&figures)));
+  report_text(&r, "chosen", chosen_name(&figures));
   report_u64(&r, "users", furrow_recommender_user_count(recommender));
   report_u64(&r, "items", furrow_recommender_item_count(recommender));
   if (t->json) report_u64(&r, "compared users", figures.users);

@@ -105,7 +105,10 @@ static furrow_status choose_and_make(const furrow_recommender *r, const furrow_r
 
 static furrow_status fit(furrow_recommender *r, const char *log, const furrow_recommender_fit_params *params,
                          furrow_error *err) {
-  FW_TRY(fw_recommender_open_names(r, err));
+  const furrow_status status = fw_recommender_open_names(r, err);
+  if (status == FURROW_E_UNSUPPORTED)
+    fw_error_set_hint(err, "name the columns of users and items, as with --user COL --item COL");
+  FW_TRY(status);
   if (r->users.count > UINT32_MAX) return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has too many users");
   r->method = FURROW_RECOMMEND_EXACT;
   FW_TRY(FW_ALLOC_ZERO(&r->log_model, 1, err));

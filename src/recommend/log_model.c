@@ -16,6 +16,8 @@
 #include "rows/encode/encoder.h"
 
 #define ALGORITHM "recommender"
+#define SETTING_MOST 1e6
+#define SETTING_LEAST 1e-9 /* of factors */
 
 enum { EVENT_USER, EVENT_ITEM, EVENT_TIME, EVENT_STRENGTH, EVENT_ROWS };
 
@@ -115,11 +117,22 @@ static const char *member_below(const char *member, const char *above) {
   return strncmp(member, above, length) == 0 ? member + length : NULL;
 }
 
-static void see_setting(fw_recipe *recipe, const char *name, const char *text) {
+static double read_number(const char *text) {
+  char *end = NULL;
+  const double number = strtod(text, &end);
+  return *text && *end == '\0' ? number : NAN;
+}
+
+/* A value of another type becomes NaN, which check_recipe refuses; *wrong becomes the name of a flag that is none. */
+static void see_setting(fw_recipe *recipe, const char *name, const char *text, const char **wrong) {
   for (size_t i = 0; i < NUMBERS; i++)
-    if (strcmp(name, numbers[i].name) == 0) *(double *)((char *)recipe + numbers[i].offset) = strtod(text, NULL);
-  for (size_t i = 0; i < FLAGS; i++)
-    if (strcmp(name, flags[i].name) == 0) *(bool *)((char *)recipe + flags[i].offset) = strcmp(text, "true") == 0;
+    if (strcmp(name, numbers[i].name) == 0) *(double *)((char *)recipe + numbers[i].offset) = read_number(text);
+  for (size_t i = 0; i < FLAGS; i++) {
+    const bool is_true = strcmp(text, "true") == 0;
+    if (strcmp(name, flags[i].name) != 0) continue;
+    *(bool *)((char *)recipe + flags[i].offset) = is_true;
+    if (!is_true && strcmp(text, "false") != 0) *wrong = flags[i].name;
+  }
   if (strcmp(name, "neighbours") == 0) recipe->neighbours = strtoull(text, NULL, 10);
 }
 
@@ -135,11 +148,17 @@ static void see_candidate(fw_rule_selection *selection, const char *name, const 
   }
 }
 
+typedef struct json_reading {
+  fw_log_model *to;
+  const char *wrong; /* a member that is not a boolean; NULL: none */
+} json_reading;
+
 static furrow_status see_member(void *user, const char *member, const char *text) {
-  fw_log_model *to = user;
+  json_reading *reading = user;
+  fw_log_model *to = reading->to;
   const char *name = member_below(member, ALGORITHM "/");
   if (!text) return FURROW_OK;
-  if (name) see_setting(&to->selection.recipe, name, text);
+  if (name) see_setting(&to->selection.recipe, name, text, &reading->wrong);
   if (strcmp(member, "data/rating_deviation") == 0) to->events.deviation = strtod(text, NULL);
   if (strcmp(member, "data/positive") == 0) to->positive = strtod(text, NULL);
   name = member_below(member, "figures/ranking/");
@@ -153,8 +172,13 @@ static furrow_status see_member(void *user, const char *member, const char *text
   return FURROW_OK;
 }
 
-static furrow_status check_recipe(const fw_log_model *of, const char *path, furrow_error *err) {
+static furrow_status check_recipe(const fw_log_model *of, const char *wrong, const char *path, furrow_error *err) {
   const fw_recipe *recipe = &of->selection.recipe;
+  if (wrong) {
+    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not true or false", wrong);
+    fw_error_set_file(err, path);
+    return FURROW_E_FORMAT;
+  }
   if (!(of->events.deviation >= 0 && of->events.deviation <= FLT_MAX)) {
     fw_fail(err, FURROW_E_FORMAT, "data/rating_deviation is not a number of at least 0");
     fw_error_set_file(err, path);
@@ -162,22 +186,24 @@ static furrow_status check_recipe(const fw_log_model *of, const char *path, furr
   }
   for (size_t i = 0; i < NUMBERS; i++) {
     const double number = *(const double *)((const char *)recipe + numbers[i].offset);
-    if (isfinite(number) && number >= 0) continue;
-    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not a number of at least 0", numbers[i].name);
+    if (number >= 0 && number <= SETTING_MOST) continue;
+    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not a number from 0 to a million", numbers[i].name);
     fw_error_set_file(err, path);
     return FURROW_E_FORMAT;
   }
-  if (!recipe->factors || (recipe->factor_others > 0 && recipe->factor_l2 > 0)) return FURROW_OK;
+  if (!recipe->factors || (recipe->factor_others >= SETTING_LEAST && recipe->factor_l2 >= SETTING_LEAST))
+    return FURROW_OK;
   fw_fail(err, FURROW_E_FORMAT, "recommender/factor_others and factor_l2 are not numbers above 0");
   fw_error_set_file(err, path);
   return FURROW_E_FORMAT;
 }
 
 static furrow_status read_json(fw_log_model *to, const char *folder, furrow_error *err) {
+  json_reading reading = {.to = to};
   char *path = NULL;
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
-  furrow_status status = furrow_model_json_for_each(path, see_member, to, err);
-  if (status == FURROW_OK) status = check_recipe(to, path, err);
+  furrow_status status = furrow_model_json_for_each(path, see_member, &reading, err);
+  if (status == FURROW_OK) status = check_recipe(to, reading.wrong, path, err);
   fw_free(path);
   return status;
 }

@@ -731,9 +731,9 @@ static void choose_entry(const builder *b, const int64_t *to) {
   }
 }
 
-/* If most vectors are removed, all links are rebuilt. */
+/* If a tenth of the vectors or more is removed, all links are rebuilt: links that are repaired find less. */
 static bool is_rebuilt(size_t n, size_t left) {
-  return left < n / 2;
+  return n - left >= n / 10 + 1;
 }
 
 static furrow_status relink(builder *b, const fw_hnsw *old, const int64_t *to, size_t left, furrow_error *err) {

@@ -377,6 +377,9 @@ static void damaged_models_are_refused(void **state) {
       "sed -i 's/\"recency\" : [0-9.]*/\"recency\" : -1/' copy/furrow.json",
       "sed -i 's/\"factor_others\" : [0-9.]*/\"factor_others\" : 0/' copy/furrow.json",
       "sed -i 's/\"l2\" : [0-9.]*/\"l2\" : 1e999/' copy/furrow.json",
+      "sed -i 's/\"rating\" : [0-9.]*/\"rating\" : 1e308/' copy/furrow.json",
+      "sed -i 's/\"recency\" : [0-9.]*/\"recency\" : \"x\"/' copy/furrow.json",
+      "sed -i 's/\"vectors\" : true/\"vectors\" : 3/' copy/furrow.json",
       "rm copy/dictionary.furrow"};
   static const char *const of_weights[] = {"rm -r copy/item_item"};
   (void)state;
