@@ -262,7 +262,6 @@ furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *round
   const size_t n = (size_t)index->ntotal;
   if (n == 0) return FURROW_OK;
   size_t candidates = ef > 0 ? (size_t)ef : graph->ef_search > 0 ? (size_t)graph->ef_search : 1;
-  if (candidates < sink->k) candidates = sink->k;
   traversal w = {.graph = graph, .storage = index->child[0], .query = query, .d = (size_t)index->d};
   w.similarity = index->metric == FURROW_METRIC_IP;
   w.distance = w.similarity ? fw_scan_table()->ip_rows : fw_scan_table()->l2_rows;
@@ -272,7 +271,7 @@ furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *round
   }
   const size_t more = w.rounded ? ROUNDED_MORE : 0;
   candidates += more;
-  queue q = {.capacity = candidates};
+  queue q = {.capacity = candidates > sink->k + more ? candidates : sink->k + more};
   if (q.capacity > n) q.capacity = n;
   FW_TRY(take_queue(&w, &q, scratch, n, candidates, err));
   fw_hit nearest = {.id = graph->entry_point};
