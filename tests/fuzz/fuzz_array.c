@@ -23,7 +23,7 @@ static void read_rows(fw_array_reader *reader, size_t file_size) {
   if (info->rows == 0) return;
   check(info->dim > 0);
   if (info->can_seek) check(info->rows <= file_size && info->dim <= file_size);
-  if (info->dim * size > (size_t)1 << 24) return;
+  if (info->dim > (size_t)1 << 20) return; /* rows are read as numbers of 8 bytes */
   const size_t piece = 1 + 4096 / (info->dim * size);
   char *out = malloc(piece * info->dim * 8);
   check(out != NULL);
