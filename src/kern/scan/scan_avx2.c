@@ -348,16 +348,7 @@ static inline int32_t byte_square(const uint8_t *x, const uint8_t *y, size_t str
   return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
 }
 
-static void l2_bytes(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out) {
-  for (size_t i = 0; i < n && i < FW_BYTES_AHEAD; i++)
-    for (size_t j = 0; j < stride; j += 64) _mm_prefetch((const char *)rows + (size_t)ids[i] * stride + j, _MM_HINT_T0);
-  for (size_t i = 0; i < n; i++) {
-    if (i + FW_BYTES_AHEAD < n)
-      for (size_t j = 0; j < stride; j += 64)
-        _mm_prefetch((const char *)rows + (size_t)ids[i + FW_BYTES_AHEAD] * stride + j, _MM_HINT_T0);
-    out[i] = (float)byte_square(x, rows + (size_t)ids[i] * stride, stride);
-  }
-}
+#include "kern/scan/scan_bytes_tmpl.h"
 
 void fw_scan_fill_avx2(fw_scan *scan) {
   scan->l2_bytes = l2_bytes;
