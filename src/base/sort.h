@@ -7,6 +7,11 @@
 #include <stdlib.h>
 
 /* For bsearch and qsort. */
+static inline int fw_compare_u32(const void *a, const void *b) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
 static inline int fw_compare_u64(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
@@ -18,6 +23,10 @@ static inline int fw_compare_i64(const void *a, const void *b) {
 }
 
 /* numbers may be NULL if count is 0. */
+static inline void fw_sort_u32(uint32_t *numbers, size_t count) {
+  if (count > 1) qsort(numbers, count, sizeof *numbers, fw_compare_u32);
+}
+
 static inline void fw_sort_u64(uint64_t *numbers, size_t count) {
   if (count > 1) qsort(numbers, count, sizeof *numbers, fw_compare_u64);
 }

@@ -164,6 +164,12 @@ void fw_factors_equations(const fw_factors *factors, const uint32_t *items, cons
   write_equations(&s, items, weights, count, a, b);
 }
 
+double fw_factors_product(const fw_factors *factors, const float *x, const float *y) {
+  double sum = 0;
+  for (size_t i = 0; i < factors->size; i++) sum += (double)x[i] * y[i];
+  return sum;
+}
+
 size_t fw_factors_scores_count(const fw_factors *factors) {
   return (factors->items + FW_BLOCK_VECTORS - 1) / FW_BLOCK_VECTORS * FW_BLOCK_VECTORS;
 }

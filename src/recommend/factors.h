@@ -42,6 +42,7 @@ furrow_status fw_factors_from(fw_factors *factors, float *vectors, size_t items,
 /* The user's equations: a has size x size numbers, b has size. */
 void fw_factors_equations(const fw_factors *factors, const uint32_t *items, const float *weights, size_t count,
                           float *a, float *b);
+double fw_factors_product(const fw_factors *factors, const float *x, const float *y);
 /* The number of scores that fw_factors_scores writes: items, rounded up. */
 size_t fw_factors_scores_count(const fw_factors *factors);
 void fw_factors_scores(const fw_factors *factors, const float *user, float *scores);

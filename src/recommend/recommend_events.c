@@ -1,6 +1,5 @@
 /* recommend/recommend_events.c: recommends from the events of users, with a recommender of a log. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -28,20 +27,13 @@ static bool leaves_out_own(const furrow_recommender *r, const furrow_recommend_p
   return r->log_model && !r->log_model->made.rule.repeats && !params->include_seen;
 }
 
-static int compare_items(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 furrow_status fw_own_items(const furrow_recommender *r, uint64_t user, const furrow_recommend_params *params,
                            uint32_t **items, size_t *capacity, fw_item_set *own, furrow_error *err) {
   *own = (fw_item_set){0};
   if (!leaves_out_own(r, params)) return FURROW_OK;
   const fw_user_events events = fw_interactions_of(&r->log_model->events, user);
   FW_TRY(FW_GROW(items, capacity, events.count, err));
-  for (size_t i = 0; i < events.count; i++) (*items)[i] = events.item[i];
-  if (events.count > 1) qsort(*items, events.count, sizeof **items, compare_items);
-  *own = (fw_item_set){.items = *items, .count = events.count};
+  *own = fw_taste_own_items(&events, *items);
   return FURROW_OK;
 }
 
@@ -107,28 +99,22 @@ static void find_by_weights(const fw_sparse_rows *weights, uint64_t item, const 
   }
 }
 
-static double product(const float *x, const float *y, size_t size) {
-  double sum = 0;
-  for (size_t k = 0; k < size; k++) sum += (double)x[k] * y[k];
-  return sum;
-}
-
 /* Offers other items by the cosine of their vectors. */
 static void find_by_vectors(const fw_factors *f, uint64_t item, const uint8_t *allowed, fw_best *best) {
   const float *mine = f->vectors + item * f->size;
-  const double length = product(mine, mine, f->size);
+  const double length = fw_factors_product(f, mine, mine);
   for (uint32_t i = 0; i < f->items; i++) {
     const float *other = f->vectors + i * f->size;
-    const double squared = product(other, other, f->size);
+    const double squared = fw_factors_product(f, other, other);
     if (i == item || squared == 0 || (allowed && !allowed[i])) continue;
-    fw_best_offer(best, product(mine, other, f->size) / sqrt(length * squared), i);
+    fw_best_offer(best, fw_factors_product(f, mine, other) / sqrt(length * squared), i);
   }
 }
 
 static bool is_compared(const fw_taste *taste, uint64_t item) {
   if (taste->weights) return taste->weights->offset[item] < taste->weights->offset[item + 1];
   const float *vector = taste->factors->vectors + item * taste->factors->size;
-  return product(vector, vector, taste->factors->size) > 0;
+  return fw_factors_product(taste->factors, vector, vector) > 0;
 }
 
 furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, const furrow_recommend_params *params,

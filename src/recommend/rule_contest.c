@@ -2,10 +2,10 @@
 #include "recommend/rule_contest.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "vector/data/parallel.h"
 
 enum { MOST_USERS = 5000, PART = 32 };
@@ -26,17 +26,9 @@ void fw_contest_clear(fw_contest *c) {
   fw_free(c->common);
 }
 
-static int compare_items(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
-/* Copies the items of the user's earlier events and sorts them. */
-static fw_item_set sort_earlier(const fw_contest *c, size_t user, uint32_t *scratch) {
+static fw_item_set earlier_items(const fw_contest *c, size_t user, uint32_t *scratch) {
   const fw_user_events before = fw_interactions_of(&c->earlier, user);
-  for (size_t i = 0; i < before.count; i++) scratch[i] = before.item[i];
-  if (before.count > 1) qsort(scratch, before.count, sizeof *scratch, compare_items);
-  return (fw_item_set){.items = scratch, .count = before.count};
+  return fw_taste_own_items(&before, scratch);
 }
 
 static double find_repeats(const fw_contest *c, uint32_t *scratch) {
@@ -44,7 +36,7 @@ static double find_repeats(const fw_contest *c, uint32_t *scratch) {
   for (size_t u = 0; u < c->later.users; u++) {
     const fw_user_events after = fw_interactions_of(&c->later, u);
     if (after.count == 0) continue;
-    const fw_item_set before = sort_earlier(c, u, scratch);
+    const fw_item_set before = earlier_items(c, u, scratch);
     for (size_t i = 0; i < after.count; i++) repeated += fw_item_set_has(&before, after.item[i]);
     count += after.count;
   }
@@ -54,11 +46,11 @@ static double find_repeats(const fw_contest *c, uint32_t *scratch) {
 /* Copies the user's relevant items; returns their number. */
 static size_t list_relevant(const fw_contest *c, size_t user, uint32_t *scratch, uint32_t *items) {
   const fw_user_events after = fw_interactions_of(&c->later, user);
-  const fw_item_set before = sort_earlier(c, user, scratch);
+  const fw_item_set before = earlier_items(c, user, scratch);
   size_t count = 0, kept = 0;
   for (size_t i = 0; i < after.count; i++)
     if (c->repeats || !fw_item_set_has(&before, after.item[i])) items[count++] = after.item[i];
-  if (count > 1) qsort(items, count, sizeof *items, compare_items);
+  fw_sort_u32(items, count);
   for (size_t i = 0; i < count; i++)
     if (kept == 0 || items[i] != items[kept - 1]) items[kept++] = items[i];
   return kept;
@@ -116,6 +108,14 @@ static bool is_relevant(const fw_contest *c, size_t i, uint32_t item) {
   return fw_item_set_has(&(fw_item_set){.items = c->relevant[i], .count = c->relevant_count[i]}, item);
 }
 
+/* The share of a list among the k most popular items. */
+static double find_common(const fw_taste *taste, const fw_scored *list, size_t count, size_t k) {
+  const uint32_t last = taste->by_popularity[(k < taste->items ? k : taste->items) - 1];
+  size_t common = 0;
+  for (size_t r = 0; r < count; r++) common += !fw_taste_is_more_popular(taste->popularity, last, list[r].item);
+  return (double)common / (double)k;
+}
+
 static furrow_status rank_user(const comparison *of, size_t i, fw_taste_scratch *scratch, fw_scored *heap, bool *hits,
                                furrow_error *err) {
   const fw_contest *c = of->c;
@@ -128,10 +128,7 @@ static furrow_status rank_user(const comparison *of, size_t i, fw_taste_scratch 
   fw_scored_sort(heap, best.count);
   for (size_t r = 0; r < k; r++) hits[r] = r < best.count && is_relevant(c, i, heap[r].item);
   c->ndcg[i] = fw_user_ranking(hits, k, c->relevant_count[i]).ndcg;
-  size_t common = 0;
-  for (size_t r = 0; r < best.count; r++)
-    for (size_t p = 0; p < k && p < of->taste->items; p++) common += heap[r].item == of->taste->by_popularity[p];
-  c->common[i] = (double)common / (double)k;
+  if (c->first > 0) c->common[i] = find_common(of->taste, heap, best.count, k);
   return FURROW_OK;
 }
 

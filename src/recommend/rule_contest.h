@@ -19,7 +19,7 @@ typedef struct fw_contest {
   fw_pool *pool; /* NULL: this thread */
   furrow_progress progress;
   void *progress_user;
-  size_t first; /* users are compared by their first so many events; 0: by all */
+  size_t first; /* users are compared by that number of their first events; 0: by all */
   fw_interactions earlier, later;
   double repeated; /* share of the held-out events whose item the user had taken before */
   bool repeats;    /* it is large: items are recommended again */
@@ -29,15 +29,15 @@ typedef struct fw_contest {
   size_t *relevant_count;
   uint32_t *relevant_items;
   double *ndcg, *popular_ndcg; /* of each of these users */
-  double *common;              /* of each of these users: share of the list among the k most popular items */
-  uint64_t done;               /* comparisons */
+  double *common; /* if `first` is set, of each of these users: share of the list among the k most popular */
+  uint64_t done;  /* comparisons */
 } fw_contest;
 
 /* Splits the events and lists the users. To be cleared after a failure, too. */
 furrow_status fw_contest_hold(fw_contest *c, const fw_interactions *all, furrow_error *err) FURROW_MUST_USE;
 void fw_contest_clear(fw_contest *c);
 
-/* Fills c->ndcg and c->common of users 0, step, 2 step … and returns the mean NDCG. */
+/* Fills c->ndcg and, if c->first is set, c->common of users 0, step, 2 step … and returns the mean NDCG. */
 furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t step, double *mean,
                                  furrow_error *err) FURROW_MUST_USE;
 /* The mean of c->common of users 0, step, 2 step … */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "kern/math/solve.h"
 
 furrow_status fw_taste_scratch_init(fw_taste_scratch *scratch, size_t items, furrow_error *err) {
@@ -186,9 +187,7 @@ static void explain_factors(const fw_taste *taste, const fw_user_events *events,
   for (size_t k = 0; k < f->size; k++) scratch->vector[k] = f->vectors[item * f->size + k];
   fw_solve_table()->positive(f->size, scratch->equations, scratch->vector);
   for (size_t i = 0; i < events->count; i++) {
-    const float *v = f->vectors + events->item[i] * f->size;
-    double product = 0;
-    for (size_t k = 0; k < f->size; k++) product += (double)scratch->vector[k] * v[k];
+    const double product = fw_factors_product(f, scratch->vector, f->vectors + events->item[i] * f->size);
     parts[i] += factor * (double)scratch->weight[i] * product;
   }
 }
@@ -202,13 +201,21 @@ furrow_status fw_taste_explain(const fw_taste *taste, const fw_user_events *even
   return FURROW_OK;
 }
 
+fw_item_set fw_taste_own_items(const fw_user_events *events, uint32_t *sorted) {
+  for (size_t i = 0; i < events->count; i++) sorted[i] = events->item[i];
+  fw_sort_u32(sorted, events->count);
+  return (fw_item_set){.items = sorted, .count = events->count};
+}
+
 /* ---- Popularity ----------------------------------------------------------------------------------------- */
+
+bool fw_taste_is_more_popular(const float *popularity, uint32_t x, uint32_t y) {
+  return popularity[x] > popularity[y] || (popularity[x] == popularity[y] && x < y);
+}
 
 static int compare_popularity(const void *a, const void *b, void *popularity) {
   const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  const float *of = popularity;
-  if (of[x] != of[y]) return of[x] > of[y] ? -1 : 1;
-  return x < y ? -1 : x > y;
+  return fw_taste_is_more_popular(popularity, y, x) - fw_taste_is_more_popular(popularity, x, y);
 }
 
 furrow_status fw_taste_order(const float *popularity, size_t items, uint32_t **order, furrow_error *err) {

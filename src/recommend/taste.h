@@ -70,7 +70,12 @@ furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events,
 furrow_status fw_taste_explain(const fw_taste *taste, const fw_user_events *events, uint32_t item,
                                fw_taste_scratch *scratch, double *parts, furrow_error *err) FURROW_MUST_USE;
 
-/* Writes the items in the order of their popularity; equal ones by number. */
+/* Copies the items of a user's events to `sorted` and sorts them. */
+fw_item_set fw_taste_own_items(const fw_user_events *events, uint32_t *sorted);
+
+/* Whether item x comes before item y: it is more popular, or as popular and has the smaller number. */
+bool fw_taste_is_more_popular(const float *popularity, uint32_t x, uint32_t y);
+/* Writes the items in that order. */
 furrow_status fw_taste_order(const float *popularity, size_t items, uint32_t **order,
                              furrow_error *err) FURROW_MUST_USE;
 

@@ -2,11 +2,11 @@
 #include "learn/ranking/ranking_data.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "learn/net/net_solver.h"
 
 /* ---- Numbers of keys ---- */
@@ -217,11 +217,6 @@ void fw_ranking_data_clear(fw_ranking_data *data) {
 
 /* ---- Who has what ---- */
 
-static int compare_u32(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Items by user, each once. */
 static furrow_status list_seen(fw_ranking_data *data, furrow_error *err) {
   const fw_ranking_events *train = &data->train;
@@ -235,7 +230,7 @@ static furrow_status list_seen(fw_ranking_data *data, furrow_error *err) {
   size_t kept = 0;
   for (size_t u = 0, begin = 0; u < users; u++) {
     const size_t last = end[u];
-    qsort(data->seen + begin, last - begin, sizeof *data->seen, compare_u32);
+    fw_sort_u32(data->seen + begin, last - begin);
     data->seen_offset[u] = kept;
     for (size_t i = begin; i < last; i++)
       if (i == begin || data->seen[i] != data->seen[i - 1]) data->seen[kept++] = data->seen[i];
