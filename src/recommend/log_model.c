@@ -172,30 +172,19 @@ static furrow_status see_member(void *user, const char *member, const char *text
   return FURROW_OK;
 }
 
-static furrow_status check_recipe(const fw_log_model *of, const char *wrong, const char *path, furrow_error *err) {
+static furrow_status check_recipe(const fw_log_model *of, const char *wrong, furrow_error *err) {
   const fw_recipe *recipe = &of->selection.recipe;
-  if (wrong) {
-    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not true or false", wrong);
-    fw_error_set_file(err, path);
-    return FURROW_E_FORMAT;
-  }
-  if (!(of->events.deviation >= 0 && of->events.deviation <= FLT_MAX)) {
-    fw_fail(err, FURROW_E_FORMAT, "data/rating_deviation is not a number of at least 0");
-    fw_error_set_file(err, path);
-    return FURROW_E_FORMAT;
-  }
+  if (wrong) return fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not true or false", wrong);
+  if (!(of->events.deviation >= 0 && of->events.deviation <= FLT_MAX))
+    return fw_fail(err, FURROW_E_FORMAT, "data/rating_deviation is not a number of at least 0");
   for (size_t i = 0; i < NUMBERS; i++) {
     const double number = *(const double *)((const char *)recipe + numbers[i].offset);
-    if (number >= 0 && number <= SETTING_MOST) continue;
-    fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not a number from 0 to a million", numbers[i].name);
-    fw_error_set_file(err, path);
-    return FURROW_E_FORMAT;
+    if (!(number >= 0 && number <= SETTING_MOST))
+      return fw_fail(err, FURROW_E_FORMAT, "recommender/%s is not a number from 0 to a million", numbers[i].name);
   }
-  if (!recipe->factors || (recipe->factor_others >= SETTING_LEAST && recipe->factor_l2 >= SETTING_LEAST))
-    return FURROW_OK;
-  fw_fail(err, FURROW_E_FORMAT, "recommender/factor_others and factor_l2 are not numbers above 0");
-  fw_error_set_file(err, path);
-  return FURROW_E_FORMAT;
+  if (recipe->factors && !(recipe->factor_others >= SETTING_LEAST && recipe->factor_l2 >= SETTING_LEAST))
+    return fw_fail(err, FURROW_E_FORMAT, "recommender/factor_others and factor_l2 are not numbers above 0");
+  return FURROW_OK;
 }
 
 static furrow_status read_json(fw_log_model *to, const char *folder, furrow_error *err) {
@@ -203,7 +192,10 @@ static furrow_status read_json(fw_log_model *to, const char *folder, furrow_erro
   char *path = NULL;
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
   furrow_status status = furrow_model_json_for_each(path, see_member, &reading, err);
-  if (status == FURROW_OK) status = check_recipe(to, reading.wrong, path, err);
+  if (status == FURROW_OK) {
+    status = check_recipe(to, reading.wrong, err);
+    if (status != FURROW_OK) fw_error_set_file(err, path);
+  }
   fw_free(path);
   return status;
 }
