@@ -158,8 +158,10 @@ static furrow_status try_own(line *l, fw_rule_selection *selection, furrow_error
 
 /* ---- Item-item weights ---------------------------------------------------------------------------------- */
 
-/* Compares the weights of all strengths under the first rules; the best strength and rule go to *recipe. */
-static furrow_status try_strengths(line *l, fw_recipe *recipe, fw_rule_selection *selection, furrow_error *err) {
+/* Compares the weights of all strengths under the first rules, with the popularity of the simple line; the best
+ * strength and rule go to *recipe. */
+static furrow_status try_strengths(const line *l, const line *simple, fw_recipe *recipe, fw_rule_selection *selection,
+                                   furrow_error *err) {
   fw_sparse_rows weights[STRENGTHS] = {{0}};
   fw_taste_rule rules[2];
   const size_t rule_count = first_rules(l->c, rules);
@@ -167,7 +169,7 @@ static furrow_status try_strengths(line *l, fw_recipe *recipe, fw_rule_selection
   furrow_status status = fw_recipe_solve(recipe, &l->c->earlier, l->means, strengths, STRENGTHS, weights, err);
   for (size_t i = 0; status == FURROW_OK && i < STRENGTHS; i++)
     for (size_t r = 0; status == FURROW_OK && r < rule_count; r++) {
-      fw_taste taste = fw_made_taste_view(&l->made);
+      fw_taste taste = fw_made_taste_view(&simple->made);
       taste.weights = &weights[i];
       taste.rule = rules[r];
       status = fw_contest_compare(l->c, &taste, l->step, &mean, err);
@@ -184,14 +186,11 @@ static furrow_status try_strengths(line *l, fw_recipe *recipe, fw_rule_selection
   return status;
 }
 
-static furrow_status try_items(line *l, const fw_recipe *simple, fw_rule_selection *selection, furrow_error *err) {
+static furrow_status try_items(line *l, const line *simple, fw_rule_selection *selection, furrow_error *err) {
   static const double orders[] = {.5, 1};
   fw_recipe recipe = {
-      .weights = true, .trend = simple->trend, .neighbours = fw_recipe_neighbours(&l->c->earlier, WEIGHTS_WORK)};
-  fw_recipe popular = {.trend = simple->trend, .rule = {.popular = 1}};
-  FW_TRY(try_recipe(l, &popular, &popular.rule, 1, err)); /* the popularity that all strengths are compared with */
-  FW_TRY(try_strengths(l, &recipe, selection, err));
-  l->best = -1; /* the search goes on from the weights, even if popular items are still ahead of the first rules */
+      .weights = true, .trend = simple->recipe.trend, .neighbours = fw_recipe_neighbours(&l->c->earlier, WEIGHTS_WORK)};
+  FW_TRY(try_strengths(l, simple, &recipe, selection, err));
   FW_TRY(try_recipe(l, &recipe, &recipe.rule, 1, err));
   FW_TRY(tune_rule(l, err));
   for (size_t i = 0; l->c->earlier.timed && i < sizeof orders / sizeof *orders; i++) {
@@ -260,19 +259,19 @@ static size_t factors_step(const fw_contest *c, size_t size) {
   return work > SCORES_WORK ? (size_t)(work / SCORES_WORK) : 1;
 }
 
-static furrow_status try_factors(line *l, const fw_recipe *simple, fw_rule_selection *selection, furrow_error *err) {
+static furrow_status try_factors(line *l, double trend, fw_rule_selection *selection, furrow_error *err) {
   const size_t size = fw_recipe_factor_size(&l->c->earlier, FACTORS_WORK);
   size_t at[2] = {FIRST_OTHERS, FIRST_L2};
   l->step = factors_step(l->c, size);
-  FW_TRY(try_factors_of(l, size, simple->trend, at, err));
-  for (size_t which = 0; which < 2; which++) FW_TRY(follow(l, size, simple->trend, at, which, err));
-  if (at[1] != FIRST_L2) FW_TRY(follow(l, size, simple->trend, at, 0, err));
+  FW_TRY(try_factors_of(l, size, trend, at, err));
+  for (size_t which = 0; which < 2; which++) FW_TRY(follow(l, size, trend, at, which, err));
+  if (at[1] != FIRST_L2) FW_TRY(follow(l, size, trend, at, 0, err));
   const size_t full = fw_recipe_factor_size(&l->c->earlier, FW_RECIPE_FACTORS_WORK);
   if (full != size) { /* longer vectors need more regularisation */
     l->best = -1;
     l->step = factors_step(l->c, full);
-    FW_TRY(try_factors_of(l, full, simple->trend, at, err));
-    FW_TRY(follow(l, full, simple->trend, at, 0, err));
+    FW_TRY(try_factors_of(l, full, trend, at, err));
+    FW_TRY(follow(l, full, trend, at, 0, err));
   }
   FW_TRY(tune_rule(l, err));
   return judge(l, FW_CANDIDATE_FACTORS, selection, err);
@@ -309,14 +308,15 @@ static bool has_items_without_events(const fw_contest *c) {
   return without;
 }
 
-/* Features of items. They are used if that is better. Items without events can be recommended by their features alone,
- * which held-out events cannot show: then features may cost a hundredth of the NDCG. */
-static furrow_status try_features(line *l, const line *leader, fw_rule_selection *selection, furrow_error *err) {
+/* Features of items; *leader becomes *l if they are used. That is so if they are better. Items without events can be
+ * recommended by their features alone, which held-out events cannot show: then features may cost a hundredth of the
+ * NDCG. */
+static furrow_status try_features(line *l, line **leader, fw_rule_selection *selection, furrow_error *err) {
   static const double contents[] = {.3, 1, 3, 10};
+  fw_recipe recipe = (*leader)->recipe;
+  if (!l->means->features || !(recipe.weights || recipe.factors)) return FURROW_OK;
   const double worth = has_items_without_events(l->c) ? .99 : 1;
-  if (!l->means->features || !(leader->recipe.weights || leader->recipe.factors)) return FURROW_OK;
-  fw_recipe recipe = leader->recipe;
-  l->step = leader->step;
+  l->step = (*leader)->step;
   FW_TRY(try_recipe(l, &recipe, &recipe.rule, 1, err));
   l->best *= worth;
   for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
@@ -326,7 +326,7 @@ static furrow_status try_features(line *l, const line *leader, fw_rule_selection
   if (l->recipe.content == 0) return FURROW_OK;
   FW_TRY(tune_rule(l, err));
   FW_TRY(judge(l, FW_CANDIDATE_CONTENT, selection, err));
-  if (l->best > worth * leader->best) l->best = leader->best > l->best ? leader->best : l->best;
+  if (l->best > worth * (*leader)->best) *leader = l;
   return FURROW_OK;
 }
 
@@ -365,16 +365,14 @@ static line *better(line *a, line *b) {
 }
 
 static furrow_status run_lines(line *lines, fw_rule_selection *selection, furrow_error *err) {
-  const fw_recipe *simple = &lines[SIMPLE].recipe;
   FW_TRY(try_popular(&lines[SIMPLE], selection, err));
   FW_TRY(try_own(&lines[SIMPLE], selection, err));
-  FW_TRY(try_items(&lines[ITEMS], simple, selection, err));
-  FW_TRY(try_factors(&lines[FACTORS], simple, selection, err));
+  FW_TRY(try_items(&lines[ITEMS], &lines[SIMPLE], selection, err));
+  FW_TRY(try_factors(&lines[FACTORS], lines[SIMPLE].recipe.trend, selection, err));
   FW_TRY(try_blend(&lines[BLEND], &lines[ITEMS], &lines[FACTORS], selection, err));
   line *leader = &lines[SIMPLE];
   for (size_t i = ITEMS; i <= BLEND; i++) leader = better(leader, &lines[i]);
-  FW_TRY(try_features(&lines[FEATURES], leader, selection, err));
-  if (lines[FEATURES].kind == FW_CANDIDATE_CONTENT && lines[FEATURES].best >= leader->best) leader = &lines[FEATURES];
+  FW_TRY(try_features(&lines[FEATURES], &leader, selection, err));
   FW_TRY(try_few(leader, err));
   selection->recipe = leader->recipe;
   selection->chosen = leader->kind;
