@@ -6,6 +6,7 @@ on one core and with two on two, and reports medians as tables and as JSON. Peer
 reading of the bytes, and NumPy where it is installed. Exits with 1 when a program fails or finds other elements.
 """
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -84,6 +85,18 @@ def find_python(module):
                                                          capture_output=True).returncode == 0:
             return python
     return None
+
+
+def use_python_with(module, package):
+    """Starts the script again with a Python that has the module, where this one has not; ends where none has."""
+    if importlib.util.find_spec(module):
+        return
+    python = find_python(module)
+    if not python or os.environ.get("BENCH_PYTHON"):
+        print(f"{os.path.basename(sys.argv[0])}: no Python with {module} here (Debian: {package}); nothing was measured")
+        sys.exit(0)
+    os.environ["BENCH_PYTHON"] = python  # once
+    os.execv(python, [python, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 def run_once(command, cores):

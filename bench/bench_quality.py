@@ -13,7 +13,6 @@ training are seeded: the same build gives the same tables. --settings tries sett
 import argparse
 import concurrent.futures
 import glob
-import importlib.util
 import json
 import math
 import os
@@ -23,7 +22,7 @@ import tempfile
 import warnings
 import zlib
 
-from bench_model_peers import find_python
+from bench_model_peers import use_python_with
 from bench_rows_peers import HERE, machine, print_table
 
 DEEP = ["nfm", "dnn", "wide_and_deep", "deepfm", "pnn"]
@@ -69,18 +68,7 @@ def read_arguments():
     return options
 
 
-def use_python_of_peers():
-    """Starts this script again with the Python that NumPy, SciPy and scikit-learn belong to, where it is another one."""
-    if not importlib.util.find_spec("sklearn"):
-        python = find_python("sklearn")
-        if not python or os.environ.get("BENCH_QUALITY_PYTHON"):
-            print("bench_quality: no Python with scikit-learn here (Debian: python3-sklearn); nothing was measured")
-            sys.exit(0)
-        os.environ["BENCH_QUALITY_PYTHON"] = python  # once
-        os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
-
-
-use_python_of_peers()
+use_python_with("sklearn", "python3-sklearn")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # sets run side by side; read when NumPy is loaded
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402

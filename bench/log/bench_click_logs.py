@@ -8,7 +8,6 @@ have, and the numbers in 32 bins of equal size; Adam .001, batches of 1,024, 8 f
 at most, the weight decay and the epoch with the lowest loss of a tenth of the rows.
 """
 import argparse
-import importlib.util
 import json
 import os
 import subprocess
@@ -17,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
-from bench_model_peers import find_python  # noqa: E402
+from bench_model_peers import use_python_with  # noqa: E402
 from bench_rows_peers import print_table  # noqa: E402
 
 LOGS = {"A": (1.8, 1, 0.6), "B": (1.05, 2, 0.4)}  # exponent of the power law, seed, scale of the scores
@@ -41,17 +40,7 @@ def read_arguments():
     return options
 
 
-def use_python_of_peers():
-    if not importlib.util.find_spec("torch"):
-        python = find_python("torch")
-        if not python or os.environ.get("BENCH_CLICK_PYTHON"):
-            print("bench_click_logs: no Python with PyTorch here (Debian: python3-torch); nothing was measured")
-            sys.exit(0)
-        os.environ["BENCH_CLICK_PYTHON"] = python  # once
-        os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
-
-
-use_python_of_peers()
+use_python_with("torch", "python3-torch")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 

@@ -28,8 +28,8 @@ CASES = [
     ("PQ4x4np", (8,)),
     ("PQ4x6np", (16,)),
     ("PQ3x9np", (9,)),
-    ("IVF8,PQ4", (8,)),
-    ("IVF8,PQ4x5", (32,)),
+    ("IVF8,PQ4np", (8,)),
+    ("IVF8,PQ4x5np", (32,)),
     ("IVF8,PQ4+8", (32,)),
     ("PQ8x4fs", (16, 64)),
     ("PQ7x4fs", (7,)),
@@ -43,17 +43,17 @@ CASES = [
     ("PCAWR8,PQ4x5np", (32,)),
     ("RR,Flat", (1, 24)),
     ("RR8,SQ8", (24,)),
-    ("RR32,IVF8,PQ4x5", (24,)),
+    ("RR32,IVF8,PQ4x5np", (24,)),
     ("OPQ4,PQ4x4np", (16,)),
-    ("OPQ4_8,IVF8,PQ4x4", (16,)),
+    ("OPQ4_8,IVF8,PQ4x4np", (16,)),
     ("L2norm,OPQ4,PCA4,IVF8,SQ8", (16,)),
-    ("IVF8,PQ4x6,RFlat", (16, 256)),
+    ("IVF8,PQ4x6np,RFlat", (16, 256)),
     ("SQ4,RFlat", (16,)),
     ("PQ4x6np,Refine(SQ8)", (16,)),
-    ("IVF8,PQ4x4,Refine(PQ8x6np)", (16,)),
+    ("IVF8,PQ4x4np,Refine(PQ8x6np)", (16,)),
     ("OPQ8,IVF8,PQ8x4fs,RFlat", (16,)),
     ("PCA8,SQ8,Refine(SQfp16)", (32,)),
-    ("IVF8,PQ4x6,RFlat,IDMap", (16,)),
+    ("IVF8,PQ4x6np,RFlat,IDMap", (16,)),
     ("PCA8,IDMap,Flat", (32,)),
     ("HNSW32,Flat", (1, 2, 33, 1024)),
     ("HNSW8,SQ8", (3, 64)),
@@ -70,7 +70,7 @@ CASES = [
 PRINTED = {
     "L2norm,OPQ4,PCA4,IVF8,SQ8": "L2norm,LTra16,PCA4,IVF8,SQ8",  # a file does not say what a matrix was trained for
     "RR,Flat": "RR{d},Flat",
-    "IVF8,PQ4x6,RFlat,IDMap": "IDMap,IVF8,PQ4x6,RFlat",
+    "IVF8,PQ4x6np,RFlat,IDMap": "IDMap,IVF8,PQ4x6,RFlat",
 }
 N, K, EF = 700, 10, 400
 
