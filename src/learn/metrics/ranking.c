@@ -211,22 +211,24 @@ static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furro
   return status;
 }
 
-/* Rows are kept as one process would keep them: if they do not exceed the limit, and all ranks have the memory. */
+/* Rows are kept as one process would keep them, if all ranks have the memory; *kept says whether they have. */
+static furrow_status keep_lists(fw_ranking *r, size_t rows, const furrow_comm *comm, bool *kept, furrow_error *err) {
+  fw_score_list all = {0};
+  double lacking = fw_score_list_reserve(&all, rows + 1, NULL) != FURROW_OK;
+  furrow_status status = fw_comm_max_f64(comm, &lacking, 1, err);
+  *kept = lacking == 0;
+  if (status == FURROW_OK && *kept) status = gather_lists(r, &all, comm, err);
+  fw_score_list_clear(&all);
+  return status;
+}
+
 furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   if (comm->ranks == 1) return FURROW_OK;
-  fw_score_list all = {0};
-  double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count, lacking = 0;
+  double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count;
+  bool kept = false;
   FW_TRY(fw_comm_sum_f64(comm, &rows, 1, err));
-  if (rows <= (double)r->exact_rows) {
-    lacking = fw_score_list_reserve(&all, (size_t)rows + 1, NULL) != FURROW_OK;
-    FW_TRY(fw_comm_max_f64(comm, &lacking, 1, err));
-  }
-  if (rows <= (double)r->exact_rows && lacking == 0) {
-    const furrow_status status = gather_lists(r, &all, comm, err);
-    fw_score_list_clear(&all);
-    return status;
-  }
-  fw_score_list_clear(&all);
+  if (rows <= (double)r->exact_rows) FW_TRY(keep_lists(r, (size_t)rows, comm, &kept, err));
+  if (kept) return FURROW_OK;
   if (!r->binned) switch_to_bins(r);
   widen(r, 0, BINS); /* other ranks may have rows anywhere */
   return fw_comm_sum_f64(comm, r->count, 2 * BINS, err);

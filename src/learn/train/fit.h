@@ -150,8 +150,7 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, co
 void fw_convex_fit_free(fw_convex_fit *convex);
 fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex);
 /* Starts again from where it is, with another strength, for a solution that is exact enough to be compared. */
-furrow_status fw_convex_fit_restart(fw_convex_fit *convex, const fw_fit *fit, double l2,
-                                    furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_convex_fit_restart(fw_convex_fit *convex, double l2, furrow_error *err) FURROW_MUST_USE;
 /* Iterates to the end; 200 times at most. */
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Adds the scores of the rows at x (NULL: at the solution) to fit->tally, of all ranks. */

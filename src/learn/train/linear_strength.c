@@ -113,7 +113,7 @@ static furrow_status find_losses(const search *s, double l2, double *losses, fur
   const fw_graph *graph = &s->fit->trainer->plan->graph;
   for (size_t i = 0; i < s->fold_count; i++) {
     const fold *f = &s->folds[i];
-    FW_TRY(fw_convex_fit_restart(f->convex, s->fit, l2, err));
+    FW_TRY(fw_convex_fit_restart(f->convex, l2, err));
     FW_TRY(fw_convex_fit_solve(f->convex, s->fit, err));
     fw_linear_problem_score_rows(fw_convex_problem(f->convex), fw_convex_model(f->convex).weights, s->rows, f->use,
                                  f->count, s->scores);

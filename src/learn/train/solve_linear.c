@@ -173,13 +173,13 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
   return convert_units(convex, f, err);
 }
 
-furrow_status fw_convex_fit_restart(fw_convex_fit *convex, const fw_fit *f, double l2, furrow_error *err) {
+furrow_status fw_convex_fit_restart(fw_convex_fit *convex, double l2, furrow_error *err) {
   const size_t weights = fw_linear_problem_size(convex->problem) - convex->outputs;
   const fw_linear_solver_params params = {
       .w = convex->solver->x, .bias = convex->solver->x + weights, .value_tolerance = COMPARED};
   fw_lbfgs *solver = NULL;
   fw_linear_problem_set_l2(convex->problem, l2, 0);
-  FW_TRY(fw_prepared_share(f->data, fw_linear_solver_create(&solver, convex->problem, &params, err), err));
+  FW_TRY(fw_linear_solver_create(&solver, convex->problem, &params, err));
   fw_lbfgs_free(convex->solver);
   fw_free(convex->in_net_units);
   convex->solver = solver;
