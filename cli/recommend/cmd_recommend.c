@@ -32,7 +32,7 @@ static const option model_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "a model that was trained from a raw log (train --schema)",
+     .help = "a model that was trained from a raw log",
      .offset = AT(model),
      .required = true},
     {.name = "users",
@@ -98,6 +98,7 @@ typedef struct recommending {
   uint64_t *users;
   size_t count, capacity;
   uint64_t skipped; /* users that the model does not know */
+  uint64_t without; /* users for whom no item is left */
   furrow_recommendation *results;
   const furrow_new_users *new_users; /* NULL: users of the model */
   furrow_recommend_reason *reasons;  /* values->explain, of one result */
@@ -264,6 +265,7 @@ static void put_json(recommending *r, const subject *of, const furrow_recommenda
 }
 
 static void put_results(recommending *r, const subject *of, const furrow_recommendation *results) {
+  r->without += results[0].item == FURROW_NO_ITEM;
   if (r->values->json) {
     put_json(r, of, results);
     return;
@@ -381,9 +383,18 @@ static furrow_status prepare_reasons(recommending *r, furrow_error *err) {
   return r->reasons ? FURROW_OK : fail_memory(err);
 }
 
+static void note_without(const recommending *r) {
+  const bool again = recommend_job_is_of_log(&r->job) && !r->job.params.include_seen;
+  if (r->without == 0 || r->values->quiet) return;
+  say("furrow: note: for %" PRIu64 " %s no item is left%s\n", r->without, r->without == 1 ? "user" : "users",
+      again ? "; --include-seen also recommends what they took" : "");
+}
+
 static furrow_status find_items(recommending *r, furrow_error *err) {
   if (r->values->like) return recommend_like(r, err);
-  return r->values->events ? recommend_new(r, err) : recommend_users(r, err);
+  const furrow_status status = r->values->events ? recommend_new(r, err) : recommend_users(r, err);
+  if (status == FURROW_OK) note_without(r);
+  return status;
 }
 
 static furrow_status run_to(const recommend_values *values, output *out, furrow_error *err) {

@@ -35,9 +35,11 @@ static void print_table(const furrow_recommender_figures *figures, output *out) 
     if (i > 0) snprintf(gain, sizeof gain, "%+.4f ± %.4f", c->gain, c->gain_error);
     output_format(out, "%-42s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
   }
-  output_format(
-      out, "(NDCG of %zu items on held-out events of %" PRIu64 " users: the last fifth, at random without times)\n\n",
-      figures->k, figures->users);
+  output_format(out,
+                "(NDCG of %zu items on held-out events of %" PRIu64
+                " users: the last fifth of each user's, or a random fifth "
+                "without times)\n\n",
+                figures->k, figures->users);
 }
 
 static void report_candidates(report *r, const furrow_recommender_figures *figures) {

@@ -21,3 +21,8 @@ awk 'BEGIN { r = 3; print "user,item,rating"
     print "u" u ",i" i "," (i > 30 ? 5 : 1 + r % 4) } }' > ratings.csv
 furrow train --model fm --train ratings.csv --schema auto --out fm.model --quiet
 furrow recommend --model fm.model --users u1 -k 1 2>&1 >/dev/null | sed 's/[0-9]\.[0-9]*/N/g'
+echo '- a user who took every item'
+printf 'user,item\na,x\na,y\na,z\nb,x\nb,y\nc,z\n' > few.csv
+furrow train --model recommender --train few.csv --out few.model -q > /dev/null
+furrow recommend --model few.model --users a,b
+furrow recommend --model few.model --users a -k 1 --include-seen
