@@ -11,6 +11,7 @@
 #include "recommend/events.h"
 
 #define LARGEST_STRENGTH 1.5
+#define SORTED 0.95 /* share of neighbours in the order of something from which a log is sorted by it */
 
 typedef struct read_event {
   uint64_t order;
@@ -40,6 +41,7 @@ fw_user_events fw_interactions_of(const fw_interactions *all, size_t user) {
   return (fw_user_events){.count = all->offset[user + 1] - at,
                           .item = all->item + at,
                           .time = all->time + at,
+                          .in_order = all->in_order,
                           .strength = all->strength + at};
 }
 
@@ -169,8 +171,64 @@ static void fill_user(fw_interactions *all, size_t first, size_t end, read_event
   if (all->rated) fw_interactions_rate(all->strength + first, end - first, all->deviation);
 }
 
-static furrow_status collect(fw_interactions *all, const part *parts, uint32_t threads, fw_interactions_info *info,
-                             furrow_error *err) {
+/* What neighbours of the same user and time may be sorted by: the text or the numbers of the item's name, the label. */
+enum { BY_TEXT, BY_NUMBER, BY_LABEL, SORTS };
+
+/* Whether these neighbours, of which there are some, are in an order that is not sorted. */
+static bool are_unsorted(const fw_interactions *all, const furrow_recommender *r, const read_event *events) {
+  size_t up[SORTS] = {0}, down[SORTS] = {0};
+  for (size_t i = 1; i < all->offset[all->users]; i++) {
+    const read_event *a = &events[i - 1], *b = &events[i];
+    if (a->user != b->user || a->time != b->time || a->item == b->item) continue;
+    const char *x = furrow_recommender_item_name(r, a->item), *y = furrow_recommender_item_name(r, b->item);
+    const int order[SORTS] = {strcmp(x, y), strverscmp(x, y), (a->label > b->label) - (a->label < b->label)};
+    for (size_t k = 0; k < SORTS; k++) {
+      up[k] += order[k] < 0;
+      down[k] += order[k] > 0;
+    }
+  }
+  for (size_t k = 0; k < SORTS; k++) {
+    const double most = (double)(up[k] > down[k] ? up[k] : down[k]);
+    if (most > 0 && most >= SORTED * (double)(up[k] + down[k])) return false;
+  }
+  return up[BY_TEXT] + down[BY_TEXT] > 0;
+}
+
+/* The rows of an item. */
+typedef struct item_rows {
+  uint64_t first, last;
+} item_rows;
+
+static int compare_first(const void *a, const void *b) {
+  const item_rows *x = a, *y = b;
+  return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Whether the log has one item after the other. */
+static furrow_status is_by_item(const fw_interactions *all, const read_event *events, bool *by_item,
+                                furrow_error *err) {
+  item_rows *rows = NULL;
+  uint64_t last = 0;
+  size_t after = 0, there = 0; /* items that begin after the end of all before, items with events */
+  FW_TRY(FW_ALLOC(&rows, all->items, err));
+  for (size_t i = 0; i < all->items; i++) rows[i] = (item_rows){.first = UINT64_MAX};
+  for (size_t i = 0; i < all->offset[all->users]; i++) {
+    item_rows *of = &rows[events[i].item];
+    if (events[i].order < of->first) of->first = events[i].order;
+    if (events[i].order > of->last) of->last = events[i].order;
+  }
+  qsort(rows, all->items, sizeof *rows, compare_first);
+  for (; there < all->items && rows[there].first < UINT64_MAX; there++) {
+    after += there == 0 || rows[there].first > last;
+    if (rows[there].last > last) last = rows[there].last;
+  }
+  fw_free(rows);
+  *by_item = (double)after >= SORTED * (double)there;
+  return FURROW_OK;
+}
+
+static furrow_status collect(fw_interactions *all, const furrow_recommender *r, const part *parts, uint32_t threads,
+                             fw_interactions_info *info, furrow_error *err) {
   const label_facts facts = find_label_facts(parts, threads);
   read_event *events = NULL;
   size_t count = 0;
@@ -190,8 +248,11 @@ static furrow_status collect(fw_interactions *all, const part *parts, uint32_t t
   all->offset[0] = 0;
   for (size_t u = 0; u < all->users; u++) fill_user(all, all->offset[u], all->offset[u + 1], events);
   for (size_t i = 0; i < all->offset[all->users] && !all->timed; i++) all->timed = all->time[i] != all->time[0];
+  bool by_item = true;
+  const furrow_status status = all->timed ? is_by_item(all, events, &by_item, err) : FURROW_OK;
+  all->in_order = !by_item && are_unsorted(all, r, events);
   fw_free(events);
-  return FURROW_OK;
+  return status;
 }
 
 furrow_status fw_interactions_read(fw_interactions *all, const furrow_recommender *r, const char *uri,
@@ -210,7 +271,7 @@ furrow_status fw_interactions_read(fw_interactions *all, const furrow_recommende
     users[t] = &parts[t];
   }
   if (status == FURROW_OK) status = fw_event_log_read(&log, users, &info->events.below, &info->events.bad, err);
-  if (status == FURROW_OK) status = collect(all, parts, used.threads, info, err);
+  if (status == FURROW_OK) status = collect(all, r, parts, used.threads, info, err);
   for (uint32_t t = 0; parts && t < used.threads; t++) {
     info->events.rows += parts[t].info.rows;
     info->events.unknown_users += parts[t].info.unknown_users;
@@ -262,8 +323,9 @@ static void split_user(const fw_interactions *all, size_t user, split_event *scr
   const size_t first = all->offset[user], count = all->offset[user + 1] - first, last = later_count(count);
   size_t at = earlier->offset[user], later_at = later->offset[user];
   for (size_t i = 0; i < count; i++) {
-    scratch[i] =
-        (split_event){.time = all->time[first + i], .hash = fw_rng_hash(user, all->item[first + i]), .at = (uint32_t)i};
+    scratch[i] = (split_event){.time = all->time[first + i],
+                               .hash = all->in_order ? 0 : fw_rng_hash(user, all->item[first + i]),
+                               .at = (uint32_t)i};
   }
   if (count > 1) qsort(scratch, count, sizeof *scratch, compare_split);
   if (count - last > 1) qsort(scratch, count - last, sizeof *scratch, compare_positions);
@@ -285,7 +347,8 @@ furrow_status fw_interactions_split(const fw_interactions *all, fw_interactions 
   }
   fw_interactions *parts[2] = {earlier, later};
   for (size_t i = 0; i < 2; i++) {
-    *parts[i] = (fw_interactions){.users = all->users, .items = all->items, .timed = all->timed, .rated = all->rated};
+    *parts[i] = (fw_interactions){
+        .users = all->users, .items = all->items, .timed = all->timed, .rated = all->rated, .in_order = all->in_order};
     FW_TRY(alloc_events(parts[i], count, err));
   }
   FW_TRY(FW_ALLOC(&scratch, most, err));

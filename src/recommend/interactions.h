@@ -13,6 +13,7 @@ typedef struct fw_interactions {
   double *time;    /* of each event, in seconds; all 0 if the log has no times */
   float *strength; /* of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
   bool timed, rated;
+  bool in_order;    /* events of the same time are in the order in which they happened: the order of the log */
   double deviation; /* of all ratings of the log that strengths are relative to */
 } fw_interactions;
 
@@ -26,7 +27,8 @@ typedef struct fw_interactions_info {
 } fw_interactions_info;
 
 /* Reads a log by the names of r's users and items. A label with two values tells what a user wanted: only events with
- * the higher one count. Other labels are ratings. To be cleared after a failure, too. */
+ * the higher one count. Other labels are ratings. Where times are coarse, such as days, the order of the log says more;
+ * but not if it is sorted by something else. To be cleared after a failure, too. */
 furrow_status fw_interactions_read(fw_interactions *all, const furrow_recommender *r, const char *uri,
                                    const furrow_events_params *params, fw_interactions_info *info,
                                    furrow_error *err) FURROW_MUST_USE;
@@ -37,6 +39,7 @@ typedef struct fw_user_events {
   const uint32_t *item;
   const double *time;
   const float *strength;
+  bool in_order; /* as in fw_interactions */
 } fw_user_events;
 
 fw_user_events fw_interactions_of(const fw_interactions *all, size_t user);
@@ -45,8 +48,8 @@ fw_user_events fw_interactions_of(const fw_interactions *all, size_t user);
 void fw_interactions_rate(float *ratings, size_t count, double deviation);
 
 /* Splits each user's events in two: the last fifth, at least one, of users with at least two events, and the rest.
- * Events of the same time are ordered by a hash, so that the order of the log does not decide. Without times that holds
- * for all events. Both parts are to be cleared after a failure, too. */
+ * Events of the same time are ordered by a hash if they are not in order. Without times that holds for all events. Both
+ * parts are to be cleared after a failure, too. */
 furrow_status fw_interactions_split(const fw_interactions *all, fw_interactions *earlier, fw_interactions *later,
                                     furrow_error *err) FURROW_MUST_USE;
 

@@ -97,6 +97,7 @@ static furrow_status write_json(const fw_log_model *log_model, fw_buffer *text, 
   fw_json_out_member(&json, "format", "table");
   fw_json_out_member_unsigned(&json, "rows", log_model->events.offset[log_model->events.users]);
   if (log_model->events.rated) fw_json_out_member_real(&json, "rating_deviation", log_model->events.deviation);
+  if (log_model->events.in_order) fw_json_out_member_bool(&json, "in_order", true);
   if (!isnan(log_model->positive)) fw_json_out_member_real(&json, "positive", log_model->positive);
   fw_json_out_close(&json);
   put_recipe(&json, &log_model->selection.recipe);
@@ -160,6 +161,7 @@ static furrow_status see_member(void *user, const char *member, const char *text
   if (!text) return FURROW_OK;
   if (name) see_setting(&to->selection.recipe, name, text, &reading->wrong);
   if (strcmp(member, "data/rating_deviation") == 0) to->events.deviation = strtod(text, NULL);
+  if (strcmp(member, "data/in_order") == 0) to->events.in_order = strcmp(text, "true") == 0;
   if (strcmp(member, "data/positive") == 0) to->positive = strtod(text, NULL);
   name = member_below(member, "figures/ranking/");
   if (!name) return FURROW_OK;

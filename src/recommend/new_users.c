@@ -361,7 +361,10 @@ static furrow_status fold_all(const furrow_recommender *r, furrow_new_users *to,
 static furrow_status make_log(const furrow_recommender *r, furrow_new_users *to, furrow_error *err) {
   fw_interactions *log = &to->log;
   size_t at = 0;
-  *log = (fw_interactions){.users = to->count, .items = r->items.count, .deviation = r->log_model->events.deviation};
+  *log = (fw_interactions){.users = to->count,
+                           .items = r->items.count,
+                           .in_order = r->log_model->events.in_order,
+                           .deviation = r->log_model->events.deviation};
   FW_TRY(FW_ALLOC_ZERO(&log->offset, to->count + 1, err));
   FW_TRY(FW_ALLOC(&log->item, to->event_count, err));
   FW_TRY(FW_ALLOC(&log->time, to->event_count, err));

@@ -42,9 +42,11 @@ static double own_weight(const fw_taste_rule *rule, double age) {
   return rule->own * (rule->own_recency > 0 ? decay(age, rule->own_recency) + rule->own_always : 1);
 }
 
-/* The age of event i, given the age of the event after it; events of the same time have the same age. */
+/* The age of event i, given the age of the event after it; events of the same time have the same age if they are not in
+ * order. */
 static size_t age_of(const fw_user_events *events, size_t i, size_t after) {
-  return i + 1 < events->count && events->time[i] == events->time[i + 1] ? after : events->count - 1 - i;
+  const bool tied = !events->in_order && i + 1 < events->count && events->time[i] == events->time[i + 1];
+  return tied ? after : events->count - 1 - i;
 }
 
 /* ---- Scores --------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/sort.h"
 #include "furrow/recommend.h"
 #include "furrow/table.h"
 #include "support/cmocka_all.h"
@@ -256,6 +257,63 @@ static void one_event_each(void **state) {
   furrow_recommender_free(r);
 }
 
+/* ---- Times that are whole days -------------------------------------------------------------------------- */
+
+enum { CHAIN = 30, CHAIN_USERS = 200, CHAIN_DAYS = 3, CHAIN_EVENTS = 5 };
+
+/* Each user takes the next item of a chain, or often any item; names do not ascend along the chain. Fills the place in
+ * the chain of each user's last item. */
+static void write_chains(bool sorted, unsigned *last) {
+  FILE *file = fopen("log.csv", "w");
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  assert_non_null(file);
+  fprintf(file, "user,item,time\n");
+  for (unsigned u = 0; u < CHAIN_USERS; u++)
+    for (unsigned day = 0; day < CHAIN_DAYS; day++) {
+      uint32_t names[CHAIN_EVENTS];
+      for (unsigned e = 0; e < CHAIN_EVENTS; e++) {
+        last[u] = fw_rng_double(&rng) < 0.6 ? (last[u] + 1) % CHAIN : (unsigned)fw_rng_below(&rng, CHAIN);
+        names[e] = last[u] * 17 % CHAIN;
+      }
+      if (sorted) fw_sort_u32(names, CHAIN_EVENTS);
+      for (unsigned e = 0; e < CHAIN_EVENTS; e++)
+        fprintf(file, "u%u,i%u,2024-03-%02u\n", u, names[e], 1 + u % 20 + day);
+    }
+  fclose(file);
+}
+
+/* The number of users whose next item of the chain is recommended first; the model is saved. */
+static unsigned count_next(bool sorted) {
+  unsigned last[CHAIN_USERS] = {0}, hits = 0;
+  furrow_recommend_params params;
+  furrow_recommend_params_init(&params);
+  params.include_seen = true;
+  write_chains(sorted, last);
+  furrow_recommender *r = fit_with(2, NULL, 0);
+  for (unsigned u = 0; u < CHAIN_USERS; u++) {
+    furrow_recommendation results[K];
+    char name[16];
+    snprintf(name, sizeof name, "u%u", u);
+    recommend_to(r, name, &params, results);
+    const char *item = furrow_recommender_item_name(r, results[0].item);
+    hits += strtoul(item + 1, NULL, 10) == (last[u] + 1) % CHAIN * 17 % CHAIN;
+  }
+  ok(furrow_recommender_save(r, "chains", true, &err));
+  furrow_recommender_free(r);
+  return hits;
+}
+
+/* The order of the log tells which event of a day is the last one, but not if days are sorted by item. */
+static void days_are_in_the_order_of_the_log(void **state) {
+  (void)state;
+  const unsigned in_order = count_next(false);
+  assert_int_equal(system("grep -q '\"in_order\" : true' chains/furrow.json"), 0);
+  const unsigned sorted = count_next(true);
+  assert_int_not_equal(system("grep -q in_order chains/furrow.json"), 0);
+  assert_true(in_order > 2 * sorted);
+}
+
 /* ---- New users ------------------------------------------------------------------------------------------ */
 
 static void opposite_tastes_get_other_items(void **state) {
@@ -416,6 +474,7 @@ int main(void) {
       cmocka_unit_test(negative_labels_do_not_count),
       cmocka_unit_test(other_columns),
       cmocka_unit_test(one_event_each),
+      cmocka_unit_test(days_are_in_the_order_of_the_log),
       cmocka_unit_test(opposite_tastes_get_other_items),
       cmocka_unit_test(table_items_are_recommended),
       cmocka_unit_test(saved_and_loaded_is_the_same),
