@@ -390,7 +390,7 @@ class Index(Card):
         slow: it is asked once for each id of the index, before the search and in the calling thread.
         threads: 0: one for each processor, but a single one for little work.
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
-        ef_search: candidates in an HNSW graph.
+        ef_search: candidates in an HNSW graph, at least k.
         """
         if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or x.flags.num & _PLAIN != _PLAIN:
             x = _vectors(x, self._d, "queries")
