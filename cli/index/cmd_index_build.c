@@ -313,11 +313,13 @@ static furrow_status set_up(building *b, furrow_error *err) {
 }
 
 static furrow_status add_vectors(building *b, furrow_error *err) {
-  const uint64_t count = furrow_vectors_reader_count(b->fill.vectors);
-  index_job_step(&b->job, "add", count == FURROW_COUNT_UNKNOWN ? 0 : count);
+  const uint64_t count = furrow_vectors_reader_count(b->fill.vectors),
+                 total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  index_job_step(&b->job, "add", total);
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
+  if (status == FURROW_OK) status = index_job_update(&b->job, "add", b->fill.added + b->fill.skipped, total, err);
   if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
   status = ranks_all_ok(status, err);

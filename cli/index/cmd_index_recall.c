@@ -98,7 +98,7 @@ static const option recall_options[] = {
     {.name = "ef-search",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "candidates that a graph search keeps (0: the index's setting)",
+     .help = "candidates that a graph search keeps (0: the index's setting); at least k",
      .offset = offsetof(recall_values, filter_ids.ef_search)},
     FORCE_OPTION(offsetof(recall_values, force)),
     JSON_OPTION(offsetof(recall_values, json)),

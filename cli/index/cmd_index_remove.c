@@ -144,11 +144,12 @@ const command index_remove_command = {
                "furrow index remove items.index --ids 1000000: --out first.index\n"
                "furrow index remove films.index --names gone.txt",
     .one_of = "--ids IDS | --names FILE",
-    .about = "Ids that are not in the index are ignored; a name that is not there is an error. As in Faiss, the last "
-             "vector of a list takes the place of a "
-             "removed one. The file is replaced at the end. Some indexes do not store ids but count their vectors from "
-             "0: those with --refine-flat that were built without --ids, flat indexes, and product quantizers without "
-             "lists. There, as in Faiss, the vectors after a removed one get new ids; a note says so.",
+    .about =
+        "Ids that are not in the index are ignored; a name that is not there is an error. As in Faiss, the last "
+        "vector of a list takes the place of a "
+        "removed one. The file is replaced at the end. Some indexes do not store ids but count their vectors from "
+        "0: those with --refine-flat that were built without --ids, and flat vectors, SQ and PQ codes and HNSW graphs "
+        "without lists or an id map. There, as in Faiss, the vectors after a removed one get new ids; a note says so.",
     .operands = remove_operands,
     .groups = remove_groups,
     .size = sizeof(remove_values),

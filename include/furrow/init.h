@@ -74,6 +74,7 @@
 #define FURROW_DEFAULTS_furrow_vectors_reader_params .first_id = INT64_MIN, .end_id = INT64_MAX,
 #define FURROW_DEFAULTS_furrow_vectors_memory
 #define FURROW_DEFAULTS_furrow_exact_search_params .metric = FURROW_METRIC_L2,
+#define FURROW_DEFAULTS_furrow_kmeans_params .rounds = 25, .seed = 1234, .sample_per_centroid = 256,
 #define FURROW_DEFAULTS_furrow_vectors_writer_params
 #endif
 

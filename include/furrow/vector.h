@@ -645,7 +645,7 @@ typedef struct furrow_search_params {
   uint64_t nprobe;                /* 0: what the index stores; else lists that each query probes */
   uint64_t max_codes;             /* 0: no limit; else the most codes that a query scans */
   float k_factor;                 /* 0: what the index stores; refining kinds */
-  int32_t ef_search;              /* 0: what the index stores; HNSW */
+  int32_t ef_search;              /* 0: what the index stores; HNSW: candidates, but at least k */
   const furrow_id_filter *filter; /* NULL: all ids. Filters before ranking, so that k results pass the filter */
   unsigned threads;               /* 0: one for each processor, but a single one for little work */
 } furrow_search_params;

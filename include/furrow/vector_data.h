@@ -1,4 +1,5 @@
-/* furrow/vector_data.h: vectors to build an index from and to search it with: read, sample, search exactly, write them.
+/* furrow/vector_data.h: vectors to build an index from and to search it with: read, sample, cluster, search exactly,
+ * write them.
  *
  *   furrow_vectors_reader *base = NULL;
  *   furrow_error err;
@@ -330,6 +331,46 @@ static inline void furrow_exact_search_params_init(furrow_exact_search_params *p
 FURROW_API furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *queries, size_t n, size_t k,
                                              const furrow_exact_search_params *params, float *distances, int64_t *ids,
                                              furrow_error *err) FURROW_MUST_USE;
+
+/* ---- k-means -------------------------------------------------------------------------------------------- */
+
+/* How centroids are found. */
+typedef struct furrow_kmeans_params {
+  size_t size;                  /* set by furrow_kmeans_params_init */
+  unsigned rounds;              /* 25: of Lloyd's algorithm; fewer if nothing changes any more */
+  uint64_t seed;                /* 1234: the same seed gives the same centroids, whatever the number of threads */
+  uint64_t sample_per_centroid; /* 256: of more vectors than these for each centroid, a random sample is used */
+  bool spherical;               /* false: the nearest centroid has the smallest distance. true: centroids have unit
+                                   length, and the nearest one has the largest inner product */
+  unsigned threads;             /* 0: one for each processor */
+  furrow_progress progress;     /* NULL. The phase is "kmeans", which counts rounds */
+  void *user;                   /* first argument of progress */
+} furrow_kmeans_params;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_kmeans_params_init(furrow_kmeans_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->rounds = 25;
+  params->seed = 1234;
+  params->sample_per_centroid = 256;
+}
+
+/* Finds k centroids (k * d floats) of n vectors (n * d floats), which are only read. They begin as randomly drawn
+ * vectors, and an empty cluster takes half of a large one, as in Faiss. If k is n, they are the vectors. After a
+ * failure the centroids are undefined. params NULL: the defaults.
+ * Errors: E_ARGUMENT, n is less than k, or k, d or sample_per_centroid is 0; E_RANGE, a vector has a NaN or an
+ *         infinity, or is too large (the message has its row); E_CANCELLED; E_MEMORY. */
+FURROW_API furrow_status furrow_kmeans(const float *vectors, size_t n, size_t d, size_t k,
+                                       const furrow_kmeans_params *params, float *centroids,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* Finds the nearest of k centroids for each of n vectors. *objective (may be NULL) is the sum of the squared distances
+ * to them, which k-means makes small, or with `spherical` of the inner products, which it makes large. Of params only
+ * `spherical` and `threads` count.
+ * Errors: as furrow_kmeans, except that n may be less than k; E_RANGE also for a centroid. */
+FURROW_API furrow_status furrow_kmeans_assign(const float *vectors, size_t n, size_t d, const float *centroids,
+                                              size_t k, const furrow_kmeans_params *params, uint32_t *nearest,
+                                              double *objective, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,8 @@ Read data:
 Search vectors:
 
     Index                            IVFPQ indexes in Faiss's file format: build, search, filter, save, load
-    exact_search the nearest of all vectors, by comparing every query with every vector
+    exact_search                     the nearest of all vectors, by comparing every query with every vector
+    kmeans                           centroids of vectors
 
 >>> import numpy as np, furrow
 >>> rng = np.random.default_rng(1)
@@ -52,7 +53,7 @@ from furrow._core import (
     UnsupportedError,
 )
 from furrow._core import version as __version__
-from furrow.index import Index, exact_search
+from furrow.index import Index, exact_search, kmeans
 from furrow.matrix import Matrix, load_matrix, save_matrix
 from furrow.model import Model, load_model
 from furrow.rows import RowBlock, Rows, read_rows, write_rows
@@ -89,6 +90,7 @@ __all__ = [
     "UnsupportedError",
     "encode",
     "exact_search",
+    "kmeans",
     "load_matrix",
     "load_model",
     "read_rows",

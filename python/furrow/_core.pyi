@@ -345,3 +345,15 @@ def exact_search(
     progress: _Progress,
     /,
 ) -> None: ...
+def kmeans(
+    vectors: Any,
+    centroids: Any,
+    nearest: Any,
+    rounds: int,
+    seed: int,
+    sample_per_centroid: int,
+    spherical: bool,
+    threads: int,
+    progress: _Progress,
+    /,
+) -> float: ...

@@ -29,7 +29,7 @@ from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
 
-__all__ = ["Field", "Finding", "Index", "exact_search"]
+__all__ = ["Clusters", "Field", "Finding", "Index", "exact_search", "kmeans"]
 
 _DIRECT_MAPS = {"none": 0, "array": 1, "hash": 2}
 #: results for each query that are allowed even if the index has fewer vectors
@@ -62,6 +62,14 @@ class Finding(NamedTuple):
     offset: int | None  #: byte in the file
     status: str  #: of the error; "OK" for a remark
     message: str
+
+
+class Clusters(NamedTuple):
+    """What kmeans found."""
+
+    centroids: Floats  #: a row for each
+    labels: Ids  #: for each vector the number of its nearest centroid
+    objective: float  #: sum of the squared distances to them; with spherical, of the inner products
 
 
 def _path(path: Path) -> str:
@@ -382,7 +390,7 @@ class Index(Card):
         slow: it is asked once for each id of the index, before the search and in the calling thread.
         threads: 0: one for each processor, but a single one for little work.
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
-        ef_search: candidates in an HNSW graph.
+        ef_search: candidates in an HNSW graph, at least k.
         """
         if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or x.flags.num & _PLAIN != _PLAIN:
             x = _vectors(x, self._d, "queries")
@@ -878,3 +886,41 @@ def exact_search(
     inner_product = fields["metric"] == 0
     _core.exact_search(vectors, numbers, asked, distances, found, inner_product, threads, as_callback(progress))
     return distances, found
+
+
+def kmeans(
+    x: Any,
+    k: int,
+    *,
+    rounds: int = 25,
+    seed: int = 1234,
+    spherical: bool = False,
+    sample_per_centroid: int = 256,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Clusters:
+    """k centroids of vectors, by Lloyd's algorithm as in Faiss; the same for any number of threads.
+
+    spherical: centroids have unit length, and the nearest one has the largest inner product.
+    sample_per_centroid: of more vectors than these for each centroid, a random sample is trained with.
+
+    >>> clusters = kmeans([[0], [1], [9], [10]], 2)
+    >>> sorted(clusters.centroids.tolist()), clusters.objective
+    ([[0.5], [9.5]], 1.0)
+    """
+    vectors = _vectors(x, 0, "x")
+    n, d = vectors.shape
+    centroids = np.empty((_count(k, "k", 1, max(1, n)), d), dtype=np.float32)
+    labels = np.empty(n, dtype=np.uint32)
+    objective = _core.kmeans(
+        vectors,
+        centroids,
+        labels,
+        _count(rounds, "rounds", 0, 2**32 - 1),
+        _count(seed, "seed", 0),
+        _count(sample_per_centroid, "sample_per_centroid", 1),
+        spherical,
+        _count(threads, "threads", 0, _MOST_THREADS),
+        as_callback(progress),
+    )
+    return Clusters(centroids, labels.astype(np.int64), objective)

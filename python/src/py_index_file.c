@@ -333,7 +333,62 @@ static PyObject *exact_search(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* ---- k-means ---------------------------------------------------------------------------------------------- */
+
+typedef struct kmeans_call {
+  Py_buffer vectors, centroids, nearest;
+  furrow_kmeans_params params;
+  double objective;
+} kmeans_call;
+
+static furrow_status kmeans_job(void *user, fwpy_job *job, furrow_error *err) {
+  kmeans_call *c = user;
+  const size_t n = (size_t)c->vectors.shape[0], d = (size_t)c->vectors.shape[1], k = (size_t)c->centroids.shape[0];
+  c->params.progress = fwpy_job_progress;
+  c->params.user = job;
+  const furrow_status status = furrow_kmeans(c->vectors.buf, n, d, k, &c->params, c->centroids.buf, err);
+  if (status != FURROW_OK) return status;
+  return furrow_kmeans_assign(c->vectors.buf, n, d, c->centroids.buf, k, &c->params, c->nearest.buf, &c->objective,
+                              err);
+}
+
+static bool run_kmeans(kmeans_call *c, PyObject *progress) {
+  if (c->centroids.shape[1] == c->vectors.shape[1] && c->nearest.shape[0] == c->vectors.shape[0])
+    return fwpy_job_run(kmeans_job, c, progress);
+  PyErr_SetString(PyExc_ValueError, "shapes of vectors, centroids and nearest do not fit each other");
+  return false;
+}
+
+/* kmeans(vectors, centroids, nearest u32, rounds, seed, sample_per_centroid, spherical, threads, progress) -> objective
+ */
+static PyObject *kmeans(PyObject *module, PyObject *args) {
+  PyObject *in[3], *progress;
+  kmeans_call c;
+  unsigned long long seed, sample;
+  int spherical;
+  bool ok = false;
+  (void)module;
+  furrow_kmeans_params_init(&c.params);
+  if (!PyArg_ParseTuple(args, "OOOIKKpIO", &in[0], &in[1], &in[2], &c.params.rounds, &seed, &sample, &spherical,
+                        &c.params.threads, &progress))
+    return NULL;
+  c.params.seed = seed;
+  c.params.sample_per_centroid = sample;
+  c.params.spherical = spherical;
+  if (!fwpy_get_array(in[0], "vectors", FWPY_F32, 2, &c.vectors)) return NULL;
+  if (fwpy_get_output(in[1], "centroids", FWPY_F32, 2, &c.centroids)) {
+    if (fwpy_get_output(in[2], "nearest", FWPY_U32, 1, &c.nearest)) {
+      ok = run_kmeans(&c, progress);
+      PyBuffer_Release(&c.nearest);
+    }
+    PyBuffer_Release(&c.centroids);
+  }
+  PyBuffer_Release(&c.vectors);
+  return ok ? PyFloat_FromDouble(c.objective) : NULL;
+}
+
 PyMethodDef fwpy_index_file_methods[] = {{"index_fields", index_fields, METH_VARARGS, NULL},
                                          {"index_verify", index_verify, METH_VARARGS, NULL},
                                          {"exact_search", exact_search, METH_VARARGS, NULL},
+                                         {"kmeans", kmeans, METH_VARARGS, NULL},
                                          {NULL, NULL, 0, NULL}};

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import furrow
-from furrow.index import Index, exact_search
+from furrow.index import Index, exact_search, kmeans
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(2000, 16)).astype(np.float32)
@@ -704,6 +704,27 @@ def test_exact_search_needs_the_same_dimension():
         Index.build(X).recall(Q, 5, truth=[[1]])
     with pytest.raises(ValueError, match="one of truth and base"):
         Index.build(X).recall(Q, 5)
+
+
+def test_kmeans():
+    rng = np.random.default_rng(3)
+    middles = rng.normal(size=(5, 8)) * 20
+    x = (np.repeat(middles, 40, axis=0) + rng.normal(size=(200, 8))).astype(np.float32)
+    found = kmeans(x, 20, seed=7)
+    squares = ((x[:, None, :] - found.centroids[None]) ** 2).sum(axis=2)
+    assert (found.labels == squares.argmin(axis=1)).all()
+    assert found.objective == pytest.approx(squares.min(axis=1).sum(), rel=1e-4)
+    again = kmeans(x, 20, seed=7, threads=1)
+    assert again.centroids.tobytes() == found.centroids.tobytes()
+    assert again.objective == found.objective
+    turned = kmeans(x, 5, spherical=True)
+    assert np.linalg.norm(turned.centroids, axis=1) == pytest.approx(np.ones(5), rel=1e-5)
+    assert (turned.labels == (x @ turned.centroids.T).argmax(axis=1)).all()
+    with pytest.raises(ValueError, match="k is 201, but must be 1 to 200"):
+        kmeans(x, 201)
+    x[17, 3] = np.nan
+    with pytest.raises(furrow.RangeError, match="vector 17 "):
+        kmeans(x, 5)
 
 
 def test_import_takes_numpy_alone():

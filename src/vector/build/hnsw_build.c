@@ -679,19 +679,32 @@ static void add_candidate(worker *w, const repair *r, int32_t id, size_t *count,
   w->ids[(*count)++] = id;
 }
 
+static bool has_link(const int32_t *links, size_t count, int32_t id) {
+  for (size_t k = 0; k < count && links[k] >= 0; k++)
+    if (links[k] == id) return true;
+  return false;
+}
+
+/* Appends a link to those that select_links has chosen, unless it is one of them. */
+static void choose_also(worker *w, size_t *chosen, int32_t id) {
+  if (has_link(w->ids, *chosen, id)) return;
+  w->ids[*chosen] = id;
+  w->chosen[(*chosen)++].id = id;
+}
+
 /* Selects the links of a vector on a level again, if it has links to removed vectors: from its remaining links and
- * those of the removed vectors. */
+ * those of the removed vectors. Links that remain and are not selected stay where there is space, and the nearest
+ * candidates fill up to as many links as it had: otherwise each removal would leave fewer. */
 static void repair_level(const repair *r, worker *w, int32_t vector, int32_t level) {
   const builder *b = r->builder;
   const size_t most = b->widest + BATCH_MOST;
-  size_t capacity, count = 0, all = 0;
+  size_t capacity, before = 0, gone = 0, count = 0, all = 0;
   const int32_t *old = links_of(r->old, vector, level, &capacity);
-  bool intact = true;
-  for (size_t k = 0; k < capacity && old[k] >= 0; k++) intact = intact && r->to[old[k]] >= 0;
-  if (intact) return;
+  for (; before < capacity && old[before] >= 0; before++) gone += r->to[old[before]] < 0;
+  if (gone == 0) return;
   mark(w, vector);
-  for (size_t k = 0; k < capacity && old[k] >= 0; k++) add_candidate(w, r, old[k], &count, most);
-  for (size_t k = 0; k < capacity && old[k] >= 0; k++) {
+  for (size_t k = 0; k < before; k++) add_candidate(w, r, old[k], &count, most);
+  for (size_t k = 0; k < before; k++) {
     size_t further_capacity;
     if (r->to[old[k]] >= 0) continue;
     const int32_t *further = links_of(r->old, old[k], level, &further_capacity);
@@ -702,8 +715,11 @@ static void repair_level(const repair *r, worker *w, int32_t vector, int32_t lev
   find_keys(b, w, vector, w->ids, count, w->keys);
   for (size_t k = 0; k < count; k++)
     insert_sorted(w->linked, &all, count, (neighbour){.key = w->keys[k], .id = w->ids[k]});
-  int32_t *links = links_of(b->graph, vector, level, &capacity);
-  set_links(links, capacity, w->chosen, select_links(b, w, w->linked, all, capacity));
+  size_t chosen = select_links(b, w, w->linked, all, capacity);
+  for (size_t k = 0; k < before && chosen < capacity; k++)
+    if (r->to[old[k]] >= 0) choose_also(w, &chosen, old[k]);
+  for (size_t k = 0; k < all && chosen < before; k++) choose_also(w, &chosen, w->linked[k].id);
+  set_links(links_of(b->graph, vector, level, &capacity), capacity, w->chosen, chosen);
 }
 
 static furrow_status repair_part(void *context, size_t first, size_t count, furrow_error *err) {
@@ -714,6 +730,21 @@ static furrow_status repair_part(void *context, size_t first, size_t count, furr
     for (int32_t level = 0; r->to[i] >= 0 && level < r->old->levels[i]; level++) repair_level(r, w, (int32_t)i, level);
   give_back_worker(w);
   return FURROW_OK;
+}
+
+/* Adds the new links of a vector in the other direction, too, where there is a free slot. */
+static void link_back(const repair *r, int32_t vector, int32_t level) {
+  size_t capacity;
+  const int32_t *old = links_of(r->old, vector, level, &capacity);
+  const int32_t *links = links_of(r->builder->graph, vector, level, &capacity);
+  for (size_t k = 0; k < capacity && links[k] >= 0; k++) {
+    if (links[k] == old[k] || has_link(old, capacity, links[k])) continue;
+    int32_t *back = links_of(r->builder->graph, links[k], level, &capacity);
+    if (back[capacity - 1] >= 0 || has_link(back, capacity, vector)) continue;
+    size_t at = 0;
+    while (back[at] >= 0) at++;
+    back[at] = vector;
+  }
 }
 
 /* The entry point is a remaining vector of the highest level, the first that is linked. */
@@ -731,9 +762,9 @@ static void choose_entry(const builder *b, const int64_t *to) {
   }
 }
 
-/* If a tenth of the vectors or more is removed, all links are rebuilt: links that are repaired find less. */
+/* If more than a tenth of the vectors is removed, all links are rebuilt: links that are repaired find less. */
 static bool is_rebuilt(size_t n, size_t left) {
-  return n - left >= n / 10 + 1;
+  return n - left > n / 10;
 }
 
 static furrow_status relink(builder *b, const fw_hnsw *old, const int64_t *to, size_t left, furrow_error *err) {
@@ -747,6 +778,8 @@ static furrow_status relink(builder *b, const fw_hnsw *old, const int64_t *to, s
   } else {
     repair r = {.builder = b, .old = old, .to = to};
     FW_TRY(fw_parallel_run(b->pool, b->n, LINK_PART, repair_part, &r, err));
+    for (size_t i = 0; i < b->n; i++)
+      for (int32_t level = 0; to[i] >= 0 && level < old->levels[i]; level++) link_back(&r, (int32_t)i, level);
   }
   reach_all(b, to);
   return FURROW_OK;

@@ -139,9 +139,12 @@ static furrow_status create_from_factory(furrow_index **index, const furrow_inde
   if (s->k_factor != 0 && !(refined && s->k_factor >= 1 && s->k_factor <= MOST_K_FACTOR))
     return fw_fail(err, FURROW_E_ARGUMENT, "k_factor is %g, but must be 1 to 1000, or 0 without a refinement",
                    (double)s->k_factor);
-  if (s->ef_construction != 0 && !(has_graph(*index) && s->ef_construction > 0))
-    return fw_fail(err, FURROW_E_ARGUMENT, "ef_construction is %d, but must be positive, or 0 without an HNSW graph",
+  if (s->ef_construction < 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "ef_construction is %d, but must be positive, or 0",
                    (int)s->ef_construction);
+  if (s->ef_construction > 0 && !has_graph(*index))
+    return fw_fail(err, FURROW_E_ARGUMENT, "ef_construction cannot be used with %s, which is not an HNSW graph",
+                   s->factory);
   return FURROW_OK;
 }
 

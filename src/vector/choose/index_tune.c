@@ -49,6 +49,14 @@ static uint64_t most_width(const tuning *t) {
   return !t->graph ? 0 : t->graph->ntotal < MOST_EF ? (uint64_t)t->graph->ntotal : MOST_EF;
 }
 
+/* A graph search has a candidate for each result that is refined, or more. */
+static uint64_t least_width(const tuning *t, const furrow_index_tuning *point) {
+  const uint64_t most = most_width(t);
+  const double results = (double)t->found_k * fmax(1, (double)point->k_factor);
+  if (!t->graph) return most < 1 ? most : 1;
+  return results < (double)most ? (uint64_t)ceil(results) : most;
+}
+
 static void set_width(const tuning *t, furrow_index_tuning *point, uint64_t width) {
   if (t->ivf) point->nprobe = width;
   if (t->graph) point->ef_search = (int32_t)width;
@@ -102,7 +110,8 @@ static double work_of(const tuning *t, const furrow_index_tuning *point) {
  * index, the aim is above the recall that was asked for: where the widest search reaches only the latter, what it
  * reaches becomes t->aim. */
 static furrow_status find_width(tuning *t, furrow_index_tuning *point, furrow_error *err) {
-  uint64_t low = 0, high = most_width(t);
+  const uint64_t least = least_width(t, point);
+  uint64_t low = least > 0 ? least - 1 : 0, high = most_width(t);
   set_width(t, point, high);
   FW_TRY(measure_recall(t, point, err));
   if (!point->reached && point->recall >= t->params->recall) {
@@ -110,7 +119,7 @@ static furrow_status find_width(tuning *t, furrow_index_tuning *point, furrow_er
     point->reached = true;
   }
   if (!point->reached || high == 0) return FURROW_OK;
-  for (uint64_t width = 1; width < high; width *= 2) { /* small numbers first: they are fast to try */
+  for (uint64_t width = least; width < high; width *= 2) { /* small numbers first: they are fast to try */
     furrow_index_tuning trial = *point;
     set_width(t, &trial, width);
     FW_TRY(measure_recall(t, &trial, err));

@@ -310,6 +310,18 @@ static void verify_header(verifier *v, const furrow_index *index) {
     add_finding(v, REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
 }
 
+/* An index around others is trained if all of them and its transforms are. */
+static void verify_trained(verifier *v, const furrow_index *index) {
+  bool inner = true;
+  if (fw_index_is_ivf(index) || !index->child[0]) return;
+  for (size_t i = 0; i < FW_INDEX_CHILDREN && index->child[i]; i++) inner = inner && index->child[i]->trained;
+  for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
+    inner = inner && index->transforms.list[i].trained;
+  if (index->trained != inner)
+    add_finding(v, REMARK, "is_trained", 0, "is %d, but what is inside is %strained", index->trained,
+                inner ? "" : "not ");
+}
+
 static void verify_ivf(verifier *v, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   uint64_t stored = fw_lists_stored(&ivf->lists);
@@ -365,6 +377,7 @@ static void verify_kind(verifier *v, const furrow_index *index) {
 static void verify_index(verifier *v, const furrow_index *index) {
   if (v->status != FURROW_OK) return;
   verify_header(v, index);
+  verify_trained(v, index);
   verify_kind(v, index);
   for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) {
     if (!index->child[i]) continue;

@@ -168,7 +168,7 @@ static furrow_status fill_empty(work *w, furrow_error *err) {
 
 /* ---- The whole algorithm -------------------------------------------------------------------------------- */
 
-static void normalize_centroids(float *centroids, size_t k, size_t d) {
+void fw_normalize_centroids(float *centroids, size_t k, size_t d) {
   for (size_t c = 0; c < k; c++) {
     float *x = centroids + c * d;
     double square = 0;
@@ -187,7 +187,7 @@ static furrow_status start_centroids(work *w, furrow_error *err) {
   if (status == FURROW_OK) status = fw_random_subset(memory, p->k, w->local.total, p->seed + 1, err);
   status = fw_comm_all_ok(w->local.comm, status, err);
   if (status == FURROW_OK) status = fw_rank_vectors_fetch(&w->local, p->d, memory, p->k, w->centroids, err);
-  if (status == FURROW_OK && p->spherical) normalize_centroids(w->centroids, p->k, p->d);
+  if (status == FURROW_OK && p->spherical) fw_normalize_centroids(w->centroids, p->k, p->d);
   fw_free(memory);
   return status;
 }
@@ -206,7 +206,7 @@ static furrow_status one_round(work *w, furrow_status status, bool *stop, furrow
   FW_TRY(sum_ranks(w, status, stop, err));
   move_centroids(w);
   status = fill_empty(w, err);
-  if (p->spherical) normalize_centroids(w->centroids, p->k, p->d);
+  if (p->spherical) fw_normalize_centroids(w->centroids, p->k, p->d);
   return status;
 }
 

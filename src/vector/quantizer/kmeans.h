@@ -28,5 +28,7 @@ furrow_status fw_kmeans_distributed(const fw_kmeans_params *params, const fw_ran
 /* The same for n vectors of one process. */
 furrow_status fw_kmeans(const fw_kmeans_params *params, const float *vectors, size_t n, float *centroids,
                         furrow_error *err) FURROW_MUST_USE;
+/* Scales centroids to unit length; zeros stay. */
+void fw_normalize_centroids(float *centroids, size_t k, size_t d);
 
 #endif

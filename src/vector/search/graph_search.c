@@ -16,7 +16,6 @@ typedef struct queue {
   entry *entry;
   uint32_t *far, *near; /* [capacity] */
   size_t count, waiting, capacity;
-  fw_sink nearest; /* the ef nearest, if capacity is larger */
 } queue;
 
 #define DONE UINT32_MAX
@@ -132,7 +131,6 @@ static bool push(queue *q, fw_hit hit) {
     far_up(q, q->count++, which);
   q->waiting++;
   near_put(q, q->waiting - 1, which);
-  if (q->nearest.k > 0) fw_sink_offer(&q->nearest, hit.key, hit.id);
   return true;
 }
 
@@ -142,11 +140,6 @@ static fw_hit pop_nearest(queue *q) {
   const uint32_t which = q->near[0];
   near_take_out(q, which);
   return q->entry[which].hit;
-}
-
-/* Whether ef of the vectors found so far are nearer. */
-static bool is_late(const queue *q, float key) {
-  return q->nearest.k > 0 && q->nearest.count == q->nearest.k && q->nearest.worst < key;
 }
 
 /* ---- Traversal ------------------------------------------------------------------------------------------ */
@@ -195,15 +188,14 @@ static void meet(const traversal *w, queue *q, fw_hit hit, const fw_id_filter *i
   if (push(q, hit)) prefetch_links(w, hit.id);
 }
 
-/* Expands candidates until ef of them are nearer than the next one. Vectors that are met are offered to the sink, if
- * there is one. */
+/* Expands candidates until none waits: the queue drops those that have as many nearer ones as it holds. Vectors that
+ * are met are offered to the sink, if there is one. */
 static void follow_up(traversal *w, queue *q, fw_hit start, const fw_id_filter *id_filter, fw_sink *sink) {
   w->visited[start.id] = 1;
   w->touched[w->touched_count++] = (int32_t)start.id;
   meet(w, q, start, id_filter, sink);
   while (q->waiting > 0) {
     const fw_hit from = pop_nearest(q);
-    if (is_late(q, from.key)) break;
     const int32_t *fresh = w->touched + w->touched_count;
     const size_t count = visit_links(w, from.id);
     find_keys(w, fresh, count, w->keys);
@@ -214,18 +206,15 @@ static void follow_up(traversal *w, queue *q, fw_hit start, const fw_id_filter *
 
 /* ---- The search ----------------------------------------------------------------------------------------- */
 
-static furrow_status take_queue(traversal *w, queue *q, fw_scratch *scratch, size_t n, size_t ef, furrow_error *err) {
-  fw_hit *nearest = NULL;
+static furrow_status take_queue(traversal *w, queue *q, fw_scratch *scratch, size_t n, furrow_error *err) {
   FW_TRY(fw_scratch_marks(scratch, n, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &q->entry, q->capacity, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &q->far, 2 * q->capacity, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w->keys, (size_t)w->graph->cum[w->graph->cum_count - 1], err));
   if (w->storage->kind != FURROW_INDEX_FLAT) FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w->decoded, w->d, err));
-  if (ef < q->capacity) FW_TRY(FW_ARENA_TAKE(&scratch->arena, &nearest, ef, err));
   w->visited = scratch->visited;
   w->touched = scratch->touched;
   q->near = q->far + q->capacity;
-  fw_sink_init_best(&q->nearest, nearest, ef < q->capacity ? ef : 0);
   return FURROW_OK;
 }
 
@@ -262,6 +251,7 @@ furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *round
   const size_t n = (size_t)index->ntotal;
   if (n == 0) return FURROW_OK;
   size_t candidates = ef > 0 ? (size_t)ef : graph->ef_search > 0 ? (size_t)graph->ef_search : 1;
+  if (candidates < sink->k) candidates = sink->k; /* as in hnswlib: fewer would not find k vectors */
   traversal w = {.graph = graph, .storage = index->child[0], .query = query, .d = (size_t)index->d};
   w.similarity = index->metric == FURROW_METRIC_IP;
   w.distance = w.similarity ? fw_scan_table()->ip_rows : fw_scan_table()->l2_rows;
@@ -269,11 +259,9 @@ furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *round
     FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w.rounded_query, rounded->stride, err));
     if (fw_rounded_query(rounded, query, w.rounded_query, &w.square)) w.rounded = rounded;
   }
-  const size_t more = w.rounded ? ROUNDED_MORE : 0;
-  candidates += more;
-  queue q = {.capacity = candidates > sink->k + more ? candidates : sink->k + more};
-  if (q.capacity > n) q.capacity = n;
-  FW_TRY(take_queue(&w, &q, scratch, n, candidates, err));
+  if (w.rounded) candidates += ROUNDED_MORE;
+  queue q = {.capacity = candidates < n ? candidates : n};
+  FW_TRY(take_queue(&w, &q, scratch, n, err));
   fw_hit nearest = {.id = graph->entry_point};
   find_keys(&w, &graph->entry_point, 1, &nearest.key);
   for (int32_t level = graph->max_level; level > 0; level--) descend_level(&w, level, &nearest);

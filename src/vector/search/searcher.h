@@ -108,9 +108,9 @@ furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_
                              furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
-/* HNSW: offers the vectors that the search reaches to the sink, which keeps the k best. ef: the number of candidates;
- * 0: as stored in the index. rounded: the vectors of the storage, whose distances lead the search; NULL: exact ones
- * do. */
+/* HNSW: offers the vectors that the search reaches to the sink, which keeps the k best. ef: the number of candidates,
+ * at least k; 0: as stored in the index. rounded: the vectors of the storage, whose distances lead the search; NULL:
+ * exact ones do. */
 furrow_status fw_graph_search(const furrow_index *index, const fw_rounded *rounded, fw_scratch *scratch,
                               const float *query, int32_t ef, const fw_id_filter *id_filter, fw_sink *sink,
                               furrow_error *err) FURROW_MUST_USE;

@@ -7,6 +7,8 @@ furrow index build --base v.fbin --out b.index --nlist 4 --m 0 --threads 1 --jso
 furrow index build --base v.npy --train v.fvecs --out c.index --nlist 4 --m 0 -q --memory 8KiB --threads 3 >/dev/null
 cmp a.index b.index && cmp a.index c.index
 furrow index verify a.index
+echo "---- adding has its own time, also before settings are chosen"
+furrow index build --base v.fbin --out graph.index --factory HNSW4 --recall 0.9 --json | grep -c "vectors_per_second.*[0-9]"
 echo "---- trained first, filled later"
 furrow index build --train v.npy --out d.index --nlist 4 --m 0 | grep -E 'vectors|trained'
 furrow index add d.index --base v.fvecs | grep -v '^ '

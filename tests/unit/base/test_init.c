@@ -48,6 +48,7 @@
   X(furrow_vectors_reader_params) \
   X(furrow_vectors_memory)        \
   X(furrow_exact_search_params)   \
+  X(furrow_kmeans_params)         \
   X(furrow_vectors_writer_params)
 
 /* Padding of a static object is 0, as after _init. */

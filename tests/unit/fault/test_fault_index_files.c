@@ -384,6 +384,16 @@ static furrow_status sample_part(furrow_error *err) {
   return status;
 }
 
+static furrow_status cluster_vectors(furrow_error *err) {
+  const furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .threads = 1, .sample_per_centroid = 4);
+  float x[20 * D], centroids[3 * D];
+  uint32_t nearest[20];
+  for (size_t i = 0; i < 20 * D; i++) x[i] = (float)(i * 7 % 31);
+  const furrow_status status = furrow_kmeans(x, 20, D, 3, &params, centroids, err);
+  if (status != FURROW_OK) return status;
+  return furrow_kmeans_assign(x, 20, D, centroids, 3, &params, nearest, NULL, err);
+}
+
 static furrow_status search_exactly(furrow_error *err) {
   furrow_exact_search_params params;
   furrow_vectors_reader *reader = NULL;
@@ -451,6 +461,7 @@ static void files_of_vectors(void **state) {
     meet_all(&(job){vectors_path, load_ids, NULL, false});
   }
   meet_all(&(job){"sample", sample_part, NULL, true});
+  meet_all(&(job){"kmeans", cluster_vectors, NULL, true});
 }
 
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)

@@ -35,12 +35,6 @@ static size_t plain_nearest(const plain_queue *q) {
   return nearest;
 }
 
-static size_t plain_below(const plain_queue *q, float key) {
-  size_t count = 0;
-  for (size_t i = 0; i < q->count; i++) count += q->hit[i].key < key;
-  return count;
-}
-
 static float key_of(const furrow_index *index, const float *query, int64_t vector) {
   float key;
   fw_scan_table()->l2_rows(query, index->child[0]->flat.vectors + (size_t)vector * D, 1, D, &key);
@@ -76,7 +70,6 @@ static void plain_walk(const furrow_index *index, const float *query, size_t ef,
   for (size_t at; (at = plain_nearest(&q)) < q.count;) {
     const fw_hit from = q.hit[at];
     q.done[at] = true;
-    if (plain_below(&q, from.key) >= ef) break;
     for (int32_t l = 0; l < g->cum[1]; l++) {
       const int32_t to = g->neighbors[g->offsets[from.id] + (size_t)l];
       if (to < 0) break;
@@ -113,6 +106,7 @@ static void as_a_plain_walk(void **state) {
     fw_sink_sort(&want);
     fw_sink_sort(&sink);
     assert_int_equal(sink.count, want.count);
+    assert_int_equal(sink.count, k); /* however few candidates were asked for */
     for (size_t j = 0; j < sink.count; j++)
       assert_true(sink.heap[j].id == want.heap[j].id && sink.heap[j].key == want.heap[j].key);
   }

@@ -416,6 +416,77 @@ static void removed_vectors_leave_no_gaps(void **state) {
   free(left);
 }
 
+/* ---- Many removals ---- */
+
+typedef struct many_removals {
+  size_t n, clusters;
+  const char *factory;
+  furrow_distance_metric metric;
+} many_removals;
+
+static bool in_round(void *user, int64_t id) {
+  return fw_rng_hash(*(const uint64_t *)user, (uint64_t)id) % 50 == 0;
+}
+
+/* The share of the K nearest that `index` and `fresh` find. */
+static void compare_recall(const furrow_index *index, const furrow_index *fresh, const float *vectors, size_t n,
+                           size_t clusters, double *recall) {
+  enum { MANY = 2000, FEW_EF = 24 };
+  furrow_index *flat = fill("Flat", vectors, n, D, index->metric, 1);
+  float *queries = random_vectors(MANY, D, 42, clusters);
+  int64_t *want = malloc(MANY * K * sizeof *want), *found = malloc(MANY * K * sizeof *found);
+  search_ids(flat, queries, MANY, 0, want);
+  for (int other = 0; other < 2; other++) {
+    size_t shared = 0;
+    search_ids(other ? fresh : index, queries, MANY, FEW_EF, found);
+    for (size_t i = 0; i < MANY; i++)
+      for (size_t a = 0; a < K; a++)
+        for (size_t b = 0; b < K; b++) shared += want[i * K + a] == found[i * K + b];
+    recall[other] = (double)shared / (MANY * K);
+  }
+  free(want);
+  free(found);
+  free(queries);
+  furrow_index_free(flat);
+}
+
+/* After 20 removals of a fiftieth each, a graph finds as much as a graph of the vectors that are left. */
+static void many_removals_keep_the_recall(void **state) {
+  (void)state;
+  static const many_removals cases[] = {{6000, 0, "HNSW8", FURROW_METRIC_L2},
+                                        {6000, 0, "HNSW16", FURROW_METRIC_L2},
+                                        {3000, 0, "HNSW16", FURROW_METRIC_IP},
+                                        {6000, 30, "HNSW8", FURROW_METRIC_L2}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const many_removals *m = &cases[c];
+    size_t left = m->n;
+    double recall[2];
+    float *vectors = random_vectors(left, D, 41, m->clusters);
+    furrow_index *index = fill(m->factory, vectors, left, D, m->metric, 2);
+    for (uint64_t round = 0; round < 20; round++) {
+      furrow_id_filter filter;
+      size_t count = 0;
+      furrow_id_filter_init(&filter);
+      filter.kind = FURROW_ID_FILTER_CALLBACK;
+      filter.keep = in_round;
+      filter.user = &round;
+      assert_int_equal(furrow_index_remove(index, &filter, NULL, NULL), FURROW_OK);
+      for (size_t i = 0; i < left; i++)
+        if (!in_round(&round, (int64_t)i)) memmove(vectors + count++ * D, vectors + i * D, D * sizeof *vectors);
+      left = count;
+    }
+    assert_int_equal(index->ntotal, left);
+    check_file(index);
+    furrow_index *fresh = fill(m->factory, vectors, left, D, m->metric, 2);
+    compare_recall(index, fresh, vectors, left, m->clusters, recall);
+    if (recall[0] < recall[1] - 0.01)
+      fail_msg("%s, %zu clusters: recall %g, of a new graph %g", m->factory, m->clusters, recall[0], recall[1]);
+    furrow_index_free(index);
+    furrow_index_free(fresh);
+    free(vectors);
+  }
+}
+
 /* Vectors that are not finite keep their numbers, and are never found. */
 static void skipped_vectors_are_not_linked(void **state) {
   (void)state;
@@ -537,6 +608,7 @@ int main(void) {
       IN_DIR(every_dimension_is_built),
       IN_DIR(vectors_are_added_in_steps),
       IN_DIR(removed_vectors_leave_no_gaps),
+      IN_DIR(many_removals_keep_the_recall),
       cmocka_unit_test(skipped_vectors_are_not_linked),
       cmocka_unit_test(filters_hold_in_graphs),
       cmocka_unit_test(no_memory_leaves_an_index_as_it_was),

@@ -137,6 +137,8 @@ static void settings_reach_a_recall(void **state) {
     if (i == 2) assert_true(index->child[0]->k_factor == high.k_factor && high.nprobe == 0);
     if (i == 4) assert_true(low.ef_search < high.ef_search && index->child[0]->hnsw.ef_search == high.ef_search);
     if (i == 5) assert_true(index->k_factor == high.k_factor && index->child[0]->hnsw.ef_search == high.ef_search);
+    if (i == 4) assert_true(low.ef_search >= K);
+    if (i == 5) assert_true((float)low.ef_search >= K * low.k_factor);
     furrow_index_free(index);
   }
   furrow_index *index = index_of("IVF64,Flat", vectors);

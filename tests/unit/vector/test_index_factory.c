@@ -222,7 +222,9 @@ static void a_string_stands_alone(void **state) {
   expect_spec_refused(&spec, "factory and hnsw_m cannot");
   spec.hnsw_m = 0;
   spec.ef_construction = 50;
-  expect_spec_refused(&spec, "ef_construction is 50");
+  expect_spec_refused(&spec, "ef_construction cannot be used with IVF4,Flat, which is not an HNSW graph");
+  spec.ef_construction = -1;
+  expect_spec_refused(&spec, "ef_construction is -1, but must be positive, or 0");
   spec.ef_construction = 0;
   spec = plain;
   spec.opq = true;

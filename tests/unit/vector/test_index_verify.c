@@ -67,6 +67,11 @@ static void oddities_are_remarks(void **state) {
   check(sample_id_map, "id_map", 0, 8, 999, "remark id_map: 1 id is there more than once\n");
   check(sample_ivf_hnsw, "lists/0/codes", 1, 1, 4, "remark lists: 6 codes have bits set after the last part\n");
   check(sample_untrained, NULL, 0, 0, 0, "remark : cannot be searched: the index is not trained\n");
+  check(sample_id_map, "is_trained", 0, 1, 0,
+        "remark : cannot be searched: the index is not trained\n"
+        "remark is_trained: is 0, but what is inside is trained\n");
+  check(sample_hnsw, "storage/is_trained", 0, 1, 0, "remark is_trained: is 1, but what is inside is not trained\n");
+  check(sample_refine, "refine/is_trained", 0, 1, 0, "remark is_trained: is 1, but what is inside is not trained\n");
   check(pca_of_today, "ntotal", 0, 8, 5, "remark ntotal: is 5, but the inner index has 1\n");
 }
 

@@ -7,7 +7,8 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
-#include "furrow/vector.h"
+#include "furrow/init.h"
+#include "furrow/vector_data.h"
 #include "support/cmocka_all.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
@@ -208,6 +209,87 @@ static void test_large_numbers_end(void **state) {
   free(x);
 }
 
+/* ---- The public calls ---- */
+
+static void test_public_call(void **state) {
+  (void)state;
+  enum { N = 3000, D = 9, K = 30 };
+  float *x = normal(N * D, 12), centroids[K * D], other[K * D];
+  uint32_t *nearest = malloc(2 * N * sizeof *nearest);
+  double objective = 0, again = 0;
+  furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .threads = 1, .rounds = 12);
+  const fw_kmeans_params same = {.k = K, .d = D, .rounds = 12, .seed = params.seed, .per_centroid = 256};
+  assert_int_equal(furrow_kmeans(x, N, D, K, &params, centroids, NULL), FURROW_OK);
+  run(&same, x, N, other);
+  assert_memory_equal(centroids, other, sizeof centroids);
+  assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, K, &params, nearest, &objective, NULL), FURROW_OK);
+  assert_true(fabs(objective - error_of(x, N, centroids, K, D)) <= 1e-6 * objective);
+  params.threads = 3;
+  assert_int_equal(furrow_kmeans(x, N, D, K, &params, other, NULL), FURROW_OK);
+  assert_memory_equal(centroids, other, sizeof centroids);
+  assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, K, &params, nearest + N, &again, NULL), FURROW_OK);
+  assert_memory_equal(nearest, nearest + N, N * sizeof *nearest);
+  assert_true(again == objective);
+  assert_int_equal(furrow_kmeans_assign(x, 0, D, centroids, K, NULL, nearest, &again, NULL), FURROW_OK);
+  assert_true(again == 0);
+  free(nearest);
+  free(x);
+}
+
+/* Centroids have unit length even if they are the vectors themselves. */
+static void test_public_spherical(void **state) {
+  (void)state;
+  enum { N = 40, D = 5 };
+  float *x = normal(N * D, 13), centroids[N * D];
+  const furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .spherical = true);
+  for (size_t k = 8; k <= N; k += N - 8) {
+    uint32_t nearest[N];
+    double objective = 0, sum = 0;
+    assert_int_equal(furrow_kmeans(x, N, D, k, &params, centroids, NULL), FURROW_OK);
+    for (size_t c = 0; c < k; c++) {
+      double square = 0;
+      for (size_t i = 0; i < D; i++) square += (double)centroids[c * D + i] * centroids[c * D + i];
+      assert_true(fabs(square - 1) < 1e-5);
+    }
+    assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, k, &params, nearest, &objective, NULL), FURROW_OK);
+    for (size_t i = 0; i < N; i++) {
+      double best = -INFINITY;
+      for (size_t c = 0; c < k; c++) {
+        double product = 0;
+        for (size_t j = 0; j < D; j++) product += (double)x[i * D + j] * centroids[c * D + j];
+        best = fmax(best, product);
+      }
+      sum += best;
+    }
+    assert_true(fabs(objective - sum) <= 1e-5 * sum);
+  }
+  free(x);
+}
+
+static void test_public_refusals(void **state) {
+  (void)state;
+  enum { N = 7, D = 2 };
+  float *x = normal(N * D, 14), centroids[9 * D];
+  uint32_t nearest[N];
+  furrow_error err;
+  furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .sample_per_centroid = 0);
+  assert_int_equal(furrow_kmeans(x, N, D, 9, NULL, centroids, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "7 vectors are too few for 9 centroids"));
+  assert_int_equal(furrow_kmeans(x, N, D, 0, NULL, centroids, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_kmeans(x, N, 0, 3, NULL, centroids, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_kmeans(x, N, SIZE_MAX / 2, 3, NULL, centroids, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_kmeans(x, N, D, 3, &params, centroids, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "sample_per_centroid"));
+  assert_int_equal(furrow_kmeans(x, N, D, N, NULL, centroids, &err), FURROW_OK);
+  assert_memory_equal(x, centroids, N * D * sizeof *x);
+  centroids[5] = NAN;
+  assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, N, NULL, nearest, NULL, &err), FURROW_E_RANGE);
+  x[9] = INFINITY;
+  assert_int_equal(furrow_kmeans(x, N, D, 3, NULL, centroids, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "vector 4 "));
+  free(x);
+}
+
 static void test_first_unfit(void **state) {
   (void)state;
   const float wrong[] = {NAN, INFINITY, -INFINITY, 2e19F};
@@ -253,6 +335,9 @@ int main(void) {
       cmocka_unit_test(test_progress_ends_it),
       cmocka_unit_test(test_draw),
       cmocka_unit_test(test_large_numbers_end),
+      cmocka_unit_test(test_public_call),
+      cmocka_unit_test(test_public_spherical),
+      cmocka_unit_test(test_public_refusals),
       cmocka_unit_test(test_first_unfit),
       cmocka_unit_test(test_groups),
   };

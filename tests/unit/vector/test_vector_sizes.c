@@ -311,6 +311,21 @@ static furrow_status search_exactly(const void *given, furrow_error *err) {
   return status;
 }
 
+static furrow_status find_centroids(const void *given, furrow_error *err) {
+  float centroid[D] = {77};
+  const furrow_status status = furrow_kmeans(vectors, N, D, 1, given, centroid, err);
+  assert_true(centroid[0] == 77);
+  return status;
+}
+
+static furrow_status assign_to_centroids(const void *given, furrow_error *err) {
+  uint32_t nearest = 77;
+  double objective = 77;
+  const furrow_status status = furrow_kmeans_assign(vectors, 1, D, vectors, 2, given, &nearest, &objective, err);
+  assert_true(nearest == 77 && objective == 77);
+  return status;
+}
+
 static furrow_status remove_names(const void *given, furrow_error *err) {
   furrow_id_names *names = NULL;
   assert_int_equal(furrow_id_names_create(&names, NULL), FURROW_OK);
@@ -325,6 +340,7 @@ static void vectors_refuse_them(void **state) {
       SIZED(furrow_vectors_reader_params, open_file),    SIZED(furrow_vectors_reader_params, open_matrix),
       SIZED(furrow_vectors_memory, open_memory),         SIZED(furrow_vectors_writer_params, open_writer),
       SIZED(furrow_exact_search_params, search_exactly), SIZED(furrow_id_filter, remove_names),
+      SIZED(furrow_kmeans_params, find_centroids),       SIZED(furrow_kmeans_params, assign_to_centroids),
   };
   refuse_and_write_nothing(calls, sizeof calls / sizeof *calls);
 }

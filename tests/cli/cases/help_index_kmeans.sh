@@ -1,0 +1,1 @@
+furrow index kmeans --help
