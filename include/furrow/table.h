@@ -104,6 +104,10 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+/* Returns: what a proposal is unsure of about column i, which must be below the count (asserted), and what to write in
+ *          the schema if it is wrong; "": nothing.
+ * Owner:   the schema. */
+FURROW_API const char *furrow_schema_unsure(const furrow_schema *schema, size_t i);
 /* Returns: the name of class i of the label, which stands for the label i; NULL: the label is a number, or has no such
  *          class.
  * Owner:   the schema. */

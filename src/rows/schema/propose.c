@@ -293,7 +293,9 @@ static furrow_status observe(observation *o, const char *uri, const furrow_schem
     return FURROW_E_FORMAT;
   }
   for (size_t i = 0; i < o->count; i++) fw_evidence_close(&o->columns[i]);
-  return FURROW_OK;
+  const fw_table_layout *layout = fw_table_source_layout(o->source);
+  return fw_evidence_settle_numbers(o->columns, o->count,
+                                    layout->kind == FW_TABLE_DELIMITED && layout->delimiter != ',', err);
 }
 
 /* ---- Names that the caller gives ---- */

@@ -67,30 +67,41 @@ static void say_number(fw_buffer *why, double value) {
 
 static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *s) {
   fw_buffer_format(why, "%s from ", what);
-  say_number(why, s->least);
+  say_number(why, s->numbers.least);
   fw_buffer_text(why, " to ");
-  say_number(why, s->most);
+  say_number(why, s->numbers.most);
 }
 
 /* Whether all cells are numbers; words for missing values do not count. */
 static bool are_numbers(const fw_column_sketch *s) {
-  return s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+  return s->numbers.count > 0 && s->numbers.count == fw_column_sketch_present(s);
 }
 static bool are_integers(const fw_column_sketch *s) {
-  return are_numbers(s) && s->integers == s->numbers;
+  return are_numbers(s) && s->integers == s->numbers.count;
+}
+
+/* Says what the numbers are, and which cells are not numbers. */
+static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
+  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers.count, infinite = s->infinite;
+  const unsigned long long absent = s->absent - infinite;
+  say_range(why, are_integers(s) ? "integers" : "numbers", s);
+  if (s->format.decimal) say_examples(why, s);
+  if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
+  if (infinite > 0) fw_buffer_format(why, ", %llu times inf, which counts as missing", infinite);
+  if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
+  if (texts > 0) say_example(why, &s->odd[s->odd[0].hash == UINT64_MAX]);
+  if (!s->format.decimal) return;
+  fw_buffer_format(why, "; the decimal mark is a %s", s->format.decimal == ',' ? "comma" : "point");
+  if (s->format.unit[0]) fw_buffer_format(why, ", the unit is %s", s->format.unit);
 }
 
 static void say_cells(fw_buffer *why, const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers, absent = s->absent;
   if (s->lists > 0) {
     fw_buffer_format(why, "lists of %.1f elements on average",
                      (double)s->elements[FW_SEPARATOR_LIST].elements / (double)s->lists);
   } else if (fw_column_sketch_mostly_numbers(s)) {
-    say_range(why, are_integers(s) ? "integers" : "numbers", s);
-    if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
-    if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
-    if (texts > 0) say_example(why, &s->odd);
+    say_numbers(why, s);
   } else {
     fw_buffer_text(why, "texts");
     say_examples(why, s);
@@ -202,7 +213,10 @@ static furrow_status decide_label(decision *d) {
   FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
   if (s->cells == 0) return refuse_meaning(d, "label", "it is empty");
   if (s->lists > 0) return refuse_meaning(d, "label", "it has lists");
-  if (fw_column_sketch_mostly_numbers(s)) return FURROW_OK; /* reading the log rejects the other cells */
+  if (fw_column_sketch_mostly_numbers(s)) { /* reading the log rejects the other cells */
+    d->column->format = s->format;
+    return FURROW_OK;
+  }
   if (d->evidence->distinct < 2) return refuse_meaning(d, "label", "all of its cells have the same text");
   if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
     return refuse_meaning(d, "label", "it has more than 1000 different texts");
@@ -214,8 +228,10 @@ static furrow_status decide_label(decision *d) {
 static furrow_status decide_weight(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   if (!are_numbers(s)) return refuse_meaning(d, "weight", "not all of its cells are numbers");
-  if (s->least < 0) return refuse_meaning(d, "weight", "it has negative numbers");
-  return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
+  if (s->numbers.least < 0) return refuse_meaning(d, "weight", "it has negative numbers");
+  FW_TRY(decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight")));
+  d->column->format = s->format;
+  return FURROW_OK;
 }
 
 static bool has_several(uint32_t bits) {
@@ -241,13 +257,14 @@ static furrow_status decide_time(decision *d) {
 
 static furrow_status decide_number(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
-  const double mean = fw_column_sketch_mean(s);
-  const bool binary = are_integers(s) && s->least >= 0 && s->most <= 1;
-  const bool log = s->least >= 0 && s->most > skewed * mean;
+  const double mean = fw_number_sketch_mean(&s->numbers);
+  const bool binary = are_integers(s) && s->numbers.least >= 0 && s->numbers.most <= 1;
+  const bool log = s->numbers.least >= 0 && s->numbers.most > skewed * mean;
   FW_TRY(decide(d, FW_AS_NUMBER,
                 binary ? "0 and 1 stay as they are"
                 : log  ? "the largest is far above the mean, so the logarithm is scaled"
                        : ""));
+  d->column->format = s->format;
   d->column->scale = binary ? FW_SCALE_NONE : log ? FW_SCALE_LOG : FW_SCALE_STANDARD;
   return FURROW_OK;
 }
@@ -315,7 +332,7 @@ static bool is_unique(const fw_evidence *e) {
 
 static furrow_status decide_strings(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
-  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers;
+  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers.count;
   const double words = texts > 0 ? (double)e->sketch.words / (double)texts : 0;
   fw_separator separator;
   if (find_separator(e, &separator)) return decide_set(d, separator);
@@ -344,10 +361,11 @@ static furrow_status decide_list(decision *d) {
 /* Whether integers are names rather than amounts. */
 static bool are_codes(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
+  if (s->format.decimal) return false;
   if (s->padded > 0) return true;
-  if (s->integers < s->numbers) return false;
+  if (s->integers < s->numbers.count) return false;
   if (fw_is_id_name(e->name)) return true;
-  const bool binary = s->least >= 0 && s->most <= 1 && are_integers(s);
+  const bool binary = s->numbers.least >= 0 && s->numbers.most <= 1 && are_integers(s);
   return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= 10 * e->distinct;
 }
 
@@ -403,6 +421,7 @@ furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow
   FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
   say_facts(&d.why, evidence);
   furrow_status status = decide_column(&d, table);
+  if (status == FURROW_OK) status = fw_column_set_text(&d.column->unsure, evidence->doubt, err);
   if (status == FURROW_OK) {
     fw_free(d.column->why);
     d.column->why = NULL;

@@ -26,7 +26,7 @@ static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
   fw_time_unit unit;
-  return s->integers == s->numbers && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
+  return s->integers == s->numbers.count && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
 }
 
 /* Whether nearly all of its cells can be times; numbers only if the name says so. */
@@ -54,7 +54,8 @@ static size_t priority_of_likely_label(const fw_evidence *e) {
 
 static size_t priority_of_weight(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  return fw_is_weight_name(e->name) && s->numbers > 0 && s->numbers == fw_column_sketch_present(s) && s->least >= 0
+  return fw_is_weight_name(e->name) && s->numbers.count > 0 && s->numbers.count == fw_column_sketch_present(s) &&
+                 s->numbers.least >= 0
              ? 0
              : SIZE_MAX;
 }
@@ -171,7 +172,7 @@ enum { MOST_GRADES = 11, LARGEST_GRADE = 100 };
 static bool are_grades(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   return fw_column_sketch_mostly_numbers(s) && s->padded == 0 && e->distinct <= MOST_GRADES &&
-         s->cells >= 2 * e->distinct && s->least >= -LARGEST_GRADE && s->most <= LARGEST_GRADE;
+         s->cells >= 2 * e->distinct && s->numbers.least >= -LARGEST_GRADE && s->numbers.most <= LARGEST_GRADE;
 }
 
 /* Whether the classes are answers such as no and yes. */

@@ -246,7 +246,73 @@ static void put_animal(fw_buffer *t, uint64_t row, uint64_t c) {
   fw_buffer_format(t, "animal%d", (int)(c % 4));
 }
 
+/* Numbers as people write them. */
+static void put_price(fw_buffer *t, uint64_t row, uint64_t c) {
+  const int cents = (int)(c / 16 % 100);
+  if (row % 2)
+    fw_buffer_format(t, "$%d,%03d.%02d", 1 + (int)(c % 16), (int)(c / 1600 % 1000), cents);
+  else
+    fw_buffer_format(t, "$%d.%02d", (int)(c % 16), cents);
+}
+static void put_percent(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d.%d%%", (int)(c % 100), (int)(c / 100 % 10));
+}
+static void put_comma(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%02d", (int)(c % 500), (int)(c / 500 % 100));
+}
+static void put_euro(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, "%d.%03d,%02d \u20ac", 1 + (int)(row % 9), (int)(c % 1000), (int)(c / 1000 % 100));
+}
+static void put_grouped(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%03d", 1 + (int)(c % 99), (int)(c / 99 % 1000));
+}
+static void put_balance(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 3 ? "%d.50" : "(%d.50)", (int)(c % 500));
+}
+static void put_kilos(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d kg", (int)(c % 20));
+}
+static void put_units(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 2 ? "%d kg" : "%d lb", (int)(c % 20));
+}
+static void put_inf(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (row % 10 == 0)
+    fw_buffer_text(t, row % 20 ? "-inf" : "inf");
+  else
+    fw_buffer_format(t, "%de-1", (int)(c % 500));
+}
+/* Not one number each. */
+static void put_pair(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%d", 100 + (int)(c % 30), 100 + (int)(c / 30 % 30));
+}
+static void put_some(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 3 ? "%d,%d" : "%d,%d,1", (int)(c % 30), (int)(c / 30 % 30));
+}
+static void put_flat(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "Flat %d", (int)(c % 20));
+}
+
 static const example examples[] = {
+    {"price", put_price, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"$\"}"},
+    {"label", put_price, "{\"as\": \"label\", \"decimal\": \".\", \"unit\": \"$\"}"},
+    {"share", put_percent, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"%\"}"},
+    {"amount", put_comma, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}"},
+    {"sample_weight", put_comma, "{\"as\": \"weight\", \"decimal\": \",\"}"},
+    {"preis", put_euro, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\", \"unit\": \"\u20ac\"}"},
+    {"people", put_grouped, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}"},
+    {"balance", put_balance, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}"},
+    {"load", put_kilos, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"kg\"}"},
+    {"load", put_units, "{\"as\": \"category\"}"},
+    {"ratio", put_inf, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"pair", put_pair, "{\"as\": \"set\", \"separator\": \",\"}"},
+    {"some", put_some, "{\"as\": \"set\", \"separator\": \",\"}"},
+    {"flat", put_flat, "{\"as\": \"category\"}"},
     {"balance", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"target", put_commoner, "{\"as\": \"label\", \"classes\": [\"ape\", \"apes\"]}"},
     {"sample_weight", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
@@ -337,6 +403,50 @@ static void what_columns_are(void **state) {
     expect_encoder("memory://log.tsv", e->cell == put_mostly_number);
     remove_file("memory://log.tsv", &text);
   }
+}
+
+/* Proposes a schema for a table of one row again and again; returns the doubt about its first column. */
+static char *doubt_of(const char *header, const char *row, const char *wanted) {
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_error err = {0};
+  char *written = NULL;
+  fw_buffer_format(&text, "%s\n", header);
+  for (int i = 0; i < 30; i++) fw_buffer_format(&text, row, i % 9 + 1);
+  add_file("memory://marks.csv", &text);
+  if (propose(&schema, "memory://marks.csv", NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(furrow_schema_text(schema, false, &written, NULL, NULL), FURROW_OK);
+  if (!strstr(written, wanted)) fail_msg("%s does not have %s", written, wanted);
+  char *doubt = strdup(furrow_schema_unsure(schema, 0));
+  assert_non_null(doubt);
+  furrow_free(written);
+  furrow_schema_free(schema);
+  remove_file("memory://marks.csv", &text);
+  return doubt;
+}
+
+static void expect_doubt(const char *header, const char *row, const char *wanted, const char *doubt) {
+  char *found = doubt_of(header, row, wanted);
+  if (doubt ? !strstr(found, doubt) : found[0] != 0) fail_msg("%s: %s", header, found);
+  free(found);
+}
+
+/* 1,234 and 1.234 are two numbers each; the other columns decide, and what they do not decide is reported. */
+static void which_mark_is_the_decimal_one(void **state) {
+  (void)state;
+  static const char point[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}";
+  static const char comma[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}";
+  static const char plain[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\"}";
+  expect_doubt("a;b", "%1$d,234;x\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a;b", "%1$d,234;%1$d.5\n", point, NULL);
+  expect_doubt("a;b", "%1$d,234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b;c", "%1$d,234;%1$d,5;%1$d.5\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a;b", "%1$d.234;x\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b;c", "%1$d.234;%1$d,5;%1$d.5\n", plain, "other columns have decimal commas");
+  expect_doubt("a,b", "\"%1$d,5\",x\n", "\"a\": {\"as\": \"set\"", "may be numbers with a decimal comma");
+  expect_doubt("a,b", "\"%1$d,234\",x\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a,b", "\"101,20%1$d\",x\n", "\"a\": {\"as\": ", NULL);
 }
 
 /* ---- Several columns, options ---- */
@@ -1003,6 +1113,7 @@ static void logs_without_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),
+      cmocka_unit_test(which_mark_is_the_decimal_one),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),
