@@ -92,14 +92,15 @@ static const char *scale_number(const fw_column *column, double *number) {
 /* Reads the whole cell as a number, in the format of its column. */
 static bool read_number(const fw_table_cell *cell, const fw_column *column, double *number) {
   const char *end = cell->text + cell->length;
-  if (column->format.decimal) return fw_number_parse(cell->text, cell->length, &column->format, number);
+  if (column->format.decimal && !cell->plain) return fw_number_parse(cell->text, cell->length, &column->format, number);
   return fw_read_f64(cell->text, end, number) == end;
 }
 
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
   const char *end = cell->text + cell->length;
   *missing = false;
-  if (column->format.decimal != ',' && fw_read_short(cell->text, end, number)) return scale_number(column, number);
+  if ((column->format.decimal != ',' || cell->plain) && fw_read_short(cell->text, end, number))
+    return scale_number(column, number);
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
@@ -149,7 +150,10 @@ static const char *read_time(const fw_table_cell *cell, const fw_column *column,
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
-  return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+  if (!fw_time_unit_is_text(column->unit)) return "not a time in the unit of its column";
+  return column->unit == FW_UNIT_DAY_FIRST     ? "not a date, or not one with the day first"
+         : column->unit == FW_UNIT_MONTH_FIRST ? "not a date, or not one with the month first"
+                                               : "not a date whose year comes first or whose month has a name";
 }
 
 void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {

@@ -420,10 +420,24 @@ furrow_status fw_column_sketch_settle(fw_column_sketch *s, const fw_number_forma
 
 /* ---- Times ---- */
 
+static void merge_times(fw_time_sketch *into, const fw_time_sketch *from) {
+  if (from->count == 0) return;
+  if (into->count == 0 || from->least < into->least) into->least = from->least;
+  if (into->count == 0 || from->most > into->most) into->most = from->most;
+  into->count += from->count;
+  into->hours |= from->hours;
+  into->weekdays |= from->weekdays;
+  into->months |= from->months;
+}
+
 static void add_time(fw_column_sketch *s, fw_time_unit unit, double seconds) {
-  s->times[unit]++;
-  s->hours |= 1u << fw_time_part_of(seconds, FW_PART_HOUR);
-  s->weekdays |= 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY);
+  const fw_time_sketch one = {.count = 1,
+                              .least = seconds,
+                              .most = seconds,
+                              .hours = 1u << fw_time_part_of(seconds, FW_PART_HOUR),
+                              .weekdays = 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY),
+                              .months = 1u << fw_time_part_of(seconds, FW_PART_MONTH)};
+  merge_times(&s->times[unit], &one);
 }
 
 /* From 1973 to 2096 the ranges of the units do not overlap. */
@@ -434,6 +448,23 @@ static void add_epoch(fw_column_sketch *s, double value) {
     add_time(s, unit, seconds);
     return;
   }
+}
+
+/* Adds a text that is a date, and the orders of day and month that it may have. */
+static void add_date(fw_column_sketch *s, const char *text, const char *end) {
+  const size_t length = (size_t)(end - text);
+  double seconds;
+  if (fw_time_parse(text, length, FW_UNIT_TEXT, &seconds)) {
+    add_time(s, FW_UNIT_TEXT, seconds);
+    return;
+  }
+  bool either = false;
+  for (fw_time_unit unit = FW_UNIT_DAY_FIRST; unit < FW_TIME_UNIT_COUNT; unit++) {
+    if (!fw_time_parse(text, length, unit, &seconds)) continue;
+    add_time(s, unit, seconds);
+    either = true;
+  }
+  s->dotted += either && length > 2 && (text[1] == '.' || text[2] == '.');
 }
 
 /* ---- Cells ---- */
@@ -460,13 +491,12 @@ static uint64_t count_words(const char *text, const char *end) {
 
 static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *text, const char *end,
                               furrow_error *err) {
-  double seconds;
   bool written;
   FW_TRY(add_written(s, text, end, &written, err));
   offer_example(&s->odd[written], 1, hash, text, (size_t)(end - text));
   s->words += count_words(text, end);
   s->bytes += (uint64_t)(end - text);
-  if (fw_time_parse(text, (size_t)(end - text), FW_UNIT_TEXT, &seconds)) add_time(s, FW_UNIT_TEXT, seconds);
+  add_date(s, text, end);
   for (fw_separator i = FW_SEPARATOR_BAR; i < FW_SEPARATOR_LIST; i++)
     if (memchr(text, fw_separator_char(i), (size_t)(end - text)))
       FW_TRY(add_elements(&s->elements[i], fw_separator_char(i), text, end, err));
@@ -475,6 +505,7 @@ static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *te
 
 void fw_column_sketch_init(fw_column_sketch *s, size_t values) {
   memset(s, 0, sizeof *s);
+  s->order = FW_UNIT_MONTH_FIRST;
   s->values.most = values;
   s->odd[0].hash = s->odd[1].hash = UINT64_MAX;
   for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) s->examples[i].hash = UINT64_MAX;
@@ -527,9 +558,8 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->infinite += from->infinite;
   into->words += from->words;
   into->bytes += from->bytes;
-  into->hours |= from->hours;
-  into->weekdays |= from->weekdays;
-  for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
+  into->dotted += from->dotted;
+  for (size_t i = 0; i < FW_TIME_UNIT_COUNT; i++) merge_times(&into->times[i], &from->times[i]);
   FW_TRY(merge_distinct(&into->distinct, &from->distinct, err));
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
   for (size_t i = 0; i < 2; i++) merge_examples(&into->odd[i], &from->odd[i], 1);
@@ -543,11 +573,19 @@ bool fw_column_sketch_mostly_numbers(const fw_column_sketch *s) {
   return s->numbers.count > 0 && (double)s->numbers.count >= 0.95 * (double)fw_column_sketch_present(s);
 }
 
+fw_time_sketch fw_column_sketch_times(const fw_column_sketch *s, fw_time_unit unit) {
+  fw_time_sketch times = s->times[unit];
+  if (unit > FW_UNIT_TEXT) merge_times(&times, &s->times[FW_UNIT_TEXT]);
+  return times;
+}
+
 bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
-  const uint64_t present = fw_column_sketch_present(s);
+  const double enough = 0.99 * (double)fw_column_sketch_present(s);
   for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
-    if (present > 0 && (double)s->times[*unit] >= 0.99 * (double)present) return true;
-  return false;
+    if (s->times[*unit].count > 0 && (double)s->times[*unit].count >= enough) return true;
+  const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count, month = s->times[FW_UNIT_MONTH_FIRST].count;
+  *unit = day > month ? FW_UNIT_DAY_FIRST : month > day ? FW_UNIT_MONTH_FIRST : s->order;
+  return s->times[*unit].count > 0 && (double)fw_column_sketch_times(s, *unit).count >= enough;
 }
 
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {

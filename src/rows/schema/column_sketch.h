@@ -105,6 +105,14 @@ typedef struct fw_written_sketch {
   bool many_units;                        /* there are more */
 } fw_written_sketch;
 
+/* ---- Times ---- */
+
+typedef struct fw_time_sketch {
+  uint64_t count;
+  double least, most;               /* in seconds */
+  uint32_t hours, weekdays, months; /* bit sets */
+} fw_time_sketch;
+
 enum { FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
 
 typedef struct fw_example {
@@ -119,11 +127,13 @@ typedef struct fw_column_sketch {
   uint64_t integers, padded;      /* padded: integers with leading zeros, such as 007 */
   uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
   uint64_t infinite; /* of these, those that are inf */
-  uint64_t times[FW_UNIT_TEXT + 1]; /* cells that are near to today in that unit */
-  uint32_t hours, weekdays;         /* bit sets of the hours and weekdays of these times */
-  uint64_t words, bytes;            /* of cells that are not numbers of programs */
+  fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in
+                                             * FW_UNIT_TEXT are not in the units after it */
+  uint64_t dotted;                          /* dates such as 31.5.2024 */
+  uint64_t words, bytes;                    /* of cells that are not numbers of programs */
   fw_number_sketch forms[FW_FORM_COUNT];
   fw_written_sketch written;
+  fw_time_unit order; /* of dates that are dates with the day and with the month first; set before _unit is called */
   fw_number_format format;  /* set by fw_column_sketch_settle, as is the next */
   fw_number_sketch numbers; /* the cells that are numbers in this format */
   fw_distinct distinct;
@@ -154,6 +164,8 @@ static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) 
 bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
 /* The unit in which nearly all of these cells are times; returns false if there is none. */
 bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
+/* The times of the column in that unit. */
+fw_time_sketch fw_column_sketch_times(const fw_column_sketch *sketch, fw_time_unit unit);
 /* The number of distinct values; *exact: it is not an estimate. */
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *sketch, bool *exact);
 /* The mean of the positive numbers, accurate to about a tenth; other numbers count as 0. */

@@ -31,9 +31,10 @@ typedef struct fw_evidence {
 
 /* Call it after the last cell. */
 void fw_evidence_close(fw_evidence *evidence);
-/* Decides how the numbers of the columns are written, and settles their sketches; call it once, before the next.
- * `commas`: the delimiter of the table is not a comma, so that cells may have commas without quotes around them. */
-furrow_status fw_evidence_settle_numbers(fw_evidence *columns, size_t count, bool commas,
+/* Decides how the numbers and dates of the columns are written, and settles their sketches; call it once, before the
+ * next. `commas`: the delimiter of the table is not a comma, so that cells may have commas without quotes around them.
+ */
+furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, bool commas,
                                          furrow_error *err) FURROW_MUST_USE;
 /* Finds the meanings that the caller did not give, among the columns without a given meaning; a label only if one is
  * wanted. E_ARGUMENT: several columns may be the label. */

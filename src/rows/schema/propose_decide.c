@@ -238,19 +238,37 @@ static bool has_several(uint32_t bits) {
   return (bits & (bits - 1)) != 0;
 }
 
+static void say_unit(fw_buffer *why, fw_time_unit unit) {
+  if (fw_time_unit_is_text(unit))
+    fw_buffer_format(why, "; dates%s",
+                     unit == FW_UNIT_DAY_FIRST     ? " with the day first"
+                     : unit == FW_UNIT_MONTH_FIRST ? " with the month first"
+                                                   : "");
+  else
+    fw_buffer_format(why, "; times since 1970 in %s", fw_time_unit_name(unit));
+}
+
+/* The parts that have several values. The month and the age are for times that span months. */
+static unsigned choose_parts(const fw_time_sketch *times) {
+  unsigned parts = 0;
+  const bool months = times->most - times->least >= 60 * 86400.0;
+  if (has_several(times->hours)) parts |= 1u << FW_PART_HOUR;
+  if (has_several(times->weekdays)) parts |= 1u << FW_PART_WEEKDAY;
+  if (months) parts |= 1u << FW_PART_MONTH | 1u << FW_PART_AGE;
+  return parts;
+}
+
 static furrow_status decide_time(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   fw_time_unit unit = FW_UNIT_SECONDS;
   const bool found = fw_column_sketch_unit(s, &unit);
-  if (!found && !are_numbers(s)) return refuse_meaning(d, "time", "its cells are neither numbers nor ISO 8601");
-  if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
-  if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
+  if (!found && !are_numbers(s)) return refuse_meaning(d, "time", "its cells are neither numbers nor dates");
+  if (found) say_unit(&d->why, unit);
   const bool role = d->evidence->meaning == FW_MEANS_TIME;
   FW_TRY(decide(d, FW_AS_TIME, !role ? "" : said(d, "the time of the event", "named as the time")));
+  const fw_time_sketch times = fw_column_sketch_times(s, unit);
   d->column->unit = found ? unit : FW_UNIT_SECONDS;
-  d->column->parts = 0;
-  if (found && has_several(s->hours)) d->column->parts |= 1u << FW_PART_HOUR;
-  if (found && has_several(s->weekdays)) d->column->parts |= 1u << FW_PART_WEEKDAY;
+  d->column->parts = found ? choose_parts(&times) : 0;
   if (role) d->column->role = FW_ROLE_TIME;
   return FURROW_OK;
 }
@@ -389,7 +407,7 @@ static furrow_status decide_content(decision *d, bool table) {
   if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
-  if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
+  if (fw_column_sketch_unit(s, &unit) && (fw_time_unit_is_text(unit) || named)) return decide_time(d);
   return fw_column_sketch_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
 }
 

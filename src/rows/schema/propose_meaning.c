@@ -26,14 +26,14 @@ static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
   fw_time_unit unit;
-  return s->integers == s->numbers.count && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
+  return s->integers == s->numbers.count && !(fw_column_sketch_unit(s, &unit) && fw_time_unit_is_text(unit));
 }
 
 /* Whether nearly all of its cells can be times; numbers only if the name says so. */
 static bool can_be_time(const fw_evidence *e) {
   fw_time_unit unit;
   if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
-  return unit == FW_UNIT_TEXT || fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
+  return fw_time_unit_is_text(unit) || fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
 }
 
 /* ---- Priorities: the least one wins, SIZE_MAX does not qualify ---- */

@@ -298,7 +298,39 @@ static void put_flat(fw_buffer *t, uint64_t row, uint64_t c) {
   fw_buffer_format(t, "Flat %d", (int)(c % 20));
 }
 
+/* Dates as people write them. */
+static void put_dotted(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d.%d.2023", 1 + (int)(c % 12), 1 + (int)(c / 12 % 12));
+}
+static void put_month_first(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d/%d/%d", 1 + (int)(c % 12), 1 + (int)(c / 12 % 28), 1990 + (int)(c / 500 % 30));
+}
+static void put_named(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const names[] = {"Jan", "Jun", "Dec"};
+  (void)row;
+  fw_buffer_format(t, "%s %d 1998", names[c % 3], 1 + (int)(c / 3 % 28));
+}
+static void put_slashes(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "2001/03/%02d %d:23", 1 + (int)(c % 30), (int)(c / 30 % 24));
+}
+static void put_epoch(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%lld.%03d", 1700000000LL + (long long)(c % 1000000), (int)(c / 1000000 % 1000));
+}
+
 static const example examples[] = {
+    {"born", put_dotted,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"day-first\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"born", put_month_first,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"month-first\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"born", put_named,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"sent", put_slashes,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"ts", put_epoch, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": [\"hour\", \"weekday\"]}"},
     {"price", put_price, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"$\"}"},
     {"label", put_price, "{\"as\": \"label\", \"decimal\": \".\", \"unit\": \"$\"}"},
     {"share", put_percent, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"%\"}"},
@@ -449,6 +481,18 @@ static void which_mark_is_the_decimal_one(void **state) {
   expect_doubt("a,b", "\"101,20%1$d\",x\n", "\"a\": {\"as\": ", NULL);
 }
 
+/* 1/2/2023 is a day of January or of February. */
+static void which_number_is_the_day(void **state) {
+  (void)state;
+  static const char day[] = "\"unit\": \"day-first\"", month[] = "\"unit\": \"month-first\"";
+  expect_doubt("a;b", "%1$d/2/2023;x\n", month, "the month is a guess");
+  expect_doubt("a;b", "%1$d/2/2023;1%1$d/2/2023\n", day, "the day is taken to come first, as in other columns");
+  expect_doubt("a;b", "%1$d/2/2023;2/1%1$d/2023\n", month, "the month is taken to come first, as in other columns");
+  expect_doubt("a;b", "%1$d.2.2023;x\n", day, NULL);
+  expect_doubt("a;b", "1%1$d/2/2023;x\n", day, NULL);
+  expect_doubt("a;b", "2/1%1$d/2023;x\n", month, NULL);
+}
+
 /* ---- Several columns, options ---- */
 
 static void put_events(fw_buffer *text, uint64_t rows) {
@@ -493,7 +537,7 @@ static void what_the_caller_names(void **state) {
   params.history = 0;
   params.time = "note";
   expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
-                 "column note cannot be the time: its cells are neither numbers nor ISO 8601");
+                 "column note cannot be the time: its cells are neither numbers nor dates");
   params.time = NULL;
   params.weight = "note";
   expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
@@ -1114,6 +1158,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),
       cmocka_unit_test(which_mark_is_the_decimal_one),
+      cmocka_unit_test(which_number_is_the_day),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),

@@ -1,10 +1,13 @@
-/* rows/schema/propose_numbers.c: decides how the numbers of each column are written. A column whose cells fit a
- * decimal point and a decimal comma follows the other columns of the table; the doubt is reported. */
+/* rows/schema/propose_formats.c: decides how the numbers and the dates of each column are written. A column whose cells
+ * fit a decimal point and a decimal comma, or the day first and the month first, follows the other columns of the
+ * table; the doubt is reported. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
 #include "rows/schema/propose.h"
+
+/* ---- Numbers ---- */
 
 /* What the cells of a column say about the decimal mark. */
 typedef enum mark {
@@ -106,7 +109,7 @@ static fw_number_format choose_format(fw_evidence *e, mark found, mark other, co
   return format;
 }
 
-furrow_status fw_evidence_settle_numbers(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
+static furrow_status settle_numbers(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
   bool points = false, with_comma = false;
   for (size_t i = 0; i < count; i++) {
     const fw_column_sketch *s = &columns[i].sketch;
@@ -121,5 +124,50 @@ furrow_status fw_evidence_settle_numbers(fw_evidence *columns, size_t count, boo
     const fw_number_format format = choose_format(&columns[i], found, other, unit);
     FW_TRY(fw_column_sketch_settle(&columns[i].sketch, &format, err));
   }
+  return FURROW_OK;
+}
+
+/* ---- Dates ---- */
+
+/* Whether the column has dates, and each is one with the day and with the month first. */
+static bool has_either_order(const fw_column_sketch *s) {
+  fw_time_unit unit;
+  const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count;
+  return day > 0 && day == s->times[FW_UNIT_MONTH_FIRST].count && fw_column_sketch_unit(s, &unit);
+}
+
+static void settle_order(fw_evidence *e, bool day, bool month) {
+  fw_column_sketch *s = &e->sketch;
+  if (!has_either_order(s)) return;
+  if (s->dotted == s->times[FW_UNIT_DAY_FIRST].count) { /* 1.2.2023 */
+    s->order = FW_UNIT_DAY_FIRST;
+  } else if (day && !month) {
+    s->order = FW_UNIT_DAY_FIRST;
+    e->doubt = "the day is taken to come first, as in other columns; \"unit\": \"month-first\" reads the month first";
+  } else {
+    s->order = FW_UNIT_MONTH_FIRST;
+    e->doubt = month && !day
+                   ? "the month is taken to come first, as in other columns; \"unit\": \"day-first\" reads the "
+                     "day first"
+                   : "the cells do not say whether the day or the month comes first; the month is a guess; "
+                     "\"unit\": \"day-first\" reads the day first";
+  }
+}
+
+static void settle_dates(fw_evidence *columns, size_t count) {
+  bool day = false, month = false;
+  for (size_t i = 0; i < count; i++) {
+    const fw_column_sketch *s = &columns[i].sketch;
+    fw_time_unit unit;
+    if (!fw_column_sketch_unit(s, &unit) || has_either_order(s)) continue;
+    day |= unit == FW_UNIT_DAY_FIRST;
+    month |= unit == FW_UNIT_MONTH_FIRST;
+  }
+  for (size_t i = 0; i < count; i++) settle_order(&columns[i], day, month);
+}
+
+furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
+  FW_TRY(settle_numbers(columns, count, commas, err));
+  settle_dates(columns, count);
   return FURROW_OK;
 }
