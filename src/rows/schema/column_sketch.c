@@ -229,7 +229,7 @@ char fw_separator_char(fw_separator separator) {
 static bool is_integer(const char *text, const char *end) {
   int64_t value;
   bool overflow = false;
-  return text < end && fw_read_i64(text, end, &value, &overflow) == end && !overflow;
+  return text < end && fw_read_i64(text, end, &value, &overflow) == end;
 }
 
 static bool is_finite_number(const char *text, const char *end, double *value) {
@@ -545,6 +545,7 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   add_epoch(s, value);
   if (!is_integer(text, end)) return add_fraction(s, text, end, value, err);
   s->integers++;
+  s->long_integers += length > 15;
   return add_number(&s->forms[FW_FORM_WHOLE], value, err);
 }
 
@@ -554,6 +555,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->lists += from->lists;
   into->integers += from->integers;
   into->padded += from->padded;
+  into->long_integers += from->long_integers;
   into->absent += from->absent;
   into->infinite += from->infinite;
   into->words += from->words;

@@ -125,6 +125,7 @@ typedef struct fw_example {
 typedef struct fw_column_sketch {
   uint64_t cells, missing, lists; /* cells: that are not missing */
   uint64_t integers, padded;      /* padded: integers with leading zeros, such as 007 */
+  uint64_t long_integers;         /* of more than 15 digits, which a double does not hold exactly */
   uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
   uint64_t infinite; /* of these, those that are inf */
   fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in

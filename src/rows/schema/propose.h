@@ -31,6 +31,8 @@ typedef struct fw_evidence {
 
 /* Call it after the last cell. */
 void fw_evidence_close(fw_evidence *evidence);
+/* Whether nearly all values of at least 20 cells are different. */
+bool fw_evidence_is_unique(const fw_evidence *evidence);
 /* Decides how the numbers and dates of the columns are written, and settles their sketches; call it once, before the
  * next. `commas`: the delimiter of the table is not a comma, so that cells may have commas without quotes around them.
  */

@@ -13,15 +13,14 @@
 /* Limits that the sentences mention. */
 enum {
   FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are 10 rows per value */
+  FEW_NAMES = 64,      /* texts with blanks and at most this many values are names, if there are 10 rows per value */
   MANY_VALUES = 10000, /* of categories with more values, the values that occur once are left out */
-  LEAST_ROWS = 20,     /* with fewer rows, it does not mean much that all values are different */
-  TEXT_WORDS = 8,      /* average number of words of a cell that make it a text */
+  TEXT_WORDS = 5,      /* average number of words of a cell that make it a text */
   MOST_CLASSES = 1000, /* most classes of a label */
   FEW_CELLS = 100,     /* with fewer cells, a | counts as a separator more readily */
   SET_ELEMENTS = 10000 /* most different elements of a set */
 };
-static const double most_of = 0.95; /* the share that counts as nearly all */
-static const double skewed = 20;    /* largest number divided by the mean */
+static const double skewed = 20; /* largest number divided by the mean */
 
 /* ---- Sentences ---- */
 
@@ -126,6 +125,7 @@ static void say_facts(fw_buffer *why, const fw_evidence *e) {
 typedef struct decision {
   const fw_evidence *evidence;
   fw_column *column;
+  const char *doubt; /* what it is unsure of; NULL: nothing */
   fw_buffer why;
   furrow_error *err;
 } decision;
@@ -326,6 +326,14 @@ static furrow_status decide_set(decision *d, fw_separator separator) {
   return FURROW_OK;
 }
 
+/* Whether texts with blanks are names rather than sets: "New York" among names of one word, or few texts that repeat.
+ */
+static bool are_names(const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  return 2 * s->elements[FW_SEPARATOR_BLANK].cells < s->cells ||
+         (e->exact && e->distinct <= FEW_NAMES && s->cells >= 10 * e->distinct);
+}
+
 /* Whether splitting there gives far fewer different elements than there are cells: genres, tags, lists of numbers. */
 static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const fw_element_sketch *s = &e->sketch.elements[separator];
@@ -334,7 +342,7 @@ static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const bool integers = s->integers == s->elements;
   if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;
-  if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
+  if (separator == FW_SEPARATOR_BLANK && (elements > 200 || are_names(e))) return false; /* words of a language */
   return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
 }
 
@@ -342,10 +350,6 @@ static bool find_separator(const fw_evidence *e, fw_separator *separator) {
   for (*separator = FW_SEPARATOR_BAR; *separator < FW_SEPARATOR_LIST; ++*separator)
     if (splits_at(e, *separator)) return true;
   return false;
-}
-
-static bool is_unique(const fw_evidence *e) {
-  return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= most_of * (double)e->sketch.cells;
 }
 
 static furrow_status decide_strings(decision *d, bool table) {
@@ -360,9 +364,12 @@ static furrow_status decide_strings(decision *d, bool table) {
     d->column->min_count = 2;
     return FURROW_OK;
   }
-  if (is_unique(e) && words >= 2)
+  const bool unique = fw_evidence_is_unique(e);
+  if (unique && words >= 2) {
+    if (!table) d->doubt = "titles or names are ignored; {\"as\": \"text\"} makes their words features";
     return decide(d, FW_AS_IGNORE, "a title or name that is different in nearly every row");
-  if (is_unique(e))
+  }
+  if (unique)
     return decide(d, FW_AS_IGNORE,
                   table ? "different in nearly every row of the table" : "different in nearly every row");
   return decide_category(d, "");
@@ -376,11 +383,17 @@ static furrow_status decide_list(decision *d) {
   return decide_set(d, FW_SEPARATOR_LIST);
 }
 
+/* Whether the name says that the column identifies something. */
+static bool says_id(const char *name) {
+  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
+         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
+}
+
 /* Whether integers are names rather than amounts. */
 static bool are_codes(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->format.decimal) return false;
-  if (s->padded > 0) return true;
+  if (s->padded > 0 || s->long_integers > 0) return true;
   if (s->integers < s->numbers.count) return false;
   if (fw_is_id_name(e->name)) return true;
   const bool binary = s->numbers.least >= 0 && s->numbers.most <= 1 && are_integers(s);
@@ -390,12 +403,20 @@ static bool are_codes(const fw_evidence *e) {
 static furrow_status decide_numbers(decision *d) {
   const fw_evidence *e = d->evidence;
   const fw_column_sketch *s = &e->sketch;
-  if (are_integers(s) && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
+  const bool unique = are_integers(s) && fw_evidence_is_unique(e);
+  if (unique && (says_id(e->name) || s->long_integers > 0))
     return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
-  if (are_codes(e))
+  if (are_codes(e)) {
+    const bool few = !fw_is_id_name(e->name) && s->padded == 0 && s->long_integers == 0;
+    if (few)
+      d->doubt = "integers with few values are taken for categories; {\"as\": \"number\"} takes them for amounts";
     return decide_category(d, fw_is_id_name(e->name) ? "the name says id"
                               : s->padded > 0        ? "zeros stand before some of them"
+                              : s->long_integers > 0 ? "too many digits for a number"
                                                      : "few values that repeat");
+  }
+  if (unique && s->numbers.most - s->numbers.least < 1.05 * (double)s->numbers.count)
+    d->doubt = "each integer occurs once: {\"as\": \"ignore\"} if it is the number of the row";
   return decide_number(d);
 }
 
@@ -435,11 +456,11 @@ static furrow_status decide_column(decision *d, bool table) {
 }
 
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema, furrow_error *err) {
-  decision d = {.evidence = evidence, .err = err};
+  decision d = {.evidence = evidence, .doubt = evidence->doubt, .err = err};
   FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
   say_facts(&d.why, evidence);
   furrow_status status = decide_column(&d, table);
-  if (status == FURROW_OK) status = fw_column_set_text(&d.column->unsure, evidence->doubt, err);
+  if (status == FURROW_OK) status = fw_column_set_text(&d.column->unsure, d.doubt, err);
   if (status == FURROW_OK) {
     fw_free(d.column->why);
     d.column->why = NULL;

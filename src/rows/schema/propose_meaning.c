@@ -11,6 +11,11 @@ void fw_evidence_close(fw_evidence *e) {
   e->distinct = fw_column_sketch_distinct(&e->sketch, &e->exact);
 }
 
+bool fw_evidence_is_unique(const fw_evidence *e) {
+  enum { LEAST_ROWS = 20 }; /* with fewer rows, it does not mean much that all values are different */
+  return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= 0.95 * (double)e->sketch.cells;
+}
+
 static bool is_given(const fw_evidence *columns, size_t count, fw_meaning meaning) {
   for (size_t i = 0; i < count; i++)
     if (columns[i].meaning == meaning) return true;
@@ -64,12 +69,13 @@ static size_t priority_of_group(const fw_evidence *e) {
   return fw_is_group_name(e->name) && can_be_id(e) ? 0 : SIZE_MAX;
 }
 
+/* A user or an item that never comes again is the identifier of a row. */
 static size_t priority_of_user(const fw_evidence *e) {
-  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_USER, e->name) : SIZE_MAX;
+  return can_be_id(e) && !fw_evidence_is_unique(e) ? fw_role_name_priority(FW_ROLE_USER, e->name) : SIZE_MAX;
 }
 
 static size_t priority_of_item(const fw_evidence *e) {
-  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
+  return can_be_id(e) && !fw_evidence_is_unique(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
 }
 
 /* A column of times whose name does not say so comes last. */

@@ -121,7 +121,8 @@ static void odd_cells(void **state) {
   settle(&s);
   assert_int_equal(s.cells, 9);
   assert_int_equal(s.numbers.count, 4);
-  assert_int_equal(s.integers, 1);
+  assert_int_equal(s.integers, 2);
+  assert_int_equal(s.long_integers, 1);
   assert_int_equal(s.padded, 0);
   assert_true(s.numbers.magnitude_first == 0 && s.numbers.magnitude_count == FW_SKETCH_MAGNITUDES);
   assert_int_equal(s.numbers.magnitudes[0], 1);

@@ -321,7 +321,54 @@ static void put_epoch(fw_buffer *t, uint64_t row, uint64_t c) {
   fw_buffer_format(t, "%lld.%03d", 1700000000LL + (long long)(c % 1000000), (int)(c / 1000000 % 1000));
 }
 
+/* Names of several words, and identifiers. */
+static void put_state(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const states[] = {
+      "New York",      "New Jersey", "North Carolina", "South Carolina", "North Dakota", "South Dakota",
+      "West Virginia", "Virginia",   "Oregon",         "Ohio",           "Texas",        "Utah",
+      "Alaska",        "Iowa",       "Maine",          "Nevada",         "Vermont",      "Idaho",
+      "Kansas",        "Georgia",    "North Virginia", "South Jersey",   "New Carolina", "West Dakota"};
+  (void)row;
+  fw_buffer_text(t, states[c % (sizeof states / sizeof *states)]);
+}
+/* Most have blanks, and there are many of them. */
+static void put_town(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  if (c % 3 == 0)
+    fw_buffer_format(t, "N%d E%d", (int)(c / 3 % 12), (int)(c / 36 % 12));
+  else
+    fw_buffer_format(t, "t%d", (int)(c / 3 % 300));
+}
+static void put_customer(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)c;
+  fw_buffer_format(t, "%04d-CUST", (int)row);
+}
+static void put_long_id(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "123456789012345678%02d", (int)(c % 70));
+}
+static void put_long_row(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)c;
+  fw_buffer_format(t, "1234567890123456%04d", (int)row);
+}
+static void put_headline(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_rng rng;
+  (void)row;
+  fw_rng_init(&rng, c);
+  for (int i = 0; i < 6; i++) fw_buffer_format(t, "%sw%d", i > 0 ? " " : "", (int)fw_rng_below(&rng, 900));
+}
+
 static const example examples[] = {
+    {"Origin State", put_state, "{\"as\": \"category\"}"},
+    {"town", put_town, "{\"as\": \"category\"}"},
+    {"customerID", put_customer, "{\"as\": \"ignore\"}"},
+    {"customer", put_row, "{\"as\": \"ignore\"}"},
+    {"Customer Number", put_row, "{\"as\": \"ignore\"}"},
+    {"product_id", put_row, "{\"as\": \"ignore\"}"},
+    {"device", put_long_id, "{\"as\": \"category\"}"},
+    {"user_id", put_long_id, "{\"as\": \"category\", \"role\": \"user\"}"},
+    {"token", put_long_row, "{\"as\": \"ignore\"}"},
+    {"headline", put_headline, "{\"as\": \"text\", \"min_count\": 2}"},
     {"born", put_dotted,
      "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"day-first\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
     {"born", put_month_first,
@@ -491,6 +538,38 @@ static void which_number_is_the_day(void **state) {
   expect_doubt("a;b", "%1$d.2.2023;x\n", day, NULL);
   expect_doubt("a;b", "1%1$d/2/2023;x\n", day, NULL);
   expect_doubt("a;b", "2/1%1$d/2023;x\n", month, NULL);
+}
+
+static void guesses_are_reported(void **state) {
+  (void)state;
+  expect_doubt("a;b", "%1$d;x\n", "\"a\": {\"as\": \"number\"", NULL);
+  static const struct {
+    const char *name;
+    void (*cell)(fw_buffer *text, uint64_t row, uint64_t chance);
+    const char *doubt;
+  } cases[] = {
+      {"level", put_level, "integers with few values are taken for categories"},
+      {"mileage", put_row, "each integer occurs once"},
+      {"title", put_title, "titles or names are ignored"},
+      {"load", put_units, "they have different units"},
+      {"x", put_real, ""},
+      {"city", put_city, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    furrow_schema *schema;
+    fw_buffer_format(&text, "%s\tother\n", cases[i].name);
+    for (uint64_t row = 0; row < ROWS; row++) {
+      cases[i].cell(&text, row, fw_rng_hash(i, row));
+      fw_buffer_text(&text, "\tx\n");
+    }
+    add_file("memory://log.tsv", &text);
+    assert_int_equal(propose(&schema, "memory://log.tsv", NULL, NULL), FURROW_OK);
+    const char *found = furrow_schema_unsure(schema, 0);
+    if (cases[i].doubt[0] ? !strstr(found, cases[i].doubt) : found[0] != 0) fail_msg("%s: %s", cases[i].name, found);
+    furrow_schema_free(schema);
+    remove_file("memory://log.tsv", &text);
+  }
 }
 
 /* ---- Several columns, options ---- */
@@ -1159,6 +1238,7 @@ int main(void) {
       cmocka_unit_test(what_columns_are),
       cmocka_unit_test(which_mark_is_the_decimal_one),
       cmocka_unit_test(which_number_is_the_day),
+      cmocka_unit_test(guesses_are_reported),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),
