@@ -16,10 +16,10 @@ bool fw_evidence_is_unique(const fw_evidence *e) {
   return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= 0.95 * (double)e->sketch.cells;
 }
 
-static bool is_given(const fw_evidence *columns, size_t count, fw_meaning meaning) {
+static fw_evidence *find_meant(fw_evidence *columns, size_t count, fw_meaning meaning) {
   for (size_t i = 0; i < count; i++)
-    if (columns[i].meaning == meaning) return true;
-  return false;
+    if (columns[i].meaning == meaning) return &columns[i];
+  return NULL;
 }
 
 static bool is_free(const fw_evidence *e) {
@@ -69,13 +69,12 @@ static size_t priority_of_group(const fw_evidence *e) {
   return fw_is_group_name(e->name) && can_be_id(e) ? 0 : SIZE_MAX;
 }
 
-/* A user or an item that never comes again is the identifier of a row. */
 static size_t priority_of_user(const fw_evidence *e) {
-  return can_be_id(e) && !fw_evidence_is_unique(e) ? fw_role_name_priority(FW_ROLE_USER, e->name) : SIZE_MAX;
+  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_USER, e->name) : SIZE_MAX;
 }
 
 static size_t priority_of_item(const fw_evidence *e) {
-  return can_be_id(e) && !fw_evidence_is_unique(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
+  return can_be_id(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
 }
 
 /* A column of times whose name does not say so comes last. */
@@ -99,7 +98,7 @@ static fw_evidence *find_best(fw_evidence *columns, size_t count, size_t (*prior
 
 static void find_meaning(fw_evidence *columns, size_t count, fw_meaning meaning,
                          size_t (*priority)(const fw_evidence *)) {
-  if (is_given(columns, count, meaning)) return;
+  if (find_meant(columns, count, meaning)) return;
   fw_evidence *best = find_best(columns, count, priority);
   if (best) best->meaning = meaning;
 }
@@ -113,11 +112,21 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
     if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
+/* A user or an item that never comes again is the identifier of a row, unless the other one does and there is no label:
+ * a log of events in which each user has one. */
+static void drop_row_ids(fw_evidence *columns, size_t count) {
+  fw_evidence *user = find_meant(columns, count, FW_MEANS_USER), *item = find_meant(columns, count, FW_MEANS_ITEM);
+  const bool unique_user = user && fw_evidence_is_unique(user), unique_item = item && fw_evidence_is_unique(item);
+  const bool label = find_meant(columns, count, FW_MEANS_LABEL) != NULL;
+  if (unique_user && !user->given && (label || !item || unique_item)) user->meaning = FW_MEANS_NOTHING;
+  if (unique_item && !item->given && (label || !user || unique_user)) item->meaning = FW_MEANS_NOTHING;
+}
+
 /* If a user is known and no name says item, the only identifier that repeats is the item. */
 static void find_only_id(fw_evidence *columns, size_t count) {
   enum { LEAST = 10 };
   fw_evidence *only = NULL;
-  if (is_given(columns, count, FW_MEANS_ITEM) || !is_given(columns, count, FW_MEANS_USER)) return;
+  if (find_meant(columns, count, FW_MEANS_ITEM) || !find_meant(columns, count, FW_MEANS_USER)) return;
   for (size_t i = 0; i < count; i++) {
     fw_evidence *e = &columns[i];
     if (!is_free(e) || !fw_is_id_name(e->name) || !can_be_id(e)) continue;
@@ -151,7 +160,7 @@ static furrow_status check_labels(const fw_evidence *columns, size_t count, size
 
 static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*priority)(const fw_evidence *),
                                 furrow_error *err) {
-  if (is_given(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
+  if (find_meant(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
   FW_TRY(check_labels(columns, count, priority, err));
   find_meaning(columns, count, FW_MEANS_LABEL, priority);
   return FURROW_OK;
@@ -164,6 +173,7 @@ furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool
   find_meaning(columns, count, FW_MEANS_WEIGHT, priority_of_weight);
   find_meaning(columns, count, FW_MEANS_USER, priority_of_user);
   find_meaning(columns, count, FW_MEANS_ITEM, priority_of_item);
+  drop_row_ids(columns, count);
   find_meaning(columns, count, FW_MEANS_GROUP, priority_of_group);
   find_meaning(columns, count, FW_MEANS_TIME, priority_of_time);
   find_only_id(columns, count);

@@ -572,6 +572,29 @@ static void guesses_are_reported(void **state) {
   }
 }
 
+/* A customer of each row is a user only in a log of events, which has items that repeat and no label. */
+static void customers_of_one_row(void **state) {
+  (void)state;
+  static const char user[] = "{\"as\": \"category\", \"role\": \"user\"}", item[] = "\"role\": \"item\"";
+  for (int label = 0; label < 2; label++) {
+    fw_buffer text = {0};
+    fw_buffer_format(&text, "customer,product,%s\n", label ? "label" : "x");
+    for (int i = 0; i < 60; i++) fw_buffer_format(&text, "c%d,p%d,%d\n", i, i % 4, i % 2);
+    add_file("memory://one.csv", &text);
+    char *found = text_of("memory://one.csv", NULL, false);
+    assert_int_equal(strstr(found, user) != NULL, !label);
+    assert_non_null(strstr(found, item));
+    furrow_free(found);
+    furrow_schema_propose_params params;
+    furrow_schema_propose_params_init(&params);
+    params.user = "customer";
+    found = text_of("memory://one.csv", &params, false);
+    assert_non_null(strstr(found, user));
+    furrow_free(found);
+    remove_file("memory://one.csv", &text);
+  }
+}
+
 /* ---- Several columns, options ---- */
 
 static void put_events(fw_buffer *text, uint64_t rows) {
@@ -1239,6 +1262,7 @@ int main(void) {
       cmocka_unit_test(which_mark_is_the_decimal_one),
       cmocka_unit_test(which_number_is_the_day),
       cmocka_unit_test(guesses_are_reported),
+      cmocka_unit_test(customers_of_one_row),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),
