@@ -104,6 +104,10 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+/* Returns: what a proposal is unsure of about column i, which must be below the count (asserted), and what to write in
+ *          the schema if it is wrong; "": nothing.
+ * Owner:   the schema. */
+FURROW_API const char *furrow_schema_unsure(const furrow_schema *schema, size_t i);
 /* Returns: the name of class i of the label, which stands for the label i; NULL: the label is a number, or has no such
  *          class.
  * Owner:   the schema. */
@@ -114,7 +118,8 @@ FURROW_API const char *furrow_schema_class_name(const furrow_schema *schema, siz
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
 typedef struct furrow_table_split_params {
   size_t size;       /* set by furrow_table_split_params_init */
-  const char *time;  /* the column that says when: numbers, or ISO 8601. The last rows go to the second of two files */
+  const char *time;  /* the column that says when: numbers, or dates (not 5/6/2024). The last rows go to the second of
+                        two files */
   const char *user;  /* with time: the last rows of each value of this column; NULL: of all rows */
   double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
                       * one row of a user goes to the first file */

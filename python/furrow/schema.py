@@ -361,7 +361,7 @@ def propose_features(
         definition["columns"].update(_propose_unnamed({name: columns[name] for name in named}, options))
     for times in definition["columns"].values():
         if times["as"] == "time":
-            times["parts"] = [*times.get("parts", ("hour", "weekday")), "age"]
+            times["parts"] = [*(part for part in times.get("parts", ("hour", "weekday")) if part != "age"), "age"]
     found = Schema.parse(definition)
     for column in found.columns:
         if column.as_ == "ignore":

@@ -13,7 +13,9 @@ static const time_unit units[] = {{"s", "seconds since 1970", "1700000000", 1},
                                   {"ms", "milliseconds since 1970", "1700000000000", 1e3},
                                   {"us", "microseconds since 1970", "1700000000000000", 1e6},
                                   {"ns", "nanoseconds since 1970", "1700000000000000000", 1e9},
-                                  {"text", "texts of ISO 8601", "2024-05-31 23:59:59", 0}};
+                                  {"text", "dates", "2024-05-31 23:59:59", 0},
+                                  {"day-first", "dates with the day first", "31.5.2024 23:59:59", 0},
+                                  {"month-first", "dates with the month first", "5/31/2024 23:59:59", 0}};
 
 void event_columns_clear(event_columns *columns) {
   for (size_t i = 0; i < columns->count; i++) free(columns->list[i].name);

@@ -23,6 +23,11 @@ static const char *const schemas[] = {
     "{\"columns\":{\"w\":{\"as\":\"weight\"},\"g\":{\"as\":\"group\"},\"u\":{\"as\":\"category\",\"role\":\"user\"},"
     "\"i\":{\"as\":\"category\",\"role\":\"item\"},\"t\":{\"as\":\"time\",\"role\":\"time\",\"parts\":[\"hour\","
     "\"weekday\",\"age\"]}},\"cross\":[{\"of\":[\"u\",\"t.hour\"],\"bits\":10}],\"history\":2}",
+    "{\"columns\":{\"y\":{\"as\":\"label\",\"unit\":\"%\"},\"n\":{\"as\":\"number\",\"decimal\":\".\",\"unit\":\"$\"},"
+    "\"c\":{\"as\":\"number\",\"decimal\":\",\",\"scale\":\"none\"},\"w\":{\"as\":\"weight\",\"decimal\":\",\"}}}",
+    "{\"columns\":{\"y\":{\"as\":\"label\"},\"d\":{\"as\":\"time\",\"unit\":\"day-first\",\"parts\":[\"month\",\"age\"]"
+    "},"
+    "\"m\":{\"as\":\"time\",\"unit\":\"month-first\",\"parts\":[\"hour\",\"monthday\"]}}}",
 };
 enum { SCHEMAS = sizeof schemas / sizeof *schemas };
 

@@ -198,7 +198,7 @@ ranks_to_try=4
 printf 'u,t\na,1\na,2\nb,5\nb,4\n' >tiny.csv
 same rows split tiny.csv --user u --time t --last 1 --out @/
 printf 'u,t\na,2020-01-01\na,2020-01-02\nb,5\nb,2020-01-04\n' >mixed.csv
-fails 5 'mixed.csv:4:3: column t: not a time in ISO 8601, as the first one is (5)' \
+fails 5 'mixed.csv:4:3: column t: not a date, as the first one is (5)' \
   rows split mixed.csv --user u --time t --last 1 --out @/
 
 conclude

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/number_in.h"
 #include "rows/encode/encoder.h"
+#include "rows/table/number_cell.h"
 #include "rows/table/time_cell.h"
 #include "rows/text/cells.h"
 
@@ -88,21 +89,30 @@ static const char *scale_number(const fw_column *column, double *number) {
   return NULL;
 }
 
+/* Reads the whole cell as a number, in the format of its column. */
+static bool read_number(const fw_table_cell *cell, const fw_column *column, double *number) {
+  const char *end = cell->text + cell->length;
+  if (column->format.decimal && !cell->plain) return fw_number_parse(cell->text, cell->length, &column->format, number);
+  return fw_read_f64(cell->text, end, number) == end;
+}
+
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
   const char *end = cell->text + cell->length;
   *missing = false;
-  if (fw_read_short(cell->text, end, number)) return scale_number(column, number);
+  if ((column->format.decimal != ',' || cell->plain) && fw_read_short(cell->text, end, number))
+    return scale_number(column, number);
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
-  if (fw_read_f64(cell->text, end, number) != end) {
+  if (!read_number(cell, column, number)) {
     *missing = fw_cell_is_missing(&words);
     if (*missing) return NULL;
     const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
     if (!yes && !(cell->length == 5 && strncasecmp(cell->text, "false", 5) == 0)) return "not a number";
     *number = yes;
   }
-  *missing = isnan(*number);
+  *missing =
+      isnan(*number) || (column->kind == FW_AS_NUMBER && fw_number_is_infinity(cell->text, cell->length, *number));
   if (*missing) return NULL;
   if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
   return scale_number(column, number);
@@ -140,7 +150,10 @@ static const char *read_time(const fw_table_cell *cell, const fw_column *column,
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
-  return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+  if (!fw_time_unit_is_text(column->unit)) return "not a time in the unit of its column";
+  return column->unit == FW_UNIT_DAY_FIRST     ? "not a date, or not one with the day first"
+         : column->unit == FW_UNIT_MONTH_FIRST ? "not a date, or not one with the month first"
+                                               : "not a date whose year comes first or whose month has a name";
 }
 
 void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {

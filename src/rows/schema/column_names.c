@@ -93,6 +93,13 @@ bool fw_is_row_number_name(const char *name) {
   return is_in(row_names, name);
 }
 
+bool fw_is_number_name(const char *name) {
+  static const char *const endings[] = {" number", "_number", "Number", " no", " No", "_no", "_nr", NULL};
+  for (size_t i = 0; endings[i]; i++)
+    if (ends_with(name, endings[i])) return true;
+  return false;
+}
+
 bool fw_is_id_name(const char *name) {
   const size_t n = strlen(name);
   if (n < 2 || strcasecmp(name + n - 2, "id") != 0) return false;

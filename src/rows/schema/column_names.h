@@ -22,6 +22,8 @@ bool fw_is_group_name(const char *name);
 bool fw_is_id_name(const char *name);
 /* Whether it names the number of a row: index, row, Unnamed: 0. */
 bool fw_is_row_number_name(const char *name);
+/* Whether the name ends in "number" or the like: customer number, account_no. */
+bool fw_is_number_name(const char *name);
 
 /* ---- Names of classes ------------------------------------------------------------------------------------ */
 

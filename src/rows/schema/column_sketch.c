@@ -229,7 +229,7 @@ char fw_separator_char(fw_separator separator) {
 static bool is_integer(const char *text, const char *end) {
   int64_t value;
   bool overflow = false;
-  return text < end && fw_read_i64(text, end, &value, &overflow) == end && !overflow;
+  return text < end && fw_read_i64(text, end, &value, &overflow) == end;
 }
 
 static bool is_finite_number(const char *text, const char *end, double *value) {
@@ -288,7 +288,7 @@ static uint32_t magnitude_of(double value) {
 }
 
 /* Counts n numbers of that size. The histogram has the steps from the least to the largest number. */
-static furrow_status count_magnitude(fw_column_sketch *s, uint32_t step, uint64_t n, furrow_error *err) {
+static furrow_status count_magnitude(fw_number_sketch *s, uint32_t step, uint64_t n, furrow_error *err) {
   const uint32_t before = s->magnitude_first, count = s->magnitude_count;
   const uint32_t first = count == 0 || step < before ? step : before;
   const uint32_t last = count == 0 || step >= before + count ? step : before + count - 1;
@@ -305,26 +305,139 @@ static furrow_status count_magnitude(fw_column_sketch *s, uint32_t step, uint64_
   return FURROW_OK;
 }
 
-static furrow_status add_number(fw_column_sketch *s, double value, furrow_error *err) {
-  if (s->numbers++ == 0) s->least = s->most = value;
+static furrow_status add_number(fw_number_sketch *s, double value, furrow_error *err) {
+  if (s->count++ == 0) s->least = s->most = value;
   if (value < s->least) s->least = value;
   if (value > s->most) s->most = value;
   return value > 0 ? count_magnitude(s, magnitude_of(value), 1, err) : FURROW_OK;
 }
 
-double fw_column_sketch_mean(const fw_column_sketch *s) {
+static furrow_status merge_numbers(fw_number_sketch *into, const fw_number_sketch *from, furrow_error *err) {
+  if (from->count == 0) return FURROW_OK;
+  if (into->count == 0 || from->least < into->least) into->least = from->least;
+  if (into->count == 0 || from->most > into->most) into->most = from->most;
+  into->count += from->count;
+  for (uint32_t k = 0; k < from->magnitude_count; k++)
+    if (from->magnitudes[k] > 0) FW_TRY(count_magnitude(into, from->magnitude_first + k, from->magnitudes[k], err));
+  return FURROW_OK;
+}
+
+double fw_number_sketch_mean(const fw_number_sketch *s) {
   double sum = 0;
   for (uint32_t k = 0; k < s->magnitude_count; k++) {
     const uint32_t step = s->magnitude_first + k;
     sum += (double)s->magnitudes[k] * ldexp(0.5 + ((double)(step % 4) + 0.5) / 8, (int)(step / 4) - 32);
   }
-  return s->numbers > 0 ? sum / (double)s->numbers : 0;
+  return s->count > 0 ? sum / (double)s->count : 0;
+}
+
+/* ---- Numbers as people write them ---- */
+
+static void count_unit(fw_written_sketch *s, const char *text, size_t length, uint64_t count) {
+  if (length == 0 || count == 0) return;
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++) {
+    fw_counted_unit *unit = &s->units[i];
+    if (unit->count == 0) {
+      memcpy(unit->text, text, length);
+      unit->text[length] = 0;
+    } else if (strlen(unit->text) != length || memcmp(unit->text, text, length) != 0) {
+      continue;
+    }
+    unit->count += count;
+    return;
+  }
+  s->many_units = true;
+}
+
+static void merge_written(fw_written_sketch *into, const fw_written_sketch *from) {
+  into->cells += from->cells;
+  into->lists += from->lists;
+  into->jumbled += from->jumbled;
+  into->both += from->both;
+  into->open += from->open;
+  into->many_units |= from->many_units;
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++)
+    count_unit(into, from->units[i].text, strlen(from->units[i].text), from->units[i].count);
+}
+
+/* Adds the number that the parts are with this decimal mark, if they are one. */
+static furrow_status add_form(fw_column_sketch *s, const fw_number_parts *parts, fw_number_form form, double *value,
+                              bool *is, furrow_error *err) {
+  *is = fw_number_of_parts(parts, form == FW_FORM_POINT ? '.' : ',', value) && isfinite(*value);
+  return *is ? add_number(&s->forms[form], *value, err) : FURROW_OK;
+}
+
+/* *is: people may have written the text as a number. */
+static furrow_status add_written(fw_column_sketch *s, const char *text, const char *end, bool *is, furrow_error *err) {
+  fw_number_parts parts;
+  fw_written_sketch *w = &s->written;
+  double by_point = 0, by_comma = 0;
+  bool point, comma;
+  *is = false;
+  if (!fw_number_split(text, (size_t)(end - text), &parts) || !fw_number_unit_is_likely(&parts)) return FURROW_OK;
+  const size_t unit = (size_t)(parts.unit_end - parts.unit), digits = (size_t)(parts.digits_end - parts.digits);
+  FW_TRY(add_form(s, &parts, FW_FORM_POINT, &by_point, &point, err));
+  FW_TRY(add_form(s, &parts, FW_FORM_COMMA, &by_comma, &comma, err));
+  *is = point || comma;
+  w->jumbled += !*is;
+  if (!*is) return FURROW_OK;
+  w->cells++;
+  w->lists += fw_number_may_be_list(&parts);
+  w->both += memchr(parts.digits, '.', digits) && memchr(parts.digits, ',', digits);
+  w->open += point && comma && by_point != by_comma;
+  count_unit(w, parts.unit, unit, 1);
+  return FURROW_OK;
+}
+
+/* A number of a program with a point in it is another number where points separate groups of digits. */
+static furrow_status add_fraction(fw_column_sketch *s, const char *text, const char *end, double value,
+                                  furrow_error *err) {
+  fw_number_parts parts;
+  const char *point = memchr(text, '.', (size_t)(end - text));
+  double by_comma = 0;
+  bool comma;
+  FW_TRY(add_number(&s->forms[FW_FORM_FRACTION], value, err));
+  if (point && end - point != 4) return FURROW_OK; /* most of them: three digits must follow */
+  if (!fw_number_split(text, (size_t)(end - text), &parts)) return FURROW_OK;
+  FW_TRY(add_form(s, &parts, FW_FORM_COMMA, &by_comma, &comma, err));
+  s->written.open += comma && value != by_comma;
+  return FURROW_OK;
+}
+
+furrow_status fw_column_sketch_settle(fw_column_sketch *s, const fw_number_format *format, furrow_error *err) {
+  const char decimal = format->decimal;
+  uint64_t others = 0;
+  s->format = *format;
+  FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_WHOLE], err));
+  if (decimal != ',') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_FRACTION], err));
+  if (decimal == '.') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_POINT], err));
+  if (decimal == ',') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_COMMA], err));
+  for (size_t i = 0; decimal && i < FW_SKETCH_UNITS; i++)
+    if (strcmp(s->written.units[i].text, format->unit) != 0) others += s->written.units[i].count;
+  s->numbers.count -= others < s->numbers.count ? others : s->numbers.count;
+  return FURROW_OK;
+}
+
+/* ---- Times ---- */
+
+static void merge_times(fw_time_sketch *into, const fw_time_sketch *from) {
+  if (from->count == 0) return;
+  if (into->count == 0 || from->least < into->least) into->least = from->least;
+  if (into->count == 0 || from->most > into->most) into->most = from->most;
+  into->count += from->count;
+  into->hours |= from->hours;
+  into->weekdays |= from->weekdays;
+  into->months |= from->months;
 }
 
 static void add_time(fw_column_sketch *s, fw_time_unit unit, double seconds) {
-  s->times[unit]++;
-  s->hours |= 1u << fw_time_part_of(seconds, FW_PART_HOUR);
-  s->weekdays |= 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY);
+  const fw_time_sketch one = {.count = 1,
+                              .least = seconds,
+                              .most = seconds,
+                              .hours = 1u << fw_time_part_of(seconds, FW_PART_HOUR),
+                              .weekdays = 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY),
+                              .months = 1u << fw_time_part_of(seconds, FW_PART_MONTH)};
+  merge_times(&s->times[unit], &one);
 }
 
 /* From 1973 to 2096 the ranges of the units do not overlap. */
@@ -337,13 +450,32 @@ static void add_epoch(fw_column_sketch *s, double value) {
   }
 }
 
+/* Adds a text that is a date, and the orders of day and month that it may have. */
+static void add_date(fw_column_sketch *s, const char *text, const char *end) {
+  const size_t length = (size_t)(end - text);
+  double seconds;
+  if (fw_time_parse(text, length, FW_UNIT_TEXT, &seconds)) {
+    add_time(s, FW_UNIT_TEXT, seconds);
+    return;
+  }
+  bool either = false;
+  for (fw_time_unit unit = FW_UNIT_DAY_FIRST; unit < FW_TIME_UNIT_COUNT; unit++) {
+    if (!fw_time_parse(text, length, unit, &seconds)) continue;
+    add_time(s, unit, seconds);
+    either = true;
+  }
+  s->dotted += either && length > 2 && (text[1] == '.' || text[2] == '.');
+}
+
 /* ---- Cells ---- */
 
-/* Whether encoders treat the text as a missing number or time. */
-static bool is_absent(const char *text, const char *end) {
+/* Whether encoders treat the text as a missing number; *infinite: it is a word for infinity. */
+static bool is_absent(const char *text, const char *end, bool *infinite) {
   const fw_cell words = {.begin = text, .end = end};
   double value = 0;
-  return fw_cell_is_missing(&words) || (fw_read_f64(text, end, &value) == end && isnan(value));
+  const bool number = fw_read_f64(text, end, &value) == end;
+  *infinite = number && fw_number_is_infinity(text, (size_t)(end - text), value);
+  return fw_cell_is_missing(&words) || *infinite || (number && isnan(value));
 }
 
 static uint64_t count_words(const char *text, const char *end) {
@@ -359,11 +491,12 @@ static uint64_t count_words(const char *text, const char *end) {
 
 static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *text, const char *end,
                               furrow_error *err) {
-  double seconds;
-  offer_example(&s->odd, 1, hash, text, (size_t)(end - text));
+  bool written;
+  FW_TRY(add_written(s, text, end, &written, err));
+  offer_example(&s->odd[written], 1, hash, text, (size_t)(end - text));
   s->words += count_words(text, end);
   s->bytes += (uint64_t)(end - text);
-  if (fw_time_parse(text, (size_t)(end - text), FW_UNIT_TEXT, &seconds)) add_time(s, FW_UNIT_TEXT, seconds);
+  add_date(s, text, end);
   for (fw_separator i = FW_SEPARATOR_BAR; i < FW_SEPARATOR_LIST; i++)
     if (memchr(text, fw_separator_char(i), (size_t)(end - text)))
       FW_TRY(add_elements(&s->elements[i], fw_separator_char(i), text, end, err));
@@ -372,13 +505,15 @@ static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *te
 
 void fw_column_sketch_init(fw_column_sketch *s, size_t values) {
   memset(s, 0, sizeof *s);
+  s->order = FW_UNIT_MONTH_FIRST;
   s->values.most = values;
-  s->odd.hash = UINT64_MAX;
+  s->odd[0].hash = s->odd[1].hash = UINT64_MAX;
   for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) s->examples[i].hash = UINT64_MAX;
 }
 
 void fw_column_sketch_clear(fw_column_sketch *s) {
-  fw_free(s->magnitudes);
+  for (size_t i = 0; i < FW_FORM_COUNT; i++) fw_free(s->forms[i].magnitudes);
+  fw_free(s->numbers.magnitudes);
   fw_distinct_clear(&s->distinct);
   fw_free(s->values.slots);
   fw_buffer_clear(&s->values.texts);
@@ -400,24 +535,18 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   s->lists += list;
   if (list) return add_elements(&s->elements[FW_SEPARATOR_LIST], fw_separator_char(FW_SEPARATOR_LIST), text, end, err);
   if (!is_finite_number(text, end, &value)) {
-    if (!is_absent(text, end)) return add_text(s, hash, text, end, err);
+    bool infinite;
+    if (!is_absent(text, end, &infinite)) return add_text(s, hash, text, end, err);
     s->absent++;
+    s->infinite += infinite;
     return FURROW_OK;
   }
-  s->integers += is_integer(text, end);
   s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
-  return add_number(s, value, err);
-}
-
-static furrow_status merge_numbers(fw_column_sketch *into, const fw_column_sketch *from, furrow_error *err) {
-  if (from->numbers == 0) return FURROW_OK;
-  if (into->numbers == 0 || from->least < into->least) into->least = from->least;
-  if (into->numbers == 0 || from->most > into->most) into->most = from->most;
-  into->numbers += from->numbers;
-  for (uint32_t k = 0; k < from->magnitude_count; k++)
-    if (from->magnitudes[k] > 0) FW_TRY(count_magnitude(into, from->magnitude_first + k, from->magnitudes[k], err));
-  return FURROW_OK;
+  if (!is_integer(text, end)) return add_fraction(s, text, end, value, err);
+  s->integers++;
+  s->long_integers += length > 15;
+  return add_number(&s->forms[FW_FORM_WHOLE], value, err);
 }
 
 furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_sketch *from, furrow_error *err) {
@@ -426,29 +555,39 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->lists += from->lists;
   into->integers += from->integers;
   into->padded += from->padded;
+  into->long_integers += from->long_integers;
   into->absent += from->absent;
+  into->infinite += from->infinite;
   into->words += from->words;
   into->bytes += from->bytes;
-  into->hours |= from->hours;
-  into->weekdays |= from->weekdays;
-  for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
+  into->dotted += from->dotted;
+  for (size_t i = 0; i < FW_TIME_UNIT_COUNT; i++) merge_times(&into->times[i], &from->times[i]);
   FW_TRY(merge_distinct(&into->distinct, &from->distinct, err));
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
-  merge_examples(&into->odd, &from->odd, 1);
-  FW_TRY(merge_numbers(into, from, err));
+  for (size_t i = 0; i < 2; i++) merge_examples(&into->odd[i], &from->odd[i], 1);
+  merge_written(&into->written, &from->written);
+  for (size_t i = 0; i < FW_FORM_COUNT; i++) FW_TRY(merge_numbers(&into->forms[i], &from->forms[i], err));
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));
   return merge_values(&into->values, &from->values, err);
 }
 
 bool fw_column_sketch_mostly_numbers(const fw_column_sketch *s) {
-  return s->numbers > 0 && (double)s->numbers >= 0.95 * (double)fw_column_sketch_present(s);
+  return s->numbers.count > 0 && (double)s->numbers.count >= 0.95 * (double)fw_column_sketch_present(s);
+}
+
+fw_time_sketch fw_column_sketch_times(const fw_column_sketch *s, fw_time_unit unit) {
+  fw_time_sketch times = s->times[unit];
+  if (unit > FW_UNIT_TEXT) merge_times(&times, &s->times[FW_UNIT_TEXT]);
+  return times;
 }
 
 bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
-  const uint64_t present = fw_column_sketch_present(s);
+  const double enough = 0.99 * (double)fw_column_sketch_present(s);
   for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
-    if (present > 0 && (double)s->times[*unit] >= 0.99 * (double)present) return true;
-  return false;
+    if (s->times[*unit].count > 0 && (double)s->times[*unit].count >= enough) return true;
+  const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count, month = s->times[FW_UNIT_MONTH_FIRST].count;
+  *unit = day > month ? FW_UNIT_DAY_FIRST : month > day ? FW_UNIT_MONTH_FIRST : s->order;
+  return s->times[*unit].count > 0 && (double)fw_column_sketch_times(s, *unit).count >= enough;
 }
 
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {
@@ -477,7 +616,10 @@ static void write_distinct(const fw_distinct *d, fw_buffer *out) {
 
 static void write_sketch(const fw_column_sketch *s, fw_buffer *out) {
   put_padded(out, s, sizeof *s);
-  if (s->magnitudes) put_padded(out, s->magnitudes, s->magnitude_count * sizeof *s->magnitudes);
+  for (size_t i = 0; i < FW_FORM_COUNT; i++) {
+    const fw_number_sketch *n = &s->forms[i];
+    if (n->magnitudes) put_padded(out, n->magnitudes, n->magnitude_count * sizeof *n->magnitudes);
+  }
   write_distinct(&s->distinct, out);
   if (s->values.slots) put_padded(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
   if (s->values.texts.bytes) put_padded(out, s->values.texts.bytes, s->values.texts.size);
@@ -498,7 +640,10 @@ static void read_distinct(fw_distinct *d, char **at) {
 /* Reads the sketch that begins at *at and moves *at past it; the sketch borrows the received bytes. */
 static void read_sketch(fw_column_sketch *s, char **at) {
   memcpy(s, take_padded(at, sizeof *s), sizeof *s);
-  if (s->magnitudes) s->magnitudes = take_padded(at, s->magnitude_count * sizeof *s->magnitudes);
+  for (size_t i = 0; i < FW_FORM_COUNT; i++) {
+    fw_number_sketch *n = &s->forms[i];
+    if (n->magnitudes) n->magnitudes = take_padded(at, n->magnitude_count * sizeof *n->magnitudes);
+  }
   read_distinct(&s->distinct, at);
   if (s->values.slots) s->values.slots = take_padded(at, s->values.capacity * sizeof *s->values.slots);
   if (s->values.texts.bytes) s->values.texts.bytes = take_padded(at, s->values.texts.size);

@@ -11,6 +11,7 @@
 #include "comm/collectives.h"
 #include "furrow/status.h"
 #include "rows/schema/schema.h"
+#include "rows/table/number_cell.h"
 
 /* ---- Distinct values: HyperLogLog (Flajolet and others, 2007) ---- */
 
@@ -68,6 +69,50 @@ typedef struct fw_element_sketch {
   fw_distinct distinct;
 } fw_element_sketch;
 
+/* ---- Numbers: as programs write them (whole, fraction), and as people do, if the decimal mark is a point or a comma.
+ * A number may have both of the latter forms; comma also has the fractions of programs that fit: 1.234 is 1234 ---- */
+
+typedef enum fw_number_form {
+  FW_FORM_WHOLE,
+  FW_FORM_FRACTION,
+  FW_FORM_POINT,
+  FW_FORM_COMMA,
+  FW_FORM_COUNT
+} fw_number_form;
+
+typedef struct fw_number_sketch {
+  uint64_t count;
+  double least, most;
+  uint64_t *magnitudes;                      /* histogram of positive numbers by size, 4 steps per octave from 2^-32 */
+  uint32_t magnitude_first, magnitude_count; /* the steps that it has */
+} fw_number_sketch;
+
+typedef struct fw_counted_unit {
+  uint64_t count;
+  char text[FW_NUMBER_UNIT + 1];
+} fw_counted_unit;
+
+enum { FW_SKETCH_UNITS = 4 };
+
+/* Cells that people may have written as numbers. */
+typedef struct fw_written_sketch {
+  uint64_t cells;   /* that have the parts of a number, in either form */
+  uint64_t lists;   /* of these, those that may be lists of integers */
+  uint64_t jumbled; /* cells with the parts of a number but neither form: 1,2,3 */
+  uint64_t both;    /* cells with a point and a comma */
+  uint64_t open;    /* cells, also of programs, that are different numbers with a point and with a comma: 1,234 */
+  fw_counted_unit units[FW_SKETCH_UNITS]; /* the units of these cells, in any order; count 0: free */
+  bool many_units;                        /* there are more */
+} fw_written_sketch;
+
+/* ---- Times ---- */
+
+typedef struct fw_time_sketch {
+  uint64_t count;
+  double least, most;               /* in seconds */
+  uint32_t hours, weekdays, months; /* bit sets */
+} fw_time_sketch;
+
 enum { FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
 
 typedef struct fw_example {
@@ -78,20 +123,25 @@ typedef struct fw_example {
 
 /* Start with all zeros and fw_column_sketch_init. */
 typedef struct fw_column_sketch {
-  uint64_t cells, missing, lists;     /* cells: that are not missing */
-  uint64_t numbers, integers, padded; /* padded: integers with leading zeros, such as 007 */
-  uint64_t absent; /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
-  double least, most;                        /* the range of the numbers */
-  uint64_t times[FW_UNIT_TEXT + 1];          /* cells that are near to today in that unit */
-  uint32_t hours, weekdays;                  /* bit sets of the hours and weekdays of these times */
-  uint64_t words, bytes;                     /* of cells that are not numbers */
-  uint64_t *magnitudes;                      /* histogram of positive numbers by size, 4 steps per octave from 2^-32 */
-  uint32_t magnitude_first, magnitude_count; /* the steps that it has */
+  uint64_t cells, missing, lists; /* cells: that are not missing */
+  uint64_t integers, padded;      /* padded: integers with leading zeros, such as 007 */
+  uint64_t long_integers;         /* of more than 15 digits, which a double does not hold exactly */
+  uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
+  uint64_t infinite; /* of these, those that are inf */
+  fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in
+                                             * FW_UNIT_TEXT are not in the units after it */
+  uint64_t dotted;                          /* dates such as 31.5.2024 */
+  uint64_t words, bytes;                    /* of cells that are not numbers of programs */
+  fw_number_sketch forms[FW_FORM_COUNT];
+  fw_written_sketch written;
+  fw_time_unit order; /* of dates that are dates with the day and with the month first; set before _unit is called */
+  fw_number_format format;  /* set by fw_column_sketch_settle, as is the next */
+  fw_number_sketch numbers; /* the cells that are numbers in this format */
   fw_distinct distinct;
   fw_value_set values;
   fw_element_sketch elements[FW_SEPARATOR_COUNT];
   fw_example examples[FW_SKETCH_EXAMPLES];
-  fw_example odd; /* a cell that is not a number */
+  fw_example odd[2]; /* cells that are not numbers: of no form; only as people write them */
 } fw_column_sketch;
 
 /* At most `values` different values are counted one by one. */
@@ -104,6 +154,9 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
 /* Combines the sketches of all ranks, on all ranks; all of them call it. */
 furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm,
                                     furrow_error *err) FURROW_MUST_USE;
+/* Chooses the format of the numbers, once, after the last cell: then `numbers` are known. */
+furrow_status fw_column_sketch_settle(fw_column_sketch *sketch, const fw_number_format *format,
+                                      furrow_error *err) FURROW_MUST_USE;
 /* The number of cells that must be numbers or times if the column is one of these. */
 static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
   return sketch->cells - sketch->absent;
@@ -112,10 +165,12 @@ static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) 
 bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
 /* The unit in which nearly all of these cells are times; returns false if there is none. */
 bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
+/* The times of the column in that unit. */
+fw_time_sketch fw_column_sketch_times(const fw_column_sketch *sketch, fw_time_unit unit);
 /* The number of distinct values; *exact: it is not an estimate. */
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *sketch, bool *exact);
 /* The mean of the positive numbers, accurate to about a tenth; other numbers count as 0. */
-double fw_column_sketch_mean(const fw_column_sketch *sketch);
+double fw_number_sketch_mean(const fw_number_sketch *numbers);
 
 char fw_separator_char(fw_separator separator);
 

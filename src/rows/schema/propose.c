@@ -293,7 +293,9 @@ static furrow_status observe(observation *o, const char *uri, const furrow_schem
     return FURROW_E_FORMAT;
   }
   for (size_t i = 0; i < o->count; i++) fw_evidence_close(&o->columns[i]);
-  return FURROW_OK;
+  const fw_table_layout *layout = fw_table_source_layout(o->source);
+  return fw_evidence_settle_formats(o->columns, o->count,
+                                    layout->kind == FW_TABLE_DELIMITED && layout->delimiter != ',', err);
 }
 
 /* ---- Names that the caller gives ---- */
@@ -357,8 +359,10 @@ static furrow_status settle_time_parts(const observation *o, furrow_schema *sche
   const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
   const fw_evidence *labels = label ? find_column(o, label->name) : NULL;
   fw_buffer why = {0};
-  if (!time || time->parts == 0 || (labels && labels->distinct == 2)) return FURROW_OK;
   if (!fw_schema_of_role(schema, FW_ROLE_USER) || !fw_schema_of_role(schema, FW_ROLE_ITEM)) return FURROW_OK;
+  if (!time || time->parts == 0) return FURROW_OK;
+  time->parts &= 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY; /* later events have other months and ages */
+  if (labels && labels->distinct == 2) return FURROW_OK;
   time->parts = 0;
   fw_buffer_format(&why, "%s; hour and weekday are features of clicks, not of ratings", time->why);
   fw_buffer_byte(&why, 0);

@@ -13,15 +13,14 @@
 /* Limits that the sentences mention. */
 enum {
   FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are 10 rows per value */
+  FEW_NAMES = 64,      /* texts with blanks and at most this many values are names, if there are 10 rows per value */
   MANY_VALUES = 10000, /* of categories with more values, the values that occur once are left out */
-  LEAST_ROWS = 20,     /* with fewer rows, it does not mean much that all values are different */
-  TEXT_WORDS = 8,      /* average number of words of a cell that make it a text */
+  TEXT_WORDS = 5,      /* average number of words of a cell that make it a text */
   MOST_CLASSES = 1000, /* most classes of a label */
   FEW_CELLS = 100,     /* with fewer cells, a | counts as a separator more readily */
   SET_ELEMENTS = 10000 /* most different elements of a set */
 };
-static const double most_of = 0.95; /* the share that counts as nearly all */
-static const double skewed = 20;    /* largest number divided by the mean */
+static const double skewed = 20; /* largest number divided by the mean */
 
 /* ---- Sentences ---- */
 
@@ -67,30 +66,41 @@ static void say_number(fw_buffer *why, double value) {
 
 static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *s) {
   fw_buffer_format(why, "%s from ", what);
-  say_number(why, s->least);
+  say_number(why, s->numbers.least);
   fw_buffer_text(why, " to ");
-  say_number(why, s->most);
+  say_number(why, s->numbers.most);
 }
 
 /* Whether all cells are numbers; words for missing values do not count. */
 static bool are_numbers(const fw_column_sketch *s) {
-  return s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+  return s->numbers.count > 0 && s->numbers.count == fw_column_sketch_present(s);
 }
 static bool are_integers(const fw_column_sketch *s) {
-  return are_numbers(s) && s->integers == s->numbers;
+  return are_numbers(s) && s->integers == s->numbers.count;
+}
+
+/* Says what the numbers are, and which cells are not numbers. */
+static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
+  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers.count, infinite = s->infinite;
+  const unsigned long long absent = s->absent - infinite;
+  say_range(why, are_integers(s) ? "integers" : "numbers", s);
+  if (s->format.decimal) say_examples(why, s);
+  if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
+  if (infinite > 0) fw_buffer_format(why, ", %llu times inf, which counts as missing", infinite);
+  if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
+  if (texts > 0) say_example(why, &s->odd[s->odd[0].hash == UINT64_MAX]);
+  if (!s->format.decimal) return;
+  fw_buffer_format(why, "; the decimal mark is a %s", s->format.decimal == ',' ? "comma" : "point");
+  if (s->format.unit[0]) fw_buffer_format(why, ", the unit is %s", s->format.unit);
 }
 
 static void say_cells(fw_buffer *why, const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers, absent = s->absent;
   if (s->lists > 0) {
     fw_buffer_format(why, "lists of %.1f elements on average",
                      (double)s->elements[FW_SEPARATOR_LIST].elements / (double)s->lists);
   } else if (fw_column_sketch_mostly_numbers(s)) {
-    say_range(why, are_integers(s) ? "integers" : "numbers", s);
-    if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
-    if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
-    if (texts > 0) say_example(why, &s->odd);
+    say_numbers(why, s);
   } else {
     fw_buffer_text(why, "texts");
     say_examples(why, s);
@@ -115,6 +125,7 @@ static void say_facts(fw_buffer *why, const fw_evidence *e) {
 typedef struct decision {
   const fw_evidence *evidence;
   fw_column *column;
+  const char *doubt; /* what it is unsure of; NULL: nothing */
   fw_buffer why;
   furrow_error *err;
 } decision;
@@ -202,7 +213,10 @@ static furrow_status decide_label(decision *d) {
   FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
   if (s->cells == 0) return refuse_meaning(d, "label", "it is empty");
   if (s->lists > 0) return refuse_meaning(d, "label", "it has lists");
-  if (fw_column_sketch_mostly_numbers(s)) return FURROW_OK; /* reading the log rejects the other cells */
+  if (fw_column_sketch_mostly_numbers(s)) { /* reading the log rejects the other cells */
+    d->column->format = s->format;
+    return FURROW_OK;
+  }
   if (d->evidence->distinct < 2) return refuse_meaning(d, "label", "all of its cells have the same text");
   if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
     return refuse_meaning(d, "label", "it has more than 1000 different texts");
@@ -214,40 +228,61 @@ static furrow_status decide_label(decision *d) {
 static furrow_status decide_weight(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   if (!are_numbers(s)) return refuse_meaning(d, "weight", "not all of its cells are numbers");
-  if (s->least < 0) return refuse_meaning(d, "weight", "it has negative numbers");
-  return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
+  if (s->numbers.least < 0) return refuse_meaning(d, "weight", "it has negative numbers");
+  FW_TRY(decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight")));
+  d->column->format = s->format;
+  return FURROW_OK;
 }
 
 static bool has_several(uint32_t bits) {
   return (bits & (bits - 1)) != 0;
 }
 
+static void say_unit(fw_buffer *why, fw_time_unit unit) {
+  if (fw_time_unit_is_text(unit))
+    fw_buffer_format(why, "; dates%s",
+                     unit == FW_UNIT_DAY_FIRST     ? " with the day first"
+                     : unit == FW_UNIT_MONTH_FIRST ? " with the month first"
+                                                   : "");
+  else
+    fw_buffer_format(why, "; times since 1970 in %s", fw_time_unit_name(unit));
+}
+
+/* The parts that have several values. The month and the age are for times that span months. */
+static unsigned choose_parts(const fw_time_sketch *times) {
+  unsigned parts = 0;
+  const bool months = times->most - times->least >= 60 * 86400.0;
+  if (has_several(times->hours)) parts |= 1u << FW_PART_HOUR;
+  if (has_several(times->weekdays)) parts |= 1u << FW_PART_WEEKDAY;
+  if (months) parts |= 1u << FW_PART_MONTH | 1u << FW_PART_AGE;
+  return parts;
+}
+
 static furrow_status decide_time(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   fw_time_unit unit = FW_UNIT_SECONDS;
   const bool found = fw_column_sketch_unit(s, &unit);
-  if (!found && !are_numbers(s)) return refuse_meaning(d, "time", "its cells are neither numbers nor ISO 8601");
-  if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
-  if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
+  if (!found && !are_numbers(s)) return refuse_meaning(d, "time", "its cells are neither numbers nor dates");
+  if (found) say_unit(&d->why, unit);
   const bool role = d->evidence->meaning == FW_MEANS_TIME;
   FW_TRY(decide(d, FW_AS_TIME, !role ? "" : said(d, "the time of the event", "named as the time")));
+  const fw_time_sketch times = fw_column_sketch_times(s, unit);
   d->column->unit = found ? unit : FW_UNIT_SECONDS;
-  d->column->parts = 0;
-  if (found && has_several(s->hours)) d->column->parts |= 1u << FW_PART_HOUR;
-  if (found && has_several(s->weekdays)) d->column->parts |= 1u << FW_PART_WEEKDAY;
+  d->column->parts = found ? choose_parts(&times) : 0;
   if (role) d->column->role = FW_ROLE_TIME;
   return FURROW_OK;
 }
 
 static furrow_status decide_number(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
-  const double mean = fw_column_sketch_mean(s);
-  const bool binary = are_integers(s) && s->least >= 0 && s->most <= 1;
-  const bool log = s->least >= 0 && s->most > skewed * mean;
+  const double mean = fw_number_sketch_mean(&s->numbers);
+  const bool binary = are_integers(s) && s->numbers.least >= 0 && s->numbers.most <= 1;
+  const bool log = s->numbers.least >= 0 && s->numbers.most > skewed * mean;
   FW_TRY(decide(d, FW_AS_NUMBER,
                 binary ? "0 and 1 stay as they are"
                 : log  ? "the largest is far above the mean, so the logarithm is scaled"
                        : ""));
+  d->column->format = s->format;
   d->column->scale = binary ? FW_SCALE_NONE : log ? FW_SCALE_LOG : FW_SCALE_STANDARD;
   return FURROW_OK;
 }
@@ -291,6 +326,14 @@ static furrow_status decide_set(decision *d, fw_separator separator) {
   return FURROW_OK;
 }
 
+/* Whether texts with blanks are names rather than sets: "New York" among names of one word, or few texts that repeat.
+ */
+static bool are_names(const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  return 2 * s->elements[FW_SEPARATOR_BLANK].cells < s->cells ||
+         (e->exact && e->distinct <= FEW_NAMES && s->cells >= 10 * e->distinct);
+}
+
 /* Whether splitting there gives far fewer different elements than there are cells: genres, tags, lists of numbers. */
 static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const fw_element_sketch *s = &e->sketch.elements[separator];
@@ -299,7 +342,7 @@ static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const bool integers = s->integers == s->elements;
   if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;
-  if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
+  if (separator == FW_SEPARATOR_BLANK && (elements > 200 || are_names(e))) return false; /* words of a language */
   return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
 }
 
@@ -309,13 +352,9 @@ static bool find_separator(const fw_evidence *e, fw_separator *separator) {
   return false;
 }
 
-static bool is_unique(const fw_evidence *e) {
-  return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= most_of * (double)e->sketch.cells;
-}
-
 static furrow_status decide_strings(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
-  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers;
+  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers.count;
   const double words = texts > 0 ? (double)e->sketch.words / (double)texts : 0;
   fw_separator separator;
   if (find_separator(e, &separator)) return decide_set(d, separator);
@@ -325,9 +364,12 @@ static furrow_status decide_strings(decision *d, bool table) {
     d->column->min_count = 2;
     return FURROW_OK;
   }
-  if (is_unique(e) && words >= 2)
+  const bool unique = fw_evidence_is_unique(e);
+  if (unique && words >= 2) {
+    if (!table) d->doubt = "titles or names are ignored; {\"as\": \"text\"} makes their words features";
     return decide(d, FW_AS_IGNORE, "a title or name that is different in nearly every row");
-  if (is_unique(e))
+  }
+  if (unique)
     return decide(d, FW_AS_IGNORE,
                   table ? "different in nearly every row of the table" : "different in nearly every row");
   return decide_category(d, "");
@@ -341,25 +383,40 @@ static furrow_status decide_list(decision *d) {
   return decide_set(d, FW_SEPARATOR_LIST);
 }
 
+/* Whether the name says that the column identifies something. */
+static bool says_id(const char *name) {
+  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
+         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
+}
+
 /* Whether integers are names rather than amounts. */
 static bool are_codes(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  if (s->padded > 0) return true;
-  if (s->integers < s->numbers) return false;
+  if (s->format.decimal) return false;
+  if (s->padded > 0 || s->long_integers > 0) return true;
+  if (s->integers < s->numbers.count) return false;
   if (fw_is_id_name(e->name)) return true;
-  const bool binary = s->least >= 0 && s->most <= 1 && are_integers(s);
+  const bool binary = s->numbers.least >= 0 && s->numbers.most <= 1 && are_integers(s);
   return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= 10 * e->distinct;
 }
 
 static furrow_status decide_numbers(decision *d) {
   const fw_evidence *e = d->evidence;
   const fw_column_sketch *s = &e->sketch;
-  if (are_integers(s) && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
+  const bool unique = are_integers(s) && fw_evidence_is_unique(e);
+  if (unique && (says_id(e->name) || s->long_integers > 0))
     return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
-  if (are_codes(e))
+  if (are_codes(e)) {
+    const bool few = !fw_is_id_name(e->name) && s->padded == 0 && s->long_integers == 0;
+    if (few)
+      d->doubt = "integers with few values are taken for categories; {\"as\": \"number\"} takes them for amounts";
     return decide_category(d, fw_is_id_name(e->name) ? "the name says id"
                               : s->padded > 0        ? "zeros stand before some of them"
+                              : s->long_integers > 0 ? "too many digits for a number"
                                                      : "few values that repeat");
+  }
+  if (unique && s->numbers.most - s->numbers.least < 1.05 * (double)s->numbers.count)
+    d->doubt = "each integer occurs once: {\"as\": \"ignore\"} if it is the number of the row";
   return decide_number(d);
 }
 
@@ -371,7 +428,7 @@ static furrow_status decide_content(decision *d, bool table) {
   if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
-  if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
+  if (fw_column_sketch_unit(s, &unit) && (fw_time_unit_is_text(unit) || named)) return decide_time(d);
   return fw_column_sketch_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
 }
 
@@ -399,10 +456,11 @@ static furrow_status decide_column(decision *d, bool table) {
 }
 
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema, furrow_error *err) {
-  decision d = {.evidence = evidence, .err = err};
+  decision d = {.evidence = evidence, .doubt = evidence->doubt, .err = err};
   FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
   say_facts(&d.why, evidence);
   furrow_status status = decide_column(&d, table);
+  if (status == FURROW_OK) status = fw_column_set_text(&d.column->unsure, d.doubt, err);
   if (status == FURROW_OK) {
     fw_free(d.column->why);
     d.column->why = NULL;

@@ -11,10 +11,15 @@ void fw_evidence_close(fw_evidence *e) {
   e->distinct = fw_column_sketch_distinct(&e->sketch, &e->exact);
 }
 
-static bool is_given(const fw_evidence *columns, size_t count, fw_meaning meaning) {
+bool fw_evidence_is_unique(const fw_evidence *e) {
+  enum { LEAST_ROWS = 20 }; /* with fewer rows, it does not mean much that all values are different */
+  return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= 0.95 * (double)e->sketch.cells;
+}
+
+static fw_evidence *find_meant(fw_evidence *columns, size_t count, fw_meaning meaning) {
   for (size_t i = 0; i < count; i++)
-    if (columns[i].meaning == meaning) return true;
-  return false;
+    if (columns[i].meaning == meaning) return &columns[i];
+  return NULL;
 }
 
 static bool is_free(const fw_evidence *e) {
@@ -26,14 +31,14 @@ static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
   fw_time_unit unit;
-  return s->integers == s->numbers && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
+  return s->integers == s->numbers.count && !(fw_column_sketch_unit(s, &unit) && fw_time_unit_is_text(unit));
 }
 
 /* Whether nearly all of its cells can be times; numbers only if the name says so. */
 static bool can_be_time(const fw_evidence *e) {
   fw_time_unit unit;
   if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
-  return unit == FW_UNIT_TEXT || fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
+  return fw_time_unit_is_text(unit) || fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
 }
 
 /* ---- Priorities: the least one wins, SIZE_MAX does not qualify ---- */
@@ -54,7 +59,8 @@ static size_t priority_of_likely_label(const fw_evidence *e) {
 
 static size_t priority_of_weight(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  return fw_is_weight_name(e->name) && s->numbers > 0 && s->numbers == fw_column_sketch_present(s) && s->least >= 0
+  return fw_is_weight_name(e->name) && s->numbers.count > 0 && s->numbers.count == fw_column_sketch_present(s) &&
+                 s->numbers.least >= 0
              ? 0
              : SIZE_MAX;
 }
@@ -92,7 +98,7 @@ static fw_evidence *find_best(fw_evidence *columns, size_t count, size_t (*prior
 
 static void find_meaning(fw_evidence *columns, size_t count, fw_meaning meaning,
                          size_t (*priority)(const fw_evidence *)) {
-  if (is_given(columns, count, meaning)) return;
+  if (find_meant(columns, count, meaning)) return;
   fw_evidence *best = find_best(columns, count, priority);
   if (best) best->meaning = meaning;
 }
@@ -106,11 +112,21 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
     if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
+/* A user or an item that never comes again is the identifier of a row, unless the other one does and there is no label:
+ * a log of events in which each user has one. */
+static void drop_row_ids(fw_evidence *columns, size_t count) {
+  fw_evidence *user = find_meant(columns, count, FW_MEANS_USER), *item = find_meant(columns, count, FW_MEANS_ITEM);
+  const bool unique_user = user && fw_evidence_is_unique(user), unique_item = item && fw_evidence_is_unique(item);
+  const bool label = find_meant(columns, count, FW_MEANS_LABEL) != NULL;
+  if (unique_user && !user->given && (label || !item || unique_item)) user->meaning = FW_MEANS_NOTHING;
+  if (unique_item && !item->given && (label || !user || unique_user)) item->meaning = FW_MEANS_NOTHING;
+}
+
 /* If a user is known and no name says item, the only identifier that repeats is the item. */
 static void find_only_id(fw_evidence *columns, size_t count) {
   enum { LEAST = 10 };
   fw_evidence *only = NULL;
-  if (is_given(columns, count, FW_MEANS_ITEM) || !is_given(columns, count, FW_MEANS_USER)) return;
+  if (find_meant(columns, count, FW_MEANS_ITEM) || !find_meant(columns, count, FW_MEANS_USER)) return;
   for (size_t i = 0; i < count; i++) {
     fw_evidence *e = &columns[i];
     if (!is_free(e) || !fw_is_id_name(e->name) || !can_be_id(e)) continue;
@@ -144,7 +160,7 @@ static furrow_status check_labels(const fw_evidence *columns, size_t count, size
 
 static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*priority)(const fw_evidence *),
                                 furrow_error *err) {
-  if (is_given(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
+  if (find_meant(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
   FW_TRY(check_labels(columns, count, priority, err));
   find_meaning(columns, count, FW_MEANS_LABEL, priority);
   return FURROW_OK;
@@ -157,6 +173,7 @@ furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool
   find_meaning(columns, count, FW_MEANS_WEIGHT, priority_of_weight);
   find_meaning(columns, count, FW_MEANS_USER, priority_of_user);
   find_meaning(columns, count, FW_MEANS_ITEM, priority_of_item);
+  drop_row_ids(columns, count);
   find_meaning(columns, count, FW_MEANS_GROUP, priority_of_group);
   find_meaning(columns, count, FW_MEANS_TIME, priority_of_time);
   find_only_id(columns, count);
@@ -171,7 +188,7 @@ enum { MOST_GRADES = 11, LARGEST_GRADE = 100 };
 static bool are_grades(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   return fw_column_sketch_mostly_numbers(s) && s->padded == 0 && e->distinct <= MOST_GRADES &&
-         s->cells >= 2 * e->distinct && s->least >= -LARGEST_GRADE && s->most <= LARGEST_GRADE;
+         s->cells >= 2 * e->distinct && s->numbers.least >= -LARGEST_GRADE && s->numbers.most <= LARGEST_GRADE;
 }
 
 /* Whether the classes are answers such as no and yes. */

@@ -20,6 +20,7 @@ static void clear_column(fw_column *column) {
   fw_free(column->name);
   fw_free(column->separator);
   fw_free(column->why);
+  fw_free(column->unsure);
   free_texts(column->classes, column->class_count);
 }
 
@@ -66,7 +67,8 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
                         .separator = column->separator,
                         .scale = FW_SCALE_STANDARD,
                         .bins = FW_NUMBER_BINS,
-                        .why = column->why};
+                        .why = column->why,
+                        .unsure = column->unsure};
   if (kind == FW_AS_TIME) column->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
   return FURROW_OK;
 }
@@ -165,6 +167,11 @@ void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_sche
   const fw_column *c = &schema->columns[i];
   *column = (furrow_schema_column){
       .name = c->name, .as = fw_column_kind_name(c->kind), .role = fw_role_name(c->role), .why = c->why ? c->why : ""};
+}
+
+const char *furrow_schema_unsure(const furrow_schema *schema, size_t i) {
+  assert(i < schema->count);
+  return schema->columns[i].unsure ? schema->columns[i].unsure : "";
 }
 
 const char *furrow_schema_class_name(const furrow_schema *schema, size_t i) {

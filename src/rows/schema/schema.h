@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "furrow/table.h"
 #include "rows/table/name_map.h"
+#include "rows/table/number_cell.h"
 #include "rows/table/time_cell.h"
 
 /* X(name, text): the kinds of columns */
@@ -65,17 +66,19 @@ typedef struct fw_column {
   char *name;
   fw_column_kind kind;
   fw_role role;
-  uint64_t min_count;    /* category, set, text: rarer values count as unknown; at least 1 */
-  unsigned hash_bits;    /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
-  char *separator;       /* set: the text between its elements, not empty */
-  bool values;           /* set: elements are name:value */
-  fw_number_scale scale; /* number */
-  unsigned bins;         /* number with FW_SCALE_BINS */
-  unsigned parts;        /* time: 1 << fw_time_part */
-  fw_time_unit unit;     /* time */
-  char **classes;        /* label: names of the classes with labels 0, 1 …; NULL: it is a number */
+  uint64_t min_count;      /* category, set, text: rarer values count as unknown; at least 1 */
+  unsigned hash_bits;      /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
+  char *separator;         /* set: the text between its elements, not empty */
+  bool values;             /* set: elements are name:value */
+  fw_number_scale scale;   /* number */
+  unsigned bins;           /* number with FW_SCALE_BINS */
+  unsigned parts;          /* time: 1 << fw_time_part */
+  fw_time_unit unit;       /* time */
+  fw_number_format format; /* number, label, weight */
+  char **classes;          /* label: names of the classes with labels 0, 1 …; NULL: it is a number */
   size_t class_count;
-  char *why; /* the reason given by a proposal; NULL: none */
+  char *why;    /* the reason given by a proposal; NULL: none */
+  char *unsure; /* what the proposal is unsure of; NULL: nothing */
 } fw_column;
 
 /* A table whose rows are joined to the rows of the log by a key. */
@@ -136,7 +139,7 @@ const char *fw_time_part_name(fw_time_part part);
 /* In schema_json.c. `file` is for errors and may be NULL. */
 furrow_status fw_schema_read(furrow_schema **schema, const char *text, size_t size, const char *file,
                              furrow_error *err) FURROW_MUST_USE;
-/* comments: includes the reasons of a proposal ("why"). */
+/* comments: includes the reasons and doubts of a proposal ("why", "unsure"). */
 furrow_status fw_schema_write(const furrow_schema *schema, bool comments, fw_buffer *text,
                               furrow_error *err) FURROW_MUST_USE;
 

@@ -12,20 +12,23 @@
 #define KIND(name) (1u << FW_AS_##name)
 #define ANY_KIND (~0u)
 #define NAMED_KINDS (KIND(CATEGORY) | KIND(SET) | KIND(TEXT))
+#define READ_AS_NUMBERS (KIND(NUMBER) | KIND(LABEL) | KIND(WEIGHT))
 
 /* X(name, text, kinds that have it): members of a column */
-#define COLUMN_MEMBERS(X)                \
-  X(AS, "as", ANY_KIND)                  \
-  X(ROLE, "role", ANY_KIND)              \
-  X(WHY, "why", ANY_KIND)                \
-  X(MIN_COUNT, "min_count", NAMED_KINDS) \
-  X(HASH, "hash", NAMED_KINDS)           \
-  X(SEPARATOR, "separator", KIND(SET))   \
-  X(VALUES, "values", KIND(SET))         \
-  X(SCALE, "scale", KIND(NUMBER))        \
-  X(BINS, "bins", KIND(NUMBER))          \
-  X(PARTS, "parts", KIND(TIME))          \
-  X(UNIT, "unit", KIND(TIME))            \
+#define COLUMN_MEMBERS(X)                       \
+  X(AS, "as", ANY_KIND)                         \
+  X(ROLE, "role", ANY_KIND)                     \
+  X(WHY, "why", ANY_KIND)                       \
+  X(UNSURE, "unsure", ANY_KIND)                 \
+  X(MIN_COUNT, "min_count", NAMED_KINDS)        \
+  X(HASH, "hash", NAMED_KINDS)                  \
+  X(SEPARATOR, "separator", KIND(SET))          \
+  X(VALUES, "values", KIND(SET))                \
+  X(SCALE, "scale", KIND(NUMBER))               \
+  X(BINS, "bins", KIND(NUMBER))                 \
+  X(PARTS, "parts", KIND(TIME))                 \
+  X(UNIT, "unit", KIND(TIME) | READ_AS_NUMBERS) \
+  X(DECIMAL, "decimal", READ_AS_NUMBERS)        \
   X(CLASSES, "classes", KIND(LABEL))
 
 typedef enum column_member {
@@ -66,6 +69,7 @@ static const char *const part_names[] = {
     FW_TIME_PARTS(FW_X)
 #undef FW_X
 };
+static const char *const decimal_marks[] = {".", ","};
 static const char *const unit_names[] = {
 #define FW_X(name, text, per_second) text,
     FW_TIME_UNITS(FW_X)
@@ -91,7 +95,8 @@ typedef struct schema_reader {
   furrow_json json;
   furrow_schema *schema;
   furrow_error *err;
-  uint64_t at[MEMBER_COUNT]; /* offsets of the members of the column; 0: absent */
+  char unit[FW_NUMBER_UNIT + 2]; /* of the column, cut; a word for times, any text for numbers */
+  uint64_t at[MEMBER_COUNT];     /* offsets of the members of the column; 0: absent */
 } schema_reader;
 
 /* ---- Values ---- */
@@ -110,9 +115,10 @@ static void list_words(const char *const *words, size_t count, char *list, size_
   }
 }
 
-/* Fails because the word is not one of the allowed words. */
-static furrow_status refuse_word(schema_reader *r, uint64_t offset, furrow_json_text word, const char *what,
-                                 const char *const *words, size_t count) {
+/* Fails because the word is not one of the allowed words. `member`: the member of the column that has been read and has
+ * it; NULL: it is where the reader is. */
+static furrow_status refuse_word(schema_reader *r, uint64_t offset, const char *member, furrow_json_text word,
+                                 const char *what, const char *const *words, size_t count) {
   char written[FW_SUGGESTION_LENGTH + 1], list[160] = "";
   fw_suggestion suggestion = {NULL, SIZE_MAX};
   const size_t n = word.size < FW_SUGGESTION_LENGTH ? word.size : FW_SUGGESTION_LENGTH;
@@ -120,7 +126,7 @@ static furrow_status refuse_word(schema_reader *r, uint64_t offset, furrow_json_
   written[n] = 0;
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, words[i]);
   list_words(words, count, list, sizeof list);
-  furrow_json_fail(&r->json, offset, NULL, r->err, "is not %s: %s", what, list);
+  furrow_json_fail(&r->json, offset, member, r->err, "is not %s: %s", what, list);
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(r->err, "did you mean %s?", suggestion.word);
   return FURROW_E_FORMAT;
 }
@@ -137,7 +143,7 @@ static furrow_status read_word(schema_reader *r, const char *what, const char *c
   furrow_json_text word;
   FW_TRY(furrow_json_string(&r->json, &word, r->err));
   const size_t i = find_word(word, words, count);
-  if (i == count) return refuse_word(r, furrow_json_offset(&r->json), word, what, words, count);
+  if (i == count) return refuse_word(r, furrow_json_offset(&r->json), NULL, word, what, words, count);
   *which = (unsigned)i;
   return FURROW_OK;
 }
@@ -209,6 +215,35 @@ static furrow_status read_number(schema_reader *r, int64_t least, int64_t most, 
   return FURROW_OK;
 }
 
+/* Keeps the text until the kind of the column is known. */
+static furrow_status keep_unit(schema_reader *r) {
+  furrow_json_text text;
+  FW_TRY(read_string(r, false, &text));
+  const size_t n = text.size < sizeof r->unit ? text.size : sizeof r->unit - 1;
+  memcpy(r->unit, text.bytes, n);
+  r->unit[n] = 0;
+  return FURROW_OK;
+}
+
+/* Sets the unit of a column of times, or of numbers that people wrote. */
+static furrow_status set_unit(schema_reader *r, fw_column *c) {
+  const uint64_t offset = r->at[MEMBER_UNIT];
+  const furrow_json_text word = {r->unit, strlen(r->unit)};
+  if (!offset) return FURROW_OK;
+  if (c->kind == FW_AS_TIME) {
+    const size_t i = find_word(word, unit_names, COUNT(unit_names));
+    if (i == COUNT(unit_names))
+      return refuse_word(r, offset, "unit", word, "a unit of time", unit_names, COUNT(unit_names));
+    c->unit = (fw_time_unit)i;
+    return FURROW_OK;
+  }
+  if (word.size > FW_NUMBER_UNIT)
+    return furrow_json_fail(&r->json, offset, "unit", r->err, "has more than %d bytes", FW_NUMBER_UNIT);
+  memcpy(c->format.unit, r->unit, word.size + 1);
+  if (!c->format.decimal) c->format.decimal = '.';
+  return FURROW_OK;
+}
+
 static furrow_status read_member(schema_reader *r, column_member member, fw_column *c) {
   unsigned word = 0;
   int64_t number = 0;
@@ -225,15 +260,17 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
     FW_TRY(read_word(r, "a scale", scale_names, COUNT(scale_names), &word));
     c->scale = word;
     return FURROW_OK;
-  case MEMBER_UNIT:
-    FW_TRY(read_word(r, "a unit of time", unit_names, COUNT(unit_names), &word));
-    c->unit = word;
-    return FURROW_OK;
+  case MEMBER_UNIT: return keep_unit(r);
   case MEMBER_MIN_COUNT:
     FW_TRY(read_integer(r, 1, UINT32_MAX, &number));
     c->min_count = (uint64_t)number;
     return FURROW_OK;
+  case MEMBER_DECIMAL:
+    FW_TRY(read_word(r, "a decimal mark", decimal_marks, COUNT(decimal_marks), &word));
+    c->format.decimal = decimal_marks[word][0];
+    return FURROW_OK;
   case MEMBER_WHY: return read_text(r, true, &c->why);
+  case MEMBER_UNSURE: return read_text(r, true, &c->unsure);
   case MEMBER_HASH: return read_number(r, 1, FW_HASH_BITS_MOST, &c->hash_bits);
   case MEMBER_SEPARATOR: return read_text(r, false, &c->separator);
   case MEMBER_VALUES: return furrow_json_bool(&r->json, &c->values, r->err);
@@ -255,6 +292,8 @@ static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_
   if (r->at[MEMBER_HASH] && r->at[MEMBER_MIN_COUNT])
     return furrow_json_fail(&r->json, r->at[MEMBER_MIN_COUNT], "min_count", r->err,
                             "is for a dictionary, which a column with a hash does not have");
+  if (c->classes && (r->at[MEMBER_DECIMAL] || r->at[MEMBER_UNIT]))
+    return furrow_json_fail(&r->json, r->at[MEMBER_CLASSES], "classes", r->err, "is not for a label that is a number");
   if (r->at[MEMBER_BINS] && c->scale != FW_SCALE_BINS)
     return furrow_json_fail(&r->json, r->at[MEMBER_BINS], "bins", r->err, "needs \"scale\": \"bins\"");
   return FURROW_OK;
@@ -279,13 +318,15 @@ static furrow_status read_column(schema_reader *r, furrow_json_text name) {
   while (status == FURROW_OK && (status = furrow_json_member(&r->json, &key, r->err)) == FURROW_OK) {
     const size_t member = find_word(key, member_names, MEMBER_COUNT);
     const uint64_t here = furrow_json_next_offset(&r->json);
-    if (member == MEMBER_COUNT) return refuse_word(r, here, key, "a member of a column", member_names, MEMBER_COUNT);
+    if (member == MEMBER_COUNT)
+      return refuse_word(r, here, NULL, key, "a member of a column", member_names, MEMBER_COUNT);
     if (r->at[member]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     r->at[member] = here;
     status = read_member(r, (column_member)member, c);
   }
   if (status != FURROW_END) return status;
   FW_TRY(check_members(r, c, start));
+  FW_TRY(set_unit(r, c));
   return set_defaults(r, c);
 }
 
@@ -307,7 +348,7 @@ static furrow_status read_table_object(schema_reader *r, char **key, char **colu
   while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
     const uint64_t here = furrow_json_next_offset(&r->json);
-    if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a table", names, COUNT(names));
+    if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a table", names, COUNT(names));
     char **member = which == 0 ? key : column;
     if (*member) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     status = read_text(r, false, member);
@@ -352,7 +393,7 @@ static furrow_status read_cross_object(schema_reader *r, fw_cross *cross) {
   while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
     const uint64_t here = furrow_json_next_offset(&r->json);
-    if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a cross", names, COUNT(names));
+    if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a cross", names, COUNT(names));
     if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     seen[which] = true;
     status =
@@ -415,7 +456,7 @@ static furrow_status read_schema(schema_reader *r) {
   while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
     const uint64_t here = furrow_json_next_offset(&r->json);
-    if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a schema", names, COUNT(names));
+    if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a schema", names, COUNT(names));
     if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     seen[which] = true;
     status = readers[which](r);
@@ -524,6 +565,13 @@ static void put_number(fw_buffer *out, const fw_column *c) {
   fw_buffer_i64(out, c->bins);
 }
 
+static void put_format(fw_buffer *out, const fw_number_format *format) {
+  const char mark[] = {format->decimal, 0};
+  if (!format->decimal) return;
+  put_text_member(out, MEMBER_DECIMAL, mark);
+  if (format->unit[0]) put_text_member(out, MEMBER_UNIT, format->unit);
+}
+
 static void put_time(fw_buffer *out, const fw_column *c) {
   put_text_member(out, MEMBER_UNIT, unit_names[c->unit]);
   put_parts(out, c->parts);
@@ -542,10 +590,12 @@ static void put_column(fw_buffer *out, const fw_column *c, bool comments) {
   if (c->role != FW_ROLE_NONE) put_text_member(out, MEMBER_ROLE, role_names[c->role]);
   if (c->kind == FW_AS_SET) put_set(out, c);
   if (c->kind == FW_AS_NUMBER) put_number(out, c);
+  if (READ_AS_NUMBERS >> c->kind & 1) put_format(out, &c->format);
   if (c->kind == FW_AS_TIME) put_time(out, c);
   if (c->kind == FW_AS_LABEL) put_classes(out, c);
   if (NAMED_KINDS >> c->kind & 1) put_dictionary(out, c);
   if (comments && c->why) put_text_member(out, MEMBER_WHY, c->why);
+  if (comments && c->unsure) put_text_member(out, MEMBER_UNSURE, c->unsure);
   fw_buffer_byte(out, '}');
 }
 

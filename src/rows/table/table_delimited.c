@@ -58,7 +58,8 @@ static furrow_status wrong_quote(const fw_table_cursor *cursor, const char *line
 static furrow_status store_cell(fw_table_cell *out, struct fw_table_scratch *scratch, const fw_cell *cell,
                                 furrow_error *err) {
   size_t length = (size_t)(cell->end - cell->begin);
-  *out = (fw_table_cell){cell->begin, (uint32_t)length, length ? FW_TABLE_TEXT : FW_TABLE_MISSING};
+  *out = (fw_table_cell){
+      .text = cell->begin, .length = (uint32_t)length, .kind = length ? FW_TABLE_TEXT : FW_TABLE_MISSING};
   if (!cell->quoted || !memchr(cell->begin, '"', length)) return FURROW_OK;
   FW_TRY(fw_table_reserve(scratch, length, err));
   out->text = scratch->text;
@@ -143,7 +144,8 @@ static fw_table_cell trim_cell(const fw_table *table, const char *begin, const c
   const char delimiter = table->rules.delimiter;
   while (begin < end && fw_is_blank(*begin) && *begin != delimiter) begin++;
   while (end > begin && fw_is_blank(end[-1]) && end[-1] != delimiter) end--;
-  return (fw_table_cell){begin, (uint32_t)(end - begin), begin < end ? FW_TABLE_TEXT : FW_TABLE_MISSING};
+  return (fw_table_cell){
+      .text = begin, .length = (uint32_t)(end - begin), .kind = begin < end ? FW_TABLE_TEXT : FW_TABLE_MISSING};
 }
 
 /* Fills the cells of one column for records without quotes and CRs. */
@@ -155,7 +157,7 @@ static void fill_plain(const fw_table *table, const struct fw_table_scratch *scr
     const uint32_t *mark = ends + scratch->first[r];
     const uint32_t from = mark[-1] + 1, length = mark[0] - from;
     const char *text = window + from;
-    out[r] = (fw_table_cell){text, length, length ? FW_TABLE_TEXT : FW_TABLE_MISSING};
+    out[r] = (fw_table_cell){.text = text, .length = length, .kind = length ? FW_TABLE_TEXT : FW_TABLE_MISSING};
     if ((unsigned char)text[0] > ' ' && (unsigned char)text[(ptrdiff_t)length - 1] > ' ') continue;
     out[r] = trim_cell(table, text, text + length);
   }

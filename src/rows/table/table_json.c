@@ -301,7 +301,7 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
 
 static void set_cell(fw_table_cell *cell, const json_text *text, fw_table_cell_kind kind) {
   if (!cell || text->begin == text->end) return; /* the cell is marked as missing already */
-  *cell = (fw_table_cell){text->begin, (uint32_t)(text->end - text->begin), (uint32_t)kind};
+  *cell = (fw_table_cell){.text = text->begin, .length = (uint32_t)(text->end - text->begin), .kind = (uint16_t)kind};
 }
 
 /* Appends an element to the list that begins at `list` in the scratch text. */
@@ -376,6 +376,7 @@ static bool read_value(json_record *r, const json_text *outer, const json_text *
   if (kind == SCALAR_NULL || !cell) return true;
   if (!resolve_escapes(r, &text)) return false;
   set_cell(cell, &text, FW_TABLE_TEXT);
+  cell->plain = c == '-' || fw_is_digit(c);
   return true;
 }
 

@@ -168,15 +168,20 @@ static bool is_number(const fw_cell *cell) {
   return cell->begin < cell->end && fw_read_f32(cell->begin, cell->end, &value) == cell->end;
 }
 
-/* Whether the first record can be names: text, not numbers, and no empty cell except the first (an index). */
-static bool can_be_names(const fw_cell_rules *rules, const head_record *record) {
+/* Whether the first record can be names: texts, numbers such as years, and no empty cell except the first (an index).
+ * *numbers: how many of them are numbers. */
+static bool can_be_names(const fw_cell_rules *rules, const head_record *record, size_t *numbers) {
   fw_cell cell;
   size_t i = 0;
   bool text = false;
+  *numbers = 0;
   for (const char *p = record->begin; p; i++) {
-    if (!fw_cell_next(rules, &p, record->end, &cell) || is_number(&cell)) return false;
+    if (!fw_cell_next(rules, &p, record->end, &cell)) return false;
+    const bool number = is_number(&cell);
+    if (number && !fw_cell_may_be_number_name(&cell)) return false;
     if (cell.begin == cell.end && i > 0 && p) return false;
-    text |= !fw_cell_is_missing(&cell);
+    *numbers += number;
+    text |= !number && !fw_cell_is_missing(&cell);
   }
   return text;
 }
@@ -202,29 +207,30 @@ static void look_at_record(const fw_cell_rules *rules, const head_record *record
   }
 }
 
-/* Names without any number are a header if there are numbers below one of them. Otherwise the only sign of a header
- * is that no name occurs as a value of its own column. */
+/* Texts are a header if there are only numbers below one of them; if some names are numbers, there must be more such
+ * texts than numbers. Otherwise the only sign of a header is that no name occurs as a value of its own column. */
 static furrow_status find_header(const table_head *head, const fw_table_layout *layout, bool *header,
                                  furrow_error *err) {
   const fw_cell_rules rules = rules_of(layout);
   const char *below = head->text;
   head_record record;
   column_look *columns;
-  size_t count = 0;
+  size_t count = 0, numbers = 0;
   *header = false;
-  if (!next_record(&rules, !layout->multiline, head, &below, &record) || !can_be_names(&rules, &record))
+  if (!next_record(&rules, !layout->multiline, head, &below, &record) || !can_be_names(&rules, &record, &numbers))
     return FURROW_OK;
   FW_TRY(FW_ALLOC_ZERO(&columns, LOOKED_AT_COLUMNS, err));
   for (const char *p = record.begin; p && count < LOOKED_AT_COLUMNS; count++)
     (void)fw_cell_next(&rules, &p, record.end, &columns[count].name);
   for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++)
     look_at_record(&rules, &record, columns, count);
-  bool numbers = false, repeats = false;
+  size_t above_numbers = 0;
+  bool repeats = false;
   for (size_t i = 0; i < count; i++) {
-    numbers |= columns[i].numbers > 0 && columns[i].texts == 0;
+    above_numbers += columns[i].numbers > 0 && columns[i].texts == 0 && !is_number(&columns[i].name);
     repeats |= columns[i].repeats > 0;
   }
-  *header = numbers || !repeats;
+  *header = above_numbers > numbers || (numbers == 0 && !repeats);
   fw_free(columns);
   return FURROW_OK;
 }

@@ -87,8 +87,8 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
     return refuse_cell(s, cursor, batch, SLOT_TIME, r,
                        s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0)
-                           ? "not a time in ISO 8601, as the first one is"
-                           : "not a time: a number, or ISO 8601",
+                           ? "not a date, as the first one is"
+                           : "not a time: a number, or a date",
                        err);
   if (s->params.user) {
     const fw_table_cell *user = cell_of(batch, SLOT_USER, r);

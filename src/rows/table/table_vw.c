@@ -79,7 +79,9 @@ static furrow_status set_column(const vw_record *r, const char *name, vw_word wo
   vw_column column;
   if (word.begin == word.end) return FURROW_OK;
   FW_TRY(find_column(r, name, strlen(name), &column, err));
-  if (column.cell) *column.cell = (fw_table_cell){word.begin, (uint32_t)(word.end - word.begin), FW_TABLE_TEXT};
+  if (column.cell)
+    *column.cell =
+        (fw_table_cell){.text = word.begin, .length = (uint32_t)(word.end - word.begin), .kind = FW_TABLE_TEXT};
   return FURROW_OK;
 }
 
@@ -163,7 +165,7 @@ static void close_list(struct fw_table_scratch *scratch, vw_list *list, const vw
     scratch->text = list->text + list->length;
     list->capacity = list->length;
   }
-  *column->cell = (fw_table_cell){list->text, (uint32_t)list->length, FW_TABLE_LIST};
+  *column->cell = (fw_table_cell){.text = list->text, .length = (uint32_t)list->length, .kind = FW_TABLE_LIST};
   scratch->lists[column->number] = (uint32_t)list->capacity;
 }
 

@@ -114,7 +114,7 @@ static furrow_status add_column(fw_table_batch *batch, furrow_error *err) {
   if (!fw_size_mul(batch->columns + 1, batch->capacity, &cells)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(FW_GROW(&batch->cells, &batch->cell_capacity, cells, err));
   for (size_t i = cells - batch->capacity; i < cells; i++)
-    batch->cells[i] = (fw_table_cell){nothing + FW_KERN_PAD, 0, FW_TABLE_MISSING};
+    batch->cells[i] = (fw_table_cell){.text = nothing + FW_KERN_PAD, .length = 0, .kind = FW_TABLE_MISSING};
   batch->columns++;
   return FURROW_OK;
 }

@@ -70,7 +70,8 @@ typedef enum fw_table_cell_kind {
 typedef struct fw_table_cell {
   const char *text; /* FW_KERN_PAD bytes before and after it are readable */
   uint32_t length;
-  uint32_t kind; /* fw_table_cell_kind */
+  uint16_t kind;  /* fw_table_cell_kind */
+  uint16_t plain; /* 1: a number of JSON, which is written as programs do, whatever the schema says */
 } fw_table_cell;
 
 #define FW_TABLE_RECORDS 512 /* the most records of a batch; a table with many slots has fewer */

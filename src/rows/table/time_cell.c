@@ -58,6 +58,10 @@ static unsigned days_of_month(unsigned year, unsigned month) {
 
 /* ---- Text ---- */
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 /* Reads `digits` digits at *at. */
 static bool take_digits(const char **at, const char *end, unsigned digits, unsigned *value) {
   unsigned number = 0;
@@ -78,12 +82,120 @@ static bool take_char(const char **at, const char *end, char c) {
   return true;
 }
 
-static bool take_date(const char **at, const char *end, double *seconds) {
+/* Reads one to `most` digits. */
+static bool take_number(const char **at, const char *end, unsigned most, unsigned *value, unsigned *digits) {
+  for (*digits = 0; *digits < most && *at + *digits < end && is_digit((*at)[*digits]); ++*digits) {
+  }
+  return *digits > 0 && take_digits(at, end, *digits, value);
+}
+
+static size_t count_letters(const char *at, const char *end) {
+  size_t n = 0;
+  while (at + n < end && (at[n] | 0x20) >= 'a' && (at[n] | 0x20) <= 'z') n++;
+  return n;
+}
+
+/* Reads one of the names, or the first three letters of one; returns its number, or `count`. */
+static unsigned take_name(const char **at, const char *end, const char *const *names, unsigned count) {
+  const size_t n = count_letters(*at, end);
+  unsigned i = 0;
+  for (; i < count; i++)
+    if ((n == 3 || n == strlen(names[i])) && strncasecmp(*at, names[i], n) == 0) break;
+  if (i < count) *at += n;
+  return i;
+}
+
+static bool take_month(const char **at, const char *end, unsigned *month) {
+  static const char *const names[] = {"january", "february", "march",     "april",   "may",      "june",
+                                      "july",    "august",   "september", "october", "november", "december"};
+  *month = take_name(at, end, names, 12) + 1;
+  if (*month == 13 && count_letters(*at, end) == 4 && strncasecmp(*at, "sept", 4) == 0) {
+    *month = 9;
+    *at += 4;
+  }
+  return *month <= 12;
+}
+
+/* Skips a weekday before a date: "Fri, ". */
+static void skip_weekday(const char **at, const char *end) {
+  static const char *const names[] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};
+  if (take_name(at, end, names, 7) == 7) return;
+  (void)take_char(at, end, ',');
+  (void)take_char(at, end, ' ');
+}
+
+static unsigned year_of_two_digits(unsigned year) {
+  return year < 69 ? 2000 + year : 1900 + year;
+}
+
+static bool is_mark(char c) {
+  return c == '-' || c == '/' || c == '.';
+}
+
+typedef struct date {
   unsigned year, month, day;
-  if (!take_digits(at, end, 4, &year) || !take_char(at, end, '-')) return false;
-  if (!take_digits(at, end, 2, &month) || !take_char(at, end, '-') || !take_digits(at, end, 2, &day)) return false;
-  if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return false;
-  *seconds = (double)(days_of_date(year, month, day) * DAY_SECONDS);
+} date;
+
+/* Reads the year after the name of a month, of two digits only after a mark: 31-May-24, but not 31 May 24. */
+static bool take_year(const char **at, const char *end, bool short_years, unsigned *year) {
+  unsigned digits;
+  if (!take_number(at, end, 4, year, &digits)) return false;
+  if (digits == 2 && short_years) *year = year_of_two_digits(*year);
+  return digits == 4 || (digits == 2 && short_years);
+}
+
+/* May 31, 2024 */
+static bool take_named_date(const char **at, const char *end, date *d) {
+  unsigned digits;
+  if (!take_month(at, end, &d->month)) return false;
+  const bool dot = take_char(at, end, '.');
+  if (!take_char(at, end, ' ') && !dot) return false;
+  if (!take_number(at, end, 2, &d->day, &digits)) return false;
+  (void)take_char(at, end, ',');
+  return take_char(at, end, ' ') && take_year(at, end, false, &d->year);
+}
+
+/* What follows the day in 31 May 2024 or 31-May-24; *at is after the first mark. */
+static bool take_month_and_year(const char **at, const char *end, char mark, date *d) {
+  if (!take_month(at, end, &d->month)) return false;
+  if (mark == ' ') (void)take_char(at, end, ',');
+  return take_char(at, end, mark) && take_year(at, end, mark != ' ', &d->year);
+}
+
+/* What follows the year in 2024-05-31 or 2024-May-31; *at is after the first mark. */
+static bool take_month_and_day(const char **at, const char *end, char mark, date *d) {
+  unsigned digits;
+  if (!take_month(at, end, &d->month) && !take_number(at, end, 2, &d->month, &digits)) return false;
+  return take_char(at, end, mark) && take_number(at, end, 2, &d->day, &digits);
+}
+
+static bool take_date(const char **at, const char *end, fw_time_unit order, double *seconds) {
+  date d = {0};
+  unsigned first, second, digits, year_digits;
+  skip_weekday(at, end);
+  if (*at < end && !is_digit(**at)) {
+    if (!take_named_date(at, end, &d)) return false;
+  } else {
+    if (!take_number(at, end, 4, &first, &digits) || digits == 3 || *at == end) return false;
+    const char mark = *(*at)++;
+    if (!is_mark(mark) && (mark != ' ' || digits == 4)) return false;
+    if (digits == 4) {
+      d.year = first;
+      if (!take_month_and_day(at, end, mark, &d)) return false;
+    } else if (*at < end && !is_digit(**at)) {
+      d.day = first;
+      if (!take_month_and_year(at, end, mark, &d)) return false;
+    } else {
+      if (order == FW_UNIT_TEXT || mark == ' ' || !take_number(at, end, 2, &second, &digits)) return false;
+      if (!take_char(at, end, mark) || !take_number(at, end, 4, &d.year, &year_digits)) return false;
+      if (year_digits != 4 && year_digits != 2) return false;
+      if (year_digits == 2) d.year = year_of_two_digits(d.year);
+      d.day = order == FW_UNIT_DAY_FIRST ? first : second;
+      d.month = order == FW_UNIT_DAY_FIRST ? second : first;
+    }
+  }
+  if (d.month < 1 || d.month > 12 || d.day < 1 || d.day > days_of_month(d.year, d.month)) return false;
+  *seconds = (double)(days_of_date(d.year, d.month, d.day) * DAY_SECONDS);
   return true;
 }
 
@@ -100,25 +212,57 @@ static bool take_fraction(const char **at, const char *end, double *seconds) {
   return *at > first;
 }
 
-/* 60 is a leap second. */
-static bool take_clock(const char **at, const char *end, double *seconds) {
-  unsigned hour, minute, second = 0;
-  if (!take_digits(at, end, 2, &hour) || !take_char(at, end, ':') || !take_digits(at, end, 2, &minute)) return false;
-  if (take_char(at, end, ':') && !take_digits(at, end, 2, &second)) return false;
-  if (hour > 23 || minute > 59 || second > 60) return false;
-  *seconds += hour * 3600.0 + minute * 60.0 + second;
-  return !(take_char(at, end, '.') || take_char(at, end, ',')) || take_fraction(at, end, seconds);
+/* Reads AM or PM after a clock of 12 hours. */
+static bool take_half_of_day(const char **at, const char *end, unsigned *hour) {
+  const char *word = *at < end && **at == ' ' ? *at + 1 : *at;
+  if (count_letters(word, end) != 2 || (word[1] | 0x20) != 'm') return true;
+  const bool pm = (*word | 0x20) == 'p';
+  if ((!pm && (*word | 0x20) != 'a') || *hour < 1 || *hour > 12) return false;
+  *hour = *hour % 12 + (pm ? 12 : 0);
+  *at = word + 2;
+  return true;
 }
 
-/* Z, +02:00, +0200, +02, UTC, GMT or nothing. */
+/* 60 is a leap second. */
+static bool take_clock(const char **at, const char *end, double *seconds) {
+  unsigned hour, minute, second = 0, digits;
+  double fraction = 0;
+  if (!take_number(at, end, 2, &hour, &digits) || !take_char(at, end, ':') || !take_digits(at, end, 2, &minute))
+    return false;
+  if (take_char(at, end, ':') && !take_digits(at, end, 2, &second)) return false;
+  if (hour > 23 || minute > 59 || second > 60) return false;
+  if ((take_char(at, end, '.') || take_char(at, end, ',')) && !take_fraction(at, end, &fraction)) return false;
+  if (!take_half_of_day(at, end, &hour)) return false;
+  *seconds += hour * 3600.0 + minute * 60.0 + second + fraction;
+  return true;
+}
+
+/* Reads the name of a zone, and how many hours it is before UTC. */
+static bool take_zone_name(const char **at, const char *end, double *hours) {
+  static const struct {
+    const char *name;
+    int hours;
+  } zones[] = {{"z", 0},    {"utc", 0},  {"gmt", 0},  {"wet", 0},  {"west", 1}, {"cet", 1},
+               {"cest", 2}, {"eet", 2},  {"eest", 3}, {"est", -5}, {"edt", -4}, {"cst", -6},
+               {"cdt", -5}, {"mst", -7}, {"mdt", -6}, {"pst", -8}, {"pdt", -7}};
+  const size_t n = (size_t)(end - *at);
+  for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
+    if (n == strlen(zones[i].name) && strncasecmp(*at, zones[i].name, n) == 0) {
+      *hours = zones[i].hours;
+      *at = end;
+      return true;
+    }
+  return false;
+}
+
+/* Z, +02:00, +0200, +02, the name of a zone, or nothing. */
 static bool take_zone(const char **at, const char *end, double *seconds) {
   unsigned hour, minute = 0;
+  double hours = 0;
   if (*at == end) return true;
   if (**at == ' ') ++*at;
-  const size_t left = (size_t)(end - *at);
-  if ((left == 1 && strncasecmp(*at, "z", 1) == 0) ||
-      (left == 3 && (strncasecmp(*at, "utc", 3) == 0 || strncasecmp(*at, "gmt", 3) == 0))) {
-    *at = end;
+  if (take_zone_name(at, end, &hours)) {
+    *seconds -= hours * 3600;
     return true;
   }
   const bool minus = take_char(at, end, '-');
@@ -131,11 +275,12 @@ static bool take_zone(const char **at, const char *end, double *seconds) {
   return true;
 }
 
-static bool parse_text(const char *text, const char *end, double *seconds) {
+static bool parse_text(const char *text, const char *end, fw_time_unit order, double *seconds) {
   double value = 0;
-  if (!take_date(&text, end, &value)) return false;
+  if (!take_date(&text, end, order, &value)) return false;
   if (text < end) {
-    if (*text != 'T' && *text != 't' && *text != ' ') return false;
+    (void)take_char(&text, end, ',');
+    if (text == end || (*text != 'T' && *text != 't' && *text != ' ')) return false;
     text++;
     if (!take_clock(&text, end, &value) || !take_zone(&text, end, &value)) return false;
   }
@@ -146,7 +291,7 @@ static bool parse_text(const char *text, const char *end, double *seconds) {
 
 bool fw_time_parse(const char *text, size_t length, fw_time_unit unit, double *seconds) {
   double value = 0;
-  if (unit == FW_UNIT_TEXT) return parse_text(text, text + length, seconds);
+  if (fw_time_unit_is_text(unit)) return parse_text(text, text + length, unit, seconds);
   if (!fw_read_digits(text, length, &value) &&
       (length == 0 || fw_read_f64(text, text + length, &value) != text + length))
     return false;

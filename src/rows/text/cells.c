@@ -119,6 +119,14 @@ bool fw_cell_starts_with_number(const fw_cell *cell) {
   return after && (after == cell->end || !is_letter(after[-1]));
 }
 
+bool fw_cell_may_be_number_name(const fw_cell *cell) {
+  const size_t n = (size_t)(cell->end - cell->begin);
+  if (n == 0 || n > 9 || *cell->begin == '0') return false;
+  for (const char *p = cell->begin; p < cell->end; p++)
+    if (!fw_is_digit(*p)) return false;
+  return true;
+}
+
 size_t fw_cell_unquote(const char *begin, const char *end, char *out) {
   char *to = out;
   for (const char *p = begin; p < end; p++) {

@@ -40,6 +40,9 @@ bool fw_cell_is_blank_line(const fw_cell_rules *rules, const char *line, const c
 bool fw_cell_is_missing(const fw_cell *cell);
 /* Whether the cell starts with a number; nan and inf count only if they are the whole cell. */
 bool fw_cell_starts_with_number(const fw_cell *cell);
+/* Whether the cell is a number that may be a name in a header, such as a year: up to 9 digits without a 0 before them.
+ */
+bool fw_cell_may_be_number_name(const fw_cell *cell);
 /* Copies the text of a cell; in a quoted cell, "" becomes one quote. */
 furrow_status fw_cell_copy(const fw_cell *cell, char **text, furrow_error *err) FURROW_MUST_USE;
 /* The same into `out`, which must have as many bytes as the cell; returns the number of bytes used. */

@@ -204,15 +204,18 @@ static bool first_line(const fw_csv *csv, const char *text, size_t length, const
   return false;
 }
 
-/* A line of names without any number is a header. */
+/* A line of names is a header; some of the names, fewer than half and not the first, may be numbers, as in a,2015,y. */
 static bool looks_like_header(const fw_csv *csv, const char *line, const char *end) {
-  bool text = false;
+  size_t texts = 0, numbers = 0;
   fw_cell cell;
   for (const char *p = line; p;) {
-    if (!fw_cell_next(&csv->rules, &p, end, &cell) || fw_cell_starts_with_number(&cell)) return false;
-    text |= !fw_cell_is_missing(&cell);
+    if (!fw_cell_next(&csv->rules, &p, end, &cell)) return false;
+    const bool number = fw_cell_starts_with_number(&cell);
+    if (number && (texts == 0 || !fw_cell_may_be_number_name(&cell))) return false;
+    numbers += number;
+    texts += !number && !fw_cell_is_missing(&cell);
   }
-  return text;
+  return texts > numbers;
 }
 
 static bool has_header(const fw_csv *csv, const char *line, const char *end) {

@@ -13,6 +13,12 @@ static void add(fw_column_sketch *s, const char *text) {
   assert_int_equal(fw_column_sketch_add(s, text, strlen(text), false, NULL), FURROW_OK);
 }
 
+/* The numbers are those of programs. */
+static void settle(fw_column_sketch *s) {
+  const fw_number_format plain = {0};
+  assert_int_equal(fw_column_sketch_settle(s, &plain, NULL), FURROW_OK);
+}
+
 /* The standard error is 1.6 %. */
 static void distinct_counts(void **state) {
   (void)state;
@@ -65,15 +71,17 @@ static void figures_of_cells(void **state) {
   static const char *const cells[] = {"12",    "-3", "0.5", "007", "", "nan", "1e3", "two words", "2024-05-31 10:00",
                                       "a;b; c"};
   for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) add(&s, cells[i]);
+  settle(&s);
   assert_int_equal(s.cells, 9);
   assert_int_equal(s.missing, 1);
-  assert_int_equal(s.numbers, 5);
+  assert_int_equal(s.numbers.count, 5);
   assert_int_equal(s.integers, 3);
   assert_int_equal(s.padded, 1);
-  assert_true(s.least == -3 && s.most == 1000);
-  assert_int_equal(s.times[FW_UNIT_TEXT], 1);
-  assert_int_equal(s.hours, 1u << 10);
-  assert_int_equal(s.weekdays, 1u << 4);
+  assert_true(s.numbers.least == -3 && s.numbers.most == 1000);
+  assert_int_equal(s.times[FW_UNIT_TEXT].count, 1);
+  assert_int_equal(s.times[FW_UNIT_TEXT].hours, 1u << 10);
+  assert_int_equal(s.times[FW_UNIT_TEXT].weekdays, 1u << 4);
+  assert_int_equal(s.times[FW_UNIT_TEXT].months, 1u << 4);
   assert_int_equal(s.words, 2 + 2 + 2);
   assert_int_equal(s.absent, 1);
   const fw_element_sketch *e = &s.elements[FW_SEPARATOR_SEMICOLON];
@@ -108,15 +116,17 @@ static void odd_cells(void **state) {
       "99999999999999999999", "0x", "0:", "a\tb\nc\rd  e", "|:1|b:|c:x|d:2||", "e; ", "1e300", "1e-300", "0"};
   fw_column_sketch s;
   fw_column_sketch_init(&s, 10);
-  assert_true(fw_column_sketch_mean(&s) == 0);
+  assert_true(fw_number_sketch_mean(&s.numbers) == 0);
   for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) add(&s, cells[i]);
+  settle(&s);
   assert_int_equal(s.cells, 9);
-  assert_int_equal(s.numbers, 4);
-  assert_int_equal(s.integers, 1);
+  assert_int_equal(s.numbers.count, 4);
+  assert_int_equal(s.integers, 2);
+  assert_int_equal(s.long_integers, 1);
   assert_int_equal(s.padded, 0);
-  assert_true(s.magnitude_first == 0 && s.magnitude_count == FW_SKETCH_MAGNITUDES);
-  assert_int_equal(s.magnitudes[0], 1);
-  assert_int_equal(s.magnitudes[FW_SKETCH_MAGNITUDES - 1], 2);
+  assert_true(s.numbers.magnitude_first == 0 && s.numbers.magnitude_count == FW_SKETCH_MAGNITUDES);
+  assert_int_equal(s.numbers.magnitudes[0], 1);
+  assert_int_equal(s.numbers.magnitudes[FW_SKETCH_MAGNITUDES - 1], 2);
   assert_int_equal(s.words, 1 + 1 + 5 + 1 + 1);
   const fw_element_sketch *bar = &s.elements[FW_SEPARATOR_BAR], *semicolon = &s.elements[FW_SEPARATOR_SEMICOLON];
   assert_true(bar->cells == 1 && bar->elements == 4 && bar->separators == 6 && bar->valued == 1);
@@ -124,7 +134,8 @@ static void odd_cells(void **state) {
   fw_column_sketch_clear(&s);
   fw_column_sketch_init(&s, 10);
   add(&s, "-1");
-  assert_true(fw_column_sketch_mean(&s) == 0);
+  settle(&s);
+  assert_true(fw_number_sketch_mean(&s.numbers) == 0);
   fw_column_sketch_clear(&s);
 }
 
@@ -142,19 +153,25 @@ static void means_are_near(void **state) {
     snprintf(text, sizeof text, "%.17g", value);
     add(&s, text);
   }
-  const double mean = fw_column_sketch_mean(&s);
+  settle(&s);
+  const double mean = fw_number_sketch_mean(&s.numbers);
   assert_true(fabs(mean / (sum / 10000) - 1) < 0.1);
   fw_column_sketch_clear(&s);
 }
 
 /* A cell of any kind. */
 static const char *random_cell(fw_rng *rng, char text[64]) {
-  switch (fw_rng_below(rng, 6)) {
+  static const char *const units[] = {"$", "kg", "%"};
+  switch (fw_rng_below(rng, 10)) {
   case 0: snprintf(text, 64, "%d", (int)fw_rng_below(rng, 3000)); break;
   case 1: snprintf(text, 64, "%g", fw_rng_normal(rng)); break;
   case 2: snprintf(text, 64, "%d", 1500000000 + (int)fw_rng_below(rng, 100000)); break;
   case 3: snprintf(text, 64, "a%d|b%d", (int)fw_rng_below(rng, 9), (int)fw_rng_below(rng, 9)); break;
   case 4: snprintf(text, 64, "word %d", (int)fw_rng_below(rng, 50)); break;
+  case 5: snprintf(text, 64, "%d,%03d", 1 + (int)fw_rng_below(rng, 90), (int)fw_rng_below(rng, 1000)); break;
+  case 6: snprintf(text, 64, "%.2f%s", fw_rng_normal(rng), units[fw_rng_below(rng, 3)]); break;
+  case 7: snprintf(text, 64, "%s", fw_rng_below(rng, 2) ? "inf" : "1,2,3"); break;
+  case 8: snprintf(text, 64, "%d.%d.2023", 1 + (int)fw_rng_below(rng, 28), 1 + (int)fw_rng_below(rng, 12)); break;
   default: text[0] = 0;
   }
   return text;
@@ -168,16 +185,41 @@ static void expect_same_distinct(const fw_distinct *a, const fw_distinct *b) {
   assert_true(fw_distinct_count(a) == fw_distinct_count(b));
 }
 
+static void expect_same_numbers(const fw_number_sketch *a, const fw_number_sketch *b) {
+  assert_true(a->count == b->count && a->least == b->least && a->most == b->most);
+  assert_true(a->magnitude_first == b->magnitude_first && a->magnitude_count == b->magnitude_count);
+  if (a->magnitudes) assert_memory_equal(a->magnitudes, b->magnitudes, a->magnitude_count * sizeof *a->magnitudes);
+}
+
+static uint64_t count_of_unit(const fw_written_sketch *w, const char *unit) {
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++)
+    if (strcmp(w->units[i].text, unit) == 0) return w->units[i].count;
+  return 0;
+}
+
+/* Units may be in another order. */
+static void expect_same_written(const fw_written_sketch *a, const fw_written_sketch *b) {
+  assert_true(a->cells == b->cells && a->lists == b->lists && a->jumbled == b->jumbled);
+  assert_true(a->both == b->both && a->open == b->open && a->many_units == b->many_units);
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++) assert_int_equal(a->units[i].count, count_of_unit(b, a->units[i].text));
+}
+
 static void expect_same(const fw_column_sketch *a, const fw_column_sketch *b) {
   bool exact_a, exact_b;
   assert_int_equal(fw_column_sketch_distinct(a, &exact_a), fw_column_sketch_distinct(b, &exact_b));
   assert_int_equal(exact_a, exact_b);
   expect_same_distinct(&a->distinct, &b->distinct);
-  assert_true(a->magnitude_first == b->magnitude_first && a->magnitude_count == b->magnitude_count);
-  assert_memory_equal(a->magnitudes, b->magnitudes, a->magnitude_count * sizeof *a->magnitudes);
-  assert_memory_equal(a->times, b->times, sizeof a->times);
-  assert_true(a->cells == b->cells && a->missing == b->missing && a->numbers == b->numbers);
-  assert_true(a->integers == b->integers && a->least == b->least && a->most == b->most && a->words == b->words);
+  for (size_t i = 0; i < FW_FORM_COUNT; i++) expect_same_numbers(&a->forms[i], &b->forms[i]);
+  expect_same_written(&a->written, &b->written);
+  for (size_t i = 0; i < FW_TIME_UNIT_COUNT; i++) {
+    const fw_time_sketch *x = &a->times[i], *y = &b->times[i];
+    assert_true(x->count == y->count && x->least == y->least && x->most == y->most);
+    assert_true(x->hours == y->hours && x->weekdays == y->weekdays && x->months == y->months);
+  }
+  assert_int_equal(a->dotted, b->dotted);
+  assert_true(a->cells == b->cells && a->missing == b->missing);
+  assert_true(a->integers == b->integers && a->words == b->words);
+  assert_true(a->absent == b->absent && a->infinite == b->infinite);
   for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) {
     assert_int_equal(a->examples[i].hash, b->examples[i].hash);
     assert_int_equal(a->examples[i].length, b->examples[i].length);

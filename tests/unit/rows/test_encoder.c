@@ -103,8 +103,9 @@ static void words(void **state) {
 static void numbers(void **state) {
   (void)state;
   expect_log("{\"columns\":{\"y\":{\"as\":\"label\"},\"n\":{\"as\":\"number\",\"scale\":\"none\"}}}",
-             "y,n\n1,2.5\n2,-1e3\n3,\n4,0\n5,NA\n6,true\n7,False\n8,nan\n",
-             "1 n:2.5\n2 n:-1000\n3 n=(missing)\n4 n:0\n5 n=(missing)\n6 n:1\n7 n:0\n8 n=(missing)\n");
+             "y,n\n1,2.5\n2,-1e3\n3,\n4,0\n5,NA\n6,true\n7,False\n8,nan\n9,inf\n10,-Infinity\n",
+             "1 n:2.5\n2 n:-1000\n3 n=(missing)\n4 n:0\n5 n=(missing)\n6 n:1\n7 n:0\n8 n=(missing)\n9 n=(missing)\n"
+             "10 n=(missing)\n");
   expect_log("{\"columns\":{\"y\":{\"as\":\"label\"},\"n\":{\"as\":\"number\",\"scale\":\"standard\"}}}",
              "y,n\n1,1\n2,3\n3,5\n4,\n", "1 n:-1.225\n2 n:0\n3 n:1.225\n4 n=(missing)\n");
   expect_log("{\"columns\":{\"y\":{\"as\":\"label\"},\"n\":{\"as\":\"number\",\"scale\":\"standard\"}}}",
@@ -116,7 +117,27 @@ static void numbers(void **state) {
   static const char schema[] = "{\"columns\":{\"y\":{\"as\":\"label\"},\"n\":{\"as\":\"number\"}}}";
   expect_refused(schema, "y,n\n1,1\n2,2x\n", FURROW_E_PARSE, "column n: not a number");
   expect_refused(schema, "y,n\n1,1\n2,1e39\n", FURROW_E_PARSE, "column n: a number that is too large");
-  expect_refused(schema, "y,n\n1,inf\n2,1\n", FURROW_E_PARSE, "column n: a number that is too large");
+  expect_refused(schema, "y,n\n1,1\n2,1e999\n", FURROW_E_PARSE, "column n: a number that is too large");
+  expect_refused(schema, "y,n\n1,1\n2,$5\n", FURROW_E_PARSE, "column n: not a number");
+  expect_refused(schema, "y,n\n1,1\ninf,2\n", FURROW_E_PARSE, "column y: a number that is too large");
+}
+
+/* Numbers as people write them, also as labels and weights. */
+static void written_numbers(void **state) {
+  (void)state;
+  expect_log("{\"columns\":{\"y\":{\"as\":\"label\",\"unit\":\"%\"},\"n\":{\"as\":\"number\",\"scale\":\"none\","
+             "\"decimal\":\".\",\"unit\":\"$\"}}}",
+             "y,n\n1%,\"$1,299.50\"\n2,($7)\n3,0.5\n4%,\"1,000,000\"\n5,\n6,n/a\n7,-$3\n8,inf\n",
+             "1 n:1300\n2 n:-7\n3 n:0.5\n4 n:1e+06\n5 n=(missing)\n6 n=(missing)\n7 n:-3\n8 n=(missing)\n");
+  static const char comma[] = "{\"columns\":{\"y\":{\"as\":\"label\"},\"n\":{\"as\":\"number\",\"scale\":\"none\","
+                              "\"decimal\":\",\"},\"w\":{\"as\":\"weight\",\"decimal\":\",\"}}}";
+  expect_log(comma, "y;n;w\n1;152,53;1\n2;1.234;1\n3;-1.234,5;1\n4;12;1\n", "1 n:152.5\n2 n:1234\n3 n:-1234\n4 n:12\n");
+  /* a number of JSON is a program's */
+  expect_log(comma,
+             "{\"y\":1,\"n\":1.234,\"w\":1}\n{\"y\":2,\"n\":\"1.234\",\"w\":1}\n{\"y\":3,\"n\":-0.5,\"w\":0.5}\n",
+             "1 n:1.234\n2 n:1234\n3:0.5 n:-0.5\n");
+  expect_refused(comma, "y;n;w\n1;12,5;1\n2;1.5;1\n", FURROW_E_PARSE, "column n: not a number");
+  expect_refused(comma, "y;n;w\n1;12,5;1\n2;5;-0,5\n", FURROW_E_PARSE, "column w: a weight must not be negative");
 }
 
 /* A deviation that is tiny makes numbers of later data large: not infinite. */
@@ -149,7 +170,7 @@ static void times(void **state) {
              "1 t.hour=23 t.month=12\n2 t.hour=0 t.month=1\n");
   expect_refused(
       "{\"columns\":{\"y\":{\"as\":\"label\"},\"t\":{\"as\":\"time\",\"unit\":\"text\",\"parts\":[\"hour\"]}}}",
-      "y,t\n1,yesterday\n", FURROW_E_PARSE, "column t: not a time as ISO 8601 writes it");
+      "y,t\n1,yesterday\n", FURROW_E_PARSE, "column t: not a date whose year comes first or whose month has a name");
   expect_refused(
       "{\"columns\":{\"y\":{\"as\":\"label\"},\"t\":{\"as\":\"time\",\"unit\":\"ms\",\"parts\":[\"hour\"]}}}",
       "y,t\n1,2024-12-31\n", FURROW_E_PARSE, "column t: not a time in the unit of its column");
@@ -859,6 +880,7 @@ int main(void) {
       cmocka_unit_test(sets),
       cmocka_unit_test(words),
       cmocka_unit_test(numbers),
+      cmocka_unit_test(written_numbers),
       cmocka_unit_test(far_numbers),
       cmocka_unit_test(times),
       cmocka_unit_test(labels),

@@ -246,7 +246,152 @@ static void put_animal(fw_buffer *t, uint64_t row, uint64_t c) {
   fw_buffer_format(t, "animal%d", (int)(c % 4));
 }
 
+/* Numbers as people write them. */
+static void put_price(fw_buffer *t, uint64_t row, uint64_t c) {
+  const int cents = (int)(c / 16 % 100);
+  if (row % 2)
+    fw_buffer_format(t, "$%d,%03d.%02d", 1 + (int)(c % 16), (int)(c / 1600 % 1000), cents);
+  else
+    fw_buffer_format(t, "$%d.%02d", (int)(c % 16), cents);
+}
+static void put_percent(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d.%d%%", (int)(c % 100), (int)(c / 100 % 10));
+}
+static void put_comma(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%02d", (int)(c % 500), (int)(c / 500 % 100));
+}
+static void put_euro(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, "%d.%03d,%02d \u20ac", 1 + (int)(row % 9), (int)(c % 1000), (int)(c / 1000 % 100));
+}
+static void put_grouped(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%03d", 1 + (int)(c % 99), (int)(c / 99 % 1000));
+}
+static void put_balance(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 3 ? "%d.50" : "(%d.50)", (int)(c % 500));
+}
+static void put_kilos(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d kg", (int)(c % 20));
+}
+static void put_units(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 2 ? "%d kg" : "%d lb", (int)(c % 20));
+}
+static void put_inf(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (row % 10 == 0)
+    fw_buffer_text(t, row % 20 ? "-inf" : "inf");
+  else
+    fw_buffer_format(t, "%de-1", (int)(c % 500));
+}
+/* Not one number each. */
+static void put_pair(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d,%d", 100 + (int)(c % 30), 100 + (int)(c / 30 % 30));
+}
+static void put_some(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, row % 3 ? "%d,%d" : "%d,%d,1", (int)(c % 30), (int)(c / 30 % 30));
+}
+static void put_flat(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "Flat %d", (int)(c % 20));
+}
+
+/* Dates as people write them. */
+static void put_dotted(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d.%d.2023", 1 + (int)(c % 12), 1 + (int)(c / 12 % 12));
+}
+static void put_month_first(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d/%d/%d", 1 + (int)(c % 12), 1 + (int)(c / 12 % 28), 1990 + (int)(c / 500 % 30));
+}
+static void put_named(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const names[] = {"Jan", "Jun", "Dec"};
+  (void)row;
+  fw_buffer_format(t, "%s %d 1998", names[c % 3], 1 + (int)(c / 3 % 28));
+}
+static void put_slashes(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "2001/03/%02d %d:23", 1 + (int)(c % 30), (int)(c / 30 % 24));
+}
+static void put_epoch(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%lld.%03d", 1700000000LL + (long long)(c % 1000000), (int)(c / 1000000 % 1000));
+}
+
+/* Names of several words, and identifiers. */
+static void put_state(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const states[] = {
+      "New York",      "New Jersey", "North Carolina", "South Carolina", "North Dakota", "South Dakota",
+      "West Virginia", "Virginia",   "Oregon",         "Ohio",           "Texas",        "Utah",
+      "Alaska",        "Iowa",       "Maine",          "Nevada",         "Vermont",      "Idaho",
+      "Kansas",        "Georgia",    "North Virginia", "South Jersey",   "New Carolina", "West Dakota"};
+  (void)row;
+  fw_buffer_text(t, states[c % (sizeof states / sizeof *states)]);
+}
+/* Most have blanks, and there are many of them. */
+static void put_town(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  if (c % 3 == 0)
+    fw_buffer_format(t, "N%d E%d", (int)(c / 3 % 12), (int)(c / 36 % 12));
+  else
+    fw_buffer_format(t, "t%d", (int)(c / 3 % 300));
+}
+static void put_customer(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)c;
+  fw_buffer_format(t, "%04d-CUST", (int)row);
+}
+static void put_long_id(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "123456789012345678%02d", (int)(c % 70));
+}
+static void put_long_row(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)c;
+  fw_buffer_format(t, "1234567890123456%04d", (int)row);
+}
+static void put_headline(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_rng rng;
+  (void)row;
+  fw_rng_init(&rng, c);
+  for (int i = 0; i < 6; i++) fw_buffer_format(t, "%sw%d", i > 0 ? " " : "", (int)fw_rng_below(&rng, 900));
+}
+
 static const example examples[] = {
+    {"Origin State", put_state, "{\"as\": \"category\"}"},
+    {"town", put_town, "{\"as\": \"category\"}"},
+    {"customerID", put_customer, "{\"as\": \"ignore\"}"},
+    {"customer", put_row, "{\"as\": \"ignore\"}"},
+    {"Customer Number", put_row, "{\"as\": \"ignore\"}"},
+    {"product_id", put_row, "{\"as\": \"ignore\"}"},
+    {"device", put_long_id, "{\"as\": \"category\"}"},
+    {"user_id", put_long_id, "{\"as\": \"category\", \"role\": \"user\"}"},
+    {"token", put_long_row, "{\"as\": \"ignore\"}"},
+    {"headline", put_headline, "{\"as\": \"text\", \"min_count\": 2}"},
+    {"born", put_dotted,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"day-first\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"born", put_month_first,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"month-first\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"born", put_named,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"weekday\", \"month\", \"age\"]}"},
+    {"sent", put_slashes,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"ts", put_epoch, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"price", put_price, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"$\"}"},
+    {"label", put_price, "{\"as\": \"label\", \"decimal\": \".\", \"unit\": \"$\"}"},
+    {"share", put_percent, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"%\"}"},
+    {"amount", put_comma, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}"},
+    {"sample_weight", put_comma, "{\"as\": \"weight\", \"decimal\": \",\"}"},
+    {"preis", put_euro, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\", \"unit\": \"\u20ac\"}"},
+    {"people", put_grouped, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}"},
+    {"balance", put_balance, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}"},
+    {"load", put_kilos, "{\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\", \"unit\": \"kg\"}"},
+    {"load", put_units, "{\"as\": \"category\"}"},
+    {"ratio", put_inf, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"pair", put_pair, "{\"as\": \"set\", \"separator\": \",\"}"},
+    {"some", put_some, "{\"as\": \"set\", \"separator\": \",\"}"},
+    {"flat", put_flat, "{\"as\": \"category\"}"},
     {"balance", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"target", put_commoner, "{\"as\": \"label\", \"classes\": [\"ape\", \"apes\"]}"},
     {"sample_weight", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
@@ -339,6 +484,117 @@ static void what_columns_are(void **state) {
   }
 }
 
+/* Proposes a schema for a table of one row again and again; returns the doubt about its first column. */
+static char *doubt_of(const char *header, const char *row, const char *wanted) {
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_error err = {0};
+  char *written = NULL;
+  fw_buffer_format(&text, "%s\n", header);
+  for (int i = 0; i < 30; i++) fw_buffer_format(&text, row, i % 9 + 1);
+  add_file("memory://marks.csv", &text);
+  if (propose(&schema, "memory://marks.csv", NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(furrow_schema_text(schema, false, &written, NULL, NULL), FURROW_OK);
+  if (!strstr(written, wanted)) fail_msg("%s does not have %s", written, wanted);
+  char *doubt = strdup(furrow_schema_unsure(schema, 0));
+  assert_non_null(doubt);
+  furrow_free(written);
+  furrow_schema_free(schema);
+  remove_file("memory://marks.csv", &text);
+  return doubt;
+}
+
+static void expect_doubt(const char *header, const char *row, const char *wanted, const char *doubt) {
+  char *found = doubt_of(header, row, wanted);
+  if (doubt ? !strstr(found, doubt) : found[0] != 0) fail_msg("%s: %s", header, found);
+  free(found);
+}
+
+/* 1,234 and 1.234 are two numbers each; the other columns decide, and what they do not decide is reported. */
+static void which_mark_is_the_decimal_one(void **state) {
+  (void)state;
+  static const char point[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}";
+  static const char comma[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}";
+  static const char plain[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\"}";
+  expect_doubt("a;b", "%1$d,234;x\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a;b", "%1$d,234;%1$d.5\n", point, NULL);
+  expect_doubt("a;b", "%1$d,234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b;c", "%1$d,234;%1$d,5;%1$d.5\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a;b", "%1$d.234;x\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b;c", "%1$d.234;%1$d,5;%1$d.5\n", plain, "other columns have decimal commas");
+  expect_doubt("a,b", "\"%1$d,5\",x\n", "\"a\": {\"as\": \"set\"", "may be numbers with a decimal comma");
+  expect_doubt("a,b", "\"%1$d,234\",x\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a,b", "\"101,20%1$d\",x\n", "\"a\": {\"as\": ", NULL);
+}
+
+/* 1/2/2023 is a day of January or of February. */
+static void which_number_is_the_day(void **state) {
+  (void)state;
+  static const char day[] = "\"unit\": \"day-first\"", month[] = "\"unit\": \"month-first\"";
+  expect_doubt("a;b", "%1$d/2/2023;x\n", month, "the month is a guess");
+  expect_doubt("a;b", "%1$d/2/2023;1%1$d/2/2023\n", day, "the day is taken to come first, as in other columns");
+  expect_doubt("a;b", "%1$d/2/2023;2/1%1$d/2023\n", month, "the month is taken to come first, as in other columns");
+  expect_doubt("a;b", "%1$d.2.2023;x\n", day, NULL);
+  expect_doubt("a;b", "1%1$d/2/2023;x\n", day, NULL);
+  expect_doubt("a;b", "2/1%1$d/2023;x\n", month, NULL);
+}
+
+static void guesses_are_reported(void **state) {
+  (void)state;
+  expect_doubt("a;b", "%1$d;x\n", "\"a\": {\"as\": \"number\"", NULL);
+  static const struct {
+    const char *name;
+    void (*cell)(fw_buffer *text, uint64_t row, uint64_t chance);
+    const char *doubt;
+  } cases[] = {
+      {"level", put_level, "integers with few values are taken for categories"},
+      {"mileage", put_row, "each integer occurs once"},
+      {"title", put_title, "titles or names are ignored"},
+      {"load", put_units, "they have different units"},
+      {"x", put_real, ""},
+      {"city", put_city, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    furrow_schema *schema;
+    fw_buffer_format(&text, "%s\tother\n", cases[i].name);
+    for (uint64_t row = 0; row < ROWS; row++) {
+      cases[i].cell(&text, row, fw_rng_hash(i, row));
+      fw_buffer_text(&text, "\tx\n");
+    }
+    add_file("memory://log.tsv", &text);
+    assert_int_equal(propose(&schema, "memory://log.tsv", NULL, NULL), FURROW_OK);
+    const char *found = furrow_schema_unsure(schema, 0);
+    if (cases[i].doubt[0] ? !strstr(found, cases[i].doubt) : found[0] != 0) fail_msg("%s: %s", cases[i].name, found);
+    furrow_schema_free(schema);
+    remove_file("memory://log.tsv", &text);
+  }
+}
+
+/* A customer of each row is a user only in a log of events, which has items that repeat and no label. */
+static void customers_of_one_row(void **state) {
+  (void)state;
+  static const char user[] = "{\"as\": \"category\", \"role\": \"user\"}", item[] = "\"role\": \"item\"";
+  for (int label = 0; label < 2; label++) {
+    fw_buffer text = {0};
+    fw_buffer_format(&text, "customer,product,%s\n", label ? "label" : "x");
+    for (int i = 0; i < 60; i++) fw_buffer_format(&text, "c%d,p%d,%d\n", i, i % 4, i % 2);
+    add_file("memory://one.csv", &text);
+    char *found = text_of("memory://one.csv", NULL, false);
+    assert_int_equal(strstr(found, user) != NULL, !label);
+    assert_non_null(strstr(found, item));
+    furrow_free(found);
+    furrow_schema_propose_params params;
+    furrow_schema_propose_params_init(&params);
+    params.user = "customer";
+    found = text_of("memory://one.csv", &params, false);
+    assert_non_null(strstr(found, user));
+    furrow_free(found);
+    remove_file("memory://one.csv", &text);
+  }
+}
+
 /* ---- Several columns, options ---- */
 
 static void put_events(fw_buffer *text, uint64_t rows) {
@@ -383,7 +639,7 @@ static void what_the_caller_names(void **state) {
   params.history = 0;
   params.time = "note";
   expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
-                 "column note cannot be the time: its cells are neither numbers nor ISO 8601");
+                 "column note cannot be the time: its cells are neither numbers nor dates");
   params.time = NULL;
   params.weight = "note";
   expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
@@ -1003,6 +1259,10 @@ static void logs_without_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),
+      cmocka_unit_test(which_mark_is_the_decimal_one),
+      cmocka_unit_test(which_number_is_the_day),
+      cmocka_unit_test(guesses_are_reported),
+      cmocka_unit_test(customers_of_one_row),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(columns_found_later),

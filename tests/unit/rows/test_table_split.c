@@ -250,7 +250,7 @@ static void what_is_refused(void **state) {
   s.params.shares = shares;
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "group: either time or group decides, not both");
   s.params.shares = NULL;
-  expect_refused(&s, "u,t\na,\n", 2, FURROW_E_PARSE, "column t: not a time: a number, or ISO 8601");
+  expect_refused(&s, "u,t\na,\n", 2, FURROW_E_PARSE, "column t: not a time: a number, or a date");
   s.params.user =
       "a name that is far longer than any that is looked for among the columns of a log, so that none is offered";
   assert_int_equal(split(&s, good, strlen(good), 2), FURROW_E_ARGUMENT);
@@ -263,10 +263,9 @@ static void what_is_refused(void **state) {
   assert_int_equal(split(&s, good, strlen(good), 2), FURROW_E_ARGUMENT);
   s.params.comm = NULL;
   expect_refused(&s, good, 3, FURROW_E_ARGUMENT, "paths: a split by time makes two files, not 3");
-  expect_refused(&s, log, 2, FURROW_E_PARSE, "column t: not a time: a number, or ISO 8601");
+  expect_refused(&s, log, 2, FURROW_E_PARSE, "column t: not a time: a number, or a date");
   assert_int_equal(s.err.line, 4);
-  expect_refused(&s, "u,t\na,2024-01-01\nb,1\n", 2, FURROW_E_PARSE,
-                 "column t: not a time in ISO 8601, as the first one is");
+  expect_refused(&s, "u,t\na,2024-01-01\nb,1\n", 2, FURROW_E_PARSE, "column t: not a date, as the first one is");
   expect_refused(&s, "u,t\na,1\nb\n", 2, FURROW_E_PARSE, "the header has 2 columns, this record has 1");
   s.params.user = "v";
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "there is no column v");

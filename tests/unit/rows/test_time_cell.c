@@ -29,6 +29,32 @@ static const struct {
     {"2024-05-31 19:29-0230", FW_UNIT_TEXT, 1717192740},
     {"2024-05-31 20:59-01", FW_UNIT_TEXT, 1717192740},
     {"2000-02-29", FW_UNIT_TEXT, 951782400},
+    {"1700000000.25", FW_UNIT_SECONDS, 1700000000.25},
+    {"1700000000123.5", FW_UNIT_MILLIS, 1700000000.1235},
+    {"2001/03/30 19:23", FW_UNIT_TEXT, 985980180},
+    {"2001.3.30", FW_UNIT_TEXT, 985910400},
+    {"2001-3-30 9:05", FW_UNIT_TEXT, 985943100},
+    {"2001-Mar-30", FW_UNIT_TEXT, 985910400},
+    {"Jun 12 1998", FW_UNIT_TEXT, 897609600},
+    {"June 12, 1998", FW_UNIT_TEXT, 897609600},
+    {"jun. 12, 1998 7:30 PM", FW_UNIT_TEXT, 897679800},
+    {"Jun 12 1998 12:30AM", FW_UNIT_TEXT, 897611400},
+    {"Jun 12 1998 12:30 pm", FW_UNIT_TEXT, 897654600},
+    {"12 Jun 1998", FW_UNIT_TEXT, 897609600},
+    {"12-JUN-98", FW_UNIT_TEXT, 897609600},
+    {"12/Jun/2068", FW_UNIT_TEXT, 3106684800},
+    {"3 Sept 2020", FW_UNIT_TEXT, 1599091200},
+    {"Fri, 12 Jun 1998 01:00:00 +0100", FW_UNIT_TEXT, 897609600},
+    {"Friday 12 June 1998, 02:00 CEST", FW_UNIT_TEXT, 897609600},
+    {"1998-06-11 19:00 EST", FW_UNIT_TEXT, 897609600},
+    {"18.2.2023", FW_UNIT_DAY_FIRST, 1676678400},
+    {"18/02/23", FW_UNIT_DAY_FIRST, 1676678400},
+    {"2023-02-18", FW_UNIT_DAY_FIRST, 1676678400},
+    {"18 Feb 2023", FW_UNIT_MONTH_FIRST, 1676678400},
+    {"2/18/2023", FW_UNIT_MONTH_FIRST, 1676678400},
+    {"02-18-2023 1:00 am", FW_UNIT_MONTH_FIRST, 1676682000},
+    {"1/2/2023", FW_UNIT_DAY_FIRST, 1675209600},
+    {"1/2/2023", FW_UNIT_MONTH_FIRST, 1672617600},
 };
 
 static void times_of_texts(void **state) {
@@ -44,7 +70,6 @@ static void texts_without_a_time(void **state) {
   (void)state;
   static const char *const texts[] = {"",
                                       "2024",
-                                      "2024-5-31",
                                       "2024-05-32",
                                       "2024-13-01",
                                       "2023-02-29",
@@ -56,12 +81,27 @@ static void texts_without_a_time(void **state) {
                                       "2024-05-31 10:60",
                                       "2024-05-31 10:00:61",
                                       "2024-05-31 10:00:00.",
-                                      "2024-05-31 10:00 CET",
+                                      "2024-05-31 10:00 XYZ",
                                       "2024-05-31 10:00+",
                                       "2024-05-31 10:00+2",
                                       "2024-05-31 10:00+02:",
                                       "2024-05-31 10:00+24:00",
                                       "2024-05-31 10:00Zx",
+                                      "1/2/2023",
+                                      "18.2.2023",
+                                      "12 Jun 98",
+                                      "Jun 12",
+                                      "Jun 1998",
+                                      "Jun 31 1998",
+                                      "Juno 12 1998",
+                                      "Jun12 1998",
+                                      "12 Jun 1998 13:00 PM",
+                                      "12 Jun 1998 0:00 AM",
+                                      "12 Jun 1998 1:00 XM",
+                                      "2024-05/31",
+                                      "2024-05-31,",
+                                      "Fri",
+                                      "Fri, ",
                                       "yesterday"};
   static const char *const numbers[] = {"", "x", "1 ", " 1", "1x", "nan", "inf", "1e300", "2024-05-31"};
   double seconds = -7;
@@ -69,21 +109,26 @@ static void texts_without_a_time(void **state) {
     if (fw_time_parse(texts[i], strlen(texts[i]), FW_UNIT_TEXT, &seconds)) fail_msg("'%s' is a time", texts[i]);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (fw_time_parse(numbers[i], strlen(numbers[i]), FW_UNIT_SECONDS, &seconds)) fail_msg("'%s' is one", numbers[i]);
+  static const char *const dates[] = {"1.2.3",    "1.2.123",  "31/4/2023", "13/13/2023",
+                                      "0/1/2023", "1/2-2023", "1 2 2023"};
+  for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
+    for (fw_time_unit unit = FW_UNIT_DAY_FIRST; unit <= FW_UNIT_MONTH_FIRST; unit++)
+      if (fw_time_parse(dates[i], strlen(dates[i]), unit, &seconds)) fail_msg("'%s' is a date", dates[i]);
   assert_true(seconds == -7);
 }
 
 /* Every prefix lies in memory of its own, so that reading beyond it is noticed. */
 static void texts_that_are_cut(void **state) {
   (void)state;
-  const char *text = "2024-05-31 23:59:59.5+02:00";
-  for (size_t n = 0; n <= strlen(text); n++) {
-    char *copy = malloc(n ? n : 1);
-    double seconds;
-    assert_non_null(copy);
-    memcpy(copy, text, n);
-    (void)fw_time_parse(copy, n, FW_UNIT_TEXT, &seconds);
-    free(copy);
-  }
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    for (size_t n = 0; n <= strlen(times[i].text); n++) {
+      char *copy = malloc(n ? n : 1);
+      double seconds;
+      assert_non_null(copy);
+      memcpy(copy, times[i].text, n);
+      (void)fw_time_parse(copy, n, times[i].unit, &seconds);
+      free(copy);
+    }
 }
 
 static void parts_of_times(void **state) {

@@ -1,0 +1,173 @@
+/* rows/schema/propose_formats.c: decides how the numbers and the dates of each column are written. A column whose cells
+ * fit a decimal point and a decimal comma, or the day first and the month first, follows the other columns of the
+ * table; the doubt is reported. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "rows/schema/propose.h"
+
+/* ---- Numbers ---- */
+
+/* What the cells of a column say about the decimal mark. */
+typedef enum mark {
+  MARK_NONE, /* nothing: it has no fractions, or it is not a column of numbers */
+  MARK_POINT,
+  MARK_COMMA,
+  MARK_EITHER
+} mark;
+
+static bool is_nearly_all(uint64_t count, const fw_column_sketch *s) {
+  return count > 0 && (double)count >= 0.95 * (double)fw_column_sketch_present(s);
+}
+
+/* Returns the unit that most numbers of the column have; "": none. */
+static const char *find_unit(const fw_column_sketch *s) {
+  const uint64_t numbers = s->forms[FW_FORM_WHOLE].count + s->forms[FW_FORM_FRACTION].count + s->written.cells;
+  for (size_t i = 0; i < FW_SKETCH_UNITS && !s->written.many_units; i++) {
+    const fw_counted_unit *unit = &s->written.units[i];
+    if (2 * unit->count > numbers && !fw_utf8_check(unit->text, unit->text + strlen(unit->text))) return unit->text;
+  }
+  return "";
+}
+
+/* The number of cells with another unit. */
+static uint64_t count_other_units(const fw_column_sketch *s, const char *unit) {
+  uint64_t others = 0;
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++)
+    if (strcmp(s->written.units[i].text, unit) != 0) others += s->written.units[i].count;
+  return others;
+}
+
+/* Whether the cells that people may have written as numbers are lists, such as 101,202 or 1,2,3. */
+static bool are_lists(const fw_column_sketch *s) {
+  const fw_written_sketch *w = &s->written;
+  return s->lists > 0 || 20 * (w->cells - w->lists) < w->cells || 100 * w->jumbled > w->cells;
+}
+
+/* Whether people wrote numbers with that unit, or without one. */
+static bool are_written(const fw_column_sketch *s, const char *unit) {
+  return s->written.cells > count_other_units(s, unit) && !s->written.many_units && !are_lists(s);
+}
+
+/* `commas`: cells may have a comma without quotes around them, so that a comma is hardly a list's. */
+static mark find_mark(const fw_column_sketch *s, const char *unit, bool commas) {
+  const uint64_t whole = s->forms[FW_FORM_WHOLE].count, fractions = s->forms[FW_FORM_FRACTION].count;
+  const uint64_t others = count_other_units(s, unit);
+  uint64_t point = whole + fractions, comma = whole + s->forms[FW_FORM_COMMA].count;
+  if (!are_written(s, unit)) {
+    if (fractions == 0 || !is_nearly_all(point, s)) return MARK_NONE;
+    return comma == point && s->written.open > 0 ? MARK_EITHER : MARK_POINT;
+  }
+  point += s->forms[FW_FORM_POINT].count;
+  point -= others < point ? others : point;
+  comma -= others < comma ? others : comma;
+  if (!is_nearly_all(point > comma ? point : comma, s)) return MARK_NONE;
+  if (point > comma) return MARK_POINT;
+  if (comma > point) return commas || unit[0] || s->written.both > 0 ? MARK_COMMA : MARK_NONE;
+  return s->written.open > 0 ? MARK_EITHER : MARK_POINT;
+}
+
+/* Whether some cell is a number with a decimal point and not with a decimal comma. */
+static bool is_sure_of_point(const fw_column_sketch *s, mark found) {
+  return found == MARK_POINT &&
+         s->forms[FW_FORM_POINT].count + s->forms[FW_FORM_FRACTION].count > s->forms[FW_FORM_COMMA].count;
+}
+
+/* The doubt about a column that has no format although most of its cells look like numbers; NULL: none. */
+static const char *doubt_of_texts(const fw_column_sketch *s) {
+  const fw_written_sketch *w = &s->written;
+  if (are_lists(s) || 2 * w->cells <= fw_column_sketch_present(s)) return NULL;
+  if (w->many_units || count_other_units(s, "") > 0) return "most cells are numbers, but they have different units";
+  return "the cells may be numbers with a decimal comma; {\"as\": \"number\", \"decimal\": \",\"} reads them so";
+}
+
+/* Decides on a column whose cells fit a point and a comma. `other`: what the other columns of the table say; `written`:
+ * some cell is not a number of a program. */
+static mark settle_either(fw_evidence *e, mark other, bool written) {
+  if (other == MARK_COMMA) {
+    e->doubt = "a comma is taken for the decimal mark and a point for groups of digits, as in other columns; "
+               "\"decimal\": \".\" reads them the other way round";
+    return MARK_COMMA;
+  }
+  if (written && other != MARK_POINT)
+    e->doubt = "a comma is taken to separate groups of digits; \"decimal\": \",\" takes it for the decimal mark";
+  else if (!written && other == MARK_EITHER)
+    e->doubt = "a point is taken for the decimal mark, but other columns have decimal commas";
+  return MARK_POINT;
+}
+
+static fw_number_format choose_format(fw_evidence *e, mark found, mark other, const char *unit) {
+  fw_number_format format = {0};
+  const bool written = are_written(&e->sketch, unit);
+  if (found == MARK_NONE) e->doubt = doubt_of_texts(&e->sketch);
+  if (found == MARK_EITHER) found = settle_either(e, other, written);
+  const bool point = written && e->sketch.forms[FW_FORM_POINT].count > count_other_units(&e->sketch, unit);
+  if (found == MARK_NONE || (found == MARK_POINT && !point)) return format;
+  format.decimal = found == MARK_COMMA ? ',' : '.';
+  strcpy(format.unit, unit);
+  return format;
+}
+
+static furrow_status settle_numbers(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
+  bool points = false, with_comma = false;
+  for (size_t i = 0; i < count; i++) {
+    const fw_column_sketch *s = &columns[i].sketch;
+    const mark found = find_mark(s, find_unit(s), commas);
+    points |= is_sure_of_point(s, found);
+    with_comma |= found == MARK_COMMA;
+  }
+  const mark other = points && with_comma ? MARK_EITHER : points ? MARK_POINT : with_comma ? MARK_COMMA : MARK_NONE;
+  for (size_t i = 0; i < count; i++) {
+    const char *unit = find_unit(&columns[i].sketch);
+    const mark found = find_mark(&columns[i].sketch, unit, commas);
+    const fw_number_format format = choose_format(&columns[i], found, other, unit);
+    FW_TRY(fw_column_sketch_settle(&columns[i].sketch, &format, err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- Dates ---- */
+
+/* Whether the column has dates, and each is one with the day and with the month first. */
+static bool has_either_order(const fw_column_sketch *s) {
+  fw_time_unit unit;
+  const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count;
+  return day > 0 && day == s->times[FW_UNIT_MONTH_FIRST].count && fw_column_sketch_unit(s, &unit);
+}
+
+static void settle_order(fw_evidence *e, bool day, bool month) {
+  fw_column_sketch *s = &e->sketch;
+  if (!has_either_order(s)) return;
+  if (s->dotted == s->times[FW_UNIT_DAY_FIRST].count) { /* 1.2.2023 */
+    s->order = FW_UNIT_DAY_FIRST;
+  } else if (day && !month) {
+    s->order = FW_UNIT_DAY_FIRST;
+    e->doubt = "the day is taken to come first, as in other columns; \"unit\": \"month-first\" reads the month first";
+  } else {
+    s->order = FW_UNIT_MONTH_FIRST;
+    e->doubt = month && !day
+                   ? "the month is taken to come first, as in other columns; \"unit\": \"day-first\" reads the "
+                     "day first"
+                   : "the cells do not say whether the day or the month comes first; the month is a guess; "
+                     "\"unit\": \"day-first\" reads the day first";
+  }
+}
+
+static void settle_dates(fw_evidence *columns, size_t count) {
+  bool day = false, month = false;
+  for (size_t i = 0; i < count; i++) {
+    const fw_column_sketch *s = &columns[i].sketch;
+    fw_time_unit unit;
+    if (!fw_column_sketch_unit(s, &unit) || has_either_order(s)) continue;
+    day |= unit == FW_UNIT_DAY_FIRST;
+    month |= unit == FW_UNIT_MONTH_FIRST;
+  }
+  for (size_t i = 0; i < count; i++) settle_order(&columns[i], day, month);
+}
+
+furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
+  FW_TRY(settle_numbers(columns, count, commas, err));
+  settle_dates(columns, count);
+  return FURROW_OK;
+}

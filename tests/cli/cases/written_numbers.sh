@@ -1,0 +1,35 @@
+cd raw
+# The price alone decides: how it is written must not matter.
+awk 'BEGIN {
+  srand(11)
+  print "price;preis;shop;y"
+  for (i = 0; i < 1500; i++) {
+    p = int(rand() * 300000) / 100; w = int(p); c = sprintf("%02d", (p - w) * 100 + 0.5) % 100
+    us = w < 1000 ? w : int(w / 1000) "," sprintf("%03d", w % 1000)
+    de = w < 1000 ? w : int(w / 1000) "." sprintf("%03d", w % 1000)
+    printf "$%s.%02d;%s,%02d €;s%d;%d\n", us, c, de, c, rand() * 4, (p > 1300)
+  }
+}' >prices.csv
+for column in price preis; do
+  # only one of the two
+  awk -F';' -v c="$column" '{print (c == "price" ? $1 : $2) ";" $3 ";" $4}' prices.csv >one.csv
+  head -1001 one.csv >train.csv
+  (head -1 one.csv && tail -500 one.csv) >test.csv
+  furrow rows schema train.csv --label y --json -q | grep -o '"as": "number".*"unit": "[^"]*"'
+  for model in gbdt lr; do
+    rm -rf written.model
+    try furrow train --model $model --train train.csv --schema auto --label y --seed 1 --out written.model -q >report
+    furrow eval --model written.model --data test.csv -q | awk -v m=$model '$1 == "accuracy" {print m, ($2 > 0.9 ? "above 0.9" : $2)}'
+  done
+done
+# Raw log and encoded rows are scored alike.
+try furrow predict --model written.model --data test.csv -q >raw.txt
+try furrow rows encode test.csv --dictionary written.model --out test.ffm -q >report
+try furrow predict --model written.model --data test.ffm --format libffm -q >rows.txt
+cmp raw.txt rows.txt && echo same
+# What cannot be decided is reported.
+printf 'a;y\n1,234;0\n5,678;1\n9,012;0\n' >open.csv
+try furrow rows schema open.csv --label y
+# A cell of another form is refused, with its line.
+sed '5s/€/USD/' test.csv >bad.csv
+try furrow predict --model written.model --data bad.csv -q
