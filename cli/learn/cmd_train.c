@@ -694,6 +694,19 @@ static furrow_status make_settings(learn_settings *settings, const train_values 
   return status;
 }
 
+/* Makes the settings. If the samples turn out to be a raw log, options that name columns belong to its schema, not to
+ * the settings. */
+static furrow_status make_settings_for_data(learn_settings *settings, train_values *train, furrow_error *err) {
+  raw_log_take_columns(&train->raw, &train->keys);
+  const furrow_status status = make_settings(settings, train, err);
+  if (status != FURROW_OK || train->load) return status;
+  const char *samples = train->train ? train->train : furrow_learn_conf_get(settings->conf, "data");
+  if (!raw_log_find(&train->raw, samples, settings->conf, train->quiet)) return FURROW_OK;
+  raw_log_take_columns(&train->raw, &train->keys);
+  learn_settings_clear(settings);
+  return make_settings(settings, train, err);
+}
+
 /* Locks a model that is trained further and replaced. */
 static furrow_status lock_model(furrow_file_lock **lock, const train_values *values, furrow_error *err) {
   struct stat read, written;
@@ -764,8 +777,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   learn_settings settings = {0};
   furrow_file_lock *lock = NULL;
   furrow_status status = check_values(train, err);
-  raw_log_take_columns(&used.raw, &used.keys);
-  if (status == FURROW_OK) status = make_settings(&settings, train, err);
+  if (status == FURROW_OK) status = make_settings_for_data(&settings, &used, err);
   if (status == FURROW_OK) status = take_paths(&used, &settings, err);
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
   if (status == FURROW_OK && !train->quiet) learn_settings_print_notes(&settings);

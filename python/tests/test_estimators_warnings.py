@@ -111,8 +111,14 @@ def test_messages_have_the_names_that_were_typed():
 def test_a_file_with_strings_is_a_log(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text("city,at,click\n" + "a,1:2:3,1\nb,4:5:6,0\n" * 20)
-    assert "schema='auto'" in notes_of(Classifier("gbdt").fit, path, label="click")
-    assert Classifier("gbdt", schema="auto").fit(path, label="click").classes_.tolist() == [0, 1]
+    found = Classifier("gbdt").fit(path, label="click")
+    assert found.classes_.tolist() == [0, 1] and "city" in [column.name for column in found.schema_.columns]
+    lines = tmp_path / "c.jsonl"
+    lines.write_text('{"city": "a", "click": 1}\n{"city": "b", "click": 0}\n' * 20)
+    assert Classifier("lr").fit(lines, label="click").classes_.tolist() == [0, 1]
+    path.write_text("a,1:2:3,1\nb,4:5:6,0\n" * 20)  # without a header
+    assert "schema='auto'" in notes_of(Classifier("gbdt").fit, path, label="2")
+    assert Classifier("gbdt", schema="auto").fit(path, label="2").classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["C", "tol", "penalty", "verbose", "verbosity", "scale_pos_weight"])
