@@ -50,6 +50,7 @@ typedef struct fw_prepared {
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
+  bool named_classes;                  /* the labels are classes with names */
   double valid_ratio;                  /* share of the training rows that is held out */
   bool in_order;                       /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
