@@ -93,6 +93,23 @@ def test_numbers_of_types_of_pandas():
     assert fitted.model_.evaluate(np.column_stack([np.arange(300) % 7, X]), y)["r2"] > 0.9
 
 
+# ---- Leaks
+
+
+def test_a_column_that_gives_the_label_away_is_told(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    told = "alive alone gives the label away .AUC 1"
+    y = RNG.random(400) > 0.5
+    frame = pandas.DataFrame({"age": RNG.normal(size=400) + y, "alive": np.where(y, "yes", "no")})
+    with pytest.warns(UserWarning, match=told):
+        Classifier("gbdt", trees=3).fit(frame, y)
+    with pytest.warns(UserWarning, match=told):
+        Classifier("lr").fit(frame.assign(alive=y * 3.0), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Classifier("gbdt", trees=3).fit(frame[["age"]], y)
+
+
 # ---- Names and messages
 
 

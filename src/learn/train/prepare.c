@@ -371,6 +371,7 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
     status = fw_prepared_share(d, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
   if (status == FURROW_OK) status = settle_facts(d, &facts, err);
   if (status == FURROW_OK) status = fw_prepare_units(d, &facts, err);
+  if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_leaks(d, &facts, err);
   if (status == FURROW_OK) remember(d, &facts);
   fw_data_facts_clear(&facts);
   return status;
