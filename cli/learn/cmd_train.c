@@ -540,10 +540,14 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
-/* Adds a hint to a parse error in csv: rows contain only numbers, so the file may be a raw log. */
-static void hint_schema(const train_values *values, furrow_error *err) {
-  if (err->status != FURROW_E_PARSE || err->hint[0] || values->raw.schema || !is_csv_name(values->train)) return;
-  add_hint(err, "if the columns have names or texts in them, --schema auto reads the file as a raw log");
+/* Adds a hint to a parse error in a table: its row can be left out; in csv, rows contain only numbers, so the file may
+ * be a raw log. */
+static void hint_bad_row(const train_values *values, furrow_error *err) {
+  const bool log = values->raw.schema != NULL, label = strstr(err->message, "label is missing") != NULL;
+  if (err->status != FURROW_E_PARSE || err->hint[0] || values->load || values->on_bad == FURROW_ON_BAD_SKIP) return;
+  if (!log && !is_csv_name(values->train)) return;
+  add_hint(err, "--on-bad skip leaves such rows out and counts them%s",
+           log || label ? "" : "; if columns have names or texts in them, --schema auto reads the file as a raw log");
 }
 
 /* Measures whether a model of a log with users and items can recommend, and stores that. */
@@ -597,7 +601,6 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
   else if (status == FURROW_OK && values->json)
     report_folds_alone(figures, out);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
-  if (status != FURROW_OK && !values->load) hint_schema(values, err);
   free(figures);
   return status;
 }
@@ -794,6 +797,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
     status = print_description(&settings, train->json, out, err);
   else if (status == FURROW_OK)
     status = run_all(train, &settings, out, err);
+  if (status != FURROW_OK && train->train) hint_bad_row(train, err);
   learn_settings_clear(&settings);
   furrow_file_lock_close(lock);
   return status;

@@ -45,6 +45,9 @@ awk -F, 'NR > 1 { printf "{\"rating\":%s,\"user\":\"%s\"}\n", $1, $2 }' train.cs
 furrow train --model linear --label rating --train train.jsonl --out json.model >/dev/null
 printf 'a,b,y\n1,2,0\n2,x,1\n3,1,0\n4,2,1\n5,1,1\n' >numbers.csv
 try furrow train --model lr --label y --train numbers.csv --out o.model
+sed '2s/^[0-9]*//' train.csv >unlabelled.csv
+try furrow train --model linear --label rating --train unlabelled.csv --out o.model -q
+furrow train --model linear --label rating --train unlabelled.csv --out skipped.model --on-bad skip 2>&1 >/dev/null | grep malformed
 echo "wrong uses"
 try furrow train --model fm --format csv --train train.csv --out o.model
 try furrow train --model fm --train 'train.csv?label_column=0' --out o.model
