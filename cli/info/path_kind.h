@@ -3,6 +3,7 @@
 #define CLI_INFO_PATH_KIND_H
 
 #include "core/report.h"
+#include "furrow/table.h"
 
 enum { MOST_ADVICE = 7 };
 
@@ -35,16 +36,33 @@ void path_advise(path_inspection *look, const char *command);
 void advise_scoring(path_inspection *look, const char *options);
 /* Reports what the file furrow.json of a model says. */
 furrow_status report_record(report *r, const char *path, furrow_error *err);
+/* Reports what a schema says of the columns. */
+void report_schema(report *r, const furrow_schema *schema);
 /* Adds the commands that recommend with a recommender of a log. */
 void advise_recommending(path_inspection *look);
 void path_look_clear(path_inspection *look);
+
+/* ---- Labels (path_rows.c) ---- */
+
+/* The task that labels suggest. */
+typedef struct label_task {
+  enum { TASK_NONE, TASK_TWO_CLASSES, TASK_CLASSES, TASK_REGRESSION } kind;
+  size_t classes; /* different labels */
+} label_task;
+
+/* The task of the rows of a block: none if they have no labels, one label, or a label that is not finite. */
+furrow_status label_task_of(const furrow_rowblock *block, label_task *task, furrow_error *err);
+/* Whether the name of a column ends in "id": movieId, user_id, ID. NULL: no name. */
+bool is_id_name(const char *name);
+/* Reports the task, if there is one. */
+void report_task(report *r, const label_task *task);
 
 /* ---- The kinds, by what reads them ---- */
 
 extern const path_kind row_cache_kind, rows_kind;                                   /* path_rows.c */
 extern const path_kind recommender_kind, model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
 extern const path_kind index_kind, arrays_kind;                                     /* path_vectors.c */
-extern const path_kind log_kind, encoder_kind;                                      /* path_log.c */
-extern const path_kind checkpoint_kind, conf_kind, record_kind;                     /* path_learn.c */
+extern const path_kind log_kind, table_kind, encoder_kind;                          /* path_log.c */
+extern const path_kind checkpoint_kind, conf_kind, record_kind, schema_kind;        /* path_learn.c */
 
 #endif

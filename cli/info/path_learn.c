@@ -7,6 +7,7 @@
 
 #include "core/text_file.h"
 #include "furrow/learn.h"
+#include "furrow/table.h"
 #include "info/path_kind.h"
 #include "learn/model_names.h"
 
@@ -56,12 +57,22 @@ static const char *read_head(const path_inspection *look, char head[HEAD_TEXT]) 
   return *begin == '{' ? begin : "";
 }
 
-/* Whether one of the first lines ends an object and the next one begins another, as in a log of JSON lines. */
-static bool is_json_lines(const char *path) {
+/* Whether a text names a part of a configuration. */
+static bool has_section(const char *text) {
+  static const char *const sections[] = {"\"data\"",   "\"model\"",  "\"train\"",
+                                         "\"layers\"", "\"furrow\"", "\"default_optimizer\""};
+  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    if (strstr(text, sections[i])) return true;
+  return false;
+}
+
+/* Whether one of the first lines ends an object and the next one begins another, as in a log of JSON lines. A log may
+ * have a single line, but that has no section of a configuration. */
+static bool is_json_lines(const char *path, const char *head) {
   enum { FIRST_BYTES = 1 << 20 };
   FILE *file = fopen(path, "rbe");
-  bool new_line = false, found = false;
-  int before = 0, c;
+  bool new_line = false, found = false, one_line = true;
+  int before = 0, c = 0;
   if (!file) return false;
   for (size_t i = 0; i < FIRST_BYTES && !found && (c = getc(file)) != EOF; i++) {
     if (isspace(c)) {
@@ -69,16 +80,18 @@ static bool is_json_lines(const char *path) {
       continue;
     }
     found = new_line && before == '}' && c == '{';
+    one_line &= !new_line;
     new_line = false;
     before = c;
   }
   fclose(file);
-  return found;
+  return found || (one_line && c == EOF && before == '}' && !has_section(head));
 }
 
 static bool is_conf(const path_inspection *look) {
-  char head[HEAD_TEXT];
-  return *read_head(look, head) != 0 && !is_json_lines(look->path);
+  char space[HEAD_TEXT];
+  const char *head = read_head(look, space);
+  return *head != 0 && !is_json_lines(look->path, head);
 }
 
 static void report_conf(report *r, const furrow_learn_conf *conf) {
@@ -106,6 +119,34 @@ static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
   }
   furrow_learn_conf_free(conf);
   return status;
+}
+
+/* ---- Schemas of logs ------------------------------------------------------------------------------------ */
+
+static bool is_schema(const path_inspection *look) {
+  char head[HEAD_TEXT];
+  furrow_schema *schema = NULL;
+  furrow_error err;
+  if (*read_head(look, head) == 0) return false;
+  const furrow_status status = furrow_schema_load(&schema, look->path, &err);
+  furrow_schema_free(schema);
+  return status == FURROW_OK;
+}
+
+static furrow_status describe_schema(path_inspection *look, furrow_error *err) {
+  furrow_schema *schema = NULL;
+  const furrow_status status = furrow_schema_load(&schema, look->path, err);
+  if (status != FURROW_OK) return status;
+  report_schema(look->r, schema);
+  path_advise(look, "furrow rows encode LOG --schema @ --dictionary @.names --out rows.libffm");
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.as, "label") == 0)
+      path_advise(look, "furrow train --model gbdt --train LOG --schema @ --out MODEL");
+  }
+  furrow_schema_free(schema);
+  return FURROW_OK;
 }
 
 /* ---- furrow.json ---------------------------------------------------------------------------------------- */
@@ -222,6 +263,7 @@ static furrow_status describe_record(path_inspection *look, furrow_error *err) {
 
 const path_kind record_kind = {"record of a model", "what Furrow keeps with a model: its data, training and figures",
                                is_record, describe_record};
+const path_kind schema_kind = {"schema", "what the columns of a raw log are", is_schema, describe_schema};
 const path_kind checkpoint_kind = {"checkpoint", "the state of a training after an epoch", is_checkpoint,
                                    tell_checkpoint};
 const path_kind conf_kind = {"algorithm", "Angel's JSON file for an algorithm, or the graph of a model", is_conf,

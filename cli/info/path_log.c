@@ -8,6 +8,7 @@
 #include "core/fail.h"
 #include "furrow/table.h"
 #include "info/path_kind.h"
+#include "rows/table_encoder.h"
 
 /* Bytes of text that are looked at; the rest of a large log is ignored. */
 enum { HEAD_BYTES = 1 << 20 };
@@ -36,18 +37,44 @@ static bool is_small(void *user, const char *phase, uint64_t done, uint64_t tota
   return done <= UNPACKED_BYTES;
 }
 
-static furrow_schema *propose(const path_inspection *look) {
+static void drop_head(void) {
+  const furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
+  (void)removed;
+}
+
+/* The schema of the head; NULL: it is not a table, or the column of the label is not clear. label: NULL: found by
+ * itself, "": none. strict: as a training asks for it. */
+static furrow_schema *propose(const path_inspection *look, const char *label, bool strict) {
   furrow_schema *schema = NULL;
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
+  params.label = label;
+  params.strict = strict;
   params.threads = 1;
   params.max_line_bytes = look->max_line;
   params.progress = is_small;
-  if (!keep_head(look->path)) return NULL;
-  const furrow_status status = furrow_schema_propose(&schema, HEAD_FILE, &params, NULL);
-  const furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
-  (void)removed;
-  return status == FURROW_OK ? schema : NULL;
+  return furrow_schema_propose(&schema, HEAD_FILE, &params, NULL) == FURROW_OK ? schema : NULL;
+}
+
+static size_t count_sides(const furrow_schema *schema) {
+  size_t sides = 0;
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    sides += strcmp(column.role, "user") == 0 || strcmp(column.role, "item") == 0;
+  }
+  return sides;
+}
+
+static bool needs_schema(void) {
+  bool needed = false;
+  return furrow_table_needs_schema(HEAD_FILE, &needed, NULL) == FURROW_OK && needed;
+}
+
+/* Several columns may be the label: the schema is then one without. */
+static furrow_schema *propose_any(const path_inspection *look) {
+  furrow_schema *schema = propose(look, NULL, false);
+  return schema ? schema : propose(look, "", false);
 }
 
 /* Names of columns are texts of JSON, not its keys. */
@@ -58,40 +85,176 @@ static void start_items(report *r, const char *name) {
     report_section(r, name);
 }
 
-static bool is_log(const path_inspection *look) {
-  furrow_schema *schema = look->folder ? NULL : propose(look);
-  const bool table = schema && furrow_schema_column_count(schema) > 1;
-  furrow_schema_free(schema);
-  return table;
-}
-
-static furrow_status describe_log(path_inspection *look, furrow_error *err) {
-  furrow_schema *schema = propose(look);
-  unsigned sides = 0;
-  if (!schema) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
-  start_items(look->r, "columns");
+void report_schema(report *r, const furrow_schema *schema) {
+  start_items(r, "columns");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;
     furrow_schema_get_column(schema, i, &column);
-    report_line(look->r, column.name, "%s%s%s%s", column.as, column.role[0] ? " (" : "", column.role,
+    report_line(r, column.name, "%s%s%s%s", column.as, column.role[0] ? " (" : "", column.role,
                 column.role[0] ? ")" : "");
-    sides += strcmp(column.role, "user") == 0 || strcmp(column.role, "item") == 0;
-    if (!look->r->json) continue;
-    report_section(look->r, NULL);
-    report_text(look->r, "name", column.name);
-    report_text(look->r, "as", column.as);
-    report_text(look->r, "role", column.role);
-    report_end(look->r);
+    if (!r->json) continue;
+    report_section(r, NULL);
+    report_text(r, "name", column.name);
+    report_text(r, "as", column.as);
+    report_text(r, "role", column.role);
+    report_end(r);
   }
-  report_end(look->r);
-  furrow_schema_free(schema);
-  path_advise(look, "furrow rows schema @");
-  if (sides == 2) path_advise(look, "furrow train --model recommender --train @ --out @.recommender");
-  path_advise(look, "furrow train --model fm --train @ --schema auto --out @.model");
-  return FURROW_OK;
+  report_end(r);
 }
 
-const path_kind log_kind = {"raw log", "a table with text in it, for training with --schema", is_log, describe_log};
+/* Data that training reads as a log, and numbers of users and items, which rows of numbers would take for quantities.
+ */
+static bool is_log(const path_inspection *look) {
+  if (look->folder || !keep_head(look->path)) return false;
+  furrow_schema *schema = propose_any(look);
+  const bool table = schema && furrow_schema_column_count(schema) > 1;
+  const bool log = table && (needs_schema() || count_sides(schema) == 2);
+  furrow_schema_free(schema);
+  drop_head();
+  return log;
+}
+
+/* Any other table that is not rows, such as one without a header. */
+static bool is_table(const path_inspection *look) {
+  if (look->folder || !keep_head(look->path)) return false;
+  furrow_schema *schema = propose_any(look);
+  const bool table = schema && furrow_schema_column_count(schema) > 1;
+  furrow_schema_free(schema);
+  drop_head();
+  return table;
+}
+
+/* ---- The label of a log ---- */
+
+typedef struct log_label {
+  const char *name; /* of the schema; NULL: none */
+  const char *why;  /* "": the schema names it */
+  label_task task;
+  bool named; /* it has three or more classes with names */
+} log_label;
+
+/* What the labels of the first rows suggest. None: they cannot be read as a training would read them. */
+static label_task task_of_head(const furrow_schema *schema) {
+  furrow_encoder *encoder = NULL;
+  furrow_parser *parser = NULL;
+  const furrow_rowblock *block = NULL;
+  char *uri = NULL;
+  label_task task = {0};
+  furrow_status status = furrow_encoder_build(&encoder, HEAD_FILE, schema, NULL, NULL);
+  if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, NULL);
+  if (status == FURROW_OK) status = furrow_encoder_uri(HEAD_FILE, ENCODER_IN_MEMORY, &uri, NULL);
+  if (status == FURROW_OK) status = furrow_parser_open_part(&parser, uri, 0, 1, "auto", NULL);
+  if (status == FURROW_OK) status = furrow_parser_next_block(parser, &block, NULL);
+  if (status == FURROW_OK) status = label_task_of(block, &task, NULL);
+  furrow_parser_close(parser);
+  furrow_free(uri);
+  furrow_encoder_free(encoder);
+  return status == FURROW_OK ? task : (label_task){0};
+}
+
+/* Takes a column as the label, if a training can. */
+static bool try_label(const path_inspection *look, const char *name, const char *why, log_label *label) {
+  furrow_schema *schema = propose(look, name, true);
+  const label_task task = schema ? task_of_head(schema) : (label_task){0};
+  if (task.kind != TASK_NONE) *label = (log_label){name, why, task, furrow_schema_class_name(schema, 2) != NULL};
+  furrow_schema_free(schema);
+  return task.kind != TASK_NONE;
+}
+
+static bool can_be_label(const furrow_schema_column *column) {
+  return !column->role[0] && strcmp(column->as, "ignore") != 0 && strcmp(column->as, "time") != 0 &&
+         strcmp(column->as, "text") != 0 && strcmp(column->as, "set") != 0 && !is_id_name(column->name);
+}
+
+/* The column that the schema names; in a log without users and items else the last one, unless it has numbers and the
+ * first one has two classes. Numbers that users give items are ratings. */
+static log_label find_label(const path_inspection *look, const furrow_schema *schema) {
+  const size_t count = furrow_schema_column_count(schema);
+  const bool sides = count_sides(schema) == 2;
+  log_label found = {0};
+  furrow_schema_column column;
+  for (size_t i = 0; i < count; i++) {
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.as, "label") != 0) continue;
+    try_label(look, column.name, "", &found);
+    if (sides && !found.named && found.task.kind == TASK_CLASSES) found.task.kind = TASK_REGRESSION;
+    return found;
+  }
+  if (sides) return found;
+  furrow_schema_get_column(schema, count - 1, &column);
+  if (can_be_label(&column) && try_label(look, column.name, "a guess: the last column", &found) &&
+      found.task.kind != TASK_REGRESSION)
+    return found;
+  log_label first = {0};
+  furrow_schema_get_column(schema, 0, &column);
+  if (can_be_label(&column)) try_label(look, column.name, "a guess: the first column has two classes", &first);
+  return first.task.kind == TASK_TWO_CLASSES ? first : found;
+}
+
+/* ---- Commands ---- */
+
+/* Writes " --label NAME" for a shell and for path_advise; false: the name has characters that one of them would obey.
+ */
+static bool put_label(char *text, size_t size, const char *name) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  const char *quote = name[strspn(name, plain)] ? "'" : "";
+  text[0] = 0;
+  if (!name[0] || name[0] == '-' || strpbrk(name, "'@^\n\r\t\x1b")) return false;
+  return (size_t)snprintf(text, size, " --label %s%s%s", quote, name, quote) < size;
+}
+
+static void advise_train(path_inspection *look, const char *algorithm, const char *options, const char *ending) {
+  char command[512];
+  snprintf(command, sizeof command, "furrow train --model %s --train @%s --out @%s", algorithm, options, ending);
+  path_advise(look, command);
+}
+
+/* Trees find their objective by the labels. A factorization machine is for users and items; it predicts numbers, and
+ * separates two classes. */
+static void advise_models(path_inspection *look, const log_label *label, bool sides, const char *options) {
+  static const char *const linear[] = {
+      [TASK_TWO_CLASSES] = "lr", [TASK_CLASSES] = "softmax", [TASK_REGRESSION] = "linear"};
+  if (sides && !label->named) {
+    advise_train(look, "fm", options, ".model");
+    return;
+  }
+  advise_train(look, "gbdt", options, ".gbdt");
+  advise_train(look, linear[label->task.kind], options, ".model");
+}
+
+static void advise_log(path_inspection *look, const furrow_schema *schema, const log_label *label) {
+  char name[256] = "", options[300], command[320];
+  furrow_schema *strict = propose(look, NULL, true);
+  const bool sides = count_sides(schema) == 2, guessed = label->name && label->why[0];
+  const bool named = label->name && put_label(name, sizeof name, label->name);
+  snprintf(command, sizeof command, "furrow rows schema @%s", guessed && named ? name : "");
+  path_advise(look, command);
+  if (sides && strict) advise_train(look, "recommender", "", ".recommender");
+  furrow_schema_free(strict);
+  snprintf(options, sizeof options, "%s%s", needs_schema() ? "" : " --schema auto", name);
+  if (named) advise_models(look, label, sides, options);
+}
+
+static furrow_status describe_log(path_inspection *look, furrow_error *err) {
+  if (!keep_head(look->path)) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
+  furrow_schema *schema = propose_any(look);
+  if (schema) {
+    const log_label label = find_label(look, schema);
+    report_schema(look->r, schema);
+    if (label.name && label.why[0]) report_line(look->r, "label column", "%s (%s)", label.name, label.why);
+    if (label.name && look->r->json) report_text(look->r, "label column", label.name);
+    report_task(look->r, &label.task);
+    advise_log(look, schema, &label);
+  }
+  drop_head();
+  furrow_schema_free(schema);
+  return schema ? FURROW_OK : fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
+}
+
+const path_kind log_kind = {"raw log", "a table with names or texts in it, which training reads through a schema",
+                            is_log, describe_log};
+const path_kind table_kind = {"raw log", "a table with names or texts in it, which training reads through a schema",
+                              is_table, describe_log};
 
 /* ---- Encoders -------------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,11 @@
 /* cli/info/path_rows.c: rows for 'furrow info': text in any format, a folder of it, a row cache. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/fail.h"
 #include "furrow/learn.h"
@@ -15,12 +17,6 @@
 enum { HEAD_BYTES = 1 << 20 };
 
 /* ---- The first rows ------------------------------------------------------------------------------------- */
-
-/* The task that the labels suggest. */
-typedef struct label_task {
-  enum { TASK_NONE, TASK_TWO_CLASSES, TASK_CLASSES, TASK_REGRESSION } kind;
-  size_t classes; /* different labels */
-} label_task;
 
 typedef struct first_rows {
   source_values values;
@@ -34,14 +30,14 @@ typedef struct first_rows {
 
 /* ---- Labels --------------------------------------------------------------------------------------------- */
 
-enum { MOST_CLASSES = 1000, FEWEST_ROWS_OF_A_CLASS = 5 };
+enum { MOST_CLASSES = 20, FEWEST_ROWS_OF_A_CLASS = 2 }; /* where training takes whole numbers for classes, too */
 
 static int compare_floats(const void *a, const void *b) {
   const float x = *(const float *)a, y = *(const float *)b;
   return (x > y) - (x < y);
 }
 
-/* Two values are two classes, some integers that occur again and again are classes, anything else is regression. The
+/* Two values are two classes, a few integers that repeat are classes, anything else is regression. The
  * numbers are sorted. */
 static label_task task_of(float *numbers, size_t count) {
   size_t distinct = 0, whole = 0;
@@ -59,7 +55,8 @@ static label_task task_of(float *numbers, size_t count) {
   return (label_task){TASK_REGRESSION, distinct};
 }
 
-static furrow_status label_task_of(const furrow_rowblock *block, label_task *task, furrow_error *err) {
+furrow_status label_task_of(const furrow_rowblock *block, label_task *task, furrow_error *err) {
+  *task = (label_task){0};
   if (!block->label.any) return FURROW_OK;
   float *numbers = calloc(block->size, sizeof *numbers);
   if (!numbers) return fail(err, FURROW_E_MEMORY, "out of memory for the labels");
@@ -85,8 +82,14 @@ static furrow_status task_of_feature(const furrow_rowblock *block, uint64_t feat
   return FURROW_OK;
 }
 
+bool is_id_name(const char *name) {
+  const size_t length = name ? strlen(name) : 0;
+  return length >= 2 && strcasecmp(name + length - 2, "id") == 0 &&
+         (length == 2 || !isalpha((unsigned char)name[length - 3]) || isupper((unsigned char)name[length - 2]));
+}
+
 /* The column of a csv without label_column that is likely to have the labels: one with such a name; else the first or
- * the last one, whichever has classes; else the last. */
+ * the last one, whichever has classes; else the last. Ids are not labels. */
 static furrow_status guess_label(first_rows *first, const furrow_rowblock *block, furrow_error *err) {
   const furrow_parser *parser = first->source.parser;
   const uint64_t columns = summary_columns(&first->summary);
@@ -99,14 +102,19 @@ static furrow_status guess_label(first_rows *first, const furrow_rowblock *block
     return task_of_feature(block, i, &first->task, err);
   }
   const uint64_t candidates[] = {0, columns - 1};
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < 2 && status == FURROW_OK; i++) {
+  for (size_t i = 0; i < 2; i++) {
+    label_task task = {0};
+    if (is_id_name(furrow_parser_column_name(parser, candidates[i]))) continue;
+    const furrow_status status = task_of_feature(block, candidates[i], &task, err);
+    if (status != FURROW_OK) return status;
+    const bool classes = task.kind == TASK_TWO_CLASSES || task.kind == TASK_CLASSES;
+    if (!classes && i == 0) continue;
     first->label_column = candidates[i];
     first->label_why = i ? "a guess: the last column" : "a guess: the first column has classes";
-    status = task_of_feature(block, candidates[i], &first->task, err);
-    if (first->task.kind == TASK_TWO_CLASSES || first->task.kind == TASK_CLASSES) break;
+    first->task = task;
+    return FURROW_OK;
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
@@ -159,15 +167,16 @@ static void report_label_column(report *r, const first_rows *first) {
   report_u64(r, "label column", first->label_column);
 }
 
-static void report_task(report *r, const first_rows *first) {
+void report_task(report *r, const label_task *task) {
   static const char *const names[] = {
       [TASK_TWO_CLASSES] = "two classes", [TASK_CLASSES] = "classes", [TASK_REGRESSION] = "regression"};
-  const bool many = first->task.kind == TASK_CLASSES;
+  const bool many = task->kind == TASK_CLASSES;
+  if (task->kind == TASK_NONE) return;
   if (r->json || !many)
-    report_text(r, "task", names[first->task.kind]);
+    report_text(r, "task", names[task->kind]);
   else
-    report_line(r, "task", "%zu classes", first->task.classes);
-  if (r->json && many) report_u64(r, "classes", first->task.classes);
+    report_line(r, "task", "%zu classes", task->classes);
+  if (r->json && many) report_u64(r, "classes", task->classes);
 }
 
 static void report_first(report *r, const first_rows *first) {
@@ -177,7 +186,7 @@ static void report_first(report *r, const first_rows *first) {
   report_u64(r, first->all ? "columns" : "columns of these", summary_columns(s));
   report_bool(r, "labels", s->label.count > 0);
   if (first->label_column != SIZE_MAX) report_label_column(r, first);
-  if (first->task.kind != TASK_NONE) report_task(r, first);
+  report_task(r, &first->task);
   report_bool(r, "weights", s->weight.count > 0);
   report_bool(r, "fields", s->field.min <= s->field.max);
 }

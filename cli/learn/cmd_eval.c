@@ -156,6 +156,20 @@ static void report_calibration(report *out, const eval_report *r) {
   report_end(out);
 }
 
+/* Columns with values that the model does not know. */
+static void report_unknown_columns(report *out, const unknown_names *names) {
+  if (names->column_count == 0) return;
+  report_list(out, "unknown values");
+  for (size_t i = 0; i < names->column_count; i++) {
+    if (names->columns[i].rows == 0) continue;
+    report_section(out, NULL);
+    report_text(out, "column", names->columns[i].field.name);
+    report_u64(out, "rows", names->columns[i].rows);
+    report_end(out);
+  }
+  report_end(out);
+}
+
 static void report_warnings(report *out, const warnings *w) {
   if (!out->json) {
     for (size_t i = 0; i < w->count; i++) report_text(out, "warning", w->text[i]);
@@ -255,6 +269,7 @@ static furrow_status eval_report_print(const eval_report *r, bool json, output *
   report_warnings(&to, &found);
   if (json && r->names->user.used) report_u64(&to, "unknown users", r->names->user.rows);
   if (json && r->names->item.used) report_u64(&to, "unknown items", r->names->item.rows);
+  if (json) report_unknown_columns(&to, r->names);
   if (json && classes) report_classes(&to, r);
   if (json && classes) report_confusion(&to, r);
   if (json && calibration) report_calibration(&to, r);

@@ -272,6 +272,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   const furrow_rowblock *block = NULL;
   const bool event = predict->events.count > 0;
   used.scoring.unlabelled = used.sid != SID_FIRST;
+  used.scoring.event = event;
   furrow_status status = check_options(predict, err);
   if (status == FURROW_OK && event) status = one_event_write(&predict->events, &used.scoring.data, err);
   if (status == FURROW_OK) status = scoring_open(&p.scoring, &predict->scoring, err);

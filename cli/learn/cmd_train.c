@@ -540,10 +540,14 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
-/* Adds a hint to a parse error in csv: rows contain only numbers, so the file may be a raw log. */
-static void hint_schema(const train_values *values, furrow_error *err) {
-  if (err->status != FURROW_E_PARSE || err->hint[0] || values->raw.schema || !is_csv_name(values->train)) return;
-  add_hint(err, "if the columns have names or texts in them, --schema auto reads the file as a raw log");
+/* Adds a hint to a parse error in a table: its row can be left out; in csv, rows contain only numbers, so the file may
+ * be a raw log. */
+static void hint_bad_row(const train_values *values, furrow_error *err) {
+  const bool log = values->raw.schema != NULL, label = strstr(err->message, "label is missing") != NULL;
+  if (err->status != FURROW_E_PARSE || err->hint[0] || values->load || values->on_bad == FURROW_ON_BAD_SKIP) return;
+  if (!log && !is_csv_name(values->train)) return;
+  add_hint(err, "--on-bad skip leaves such rows out and counts them%s",
+           log || label ? "" : "; if columns have names or texts in them, --schema auto reads the file as a raw log");
 }
 
 /* Measures whether a model of a log with users and items can recommend, and stores that. */
@@ -597,7 +601,6 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
   else if (status == FURROW_OK && values->json)
     report_folds_alone(figures, out);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
-  if (status != FURROW_OK && !values->load) hint_schema(values, err);
   free(figures);
   return status;
 }
@@ -694,6 +697,19 @@ static furrow_status make_settings(learn_settings *settings, const train_values 
   return status;
 }
 
+/* Makes the settings. If the samples turn out to be a raw log, options that name columns belong to its schema, not to
+ * the settings. */
+static furrow_status make_settings_for_data(learn_settings *settings, train_values *train, furrow_error *err) {
+  raw_log_take_columns(&train->raw, &train->keys);
+  const furrow_status status = make_settings(settings, train, err);
+  if (status != FURROW_OK || train->load) return status;
+  const char *samples = train->train ? train->train : furrow_learn_conf_get(settings->conf, "data");
+  if (!raw_log_find(&train->raw, samples, settings->conf, train->quiet)) return FURROW_OK;
+  raw_log_take_columns(&train->raw, &train->keys);
+  learn_settings_clear(settings);
+  return make_settings(settings, train, err);
+}
+
 /* Locks a model that is trained further and replaced. */
 static furrow_status lock_model(furrow_file_lock **lock, const train_values *values, furrow_error *err) {
   struct stat read, written;
@@ -764,8 +780,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   learn_settings settings = {0};
   furrow_file_lock *lock = NULL;
   furrow_status status = check_values(train, err);
-  raw_log_take_columns(&used.raw, &used.keys);
-  if (status == FURROW_OK) status = make_settings(&settings, train, err);
+  if (status == FURROW_OK) status = make_settings_for_data(&settings, &used, err);
   if (status == FURROW_OK) status = take_paths(&used, &settings, err);
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
   if (status == FURROW_OK && !train->quiet) learn_settings_print_notes(&settings);
@@ -782,6 +797,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
     status = print_description(&settings, train->json, out, err);
   else if (status == FURROW_OK)
     status = run_all(train, &settings, out, err);
+  if (status != FURROW_OK && train->train) hint_bad_row(train, err);
   learn_settings_clear(&settings);
   furrow_file_lock_close(lock);
   return status;

@@ -12,6 +12,7 @@
 #include "core/output.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "rows/rows_source.h"
 
 #define AT(field) offsetof(raw_log_values, field)
 const option raw_log_options[] = {
@@ -20,7 +21,9 @@ const option raw_log_options[] = {
      .argument = "FILE|auto",
      .help =
          "the samples are a raw log: csv, tsv, JSON lines, Vowpal Wabbit's text; what its columns are ('furrow rows "
-         "schema'), or auto. The model keeps what it needs to read such logs",
+         "schema'), or auto, the default for tables with a header and texts and for JSON lines. The model keeps what "
+         "it "
+         "needs to read such logs",
      .offset = AT(schema)},
     {.name = "user",
      .kind = OPTION_TEXT,
@@ -76,6 +79,18 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys) {
   values->columns.label = *column;
   values->columns.weight = *weight;
   *column = *weight = NULL;
+}
+
+bool raw_log_find(raw_log_values *values, const char *samples, const furrow_learn_conf *conf, bool quiet) {
+  furrow_error ignored; /* reading the samples will report it */
+  bool log = false;
+  if (values->schema || !samples || source_is_stdin(samples)) return false;
+  if (strcmp(furrow_learn_conf_get(conf, "format"), "auto") != 0 || furrow_learn_conf_get(conf, "encoder")[0])
+    return false;
+  if (furrow_table_needs_schema(samples, &log, &ignored) != FURROW_OK || !log) return false;
+  values->schema = "auto";
+  if (!quiet) say("furrow: note: %s is read as a raw log, as with --schema auto\n", samples);
+  return true;
 }
 
 static void print_schema(const furrow_encoder *encoder) {

@@ -17,6 +17,9 @@ extern const option raw_log_options[];
 /* Takes --label as the name of a column rather than as a transform of labels: moves it, and the other options that name
  * columns, from the keys to the values. The texts of moved keys become NULL. */
 void raw_log_take_columns(raw_log_values *values, learn_values *keys);
+/* Whether the samples are a log although no option says so: the format is open and the data needs a schema. Sets the
+ * schema to auto then, and says it on stderr unless `quiet`. samples NULL: there are none. */
+bool raw_log_find(raw_log_values *values, const char *samples, const furrow_learn_conf *conf, bool quiet);
 /* Makes the encoder and sets the keys for it, unless the samples are rows; `load` (may be NULL) is a model from which
  * training continues: its encoder is used. */
 furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,

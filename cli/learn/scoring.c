@@ -15,7 +15,7 @@
 #include "furrow/io.h"
 #include "rows/rows_source.h"
 
-/* ---- Users and items that the model does not know ---- */
+/* ---- Users, items and other values that the model does not know ---- */
 
 static void start_side(unknown_side *side, const furrow_encoder *encoder, furrow_side which) {
   const size_t field = encoder ? furrow_encoder_side_field(encoder, which) : SIZE_MAX;
@@ -23,10 +23,49 @@ static void start_side(unknown_side *side, const furrow_encoder *encoder, furrow
   if (side->used) furrow_encoder_get_field(encoder, field, &side->field);
 }
 
-void unknown_names_start(unknown_names *names, const furrow_encoder *encoder) {
-  names->rows = 0;
+/* Whether most cells of the training data had a value of the dictionary: if few had one, other data has few, too. */
+static bool has_learned(const furrow_encoder *encoder, const furrow_encoder_field *field) {
+  enum { COUNTED = 1000 }; /* the most frequent come first */
+  uint64_t cells = 0;
+  furrow_encoder_feature feature;
+  furrow_error ignored;
+  for (uint64_t i = field->count - field->entries; i < field->count && i < COUNTED; i++)
+    if (furrow_encoder_get_feature(encoder, field->first + i, &feature, &ignored) == FURROW_OK) cells += feature.count;
+  return cells >= field->unknown + field->missing;
+}
+
+/* Whether a field is a column of categories or sets, neither user nor item. */
+static bool is_category(const furrow_encoder *encoder, const furrow_encoder_field *field) {
+  const furrow_schema *schema = furrow_encoder_schema(encoder);
+  for (size_t i = 0; field->entries > 0 && i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.name, field->name) != 0) continue;
+    return !column.role[0] && (strcmp(column.as, "category") == 0 || strcmp(column.as, "set") == 0);
+  }
+  return false;
+}
+
+furrow_status unknown_names_start(unknown_names *names, const furrow_encoder *encoder, furrow_error *err) {
+  *names = (unknown_names){0};
   start_side(&names->user, encoder, FURROW_SIDE_USER);
   start_side(&names->item, encoder, FURROW_SIDE_ITEM);
+  if (!encoder) return FURROW_OK;
+  const size_t count = furrow_encoder_field_count(encoder);
+  names->columns = calloc(count + 1, sizeof *names->columns);
+  if (!names->columns) return fail_memory(err);
+  for (size_t i = 0; i < count; i++) {
+    unknown_side *column = &names->columns[names->column_count];
+    furrow_encoder_get_field(encoder, i, &column->field);
+    column->used = is_category(encoder, &column->field) && has_learned(encoder, &column->field);
+    names->column_count += column->used;
+  }
+  return FURROW_OK;
+}
+
+void unknown_names_clear(unknown_names *names) {
+  free(names->columns);
+  *names = (unknown_names){0};
 }
 
 /* The first feature of a field with a dictionary stands for what the dictionary does not have. */
@@ -43,10 +82,40 @@ static void count_side(unknown_side *side, const furrow_rowblock *block) {
   }
 }
 
+/* The column whose features include this one; NULL: none. */
+static unknown_side *find_column(const unknown_names *names, uint64_t feature) {
+  size_t low = 0, high = names->column_count;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    unknown_side *column = &names->columns[middle];
+    if (feature >= column->field.first && feature < column->field.first + column->field.count) return column;
+    if (feature < column->field.first)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return NULL;
+}
+
+/* The same as count_side for all columns in one pass. Call it after the rows were counted. */
+static void count_columns(unknown_names *names, const furrow_rowblock *block) {
+  const uint64_t before = names->rows - block->size;
+  for (size_t i = 0; i < names->column_count; i++) names->columns[i].rows += block->size;
+  for (size_t row = 0; names->column_count > 0 && row < block->size; row++)
+    for (uint64_t i = block->offset[row]; i < block->offset[row + 1]; i++) {
+      const uint64_t feature = furrow_keys_get(block->index, block->key_type, i), number = before + row + 1;
+      unknown_side *column = find_column(names, feature);
+      if (!column || feature == column->field.first || column->seen == number) continue;
+      column->seen = number;
+      column->rows--;
+    }
+}
+
 void unknown_names_count(unknown_names *names, const furrow_rowblock *block) {
   names->rows += block->size;
   count_side(&names->user, block);
   count_side(&names->item, block);
+  count_columns(names, block);
 }
 
 static void print_side(const unknown_side *side, const char *what, uint64_t rows) {
@@ -61,9 +130,53 @@ static void print_side(const unknown_side *side, const char *what, uint64_t rows
         what[0] == 'i' ? "an" : "a", what);
 }
 
-void unknown_names_print(const unknown_names *names) {
+/* "red, green" */
+static void list_values(const furrow_encoder *encoder, const furrow_encoder_field *field, char *text, size_t size) {
+  enum { SHOWN = 3 };
+  const uint64_t first = field->first + field->count - field->entries;
+  size_t used = 0;
+  furrow_encoder_feature feature;
+  furrow_error ignored;
+  text[0] = 0;
+  for (uint64_t i = 0; i < field->entries && i < SHOWN && used < size; i++)
+    if (furrow_encoder_get_feature(encoder, first + i, &feature, &ignored) == FURROW_OK)
+      used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "",
+                               feature.length < 40 ? (int)feature.length : 40, feature.name);
+}
+
+/* A column that is nearly unknown is likely to be spelled in another way; one that is unknown in some rows has new
+ * values. */
+static void print_columns(const unknown_names *names, const furrow_encoder *encoder) {
+  enum { ENOUGH = 10, LISTED = 5 };
+  size_t some = 0;
+  if (!encoder) return;
+  for (size_t i = 0; i < names->column_count; i++) {
+    const unknown_side *column = &names->columns[i];
+    char values[160];
+    const bool nearly = names->rows >= ENOUGH && (double)column->rows >= 0.95 * (double)names->rows;
+    some += column->rows > 0 && !nearly;
+    if (!nearly) continue;
+    list_values(encoder, &column->field, values, sizeof values);
+    say("furrow: warning: column %s: %" PRIu64 " of %" PRIu64
+        " rows have a value that the model does not know, or none; it knows values such as %s: is the column spelled "
+        "as in the training data?\n",
+        column->field.name, column->rows, names->rows, values);
+  }
+  if (some == 0) return;
+  say("furrow: note: values that the model does not know, or none:");
+  for (size_t i = 0, listed = 0; i < names->column_count && listed < LISTED; i++) {
+    const unknown_side *column = &names->columns[i];
+    if (column->rows == 0 || (names->rows >= ENOUGH && (double)column->rows >= 0.95 * (double)names->rows)) continue;
+    say("%s %s in %" PRIu64 " of %" PRIu64 " rows", listed++ ? "," : "", column->field.name, column->rows, names->rows);
+  }
+  if (some > LISTED) say(", and %zu more columns", some - LISTED);
+  say("\n");
+}
+
+void unknown_names_print(const unknown_names *names, const furrow_encoder *encoder) {
   print_side(&names->user, "user", names->rows);
   print_side(&names->item, "item", names->rows);
+  print_columns(names, encoder);
 }
 
 /* ---- Options and opening ---- */
@@ -195,7 +308,7 @@ static furrow_status open_both(scoring *s, furrow_error *err) {
   const scoring_values *values = s->values;
   furrow_status status = load_model(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
-  if (status == FURROW_OK) unknown_names_start(&s->names, furrow_scorer_encoder(s->scorer));
+  if (status == FURROW_OK) status = unknown_names_start(&s->names, furrow_scorer_encoder(s->scorer), err);
   const bool guarded = cache_guard_begin(values->data);
   if (status == FURROW_OK) status = open_rows(s, furrow_scorer_conf(s->scorer), err);
   return cache_guard_end(guarded, status, err);
@@ -215,6 +328,7 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 
 void scoring_close(scoring *s) {
   progress_stop(&s->progress);
+  unknown_names_clear(&s->names);
   furrow_sample_reader_close(s->samples);
   furrow_scorer_scratch_free(s->space);
   furrow_scorer_free(s->scorer);
@@ -271,7 +385,7 @@ void scoring_print_notes(const scoring *s) {
   furrow_sample_reader_get_stats(s->samples, &stats);
   print_notes(&stats);
   note_unknown(s);
-  unknown_names_print(&s->names);
+  unknown_names_print(&s->names, s->values->event ? NULL : furrow_scorer_encoder(s->scorer));
 }
 
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err) {

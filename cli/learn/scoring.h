@@ -12,18 +12,23 @@ typedef struct unknown_side {
   bool used; /* the schema has such a column */
   furrow_encoder_field field;
   uint64_t rows;
+  uint64_t seen; /* the number of the last row with a known value; used where several columns are counted at once */
 } unknown_side;
 
 typedef struct unknown_names {
   unknown_side user, item;
+  unknown_side *columns; /* the other categories and sets, ascending by their features */
+  size_t column_count;
   uint64_t rows; /* all */
 } unknown_names;
 
-/* encoder NULL: nothing is counted. It must outlive the names. */
-void unknown_names_start(unknown_names *names, const furrow_encoder *encoder);
+/* encoder NULL: nothing is counted. It must outlive the names. To be cleared. */
+furrow_status unknown_names_start(unknown_names *names, const furrow_encoder *encoder, furrow_error *err);
+void unknown_names_clear(unknown_names *names);
 void unknown_names_count(unknown_names *names, const furrow_rowblock *block);
-/* Prints notes to stderr, and warnings where no row has a name that is known. */
-void unknown_names_print(const unknown_names *names);
+/* Prints notes to stderr, and warnings where no row, or hardly any, has a name that is known. encoder NULL: about users
+ * and items alone. */
+void unknown_names_print(const unknown_names *names, const furrow_encoder *encoder);
 
 typedef struct scoring_values {
   const char *model, *data, *format, *conf, *algorithm;
@@ -32,6 +37,7 @@ typedef struct scoring_values {
   furrow_on_bad on_bad;
   bool quiet;
   bool unlabelled; /* raw logs are read without their labels, which may then be malformed */
+  bool event;      /* the data is one event, whose values have notes of their own */
   text_list define;
 } scoring_values;
 

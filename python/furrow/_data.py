@@ -142,11 +142,20 @@ def is_event(data: Mapping[str, Any]) -> bool:
     return any(isinstance(value, (str, bytes)) or not hasattr(value, "__len__") for value in data.values())
 
 
+def _needs_schema(uri: str) -> bool:
+    try:
+        return _core.needs_schema(uri)
+    except _core.Error:
+        return False  # reading the file will report it
+
+
 def is_table(data: Any) -> bool:
     """Whether data has columns of strings, categories or times, and so needs a schema: `open_table` takes it.
 
-    For paths this is unknown.
+    Files are inspected at their beginning, as the command does: JSON lines, and tables with a header and texts.
     """
+    if is_path(data):
+        return _needs_schema(os.fspath(data))
     if is_frame(data):
         return any(_is_text_dtype(dtype) for dtype in data.dtypes)
     if isinstance(data, Mapping):

@@ -787,7 +787,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     model: lr, svm, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. lr of more than two classes
     becomes softmax; gbdt has as many as there are; the others separate two.
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
-    strings needs not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
+    strings, a file with a header and strings, and JSON lines need not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
     columns as features, whatever their names are, and warns about columns that it ignores; a time is a number of days,
     too.
     epochs … threads: None is Furrow's own default for the model; factors= is another name of rank=.

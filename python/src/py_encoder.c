@@ -485,6 +485,18 @@ static PyObject *encoder_uri(PyObject *module, PyObject *args) {
   return text;
 }
 
+/* needs_schema(uri): whether the data is a log rather than rows */
+static PyObject *needs_schema(PyObject *module, PyObject *args) {
+  PyObject *uri = NULL;
+  bool needed = false;
+  furrow_error err;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &uri)) return NULL;
+  const furrow_status status = furrow_table_needs_schema(PyBytes_AsString(uri), &needed, &err);
+  Py_DECREF(uri);
+  return status == FURROW_OK ? PyBool_FromLong(needed) : fwpy_raise(&err);
+}
+
 /* ---- Splitting -------------------------------------------------------------------------------------------- */
 
 static const fwpy_field split_fields[] = {FWPY_FIELD(furrow_table_split_params, time, FWPY_TEXT),
@@ -545,6 +557,7 @@ done:
 }
 
 static PyMethodDef methods[] = {{"encoder_uri", encoder_uri, METH_VARARGS, NULL},
+                                {"needs_schema", needs_schema, METH_VARARGS, NULL},
                                 {"split_table", split_table, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

@@ -93,6 +93,23 @@ def test_numbers_of_types_of_pandas():
     assert fitted.model_.evaluate(np.column_stack([np.arange(300) % 7, X]), y)["r2"] > 0.9
 
 
+# ---- Leaks
+
+
+def test_a_column_that_gives_the_label_away_is_told(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    told = "alive alone gives the label away .AUC 1"
+    y = RNG.random(400) > 0.5
+    frame = pandas.DataFrame({"age": RNG.normal(size=400) + y, "alive": np.where(y, "yes", "no")})
+    with pytest.warns(UserWarning, match=told):
+        Classifier("gbdt", trees=3).fit(frame, y)
+    with pytest.warns(UserWarning, match=told):
+        Classifier("lr").fit(frame.assign(alive=y * 3.0), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Classifier("gbdt", trees=3).fit(frame[["age"]], y)
+
+
 # ---- Names and messages
 
 
@@ -111,8 +128,14 @@ def test_messages_have_the_names_that_were_typed():
 def test_a_file_with_strings_is_a_log(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text("city,at,click\n" + "a,1:2:3,1\nb,4:5:6,0\n" * 20)
-    assert "schema='auto'" in notes_of(Classifier("gbdt").fit, path, label="click")
-    assert Classifier("gbdt", schema="auto").fit(path, label="click").classes_.tolist() == [0, 1]
+    found = Classifier("gbdt").fit(path, label="click")
+    assert found.classes_.tolist() == [0, 1] and "city" in [column.name for column in found.schema_.columns]
+    lines = tmp_path / "c.jsonl"
+    lines.write_text('{"city": "a", "click": 1}\n{"city": "b", "click": 0}\n' * 20)
+    assert Classifier("lr").fit(lines, label="click").classes_.tolist() == [0, 1]
+    path.write_text("a,1:2:3,1\nb,4:5:6,0\n" * 20)  # without a header
+    assert "schema='auto'" in notes_of(Classifier("gbdt").fit, path, label="2")
+    assert Classifier("gbdt", schema="auto").fit(path, label="2").classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["C", "tol", "penalty", "verbose", "verbosity", "scale_pos_weight"])

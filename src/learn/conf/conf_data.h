@@ -470,8 +470,8 @@ typedef struct fw_settled_fields {
 
 /* Each field is a key of the same name. All zeros: nothing is set. */
 typedef struct fw_settled {
-  const char *format, *columns, *label_column, *weight_column, *delimiter; /* NULL: not set */
-  const furrow_matrix_row_type *model_type;                                /* NULL: not set */
+  const char *format, *columns, *label_column, *weight_column, *delimiter, *objective; /* NULL: not set */
+  const furrow_matrix_row_type *model_type;                                            /* NULL: not set */
   fw_settled_loss loss;
   fw_settled_labels labels;
   fw_settled_fields user_fields, item_fields;

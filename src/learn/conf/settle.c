@@ -19,6 +19,7 @@ static const struct settled_field {
     {FW_KEY_LABEL_COLUMN, TEXT, offsetof(fw_settled, label_column)},
     {FW_KEY_WEIGHT_COLUMN, TEXT, offsetof(fw_settled, weight_column)},
     {FW_KEY_DELIMITER, TEXT, offsetof(fw_settled, delimiter)},
+    {FW_KEY_OBJECTIVE, TEXT, offsetof(fw_settled, objective)},
     {FW_KEY_MODEL_TYPE, ROW_TYPE, offsetof(fw_settled, model_type)},
     {FW_KEY_LOSS, LOSS, offsetof(fw_settled, loss)},
     {FW_KEY_LABELS, LABELS, offsetof(fw_settled, labels)},

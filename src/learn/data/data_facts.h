@@ -73,8 +73,11 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bo
  * its classes would become one. */
 furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_error *err) FURROW_MUST_USE;
 
-/* Whether the labels are numbers to predict where the plan would separate two classes: more than two, and not whole
- * numbers that repeat often, unless these are ratings. Only for models whose loss is a key. */
-bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts, bool ratings);
+/* Whether labels of more than two values are numbers to predict rather than classes: they are not whole numbers, or
+ * have more values than the classes that someone would number, or hardly repeat. */
+bool fw_labels_are_numbers(const fw_data_facts *facts);
+/* Whether the plan would separate two classes, but the data has more labels than these, and nobody set the loss (nets)
+ * or the objective (trees): the labels decide about it. */
+bool fw_labels_decide(const fw_plan *plan, const fw_data_facts *facts);
 
 #endif

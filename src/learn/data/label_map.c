@@ -41,9 +41,15 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 
 /* ---- The labels of the data ---- */
 
-/* Whole numbers that repeat often are classes; other labels are quantities. */
-static bool are_classes(const fw_data_facts *facts) {
+enum { FEW_CLASSES = 20 }; /* the most classes of whole numbers, where nobody says that they are classes */
+
+/* Whole numbers that repeat can be classes; other labels are quantities. */
+static bool can_be_classes(const fw_data_facts *facts) {
   return facts->whole_labels && facts->label_count <= FW_CLASSES_MAX && facts->label_count * 2 <= facts->rows;
+}
+
+bool fw_labels_are_numbers(const fw_data_facts *facts) {
+  return facts->label_count > FEW_CLASSES || !can_be_classes(facts);
 }
 
 static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
@@ -73,14 +79,15 @@ static bool is_net(const fw_plan *plan) {
   return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
 }
 
-bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts, bool ratings) {
-  return plan->data.finds_labels && is_net(plan) && facts->rows > 0 && facts->unlabelled == 0 &&
-         facts->label_count > 2 && (ratings || !are_classes(facts));
+bool fw_labels_decide(const fw_plan *plan, const fw_data_facts *facts) {
+  const bool trees = plan->forest.used && plan->graph.loss == FW_LOSS_LOG;
+  return plan->data.finds_labels && (trees || is_net(plan)) && facts->rows > 0 && facts->unlabelled == 0 &&
+         facts->label_count > 2;
 }
 
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
   char text[192];
-  const bool classes = are_classes(facts), trees = plan->forest.used;
+  const bool classes = !fw_labels_are_numbers(facts), trees = plan->forest.used;
   const char *name = plan->model.algorithm ? plan->model.algorithm : "the loss";
   if (facts->label_count > FW_CLASSES_MAX)
     fw_fail(err, FURROW_E_ARGUMENT, "the labels have more than %d values, but %s separates two classes", FW_CLASSES_MAX,
@@ -123,7 +130,8 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bo
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (fw_loss_has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
-  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts)) return refuse_numbers(plan, facts, err);
+  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !can_be_classes(facts))
+    return refuse_numbers(plan, facts, err);
   if (loss == FW_LOSS_SOFTMAX && are_small_numbers(plan, facts)) return FURROW_OK;
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
     return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",

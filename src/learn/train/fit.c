@@ -468,6 +468,19 @@ static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
                          loss > constant * (1 + 1e-6) ? "worse" : "no better", which, loss, constant);
 }
 
+/* ---- Too good to be true ---- */
+
+/* An AUC of 1 for rows that the model was not trained on is more often a column that was filled in after the label than
+ * a good model. */
+static furrow_status note_perfect(fw_fit *f, furrow_error *err) {
+  enum { FEWEST_ROWS = 50 };
+  const fw_epoch *saved = saved_epoch(f);
+  if (!saved || saved->valid.rows < FEWEST_ROWS || !(saved->valid.auc >= 1)) return FURROW_OK;
+  if (f->data->leaks || !fw_conf_recommends(f->trainer->conf)) return FURROW_OK;
+  return fw_trainer_note(f->trainer, true, err,
+                         "the AUC of the validation rows is 1: does a column tell the label, or a part of it?");
+}
+
 /* ---- Epochs ---- */
 
 /* All ranks continue, or go back, together. */
@@ -568,7 +581,8 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK && f->solver->finish) status = f->solver->finish(f, err);
   t->trained |= t->steps.count > 0;
   if (status == FURROW_OK) status = note_halvings(f, err);
-  return status == FURROW_OK ? compare_constant(f, err) : status;
+  if (status == FURROW_OK) status = compare_constant(f, err);
+  return status == FURROW_OK ? note_perfect(f, err) : status;
 }
 
 static furrow_status run_epochs(fw_fit *f, furrow_error *err) {

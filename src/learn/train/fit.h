@@ -50,6 +50,8 @@ typedef struct fw_prepared {
   bool from_scratch;                   /* there are no weights to continue from */
   bool own_valid;                      /* validation rows have a URI of their own */
   bool ratings;                        /* the labels are numbers that users gave to items */
+  bool named_classes;                  /* the labels are classes with names */
+  bool leaks;                          /* a column alone gives the label away */
   double valid_ratio;                  /* share of the training rows that is held out */
   bool in_order;                       /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
@@ -94,6 +96,11 @@ furrow_status fw_prepare_encoder(fw_prepared *prepared, furrow_error *err) FURRO
 furrow_status fw_prepare_labels(fw_prepared *prepared, furrow_error *err) FURROW_MUST_USE;
 /* prepare_units.c: scaling, the first bias, weights of classes; and notes about columns. */
 furrow_status fw_prepare_units(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
+/* The name of a column of csv data, or its number. */
+furrow_status fw_name_csv_column(const furrow_learn_conf *conf, uint64_t column, char name[64],
+                                 furrow_error *err) FURROW_MUST_USE;
+/* leaks.c: warns about columns that alone give the label away, of tables that one process has in memory. */
+furrow_status fw_prepare_leaks(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- The fit ---- */
 

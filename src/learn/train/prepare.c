@@ -92,6 +92,7 @@ static furrow_status settle_encoder(fw_prepared *d, const furrow_encoder *encode
   fw_settled settled = {.hour_field = hour_field_of(d, &encoder->dictionary)};
   /* Numbers that users give items are ratings; a schema names the classes of other labels. */
   d->ratings = label && !label->classes && sides;
+  d->named_classes = label && label->classes;
   d->in_order = encoder->schema->history > 0; /* a history refuses logs in another order */
   if (sides && !fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) && !fw_conf_is_set(conf, FW_KEY_USER_FIELDS)) {
     settled.item_fields = side_of(encoder, true, lists);
@@ -130,15 +131,34 @@ static furrow_status note_labels(const fw_prepared *d, const fw_data_facts *fact
                          "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
-/* Labels that cannot be classes are numbers to predict, for models whose loss can be chosen. */
-static furrow_status settle_loss(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
+/* Nets predict numbers with another loss. They separate two classes at most. */
+static furrow_status settle_net(const fw_prepared *d, bool numbers, furrow_error *err) {
   furrow_trainer *t = d->trainer;
-  if (!d->from_scratch || !fw_conf_recommends(t->conf) || fw_conf_is_set(t->conf, FW_KEY_LOSS)) return FURROW_OK;
-  if (!fw_labels_are_numbers(t->plan, facts, d->ratings)) return FURROW_OK;
+  if (fw_conf_is_set(t->conf, FW_KEY_LOSS) || !numbers) return FURROW_OK;
   FW_TRY(fw_trainer_note(t, false, err, "the labels are %s, not two classes: they are predicted as %s, with %s",
                          d->ratings ? "ratings" : "numbers", d->ratings ? "numbers" : "such",
                          fw_loss_name(FW_LOSS_L2)));
   return fw_trainer_settle(t, &(fw_settled){.loss = {true, FW_LOSS_L2}}, err);
+}
+
+static furrow_status settle_trees(const fw_prepared *d, bool numbers, furrow_error *err) {
+  furrow_trainer *t = d->trainer;
+  if (fw_conf_is_set(t->conf, FW_KEY_OBJECTIVE)) return FURROW_OK;
+  const char *objective = fw_objective_name(numbers ? FW_LOSS_L2 : FW_LOSS_SOFTMAX);
+  FW_TRY(fw_trainer_note(t, false, err, "the labels are %s, not two classes: the objective is %s",
+                         d->ratings ? "ratings"
+                         : numbers  ? "numbers"
+                                    : "several classes",
+                         objective));
+  return fw_trainer_settle(t, &(fw_settled){.objective = objective}, err);
+}
+
+/* More labels than two decide what models are trained for whose loss can be chosen. */
+static furrow_status settle_loss(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
+  const furrow_trainer *t = d->trainer;
+  if (!d->from_scratch || !fw_conf_recommends(t->conf) || !fw_labels_decide(t->plan, facts)) return FURROW_OK;
+  const bool numbers = !d->named_classes && (d->ratings || fw_labels_are_numbers(facts));
+  return t->forest ? settle_trees(d, numbers, err) : settle_net(d, numbers, err);
 }
 
 /* Labels become classes. */
@@ -351,6 +371,7 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
     status = fw_prepared_share(d, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
   if (status == FURROW_OK) status = settle_facts(d, &facts, err);
   if (status == FURROW_OK) status = fw_prepare_units(d, &facts, err);
+  if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_leaks(d, &facts, err);
   if (status == FURROW_OK) remember(d, &facts);
   fw_data_facts_clear(&facts);
   return status;

@@ -35,8 +35,7 @@ static furrow_status read_name(const char *list, uint64_t column, char name[64],
   return FURROW_OK;
 }
 
-/* The name of a column of csv data, or its number. */
-static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
+furrow_status fw_name_csv_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
   const char *list = furrow_learn_conf_get(conf, "columns");
   for (uint64_t i = 0; i < column && list[0]; i++) list = next_name(list);
   return read_name(list, column, name, err);
@@ -106,7 +105,7 @@ static bool has_pairs(const fw_graph *graph) {
 static furrow_status note_column(fw_prepared *d, bool warning, const fw_scaling *scaling, size_t i, const char *what,
                                  furrow_error *err) {
   char name[64];
-  FW_TRY(name_column(d->trainer->conf, scaling->key[i], name, err));
+  FW_TRY(fw_name_csv_column(d->trainer->conf, scaling->key[i], name, err));
   return fw_trainer_note(d->trainer, warning, err, "%s has the mean %.6g and the deviation %.3g: %s", name,
                          scaling->mean[i], 1 / scaling->factor[i], what);
 }
@@ -175,7 +174,7 @@ static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furro
   if (strcmp(d->samples->format, "csv") != 0 || d->trainer->forest) return FURROW_OK;
   FW_TRY(fw_data_facts_gaps(facts, &gaps, err));
   if (gaps.features == 0) return FURROW_OK;
-  FW_TRY(name_column(d->trainer->conf, gaps.worst, name, err));
+  FW_TRY(fw_name_csv_column(d->trainer->conf, gaps.worst, name, err));
   return fw_trainer_note(
       d->trainer, true, err,
       "%zu column%s empty cells, which count as 0 (%s: %.0f %% of the rows); gbdt takes them for what "

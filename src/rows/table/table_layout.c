@@ -207,30 +207,43 @@ static void look_at_record(const fw_cell_rules *rules, const head_record *record
   }
 }
 
+/* Whether a column of the records below the names has texts: most of its cells are not numbers. */
+static bool has_texts(const column_look *columns, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (columns[i].texts > columns[i].numbers) return true;
+  return false;
+}
+
 /* Texts are a header if there are only numbers below one of them; if some names are numbers, there must be more such
- * texts than numbers. Otherwise the only sign of a header is that no name occurs as a value of its own column. */
-static furrow_status find_header(const table_head *head, const fw_table_layout *layout, bool *header,
+ * texts than numbers. Otherwise the only sign of a header is that no name occurs as a value of its own column. given:
+ * there is a header. */
+static furrow_status find_header(const table_head *head, fw_table_layout *layout, bool given, bool *header,
                                  furrow_error *err) {
   const fw_cell_rules rules = rules_of(layout);
   const char *below = head->text;
   head_record record;
   column_look *columns;
-  size_t count = 0, numbers = 0;
+  size_t count = 0, records = 0, even = 0, numbers = 0, above_numbers = 0;
   *header = false;
-  if (!next_record(&rules, !layout->multiline, head, &below, &record) || !can_be_names(&rules, &record, &numbers))
-    return FURROW_OK;
+  if (!next_record(&rules, !layout->multiline, head, &below, &record)) return FURROW_OK;
+  const bool names = can_be_names(&rules, &record, &numbers);
+  if (!names && !given) return FURROW_OK;
   FW_TRY(FW_ALLOC_ZERO(&columns, LOOKED_AT_COLUMNS, err));
+  bool open = false, repeats = false;
+  const size_t width = count_cells(&rules, &record, &open) - open;
   for (const char *p = record.begin; p && count < LOOKED_AT_COLUMNS; count++)
-    (void)fw_cell_next(&rules, &p, record.end, &columns[count].name);
-  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++)
+    if (!fw_cell_next(&rules, &p, record.end, &columns[count].name)) break;
+  for (; records < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); records++) {
+    const size_t cells = count_cells(&rules, &record, &open);
+    even += cells == width || (open && cells == width + 1);
     look_at_record(&rules, &record, columns, count);
-  size_t above_numbers = 0;
-  bool repeats = false;
+  }
   for (size_t i = 0; i < count; i++) {
     above_numbers += columns[i].numbers > 0 && columns[i].texts == 0 && !is_number(&columns[i].name);
     repeats |= columns[i].repeats > 0;
   }
-  *header = above_numbers > numbers || (numbers == 0 && !repeats);
+  *header = names && (above_numbers > numbers || (numbers == 0 && !repeats));
+  layout->texts = width > 1 && even * 2 > records && has_texts(columns, count);
   fw_free(columns);
   return FURROW_OK;
 }
@@ -442,8 +455,9 @@ static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hint
   layout->multiline &= layout->quotes;
   FW_TRY(set_delimiter(layout, hints, head, err));
   bool header = false;
-  if (!hints->header) FW_TRY(find_header(head, layout, &header, err));
+  FW_TRY(find_header(head, layout, hints->header && strcmp(hints->header, "yes") == 0, &header, err));
   FW_TRY(read_answer("header", hints->header, header, &layout->header, err));
+  layout->texts &= layout->header;
   return find_columns(layout, head, err);
 }
 

@@ -117,6 +117,41 @@ bool fw_table_source_repeats(const fw_table_source *source) {
   return true;
 }
 
+/* ---- Rows or a log? ------------------------------------------------------------------------------------- */
+
+/* Whether the URI has only arguments that tables take: with others, its caller reads it as rows. */
+static bool may_be_table(const fw_uri *uri) {
+  static const char *const own[] = {"kind", "delimiter", "header", "newlines", "quotes"};
+  size_t known = 0;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) known += fw_uri_arg_value(uri, own[i]) != NULL;
+  return known == uri->nargs && !uri->cachefile;
+}
+
+/* Nothing is read from a pipe: what is read once is gone. */
+static furrow_status can_look(const char *text, bool *can, furrow_error *err) {
+  fw_uri uri = {0};
+  fw_fileset set = {0};
+  furrow_status status = fw_uri_parse(&uri, text, err);
+  *can = status == FURROW_OK && may_be_table(&uri);
+  if (*can) status = fw_fileset_open(&set, uri.paths, uri.npaths, err);
+  for (size_t i = 0; i < set.nfiles; i++) *can &= set.files[i].kind != FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  fw_uri_clear(&uri);
+  return status;
+}
+
+furrow_status furrow_table_needs_schema(const char *uri, bool *needed, furrow_error *err) {
+  fw_table_source *source = NULL;
+  bool can = false, found = false;
+  FW_TRY(can_look(uri, &can, err));
+  furrow_status status = can ? fw_table_source_open(&source, uri, err) : FURROW_OK;
+  if (source) found = source->layout.kind != FW_TABLE_DELIMITED || source->layout.texts;
+  fw_table_source_close(source);
+  if (status == FURROW_E_FORMAT || status == FURROW_E_UNSUPPORTED) status = FURROW_OK; /* it is not a table */
+  if (status == FURROW_OK) *needed = found;
+  return status;
+}
+
 /* ---- Scanning ------------------------------------------------------------------------------------------- */
 
 typedef struct table_scan {

@@ -37,10 +37,22 @@ try $train --train test.csv --load auto.model --out more.model >report
 try furrow predict --model more.model --data test.csv -q >more.txt
 cmp -s raw.txt more.txt || echo "another model"
 cmp auto.model/dictionary.furrow more.model/dictionary.furrow
+echo "a table with a header and texts is a log; a format says otherwise"
+$train --train train.csv --schema auto --out said.model >/dev/null
+$train --train train.csv --out unsaid.model >/dev/null
+furrow model diff said.model unsaid.model >/dev/null && cmp said.model/schema.json unsaid.model/schema.json && echo "the same model"
+awk -F, 'NR > 1 { printf "{\"rating\":%s,\"user\":\"%s\"}\n", $1, $2 }' train.csv >train.jsonl
+furrow train --model linear --label rating --train train.jsonl --out json.model >/dev/null
+printf 'a,b,y\n1,2,0\n2,x,1\n3,1,0\n4,2,1\n5,1,1\n' >numbers.csv
+try furrow train --model lr --label y --train numbers.csv --out o.model
+sed '2s/^[0-9]*//' train.csv >unlabelled.csv
+try furrow train --model linear --label rating --train unlabelled.csv --out o.model -q
+furrow train --model linear --label rating --train unlabelled.csv --out skipped.model --on-bad skip 2>&1 >/dev/null | grep malformed
 echo "wrong uses"
-try furrow train --model fm --train train.csv --out o.model
+try furrow train --model fm --format csv --train train.csv --out o.model
+try furrow train --model fm --train 'train.csv?label_column=0' --out o.model
 try $train --train test.csv --load auto.model --schema auto --out o.model
-try $train --train train.csv --user userId --out o.model
+try $train --train numbers.csv --user userId --out o.model
 try $train --train train.csv --schema own.json --user userId --out o.model
 try $train --train train.csv --schema auto --label score --out o.model
 try $train --train train.csv --schema auto --item film --out o.model

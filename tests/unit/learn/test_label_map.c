@@ -159,12 +159,39 @@ static void labels_that_do_not_fit(void **state) {
     if (a >= of_classes) expect_refused(algorithms[a], "loss=LogLoss", "real", "values", "the key `loss` to l2");
     expect_refused(algorithms[a], "", "one", "all labels are 4", "one class");
   }
-  expect_refused("gbdt", "", "three", "gbdt separates two classes", "multi:softmax");
-  expect_refused("gbdt", "", "real", "gbdt separates two classes", "reg:squarederror");
+  expect_refused("gbdt", "objective=binary:logistic", "three", "gbdt separates two classes", "multi:softmax");
+  expect_refused("gbdt", "objective=binary:logistic", "real", "gbdt separates two classes", "reg:squarederror");
   expect_refused("gbdt", "", "one", "all labels are 4", "");
   expect_refused("softmax", "", "real", "quantities, not classes", "linear");
   expect_refused("gbdt", "objective=multi:softmax", "real", "quantities, not classes", "reg:squarederror");
   expect_refused("softmax", "classes=2", "three", "the labels have 3 values, but the key `classes` is 2", "");
+}
+
+/* Labels decide about the objective of trees: 20 whole numbers are classes, 21 are numbers. */
+static void objectives_of_labels(void **state) {
+  (void)state;
+  float list[21];
+  static const struct {
+    size_t labels, rows, classes; /* classes 0: numbers */
+    const char *note;
+  } cases[] = {{2, 100, 1, NULL},
+               {3, 100, 3, "several classes, not two classes: the objective is multi:softmax"},
+               {20, 400, 20, "the objective is multi:softmax"},
+               {20, 30, 0, "numbers, not two classes: the objective is reg:squarederror"},
+               {21, 400, 0, "the objective is reg:squarederror"}};
+  for (size_t i = 0; i < 21; i++) list[i] = (float)(3 * i);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_blobs("data", cases[i].rows, cases[i].labels, list, 1);
+    furrow_trainer *trainer = own_trainer("gbdt", "trees=2", 1, NULL);
+    fit_or_fail(trainer, "data", NULL, NULL);
+    furrow_scorer *scorer = scorer_of(trainer);
+    assert_int_equal(isnan(furrow_scorer_class_label(scorer, 0)), cases[i].classes == 0);
+    if (cases[i].classes > 0) assert_int_equal(furrow_scorer_class_count(scorer), cases[i].classes);
+    if (cases[i].note && !has_note(trainer, cases[i].note, NULL)) fail_msg("%zu: %s", i, cases[i].note);
+    if (!cases[i].note) assert_false(has_note(trainer, "objective", NULL));
+    furrow_scorer_free(scorer);
+    furrow_trainer_free(trainer);
+  }
 }
 
 /* Classes that are numbered from 0 may be more than those that occur; others not. */
@@ -240,10 +267,15 @@ static void labels_of_validation_rows(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_of_labels),      cmocka_unit_test(labels_that_floats_confuse),
-      cmocka_unit_test(any_two_labels),         cmocka_unit_test(many_labels),
-      cmocka_unit_test(labels_that_do_not_fit), cmocka_unit_test(classes_that_do_not_occur),
-      cmocka_unit_test(labels_of_other_rows),   cmocka_unit_test(labels_of_validation_rows),
+      cmocka_unit_test(classes_of_labels),
+      cmocka_unit_test(labels_that_floats_confuse),
+      cmocka_unit_test(any_two_labels),
+      cmocka_unit_test(many_labels),
+      cmocka_unit_test(labels_that_do_not_fit),
+      cmocka_unit_test(objectives_of_labels),
+      cmocka_unit_test(classes_that_do_not_occur),
+      cmocka_unit_test(labels_of_other_rows),
+      cmocka_unit_test(labels_of_validation_rows),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

@@ -1256,6 +1256,46 @@ static void logs_without_rows(void **state) {
   assert_int_equal(propose(&schema, "memory://nothing", NULL, NULL), FURROW_E_NOT_FOUND);
 }
 
+static void logs_and_rows(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *more, *arguments; /* the line, and then the other one, many times */
+    bool needed;
+  } cases[] = {
+      {"y,sex\n", "1,male\n0,female\n", "", true},
+      {"y;at\n", "1;2020-01-01 10:00\n0;2021-05-06 11:30\n", "", true},
+      {"y\tname\n", "1\ta:b\n0\tc\n", "", true},
+      {"a,2015,y\n", "x,1,0\n", "?header=yes", true},
+      {"y,sex\n", "1,male\n0,female\n", "?label_column=y", false},
+      {"y,sex\n", "1,male\n0,female\n", "#cache", false},
+      {"y,a\n", "1,2\n0,3\n1,x\n", "", false}, /* most cells are numbers */
+      {"y,a\n", "1,2\n0,NA\n1,\n", "", false},
+      {"1,male\n", "0,female\n", "", false}, /* no header */
+      {"{\"y\":1}\n", "{\"y\":0}\n", "", true},
+      {"1 |f a b\n", "0 |f c\n", "", true},
+      {"1 1:2 3:4\n", "0 1:1 2:5\n", "", false},
+      {"# a, b\n", "1 1:2\n", "", false},
+      {"1 2 3\n", "4 5 6\n", "", false},
+      {"", "", "", false},
+      {"\x93NUMPY", "\x01\x02\x03\x04", "", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char uri[64];
+    bool needed = !cases[i].needed;
+    fw_buffer text = {0};
+    fw_buffer_text(&text, cases[i].line);
+    for (int k = 0; k < 20; k++) fw_buffer_text(&text, cases[i].more);
+    add_file("memory://data", &text);
+    snprintf(uri, sizeof uri, "memory://data%s", cases[i].arguments);
+    assert_int_equal(furrow_table_needs_schema(uri, &needed, NULL), FURROW_OK);
+    if (needed != cases[i].needed) fail_msg("%s%s", cases[i].line, cases[i].arguments);
+    remove_file("memory://data", &text);
+  }
+  bool untouched = true;
+  assert_int_equal(furrow_table_needs_schema("memory://nothing", &untouched, NULL), FURROW_E_NOT_FOUND);
+  assert_true(untouched);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),
@@ -1288,6 +1328,7 @@ int main(void) {
       cmocka_unit_test(times_by_name),
       cmocka_unit_test(lists_of_one),
       cmocka_unit_test(late_columns_of_a_pipe),
+      cmocka_unit_test(logs_and_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
