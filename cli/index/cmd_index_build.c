@@ -19,7 +19,8 @@
 typedef struct build_values {
   fill_values fill;
   spec_values spec;
-  const char *destination, *train, *compat;
+  const char *destination, *train;
+  form_values form;
   uint64_t seed, train_size;
   size_t max_bytes; /* 0: no limit */
   double recall;    /* 0: not given */
@@ -97,7 +98,7 @@ static const option train_options[] = {
 
 static const option_group build_groups[] = {
     {.title = "Options", .options = build_options},
-    {.title = "Options", .options = compat_options, .offset = offsetof(build_values, compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(build_values, form)},
     {.title = "The index", .options = spec_options, .offset = offsetof(build_values, spec)},
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
@@ -374,7 +375,8 @@ static furrow_status tune(building *b, furrow_error *err) {
 static void save_params(const build_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
   params->overwrite = values->force;
-  params->compat = values->compat;
+  params->compat = values->form.compat;
+  params->lists_file = values->form.lists_file;
   params->unique_ids = !values->fill.repeated_ids;
 }
 
@@ -451,6 +453,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
+  if (b->values->form.lists_file) report_text(&r, "data file", b->values->form.lists_file);
   if (!isnan(b->error)) {
     report_f64(&r, "quantization error", b->error);
     if (r.json) report_f64(&r, "relative error", b->norm > 0 ? b->error / b->norm : NAN);
@@ -494,6 +497,8 @@ static furrow_status check_build_values(const build_values *values, furrow_error
     return fail(err, FURROW_E_ARGUMENT, "--names needs --base or --from-model");
   if (values->shards && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
     return fail(err, FURROW_E_ARGUMENT, "--direct-map array cannot be used with --shards: ids of a shard have gaps");
+  if (values->form.lists_file && (values->shards || ranks_count() > 1))
+    return fail(err, FURROW_E_ARGUMENT, "--lists-file cannot be used with --shards or several processes");
   if (values->shards && values->spec.refine_flat && values->spec.refine_m > 0)
     return fail(err, FURROW_E_ARGUMENT, "--shards takes one of --refine-flat and --refine-m");
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
@@ -510,6 +515,7 @@ static furrow_status check_build_values(const build_values *values, furrow_error
     if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
+  if (status == FURROW_OK) status = edit_check_lists_file(values->destination, values->form.lists_file, err);
   return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;
 }
 
@@ -549,12 +555,12 @@ static furrow_status create(building *b, furrow_error *err) {
   return spec_create(&b->index, &spec, err);
 }
 
-/* Checks before the training whether the older Faiss can read the index; E_STATE only means that it is not trained yet.
- */
-static furrow_status check_compat(const building *b, furrow_error *err) {
+/* Checks before the training whether the older Faiss can read the index, and whether it has lists for a data file;
+ * E_STATE only means that it is not trained yet. */
+static furrow_status check_form(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;
-  if (!b->values->compat) return FURROW_OK;
+  if (!b->values->form.compat && !b->values->form.lists_file) return FURROW_OK;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
   return status == FURROW_E_STATE ? FURROW_OK : status;
@@ -576,7 +582,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   status = ranks_all_ok(fill_open(&b.fill, &b.values->fill, 0, err), err);
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
-  if (status == FURROW_OK) status = check_compat(&b, err);
+  if (status == FURROW_OK) status = check_form(&b, err);
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);

@@ -540,7 +540,7 @@ furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *
   FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
   FW_TRY(FW_PARAMS_READ(&j.load, load, furrow_index_load_params, err));
   FW_TRY(fw_compat_parse(&release, params.compat, err)); /* checked before the work starts */
-  params.inline_lists = true;
+  params.inline_lists = !params.lists_file;
   furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;
   if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
