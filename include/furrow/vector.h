@@ -630,7 +630,8 @@ FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const 
                                               furrow_error *err) FURROW_MUST_USE;
 /* Ends the threads of a searcher and frees it, with what it owns. Takes NULL. */
 FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
-/* Returns: the bytes that a searcher takes in addition to the index. */
+/* Returns: the bytes that a searcher takes in addition to the index, at most: lists of a mapped data file are prepared
+ * when they are first probed. */
 FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
 /* Returns: the dimension of the vectors. */
 FURROW_API size_t furrow_searcher_dimension(const furrow_searcher *searcher);
