@@ -91,7 +91,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status == FURROW_OK) status = open_vectors(add, &fill, &changed, err);
   if (status == FURROW_OK) first_id = first_assigned(&fill, changed.index);
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
-  if (status == FURROW_OK) status = fill_add_all(&fill, changed.index, &job, err);
+  if (status == FURROW_OK) status = fill_add_all(&fill, &changed.index, NULL, &job, err);
   if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
   changed.unique_ids = !add->fill.repeated_ids;

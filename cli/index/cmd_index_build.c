@@ -123,6 +123,7 @@ typedef struct building {
   furrow_reservoir *sample;
   uint64_t trained_on;      /* sum of all processes, as are the next two */
   uint64_t added, left_out; /* vectors */
+  build_parts parts;        /* with --lists-file: the parts before `index` */
   bool empty;               /* only --train: no vectors are added */
   bool chosen;              /* the kind of the index was chosen here */
   furrow_index_selection selection;
@@ -313,16 +314,30 @@ static furrow_status set_up(building *b, furrow_error *err) {
   return status;
 }
 
+/* Whether search settings are found after the vectors were added. */
+static bool tunes(const building *b) {
+  return !b->values->nprobe && (b->chosen || b->values->recall > 0);
+}
+
+/* With --lists-file, lists that have a quarter of the memory become a part. Search settings and direct maps are found
+ * in a whole index. */
+static furrow_status begin_parts(building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  if (!values->form.lists_file || values->direct_map != FURROW_DIRECT_MAP_NONE || tunes(b)) return FURROW_OK;
+  return build_parts_begin(&b->parts, b->index, values->destination, values->fill.memory / 4, err);
+}
+
 static furrow_status add_vectors(building *b, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(b->fill.vectors),
                  total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "add", total);
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
+  if (status == FURROW_OK) status = begin_parts(b, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK) status = index_job_update(&b->job, "add", b->fill.added + b->fill.skipped, total, err);
   if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
-  if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
+  if (status == FURROW_OK) status = fill_add_all(&b->fill, &b->index, &b->parts, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
   if (status == FURROW_OK) status = ranks_offset(b->fill.added, &before, &b->added, err);
@@ -357,7 +372,7 @@ static furrow_status tune(building *b, furrow_error *err) {
   const build_values *values = b->values;
   const furrow_index *ivf = furrow_index_ivf(b->index);
   furrow_index_tuning_init(&b->tuning);
-  if (values->nprobe || (!b->chosen && values->recall == 0)) return FURROW_OK;
+  if (!tunes(b)) return FURROW_OK;
   if (is_tunable(b)) {
     const furrow_status status =
         build_tune(b->index, &b->fill, values->recall > 0 ? values->recall : 0.95, &b->job, &b->tuning, err);
@@ -380,7 +395,7 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   params->unique_ids = !values->fill.repeated_ids;
 }
 
-/* Rank 0 has only its own vectors: for the report it loads the file that all ranks wrote. */
+/* Rank 0 has only its own vectors, and parts are several indexes: for the report it loads the file that was written. */
 static furrow_status load_written(building *b, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *written = NULL;
@@ -408,8 +423,11 @@ static furrow_status write_index(building *b, furrow_error *err) {
   if (status != FURROW_OK) return status;
   if (values->shards)
     return explain_repeated(furrow_index_save_shards(b->index, values->destination, &params, err), err);
-  status = explain_repeated(furrow_index_save(b->index, values->destination, &params, err), err);
-  return status == FURROW_OK && ranks_count() > 1 && ranks_number() == 0 ? load_written(b, err) : status;
+  const bool parts = b->parts.count > 0;
+  status = parts ? build_parts_save(&b->parts, b->index, &params, err)
+                 : furrow_index_save(b->index, values->destination, &params, err);
+  status = explain_repeated(status, err);
+  return status == FURROW_OK && (parts || ranks_count() > 1) && ranks_number() == 0 ? load_written(b, err) : status;
 }
 
 /* ---- Report --------------------------------------------------------------------------------------------- */
@@ -595,6 +613,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
   furrow_id_names_free(b.names);
+  build_parts_clear(&b.parts);
   furrow_index_free(b.index);
   return status;
 }
@@ -619,7 +638,8 @@ const command index_build_command = {
         "share --recall of the nearest, and are stored in the index. --factory names any index; --nlist and --m "
         "describe an IVFPQ index (IVF flat with --m 0). "
         "Vectors are read block by block; the "
-        "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
+        "index is in memory until the complete file is written, except for the lists of --lists-file. A good nlist is "
+        "between sqrt(n) and 16 * sqrt(n). "
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
         "the ids then count from 0, and the names are stored next to the index, in INDEX.names. Copy or move both "

@@ -912,13 +912,23 @@ FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_in
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
  * has an entry for each input, including the first. load (NULL: the defaults) says how inputs are read, except for
  * memory_map; its `lists` is the data file of each input that has lists on disk. The result has no direct map, and its
- * lists are part of it, whatever save (NULL: the defaults) says; save->names are the names for the result. IVF_PQR,
- * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the inputs.
+ * lists are part of it or in save->lists_file (save NULL: the defaults); save->names are the names for the result.
+ * IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the
+ * inputs.
  * Errors: as furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const furrow_index_load_params *load, const char *target,
                                                   const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
+/* Writes one index file with the vectors of `count` indexes of one training, list after list, in order. Ids stay as
+ * they are, and ids of parts without stored ids continue. Mapped parts take no memory, so that an index can be built
+ * that is larger than the memory. The result has no direct map. Afterwards, also after a failure, the parts can only be
+ * freed.
+ * Errors: E_UNSUPPORTED, an index that has more than lists, or lists of codes in blocks; otherwise as
+ *         furrow_index_merge_files. */
+FURROW_API furrow_status furrow_index_save_parts(furrow_index *const *parts, size_t count, const char *path,
+                                                 const furrow_index_save_params *save,
+                                                 furrow_error *err) FURROW_MUST_USE;
 /* Rebuilds the direct map as `type`, or removes it.
  * Errors: E_STATE, an array is asked for, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT,
  *         the index has no lists; E_MEMORY. */

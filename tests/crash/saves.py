@@ -350,6 +350,9 @@ def index_saves():
         Lists("index_build_lists", lambda root, inputs: [
             *build(root, inputs, 2), *apart(root, "y.lists"), "--force"], ["x.index"], [None], lambda root, inputs: [
                 [*build(root, inputs, 1), *apart(root, "x.lists")]]),
+        Lists("index_build_parts", lambda root, inputs: [
+            *build(root, inputs, 2), *apart(root, "y.lists"), "--memory", 8000, "--force"], ["x.index"], [None],
+            lambda root, inputs: [[*build(root, inputs, 1), *apart(root, "x.lists")]]),
         Lists("index_add_lists", lambda root, inputs: [
             "index", "add", at(root), "--base", inputs["v2.fvecs"], "--ids", inputs["ids2.txt"],
             *apart(root, "y.lists")], ["x.index"], [None], lambda root, inputs: [

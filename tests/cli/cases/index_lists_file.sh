@@ -32,6 +32,21 @@ cmp m2.index n.index
 echo "- without the option they become part of the index"
 furrow index remove c.index --ids 0:10 >/dev/null
 furrow index info c.index | grep -E '^(lists|data)'
+echo "- a build in parts, of which each has a quarter of the memory, writes the same"
+for more in "" "--names names.txt"; do
+  seq 300 | sed 's/^/name/' >names.txt
+  rm -f p.lists
+  try "${build[@]}" $more --train v.fvecs --train-size 150 --out whole.parts --lists-file w.lists --force >/dev/null
+  try "${build[@]}" $more --train v.fvecs --out p.index --lists-file p.lists --memory 4000 --train-size 150 --force | grep -E '^(vectors|imbalance|names)'
+  cmp w.lists p.lists
+  furrow index convert whole.parts one.index --inline-lists --force >/dev/null
+  furrow index convert p.index two.index --inline-lists --force >/dev/null
+  cmp one.index two.index
+  rm w.lists
+done
+furrow index names p.index | sed -n '1p;$p'
+(echo mine >q.index.part-$BASHPID && exec "${build[@]}" --train v.fvecs --out q.index --lists-file q.lists --memory 4000 2>&1) | sed 's/part-[0-9]*/part-PID/'
+ls | grep '^[pq]\.' | sed 's/part-[0-9]*/part-PID/'
 echo "- refused"
 try "${build[@]}" --out d/y.index --lists-file d/x.lists --force
 try furrow index convert whole.index d/x.index --lists-file d/x.lists --force

@@ -438,6 +438,59 @@ static void changed_lists_are_written(void **state) {
   assert_int_equal(furrow_index_verify("both.index", NULL, keep_finding, &(told){0}, &err), FURROW_OK);
 }
 
+/* Indexes in memory and mapped ones, with an id map that continues. */
+static void parts_become_one_index(void **state) {
+  static const char *const factories[] = {"IVF4,PQ2x4", "IDMap,IVF4,Flat", "PCA2,IVF4,SQ8", "IVF4,PQ2x4fs",
+                                          "IVF4,PQ2x4,RFlat"};
+  static float vectors[300 * 4];
+  furrow_error err;
+  (void)state;
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) vectors[i] = (float)(i * 7919 % 1009) / 100;
+  for (size_t f = 0; f < sizeof factories / sizeof *factories; f++) {
+    furrow_index *whole = NULL, *parts[3] = {0};
+    index_file one = {0}, other = {0}, data = {0}, other_data = {0};
+    furrow_index_spec spec = FURROW_INIT(furrow_index_spec, .d = 4, .factory = factories[f]);
+    furrow_index_save_params save = {.size = sizeof save, .overwrite = true, .lists_file = "parts.data"};
+    assert_int_equal(furrow_index_create(&whole, &spec, &err), FURROW_OK);
+    assert_int_equal(furrow_index_train(whole, vectors, 300, NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_index_save(whole, "empty.index", &overwriting, &err), FURROW_OK);
+    for (int64_t i = 0; i < 3; i++) {
+      parts[i] = load_index("empty.index");
+      furrow_index_set_next_id(parts[i], 100 * i);
+      assert_int_equal(furrow_index_add(parts[i], vectors + 400 * i, 100, NULL, NULL, &err), FURROW_OK);
+    }
+    if (f >= 3) {
+      assert_int_equal(furrow_index_save_parts(parts, 3, "parts.index", NULL, &err), FURROW_E_UNSUPPORTED);
+    } else {
+      assert_int_equal(furrow_index_save(parts[1], "second.index", &overwriting, &err), FURROW_OK);
+      furrow_index_free(parts[1]);
+      parts[1] = load_index("second.index");
+      assert_int_equal(furrow_index_add(whole, vectors, 300, NULL, NULL, &err), FURROW_OK);
+      remove("parts.data");
+      remove("whole.data");
+      assert_int_equal(furrow_index_save_parts(parts, 3, "parts.index", &save, &err), FURROW_OK);
+      save.lists_file = "whole.data";
+      assert_int_equal(furrow_index_save(whole, "whole.index", &save, &err), FURROW_OK);
+      read_whole("parts.data", &data);
+      read_whole("whole.data", &other_data);
+      assert_same_bytes(&data, &other_data);
+      read_whole("parts.index", &one);
+      read_whole("whole.index", &other);
+      uint8_t *name = memmem(one.bytes, one.size, "parts.data", 10);
+      assert_non_null(name);
+      memcpy(name, "whole.data", 10);
+      assert_same_bytes(&one, &other);
+    }
+    for (int i = 0; i < 3; i++) furrow_index_free(parts[i]);
+    furrow_index_free(whole);
+    index_file_clear(&one);
+    index_file_clear(&other);
+    index_file_clear(&data);
+    index_file_clear(&other_data);
+  }
+  assert_int_equal(furrow_index_save_parts(NULL, 0, "parts.index", NULL, &err), FURROW_E_ARGUMENT);
+}
+
 /* A data file is never replaced, and none is left where the index is not written. */
 static void data_files_are_not_replaced(void **state) {
   index_file before = {0}, after = {0};
@@ -525,7 +578,7 @@ int main(void) {
       IN_DIR(ids_of_a_data_file_are_verified),  IN_DIR(files_become_shorter),
       IN_DIR(lists_are_written_to_a_data_file), IN_DIR(a_data_file_without_vectors),
       IN_DIR(changed_lists_are_written),        IN_DIR(data_files_are_not_replaced),
-      IN_DIR(data_files_are_refused),
+      IN_DIR(data_files_are_refused),           IN_DIR(parts_become_one_index),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);
