@@ -481,17 +481,18 @@ static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i
   l->codes = index_codes(index, i);
 }
 
-/* Lays out codes and extras of all lists; each list starts on a cache line. */
+/* Lays out codes and extras of all lists; each list starts on a cache line. Kernels may read past a list; between lists
+ * that are packed later is a gap, so that they do not read what another thread packs. */
 static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
-  const size_t m = fw_pq_rows(lists->pq);
+  const size_t m = fw_pq_rows(lists->pq), gap = lists->pending ? FW_BLOCK : 0;
   size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* kernels may read past the last list */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < lists->nlist; i++) {
     lay_out_list(lists, index, i);
     lists->list[i].extra_at = floats - FW_BLOCK;
-    floats += fw_block_padded(lists->list[i].size);
-    bytes += fw_packed_bytes(lists->list[i].size, m);
+    floats += fw_block_padded(lists->list[i].size) + gap;
+    bytes += fw_packed_bytes(lists->list[i].size, m) + gap;
   }
   if (lists->blocks && !is_packed(index)) status = alloc_lists(lists, &lists->codes_memory, &codes, bytes, err);
   if (status == FURROW_OK && lists->residual && !lists->similarity)
@@ -505,7 +506,7 @@ static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index
   bytes = 0;
   for (size_t i = 0; codes && i < lists->nlist; i++) {
     lists->list[i].codes = lists->codes + bytes;
-    bytes += fw_packed_bytes(lists->list[i].size, m);
+    bytes += fw_packed_bytes(lists->list[i].size, m) + gap;
   }
   return FURROW_OK;
 }

@@ -29,13 +29,13 @@ static int free_vectors(void **state) {
   return 0;
 }
 
-static void build(const char *factory, furrow_distance_metric metric) {
+static void build(const char *factory, furrow_distance_metric metric, size_t n) {
   furrow_index *index = NULL;
   furrow_index_spec spec = FURROW_INIT(furrow_index_spec, .d = D, .factory = factory, .metric = metric);
   furrow_error err;
   assert_int_equal(furrow_index_create(&index, &spec, &err), FURROW_OK);
   assert_int_equal(furrow_index_train(index, vectors, SAMPLE, NULL, &err), FURROW_OK);
-  assert_int_equal(furrow_index_add(index, vectors, N, NULL, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_index_add(index, vectors, n, NULL, NULL, &err), FURROW_OK);
   assert_int_equal(furrow_index_save(index, "whole.index", &overwriting, &err), FURROW_OK);
   remove("apart.lists");
   assert_int_equal(
@@ -66,12 +66,12 @@ static void search(const furrow_searcher *searcher, size_t n, uint64_t nprobe, u
 
 /* By one thread and by many, which meet at lists that are packed. */
 static void answers_are_the_same(void **state) {
-  static const char *const factories[] = {"IVF8,PQ16x8", "IVF8,PQ16x4", "IVF8,PQ8x9", "IVF8,SQ8", "OPQ16,IVF8,PQ16"};
+  static const char *const factories[] = {"IVF8,PQ16x8", "IVF8,PQ16x4", "IVF8,PQ8x7"};
   static float distances[2][QUERIES * K];
   static int64_t ids[2][QUERIES * K];
   (void)state;
   for (size_t f = 0; f < sizeof factories / sizeof *factories; f++) {
-    build(factories[f], f % 2 ? FURROW_METRIC_IP : FURROW_METRIC_L2);
+    build(factories[f], f % 2 ? FURROW_METRIC_IP : FURROW_METRIC_L2, N / 4);
     furrow_searcher *whole = open_index("whole.index", false);
     for (unsigned threads = 1; threads <= 4; threads += 3) {
       furrow_searcher *apart = open_index("apart.index", true);
@@ -113,7 +113,7 @@ static void only_probed_lists_are_read(void **state) {
   static int64_t ids[K];
   (void)state;
   for (size_t f = 0; f < sizeof factories / sizeof *factories; f++) {
-    build(factories[f], FURROW_METRIC_L2);
+    build(factories[f], FURROW_METRIC_L2, N);
     furrow_searcher *apart = open_index("apart.index", true);
     const long before = touched_bytes();
     search(apart, 1, 1, 1, distances, ids);
