@@ -27,7 +27,7 @@ static const option add_options[] = {JSON_OPTION(offsetof(add_values, json)), {0
 
 static const option_group add_groups[] = {
     {.title = "Options", .options = edit_options, .offset = offsetof(add_values, change)},
-    {.title = "Options", .options = compat_options, .offset = offsetof(add_values, change.compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(add_values, change.form)},
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
@@ -53,6 +53,7 @@ static void report_add(const add_values *add, const named_index *changed, const 
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
+  if (add->change.form.lists_file) report_text(&r, "data file", add->change.form.lists_file);
   if (first_id >= 0 && fill->added > 0) { /* the vector in row i got the id first + i */
     report_i64(&r, "first id", first_id);
     report_i64(&r, "last id", first_id + (int64_t)(fill->added + fill->skipped) - 1);
@@ -90,7 +91,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status == FURROW_OK) status = open_vectors(add, &fill, &changed, err);
   if (status == FURROW_OK) first_id = first_assigned(&fill, changed.index);
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
-  if (status == FURROW_OK) status = fill_add_all(&fill, changed.index, &job, err);
+  if (status == FURROW_OK) status = fill_add_all(&fill, &changed.index, NULL, &job, err);
   if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
   changed.unique_ids = !add->fill.repeated_ids;

@@ -19,7 +19,8 @@
 typedef struct build_values {
   fill_values fill;
   spec_values spec;
-  const char *destination, *train, *compat;
+  const char *destination, *train;
+  form_values form;
   uint64_t seed, train_size;
   size_t max_bytes; /* 0: no limit */
   double recall;    /* 0: not given */
@@ -97,7 +98,7 @@ static const option train_options[] = {
 
 static const option_group build_groups[] = {
     {.title = "Options", .options = build_options},
-    {.title = "Options", .options = compat_options, .offset = offsetof(build_values, compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(build_values, form)},
     {.title = "The index", .options = spec_options, .offset = offsetof(build_values, spec)},
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
@@ -122,6 +123,7 @@ typedef struct building {
   furrow_reservoir *sample;
   uint64_t trained_on;      /* sum of all processes, as are the next two */
   uint64_t added, left_out; /* vectors */
+  build_parts parts;        /* with --lists-file: the parts before `index` */
   bool empty;               /* only --train: no vectors are added */
   bool chosen;              /* the kind of the index was chosen here */
   furrow_index_selection selection;
@@ -312,16 +314,30 @@ static furrow_status set_up(building *b, furrow_error *err) {
   return status;
 }
 
+/* Whether search settings are found after the vectors were added. */
+static bool tunes(const building *b) {
+  return !b->values->nprobe && (b->chosen || b->values->recall > 0);
+}
+
+/* With --lists-file, lists that have a quarter of the memory become a part. Search settings and direct maps are found
+ * in a whole index. */
+static furrow_status begin_parts(building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  if (!values->form.lists_file || values->direct_map != FURROW_DIRECT_MAP_NONE || tunes(b)) return FURROW_OK;
+  return build_parts_begin(&b->parts, b->index, values->destination, values->fill.memory / 4, err);
+}
+
 static furrow_status add_vectors(building *b, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(b->fill.vectors),
                  total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "add", total);
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
+  if (status == FURROW_OK) status = begin_parts(b, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK) status = index_job_update(&b->job, "add", b->fill.added + b->fill.skipped, total, err);
   if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
-  if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
+  if (status == FURROW_OK) status = fill_add_all(&b->fill, &b->index, &b->parts, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
   if (status == FURROW_OK) status = ranks_offset(b->fill.added, &before, &b->added, err);
@@ -356,7 +372,7 @@ static furrow_status tune(building *b, furrow_error *err) {
   const build_values *values = b->values;
   const furrow_index *ivf = furrow_index_ivf(b->index);
   furrow_index_tuning_init(&b->tuning);
-  if (values->nprobe || (!b->chosen && values->recall == 0)) return FURROW_OK;
+  if (!tunes(b)) return FURROW_OK;
   if (is_tunable(b)) {
     const furrow_status status =
         build_tune(b->index, &b->fill, values->recall > 0 ? values->recall : 0.95, &b->job, &b->tuning, err);
@@ -374,11 +390,12 @@ static furrow_status tune(building *b, furrow_error *err) {
 static void save_params(const build_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
   params->overwrite = values->force;
-  params->compat = values->compat;
+  params->compat = values->form.compat;
+  params->lists_file = values->form.lists_file;
   params->unique_ids = !values->fill.repeated_ids;
 }
 
-/* Rank 0 has only its own vectors: for the report it loads the file that all ranks wrote. */
+/* Rank 0 has only its own vectors, and parts are several indexes: for the report it loads the file that was written. */
 static furrow_status load_written(building *b, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *written = NULL;
@@ -406,8 +423,11 @@ static furrow_status write_index(building *b, furrow_error *err) {
   if (status != FURROW_OK) return status;
   if (values->shards)
     return explain_repeated(furrow_index_save_shards(b->index, values->destination, &params, err), err);
-  status = explain_repeated(furrow_index_save(b->index, values->destination, &params, err), err);
-  return status == FURROW_OK && ranks_count() > 1 && ranks_number() == 0 ? load_written(b, err) : status;
+  const bool parts = b->parts.count > 0;
+  status = parts ? build_parts_save(&b->parts, b->index, &params, err)
+                 : furrow_index_save(b->index, values->destination, &params, err);
+  status = explain_repeated(status, err);
+  return status == FURROW_OK && (parts || ranks_count() > 1) && ranks_number() == 0 ? load_written(b, err) : status;
 }
 
 /* ---- Report --------------------------------------------------------------------------------------------- */
@@ -451,6 +471,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
+  if (b->values->form.lists_file) report_text(&r, "data file", b->values->form.lists_file);
   if (!isnan(b->error)) {
     report_f64(&r, "quantization error", b->error);
     if (r.json) report_f64(&r, "relative error", b->norm > 0 ? b->error / b->norm : NAN);
@@ -494,6 +515,8 @@ static furrow_status check_build_values(const build_values *values, furrow_error
     return fail(err, FURROW_E_ARGUMENT, "--names needs --base or --from-model");
   if (values->shards && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
     return fail(err, FURROW_E_ARGUMENT, "--direct-map array cannot be used with --shards: ids of a shard have gaps");
+  if (values->form.lists_file && (values->shards || ranks_count() > 1))
+    return fail(err, FURROW_E_ARGUMENT, "--lists-file cannot be used with --shards or several processes");
   if (values->shards && values->spec.refine_flat && values->spec.refine_m > 0)
     return fail(err, FURROW_E_ARGUMENT, "--shards takes one of --refine-flat and --refine-m");
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
@@ -510,6 +533,7 @@ static furrow_status check_build_values(const build_values *values, furrow_error
     if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
+  if (status == FURROW_OK) status = edit_check_lists_file(values->destination, values->form.lists_file, err);
   return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;
 }
 
@@ -549,12 +573,12 @@ static furrow_status create(building *b, furrow_error *err) {
   return spec_create(&b->index, &spec, err);
 }
 
-/* Checks before the training whether the older Faiss can read the index; E_STATE only means that it is not trained yet.
- */
-static furrow_status check_compat(const building *b, furrow_error *err) {
+/* Checks before the training whether the older Faiss can read the index, and whether it has lists for a data file;
+ * E_STATE only means that it is not trained yet. */
+static furrow_status check_form(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;
-  if (!b->values->compat) return FURROW_OK;
+  if (!b->values->form.compat && !b->values->form.lists_file) return FURROW_OK;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
   return status == FURROW_E_STATE ? FURROW_OK : status;
@@ -576,7 +600,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   status = ranks_all_ok(fill_open(&b.fill, &b.values->fill, 0, err), err);
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
-  if (status == FURROW_OK) status = check_compat(&b, err);
+  if (status == FURROW_OK) status = check_form(&b, err);
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
@@ -589,6 +613,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
   furrow_id_names_free(b.names);
+  build_parts_clear(&b.parts);
   furrow_index_free(b.index);
   return status;
 }
@@ -613,7 +638,8 @@ const command index_build_command = {
         "share --recall of the nearest, and are stored in the index. --factory names any index; --nlist and --m "
         "describe an IVFPQ index (IVF flat with --m 0). "
         "Vectors are read block by block; the "
-        "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
+        "index is in memory until the complete file is written, except for the lists of --lists-file. A good nlist is "
+        "between sqrt(n) and 16 * sqrt(n). "
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
         "the ids then count from 0, and the names are stored next to the index, in INDEX.names. Copy or move both "

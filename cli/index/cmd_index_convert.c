@@ -12,7 +12,7 @@
 typedef struct convert_values {
   index_source_values source;
   const char *path, *destination;
-  const char *compat;
+  form_values form;
   int direct_map; /* 0: unchanged; else furrow_direct_map + 1 */
   bool inline_lists, force, json;
 } convert_values;
@@ -45,7 +45,7 @@ static const option convert_options[] = {
 
 static const option_group convert_groups[] = {
     {.title = "Options", .options = convert_options},
-    {.title = "Options", .options = compat_options, .offset = offsetof(convert_values, compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(convert_values, form)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(convert_values, source)},
     {0}};
 
@@ -60,7 +60,8 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   uint64_t size = 0;
   furrow_index_save_params_init(&params);
   params.inline_lists = convert->inline_lists;
-  params.compat = convert->compat;
+  params.compat = convert->form.compat;
+  params.lists_file = convert->form.lists_file;
   params.overwrite = convert->force || to_stdout(convert);
   params.names = loaded->names;
   furrow_status status = interrupt_check(err);
@@ -79,6 +80,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   report_i64(&r, "vectors", info.ntotal);
   if (loaded->names) report_u64(&r, "names", furrow_id_names_count(loaded->names));
   report_u64(&r, "bytes", size);
+  if (convert->form.lists_file) report_text(&r, "data file", convert->form.lists_file);
   report_finish(&r);
   return FURROW_OK;
 }
@@ -95,6 +97,10 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   furrow_status status = FURROW_OK;
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
+  if (convert->inline_lists && convert->form.lists_file)
+    return fail(err, FURROW_E_ARGUMENT, "--inline-lists and --lists-file exclude each other");
+  status = edit_check_lists_file(convert->destination, convert->form.lists_file, err);
+  if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) {
     status = written_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = written_check_apart(convert->destination, convert->source.lists, err);
@@ -104,8 +110,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
-  params.lists_optional =
-      !convert->inline_lists && convert->direct_map <= 1; /* a map is built from the lists, so they must be readable */
+  /* a map is built from the lists, so they must be readable */
+  params.lists_optional = !convert->inline_lists && !convert->form.lists_file && convert->direct_map <= 1;
   status = to_stdout(convert) ? index_source_load(&loaded.index, convert->path, &params, err)
                               : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
@@ -118,13 +124,15 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
 
 const command index_convert_command = {
     .name = "convert",
-    .summary = "rewrite an index unchanged, for an older Faiss, or with its lists inside",
+    .summary = "rewrite an index unchanged, for an older Faiss, or with its lists inside or outside",
     .example = "furrow index convert old.index new.index\n"
                "furrow index convert ondisk.index whole.index --inline-lists\n"
+               "furrow index convert whole.index ondisk.index --lists-file ondisk.lists\n"
                "furrow index convert new.index old.index --compat 1.5.0",
     .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
              "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
-             "and the index keeps the stored name of that file. DST appears only when it is complete. Names of ids go "
+             "and the index keeps the stored name of that file; --lists-file writes them to a new data file. DST "
+             "appears only when it is complete. Names of ids go "
              "with it, "
              "except to standard output.\n\n--compat "
              "never drops a part of the index: if the release cannot read a part, the error names the part and the "

@@ -18,7 +18,8 @@
 
 typedef struct merge_values {
   text_list paths;
-  const char *destination, *compat;
+  const char *destination;
+  form_values form;
   index_source_values source;
   bool shift, repeated_ids, force, json, quiet;
 } merge_values;
@@ -52,7 +53,7 @@ static const option merge_options[] = {
 
 static const option_group merge_groups[] = {
     {.title = "Options", .options = merge_options},
-    {.title = "Options", .options = compat_options, .offset = offsetof(merge_values, compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(merge_values, form)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(merge_values, source)},
     {0}};
 
@@ -170,6 +171,7 @@ static void free_inputs(merging *m) {
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = edit_check_target(values->destination, values->force, err);
+  if (status == FURROW_OK) status = edit_check_lists_file(values->destination, values->form.lists_file, err);
   if (status == FURROW_OK) status = written_check_apart(values->destination, values->source.lists, err);
   for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
     status = index_names_check_apart(values->paths.texts[i], values->destination, err);
@@ -200,7 +202,8 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
   interrupt_catch();
   furrow_index_save_params_init(&save);
   save.overwrite = m->values->force;
-  save.compat = m->values->compat;
+  save.compat = m->values->form.compat;
+  save.lists_file = m->values->form.lists_file;
   save.names = m->names;
   save.unique_ids = !m->values->repeated_ids;
   furrow_status status = furrow_index_merge_files(m->paths, m->shifts, m->count, &m->load, destination, &save, err);
@@ -219,6 +222,7 @@ static void report_merge(const merging *m, output *out) {
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
   if (m->direct_maps) report_text(&r, "direct map", "dropped");
+  if (m->values->form.lists_file) report_text(&r, "data file", m->values->form.lists_file);
   report_finish(&r);
   if (m->direct_maps)
     print_note(m->values->quiet, "the merged index has no direct map; 'furrow index convert --direct-map' makes one");

@@ -47,7 +47,7 @@ static const option remove_options[] = {
 static const option_group remove_groups[] = {
     {.title = "Options", .options = remove_options},
     {.title = "Options", .options = edit_options, .offset = offsetof(remove_values, change)},
-    {.title = "Options", .options = compat_options, .offset = offsetof(remove_values, change.compat)},
+    {.title = "Options", .options = form_options, .offset = offsetof(remove_values, change.form)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
 
@@ -89,6 +89,7 @@ static void report_remove(const remove_values *values, const named_index *change
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
+  if (values->change.form.lists_file) report_text(&r, "data file", values->change.form.lists_file);
   report_finish(&r);
 }
 

@@ -23,11 +23,17 @@ const option edit_options[] = {{.name = "out",
                                 .offset = offsetof(edit_values, force)},
                                {0}};
 
-const option compat_options[] = {
+const option form_options[] = {
     {.name = "compat",
      .kind = OPTION_TEXT,
      .argument = "VERSION",
-     .help = "write a file that this release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: the oldest)"},
+     .help = "write a file that this release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: the oldest)",
+     .offset = offsetof(form_values, compat)},
+    {.name = "lists-file",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the contents of the lists to this new data file, in the folder of the index; searches map it",
+     .offset = offsetof(form_values, lists_file)},
     {0}};
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
@@ -63,6 +69,32 @@ furrow_status edit_check_target(const char *path, bool force, furrow_error *err)
   return status == FURROW_OK ? index_names_check_path(path, force, err) : status;
 }
 
+/* Finds the folder of a path. */
+static bool stat_folder(const char *path, struct stat *found) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  return stat(folder, found) == 0;
+}
+
+/* The library checks the same, but only after the work. */
+furrow_status edit_check_lists_file(const char *path, const char *lists_file, furrow_error *err) {
+  struct stat own, other;
+  if (!lists_file) return FURROW_OK;
+  if (strcmp(path, "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "--lists-file cannot be used when the index is written to standard output");
+  if (stat(lists_file, &own) == 0) {
+    fail_file(err, FURROW_E_EXISTS, lists_file,
+              "exists already, and a data file of lists is never replaced: an index may use it", 0);
+    return add_hint(err, "name a new file, or remove this one if no index uses it");
+  }
+  if (stat_folder(lists_file, &own) && stat_folder(path, &other) &&
+      (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+    return fail_file(err, FURROW_E_ARGUMENT, lists_file,
+                     "the data file of the lists must be in the folder of the index, where readers look for it", 0);
+  return FURROW_OK;
+}
+
 const char *change_target(const char *path, const edit_values *values) {
   return values->destination ? values->destination : path;
 }
@@ -71,6 +103,7 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
                          const char *const inputs[3], furrow_error *err) {
   const char *target = change_target(path, values);
   furrow_status status = index_source_check(path, err);
+  if (status == FURROW_OK) status = edit_check_lists_file(target, values->form.lists_file, err);
   if (status == FURROW_OK) status = written_check_apart(target, reading->lists, err);
   if (status == FURROW_OK) status = index_names_check_apart(path, target, err);
   for (size_t i = 0; status == FURROW_OK && i < 3; i++) {
@@ -94,9 +127,10 @@ furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error 
 
 static void save_params(const edit_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
-  params->inline_lists = true;
+  params->inline_lists = !values->form.lists_file;
+  params->lists_file = values->form.lists_file;
   params->overwrite = !values->destination || values->force;
-  params->compat = values->compat;
+  params->compat = values->form.compat;
 }
 
 static furrow_status file_size(const furrow_index *index, const edit_values *values, uint64_t *size,
@@ -116,8 +150,9 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   furrow_status status = values->destination ? FURROW_OK : edit_lock(&loaded->lock, path, err);
   if (status == FURROW_OK) status = index_source_load_with_names(&loaded->index, &loaded->names, path, &params, err);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
-  /* checks before the work whether the older Faiss can read the index */
-  return status == FURROW_OK && values->compat ? file_size(loaded->index, values, &size, err) : status;
+  /* checks before the work whether the older Faiss can read the index, and whether it has lists for a data file */
+  const bool checked = values->form.compat || values->form.lists_file;
+  return status == FURROW_OK && checked ? file_size(loaded->index, values, &size, err) : status;
 }
 
 void edit_clear(named_index *loaded) {

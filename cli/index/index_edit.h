@@ -4,17 +4,22 @@
 
 #include "index/index_source.h"
 
+/* The form of an index file that is written: what the options of form_options fill. */
+typedef struct form_values {
+  const char *compat;     /* the release of Faiss that has to read the index; NULL: the newest */
+  const char *lists_file; /* the data file for the lists; NULL: they are part of the index */
+} form_values;
+
+extern const option form_options[];
+
 /* What the options of edit_options fill. */
 typedef struct edit_values {
   const char *destination; /* NULL: in place */
   bool force;
-  const char *compat; /* value of the option of compat_options */
+  form_values form;
 } edit_values;
 
 extern const option edit_options[];
-
-/* Fills a const char *: the release of Faiss that has to read the index; NULL: the newest. */
-extern const option compat_options[];
 
 /* E_EXISTS: the target exists and must not be replaced. E_ARGUMENT: the target is one of `inputs`, the other files that
  * are read (NULL: not given). */
@@ -23,6 +28,9 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
 /* Whether an index can be written to a path: there is no file, or it may be replaced; E_STATE: a writable server has
  * left changes in its log, which would be applied to the new one. */
 furrow_status edit_check_target(const char *path, bool force, furrow_error *err);
+/* E_EXISTS: the data file for the lists exists. E_ARGUMENT: it is not in the folder of the index. NULL: there is none.
+ */
+furrow_status edit_check_lists_file(const char *path, const char *lists_file, furrow_error *err);
 /* Locks an index file that is changed in place. E_STATE: another process changes it, or a writable server has left
  * changes in its log, which would be applied to other vectors than they were made for. */
 furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err);
@@ -38,7 +46,8 @@ typedef struct named_index {
 furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err);
 void edit_clear(named_index *loaded);
-/* Writes the index and its names; lists from a data file become part of the file. *size: bytes of the index file. */
+/* Writes the index and its names; lists from a data file become part of the file, or go to a new data file. *size:
+ * bytes of the index file. */
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
 /* Adds a hint to the error about an id that occurs more than once. */

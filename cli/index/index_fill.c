@@ -336,13 +336,19 @@ static furrow_status check_used(const filling *fill, const char *path, size_t fo
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s for %" PRIu64 " vectors", found, what, vectors);
 }
 
-furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err) {
+static furrow_status begin_next_part(const filling *fill, furrow_index **index, build_parts *parts, furrow_error *err) {
+  const bool counted = !fill->ids.ids && !furrow_vectors_reader_has_ids(fill->vectors);
+  return parts ? build_parts_next(parts, index, counted ? fill->added + fill->skipped : 0, err) : FURROW_OK;
+}
+
+furrow_status fill_add_all(filling *fill, furrow_index **index, build_parts *parts, index_job *job, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   furrow_status status = interrupt_check(err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);
     if (status != FURROW_OK || fill->block.count == 0) break;
-    status = fill_add_block(fill, index, err);
+    status = begin_next_part(fill, index, parts, err);
+    if (status == FURROW_OK) status = fill_add_block(fill, *index, err);
     if (status == FURROW_OK) status = index_job_update(job, "add", fill->added + fill->skipped, total, err);
   }
   if (status == FURROW_OK && fill->ids.ids) status = check_used(fill, fill->values->ids, fill->ids.count, "ids", err);

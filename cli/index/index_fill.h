@@ -2,6 +2,7 @@
 #ifndef CLI_INDEX_INDEX_FILL_H
 #define CLI_INDEX_INDEX_FILL_H
 
+#include "index/build_parts.h"
 #include "index/index_job.h"
 #include "index/vector_source.h"
 
@@ -63,7 +64,7 @@ furrow_status fill_read(filling *fill, furrow_error *err);
 
 /* Adds the current block. */
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err);
-/* Adds all remaining vectors. */
-furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err);
+/* Adds all remaining vectors. parts: NULL, or the parts of which *index becomes the last. */
+furrow_status fill_add_all(filling *fill, furrow_index **index, build_parts *parts, index_job *job, furrow_error *err);
 
 #endif

@@ -164,7 +164,7 @@ FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furr
 typedef struct furrow_index_save_params {
   size_t size;        /* set by furrow_index_save_params_init */
   bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
-                         true: they become part of the file (ilar) */
+                         true: they become part of the file (ilar). lists_file writes a new data file */
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
@@ -177,6 +177,11 @@ typedef struct furrow_index_save_params {
                       of vectors (ntotal) of the ranks before it, as dense ids always are */
   bool unique_ids; /* false: an id may occur more than once, as in Faiss. true: duplicate ids are E_EXISTS, and nothing
                       is written; with comm, each rank compares its own ids alone */
+  const char *lists_file; /* NULL. The contents of the lists are written to this new data file (ilod), which the index
+                             names by this path. It must be in the folder of the index: there the lists are found again.
+                             An existing file is never replaced, not even with overwrite: an index may use it. If the
+                             program is killed, the index is the old one with its lists or the new one with its lists,
+                             and a data file that no index names may be left over */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -198,8 +203,10 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  * of all ids, which takes 16 bytes of memory for each.
  * Errors: E_EXISTS, the file (or its file of names) exists and params->overwrite is false, or PATH.names is another
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
- * inline_lists, but the contents of the lists are missing (lists_optional), or the index is search_only, or compat
- * needs a trained index; E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
+ * inline_lists or lists_file, but the contents of the lists are missing (lists_optional), or the index is search_only,
+ * or compat needs a trained index; E_EXISTS, lists_file exists; E_ARGUMENT, lists_file for an index without lists, with
+ * inline_lists, for standard output or in another folder; E_UNSUPPORTED, lists_file with comm or for codes in blocks;
+ * E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
  * the index has a part that the release cannot read (the message names it and the first release that can), or, with
  * comm, lists that are not part of the file or have codes in blocks; E_ARGUMENT, with comm: the quantizers of two ranks
  * differ, or the path is standard output; E_STATE, another rank failed; E_IO; E_MEMORY. */
@@ -207,10 +214,11 @@ FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Passes the bytes of furrow_index_save to a function of the caller, in order. After a failure some may have been
  * passed. params->overwrite and names have no effect.
- * Errors: what output->write returned; E_ARGUMENT, output has no write; otherwise the errors of furrow_index_save. */
+ * Errors: what output->write returned; E_ARGUMENT, output has no write, or params->lists_file; otherwise the errors of
+ * furrow_index_save. */
 FURROW_API furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
                                             const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Counts the bytes that furrow_index_save would write.
+/* Counts the bytes that furrow_index_save would write to the index file.
  * Errors: as furrow_index_save, except for errors of writing. */
 FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params,
                                                 uint64_t *size, furrow_error *err) FURROW_MUST_USE;
@@ -622,7 +630,8 @@ FURROW_API furrow_status furrow_searcher_open(furrow_searcher **searcher, const 
                                               furrow_error *err) FURROW_MUST_USE;
 /* Ends the threads of a searcher and frees it, with what it owns. Takes NULL. */
 FURROW_API void furrow_searcher_free(furrow_searcher *searcher);
-/* Returns: the bytes that a searcher takes in addition to the index. */
+/* Returns: the bytes that a searcher takes in addition to the index, at most: lists of a mapped data file are prepared
+ * when they are first probed. */
 FURROW_API uint64_t furrow_searcher_memory(const furrow_searcher *searcher);
 /* Returns: the dimension of the vectors. */
 FURROW_API size_t furrow_searcher_dimension(const furrow_searcher *searcher);
@@ -903,13 +912,23 @@ FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_in
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
  * has an entry for each input, including the first. load (NULL: the defaults) says how inputs are read, except for
  * memory_map; its `lists` is the data file of each input that has lists on disk. The result has no direct map, and its
- * lists are part of it, whatever save (NULL: the defaults) says; save->names are the names for the result. IVF_PQR,
- * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the inputs.
+ * lists are part of it or in save->lists_file (save NULL: the defaults); save->names are the names for the result.
+ * IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the
+ * inputs.
  * Errors: as furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const furrow_index_load_params *load, const char *target,
                                                   const furrow_index_save_params *save,
                                                   furrow_error *err) FURROW_MUST_USE;
+/* Writes one index file with the vectors of `count` indexes of one training, list after list, in order. Ids stay as
+ * they are, and ids of parts without stored ids continue. Mapped parts take no memory, so that an index can be built
+ * that is larger than the memory. The result has no direct map. Afterwards, also after a failure, the parts can only be
+ * freed.
+ * Errors: E_UNSUPPORTED, an index that has more than lists, or lists of codes in blocks; otherwise as
+ *         furrow_index_merge_files. */
+FURROW_API furrow_status furrow_index_save_parts(furrow_index *const *parts, size_t count, const char *path,
+                                                 const furrow_index_save_params *save,
+                                                 furrow_error *err) FURROW_MUST_USE;
 /* Rebuilds the direct map as `type`, or removes it.
  * Errors: E_STATE, an array is asked for, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT,
  *         the index has no lists; E_MEMORY. */

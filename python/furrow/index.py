@@ -603,17 +603,26 @@ class Index(Card):
         return cls._of(_core.Index.load(_path(path), options, names))
 
     def save(
-        self, path: Path, *, overwrite: bool = False, compat: str | None = None, inline_lists: bool = False
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        compat: str | None = None,
+        inline_lists: bool = False,
+        lists_file: Path | None = None,
     ) -> None:
         """Writes an index file that Faiss reads, whole or not at all, and the names of its ids to PATH.names.
 
         overwrite: replaces an existing file; otherwise it is a FileExistsError. compat: a release of Faiss that is to
-        read the file ("1.6.3"). inline_lists: lists on disk become part of the file.
+        read the file ("1.6.3"). inline_lists: lists on disk become part of the file. lists_file: a new data file in the
+        folder of the index, for the contents of the lists; Index.load with mmap=True reads only what is searched.
         """
         target = _path(path)
         if not overwrite and os.path.lexists(target + ".names"):
             raise FileExistsError(f"{target}.names exists already; overwrite=True replaces it")
-        self._index.save(target, {"overwrite": overwrite, "compat": compat, "inline_lists": inline_lists})
+        options: dict[str, Any] = {"overwrite": overwrite, "compat": compat, "inline_lists": inline_lists}
+        options |= {"lists_file": None if lists_file is None else os.fspath(lists_file)}
+        self._index.save(target, options)
 
     def to_bytes(self, *, compat: str | None = None) -> bytes:
         """The bytes of the index file, without names."""

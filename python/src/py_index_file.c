@@ -74,6 +74,7 @@ PyObject *fwpy_index_read(PyObject *type, PyObject *args) {
 static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, inline_lists, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_save_params, overwrite, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_save_params, compat, FWPY_TEXT),
+                                         FWPY_FIELD(furrow_index_save_params, lists_file, FWPY_TEXT),
                                          {0}};
 
 static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,

@@ -569,6 +569,18 @@ def test_set_names(flat):
 # ---- Files
 
 
+def test_lists_are_saved_to_a_data_file(tmp_path):
+    X = np.random.default_rng(3).standard_normal((500, 8)).astype(np.float32)
+    index = Index.build(X, factory="IVF8,PQ4x4")
+    index.save(tmp_path / "x.index", lists_file=tmp_path / "x.lists")
+    apart = Index.load(tmp_path / "x.index", mmap=True)
+    assert apart.to_bytes() == index.to_bytes()
+    for ours, theirs in zip(apart.search(X[:9], 5), index.search(X[:9], 5), strict=True):
+        assert np.array_equal(ours, theirs)
+    with pytest.raises(FileExistsError, match="never replaced"):
+        index.save(tmp_path / "x.index", lists_file=tmp_path / "x.lists", overwrite=True)
+
+
 def test_bytes_have_the_lists_but_no_names(flat, tmp_path):
     golden = Path(__file__).resolve().parents[2] / "tests" / "golden" / "faiss" / "v173_ivfpq_l2_ondisk"
     on_disk = Index.load(f"{golden}.index", lists=f"{golden}.ivfdata")

@@ -80,6 +80,27 @@ void fw_prefer_large_pages(void *memory, size_t bytes) {
   (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* The size of a reservation is stored before its first byte. */
+enum { RESERVED_HEADER = 64 };
+
+furrow_status fw_reserve(void **memory, size_t bytes, furrow_error *err) {
+  size_t all;
+  if (!fw_size_add(bytes, RESERVED_HEADER, &all)) return fw_fail_memory(err, SIZE_MAX);
+  void *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return fw_fail_memory(err, bytes);
+  memcpy(start, &all, sizeof all);
+  *memory = (uint8_t *)start + RESERVED_HEADER;
+  return FURROW_OK;
+}
+
+void fw_release(void *memory) {
+  size_t all;
+  if (!memory) return;
+  void *start = (uint8_t *)memory - RESERVED_HEADER;
+  memcpy(&all, start, sizeof all);
+  munmap(start, all);
+}
+
 void furrow_free(void *memory) {
   fw_free(memory);
 }

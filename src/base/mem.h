@@ -37,6 +37,10 @@ void fw_free(void *memory);
 /* Requests large pages for memory that is read in random order. Call it before the first write; small blocks are not
  * affected. */
 void fw_prefer_large_pages(void *memory, size_t bytes);
+/* Reserves zeroed bytes that take memory only where they are used, so that they may be more than the machine has. */
+furrow_status fw_reserve(void **memory, size_t bytes, furrow_error *err) FURROW_MUST_USE;
+/* Frees memory of fw_reserve. Accepts NULL. */
+void fw_release(void *memory);
 
 /* Whether n bytes are equal. Short runs are compared as two words that may overlap, without a call. */
 static inline bool fw_same_bytes(const void *a, const void *b, size_t n) {

@@ -222,6 +222,20 @@ class Names(Save):
         return path_digest(index), digest(listed.out) if listed.code == 0 else None
 
 
+class Lists(Save):
+    """An index with its lists in a data file: the index and the contents of its lists. A data file that no index names
+    does not count."""
+
+    def read(self, root, inputs):
+        index = os.path.join(root, self.targets[0])
+        if not os.path.exists(index):
+            return "nothing"
+        verified, whole = furrow("index", "verify", "-q", index), furrow("index", "convert", index, "-", "--inline-lists")
+        if verified.code != 0 or whole.code != 0:
+            return "failed", str(verified) + str(whole)
+        return path_digest(index), digest(whole.out)
+
+
 class Cache(Save):
     """A row cache: whatever is there, the rows are the same."""
 
@@ -328,8 +342,21 @@ def index_saves():
         return kind(name, lambda root, inputs: ["index", words[0], at(root), *(
             inputs[w[1:-1]] if w[0] == "<" else w for w in words[1:])], ["x.index"], [VERIFY_INDEX], copy_of(before))
 
+    def apart(root, name):
+        return ["--lists-file", joined(root, name)]
+
     plain, named = "part1.index", "named1.index"
     return [
+        Lists("index_build_lists", lambda root, inputs: [
+            *build(root, inputs, 2), *apart(root, "y.lists"), "--force"], ["x.index"], [None], lambda root, inputs: [
+                [*build(root, inputs, 1), *apart(root, "x.lists")]]),
+        Lists("index_build_parts", lambda root, inputs: [
+            *build(root, inputs, 2), *apart(root, "y.lists"), "--memory", 8000, "--force"], ["x.index"], [None],
+            lambda root, inputs: [[*build(root, inputs, 1), *apart(root, "x.lists")]]),
+        Lists("index_add_lists", lambda root, inputs: [
+            "index", "add", at(root), "--base", inputs["v2.fvecs"], "--ids", inputs["ids2.txt"],
+            *apart(root, "y.lists")], ["x.index"], [None], lambda root, inputs: [
+                ["index", "convert", inputs[plain], at(root), *apart(root, "x.lists")]]),
         *both("index_build", build, ["x.index"], [VERIFY_INDEX]),
         *both("index_build_named", lambda root, inputs, n: [
             *build(root, inputs, n), "--names", inputs[f"names{n}.txt"]], ["x.index"], [None], Names),

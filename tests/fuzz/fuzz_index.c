@@ -1,8 +1,9 @@
 /* tests/fuzz/fuzz_index.c: index files from hostile bytes.
  *
  * What is read must be sound: every list can be looked at, verify accepts what the readers accept, and what is written
- * is read again and written to the same bytes. A copy and a view agree. The file is in a folder of its own, with a data
- * file for lists on disk beside it: what such lists find depends on the input alone. */
+ * is read again and written to the same bytes. A copy and a view agree, and lists can be moved to a new data file. The
+ * file is in a folder of its own, with a data file for lists on disk beside it: what such lists find depends on the
+ * input alone. */
 #include <string.h>
 
 #include "fuzz/harness/index_harness.h"
@@ -65,6 +66,44 @@ static void check_place(const furrow_error *err, size_t size) {
     check(err->offset <= size && strcmp(err->file, index_path) == 0);
 }
 
+/* E_STATE: other lists of the index are missing. */
+static furrow_status write_inline(const furrow_index *index, fw_buffer *out) {
+  fw_index_writer w = {.write = append, .to = out, .inline_lists = true};
+  fw_write_index(&w, index);
+  return w.status;
+}
+
+/* Lists on disk that are written to a new data file are the same lists. */
+static void move_lists(const furrow_index *index) {
+  static char path[TEST_PATH], lists[TEST_PATH];
+  furrow_index_save_params save;
+  furrow_index_load_params load;
+  furrow_index_info info;
+  furrow_index *moved = NULL;
+  fw_buffer first = {0}, second = {0};
+  const furrow_index *ivf = furrow_index_ivf(index);
+  furrow_index_info_init(&info);
+  if (!ivf) return;
+  furrow_index_get_info(ivf, &info);
+  if (info.lists != FURROW_LISTS_ON_DISK || info.lists_missing) return;
+  fuzz_folder(path, "moved");
+  fuzz_folder(lists, "moved.data");
+  unlink(lists);
+  furrow_index_save_params_init(&save);
+  save.overwrite = true;
+  save.lists_file = lists;
+  check(furrow_index_save(index, path, &save, NULL) == FURROW_OK);
+  furrow_index_load_params_init(&load);
+  load.memory_map = load.lists_optional = true;
+  check(furrow_index_load(&moved, path, &load, NULL) == FURROW_OK);
+  const furrow_status written = write_inline(index, &first);
+  check(write_inline(moved, &second) == written && (written == FURROW_OK || written == FURROW_E_STATE));
+  check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+  furrow_index_free(moved);
+  fw_buffer_clear(&first);
+  fw_buffer_clear(&second);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   furrow_index *index = NULL, *view = NULL, *again = NULL;
   furrow_index_load_params params;
@@ -92,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check(furrow_index_read(&again, first.bytes, first.size, index_path, &params, NULL) == FURROW_OK);
     write_index(again, &second);
     check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+    move_lists(view);
   }
   check(!find_difference(index_path, &params, &passed, &err));
   furrow_index_free(index);

@@ -463,13 +463,13 @@ static furrow_status load_input(const joining *j, size_t i, bool memory_map, fur
   return furrow_index_load(index, j->paths[i], &params, err);
 }
 
-/* The first input is already loaded. */
+/* The first input is already loaded, or all are. */
 static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
                                 furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < j->count; i++) {
-    if (i > 0) status = load_input(j, i, true, &j->inputs[i], err);
-    if (status == FURROW_OK) status = add_file_name(j->paths[i], join_input(j, i, err), err);
+    if (!j->inputs[i]) status = load_input(j, i, true, &j->inputs[i], err);
+    if (status == FURROW_OK) status = add_file_name(j->paths ? j->paths[i] : "", join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
   if (status == FURROW_OK && params->unique_ids) status = check_unique(j, err);
@@ -540,7 +540,7 @@ furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *
   FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
   FW_TRY(FW_PARAMS_READ(&j.load, load, furrow_index_load_params, err));
   FW_TRY(fw_compat_parse(&release, params.compat, err)); /* checked before the work starts */
-  params.inline_lists = true;
+  params.inline_lists = !params.lists_file;
   furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
   j.inputs = inputs;
   if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
@@ -550,6 +550,30 @@ furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *
     status =
         has_only_lists(j.inputs[0]) ? join_lists(&j, target, &params, err) : join_in_memory(&j, target, &params, err);
   for (size_t i = 0; j.inputs && i < count; i++) furrow_index_free(j.inputs[i]);
+  fw_free(inputs);
+  fw_free(joined);
+  return status;
+}
+
+furrow_status furrow_index_save_parts(furrow_index *const *parts, size_t count, const char *path,
+                                      const furrow_index_save_params *save, furrow_error *err) {
+  furrow_index_save_params params;
+  void *inputs = NULL, *joined = NULL;
+  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no parts");
+  furrow_index_save_params_init(&params);
+  FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
+  params.inline_lists = !params.lists_file;
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_index_check_whole(parts[i], err));
+  if (!has_only_lists(parts[0]))
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "an index of %s cannot be written from parts",
+                   furrow_index_kind_name(fw_skip_transforms(parts[0])->kind));
+  furrow_status status = fw_alloc(&inputs, count, sizeof *parts, err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof(fw_joined_lists), err);
+  if (status == FURROW_OK) {
+    joining j = {.count = count, .inputs = inputs, .joined = joined};
+    memcpy(inputs, parts, count * sizeof *parts);
+    status = join_lists(&j, path, &params, err);
+  }
   fw_free(inputs);
   fw_free(joined);
   return status;

@@ -321,16 +321,20 @@ static void put_joined_ids(fw_index_writer *w, const fw_joined_lists *joined, si
   end_own(w, end);
 }
 
+static void put_codes_and_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
+    put_joined_codes(w, joined, count, i);
+    put_joined_ids(w, joined, count, i);
+  }
+}
+
 static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   const fw_lists *first = joined->lists;
   put_bytes(w, "ilar", 4);
   put_u64(w, first->nlist);
   put_u64(w, first->code_size);
   put_sizes(w, joined, count);
-  for (size_t i = 0; w->status == FURROW_OK && i < first->nlist; i++) {
-    put_joined_codes(w, joined, count, i);
-    put_joined_ids(w, joined, count, i);
-  }
+  put_codes_and_ids(w, joined, count);
 }
 
 /* Iv..: the ids of every list before the direct map, and the codes of every list at the end. */
@@ -359,6 +363,32 @@ static void put_on_disk(fw_index_writer *w, const fw_lists *lists) {
   put_elements(w, disk->slots, 2 * disk->slot_count, 8);
   put_vector(w, disk->file_name, disk->file_name_size, 1);
   put_u64(w, disk->total_size);
+}
+
+/* The size of the data file of an index without vectors: Faiss cannot map an empty file. It is one free slot. */
+enum { UNUSED_DATA = 32 };
+
+/* Lists in a new data file: one after the other, without gaps, as Faiss merges lists. */
+static void put_new_disk(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
+  const fw_lists *first = joined->lists;
+  uint64_t end = 0, stored = 0;
+  for (size_t k = 0; k < count; k++) stored += fw_lists_stored(joined[k].lists);
+  put_bytes(w, "ilod", 4);
+  put_u64(w, first->nlist);
+  put_u64(w, first->code_size);
+  put_u64(w, first->nlist);
+  for (size_t i = 0; i < first->nlist; i++) {
+    const uint64_t size = joined_size(w, joined, count, i);
+    put_u64(w, size);
+    put_u64(w, size); /* the capacity */
+    put_u64(w, stored > 0 ? end : FW_NO_OFFSET);
+    end += size * (first->code_size + 8);
+  }
+  const fw_disk_slot unused = {0, UNUSED_DATA};
+  put_u64(w, stored > 0 ? 0 : 1);
+  if (stored == 0) put_elements(w, &unused, 2, 8);
+  put_vector(w, w->lists_file, strlen(w->lists_file), 1);
+  put_u64(w, stored > 0 ? end : UNUSED_DATA);
 }
 
 static void put_blocks(fw_index_writer *w, const fw_lists *lists) {
@@ -399,6 +429,8 @@ static void put_lists(fw_index_writer *w, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS))
     put_contents(w, index, put_legacy_codes);
+  else if (w->lists_of == index)
+    put_contents(w, index, put_new_disk);
   else if (puts_inline(w, index))
     put_contents(w, index, put_inline);
   else if (lists->kind == FURROW_LISTS_BLOCKS)
@@ -465,6 +497,14 @@ static void check_maps(fw_index_writer *w, const furrow_index *index) {
     const furrow_status status = fw_file_map_check(lists->map, w->err);
     if (status != FURROW_OK) w->status = status;
   }
+}
+
+/* Writes the whole data file of w->lists_of. */
+static void put_data(fw_index_writer *w) {
+  static const uint8_t unused[UNUSED_DATA];
+  put_contents(w, w->lists_of, put_codes_and_ids);
+  if (w->size == 0) put_bytes(w, unused, sizeof unused);
+  check_maps(w, w->lists_of);
 }
 
 static void put_ivf(fw_index_writer *w, const furrow_index *index) {
@@ -542,7 +582,8 @@ furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index
   *w = (fw_index_writer){
       .inline_lists = params->inline_lists, .names = params->names, .least_id = index->least_id, .err = err};
   FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
-  return fw_compat_check(index, w->compat, w->inline_lists, err);
+  FW_TRY(fw_compat_check(index, w->compat, w->inline_lists || params->lists_file, err));
+  return params->lists_file ? fw_lists_file_init(w, index, params, err) : FURROW_OK;
 }
 
 furrow_status fw_index_check_savable(fw_index_writer *w, const furrow_index *index,
@@ -559,13 +600,24 @@ static furrow_status read_params(fw_index_writer *w, const furrow_index *index, 
   return fw_index_writer_init(w, index, params, err);
 }
 
-static furrow_status write_bytes(const furrow_index *index, fw_atomic_file *file, const fw_index_writer *writer,
-                                 furrow_error *err) {
+static fw_index_writer writer_to(fw_atomic_file *file, const fw_index_writer *writer, furrow_error *err) {
   fw_index_writer w = *writer;
   w.write = write_to_file;
   w.to = file;
   w.err = err;
+  return w;
+}
+
+static furrow_status write_bytes(const furrow_index *index, fw_atomic_file *file, const fw_index_writer *writer,
+                                 furrow_error *err) {
+  fw_index_writer w = writer_to(file, writer, err);
   fw_write_index(&w, index);
+  return w.status;
+}
+
+furrow_status fw_lists_file_write(fw_atomic_file *data, const fw_index_writer *writer, furrow_error *err) {
+  fw_index_writer w = writer_to(data, writer, err);
+  put_data(&w);
   return w.status;
 }
 
@@ -609,15 +661,19 @@ static bool needs_next_id(const furrow_index *index, const fw_index_writer *writ
 static furrow_status write_file(const furrow_index *index, const char *path, bool overwrite,
                                 const fw_index_writer *writer, furrow_error *err) {
   const furrow_id_names *names = writer->names;
-  fw_atomic_file *file = NULL;
+  fw_atomic_file *file = NULL, *data = NULL;
   fw_index_stamp stamp = {0};
   if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
   if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
   FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
-  furrow_status status = write_bytes(index, file, writer, err);
+  furrow_status status = fw_lists_file_open(&data, writer, path, err);
+  if (status == FURROW_OK) status = write_bytes(index, file, writer, err);
+  if (status == FURROW_OK && data) status = fw_lists_file_write(data, writer, err);
+  if (status == FURROW_OK && data) status = fw_atomic_file_commit(data, err);
   if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);
+  fw_lists_file_close(data, writer, !fw_atomic_file_is_in_place(file));
   fw_atomic_file_close(file);
   return status;
 }
@@ -640,6 +696,8 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
   FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
+  if (p.lists_file && comm->ranks > 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write a data file of lists together");
   if (comm->ranks > 1) {
     FW_TRY(fw_index_write_together(index, path, &p, comm, &writer, err));
     if (fw_comm_is_first(comm)) fw_next_id_drop(path);
@@ -655,6 +713,7 @@ furrow_status furrow_index_write(const furrow_index *index, const furrow_output 
   fw_index_writer writer;
   fw_atomic_file *file = NULL;
   FW_TRY(read_params(&writer, index, &p, params, err));
+  if (p.lists_file) return fw_fail(err, FURROW_E_ARGUMENT, "a data file of lists needs the path of its index");
   FW_TRY(fw_atomic_file_open_output(&file, output, err));
   furrow_status status = write_bytes(index, file, &writer, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);

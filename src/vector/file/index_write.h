@@ -51,8 +51,10 @@ typedef struct fw_index_writer {
   /* Writes bytes at an offset; offsets are contiguous unless ranks write together. NULL: bytes are only counted. */
   furrow_status (*write)(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err);
   void *to;
-  uint64_t size;                 /* bytes so far */
-  bool inline_lists;             /* write lists on disk into the file */
+  uint64_t size;                /* bytes so far */
+  bool inline_lists;            /* write lists on disk into the file */
+  const furrow_index *lists_of; /* NULL, or the nested IVF index whose lists are written to the data file lists_file */
+  const char *lists_file;
   fw_compat compat;              /* the release of Faiss that must be able to read the file */
   const furrow_index *joint;     /* NULL, or the nested IVF index whose lists are replaced by `joined`, inline */
   const fw_joined_lists *joined; /* lists of the same shape */
@@ -90,6 +92,22 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
 /* Writes a file with a copy of `writer`, completely or not at all, with the names of its ids if there are any. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- A new data file of lists (index_write_disk.c) ---- */
+
+/* Sets w->lists_file and lists_of. Fails if the lists of the index cannot be written to a data file. */
+furrow_status fw_lists_file_init(fw_index_writer *w, const furrow_index *index, const furrow_index_save_params *params,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Starts the data file of an index that will become `path`; fails with E_EXISTS if there is one. *data stays as it is
+ * if the writer has no data file. */
+furrow_status fw_lists_file_open(fw_atomic_file **data, const fw_index_writer *writer, const char *path,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Writes the whole data file. It is committed before the index, so that there is no index without lists
+ * (index_write.c). */
+furrow_status fw_lists_file_write(fw_atomic_file *data, const fw_index_writer *writer,
+                                  furrow_error *err) FURROW_MUST_USE;
+/* Closes the data file; with `drop`, because the index did not get its name, removes it. `data` may be NULL. */
+void fw_lists_file_close(fw_atomic_file *data, const fw_index_writer *writer, bool drop);
 
 /* ---- The next id, in INDEX.nextid (next_id_file.c) ---- */
 

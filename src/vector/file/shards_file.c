@@ -433,7 +433,7 @@ furrow_status furrow_index_save_shards(const furrow_index *index, const char *pa
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&s.comm, p.comm, err));
-  p.inline_lists = true;
+  p.inline_lists = true; /* which refuses p.lists_file */
   furrow_status status = fw_comm_all_ok(s.comm, fw_index_check_savable(&writer, index, &p, err), err);
   if (status != FURROW_OK) return status;
   status = save_all(&s, &writer, err);

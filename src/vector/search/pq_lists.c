@@ -2,6 +2,8 @@
 #include "vector/search/pq_lists.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -15,6 +17,23 @@ static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, 
   fw_prefer_large_pages(*memory, bytes);
   *aligned = fw_packed_align(*memory);
   return FURROW_OK;
+}
+
+/* The same for arrays of lists. */
+static furrow_status alloc_lists(const fw_pq_lists *lists, void **memory, void **aligned, size_t bytes,
+                                 furrow_error *err) {
+  if (!lists->pending) return alloc_aligned(memory, aligned, bytes, err);
+  if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(fw_reserve(memory, bytes, err));
+  *aligned = fw_packed_align(*memory);
+  return FURROW_OK;
+}
+
+static void free_lists(const fw_pq_lists *lists, void *memory) {
+  if (lists->pending)
+    fw_release(memory);
+  else
+    fw_free(memory);
 }
 
 /* ---- The shift ------------------------------------------------------------------------------------------ */
@@ -281,6 +300,7 @@ typedef struct packing {
   const int64_t *list_sizes; /* NULL: the sizes in the index */
   float *norms;              /* [m][ksub] */
   float *scratches;          /* per task: 2 d floats and a table, aligned to 64 bytes */
+  void *scratch_memory;
   size_t table_at, scratch_size, tasks;
 } packing;
 
@@ -351,7 +371,7 @@ static furrow_status prepare_terms(fw_pq_lists *lists, const float *norms, furro
   if (!wants_terms(lists)) return FURROW_OK;
   const float step = choose_step(lists->pq);
   if (!(step > 0 && isfinite(step) && isfinite(1 / step))) return FURROW_OK;
-  FW_TRY(alloc_aligned(&lists->terms_memory, &terms, size, err));
+  FW_TRY(alloc_lists(lists, &lists->terms_memory, &terms, size, err));
   lists->terms = terms;
   lists->step = step;
   lists->longest = sqrtf(largest_size(norms, lists->pq->m * FW_LUT_BYTES));
@@ -374,30 +394,74 @@ static void square_norms(const fw_pq *pq, float *norms) {
   }
 }
 
-static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
+static furrow_status begin_packing(packing *p, size_t tasks, furrow_error *err) {
   const fw_pq *pq = p->lists->pq;
-  void *norms = NULL, *scratches = NULL, *aligned = NULL;
-  p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
-  furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
+  void *aligned = NULL;
+  p->tasks = tasks;
   p->table_at = (2 * pq->d + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
   p->scratch_size = p->table_at + (p->lists->blocks ? pq->m * table_width(pq) : 0);
-  if (status == FURROW_OK)
-    status = alloc_aligned(&scratches, &aligned, p->tasks * p->scratch_size * sizeof(float), err);
-  if (status == FURROW_OK) {
-    p->norms = norms;
-    p->scratches = aligned;
-    square_norms(pq, norms);
-    status = prepare_terms(p->lists, norms, err);
-  }
+  FW_TRY(FW_ALLOC(&p->norms, pq->m * fw_pq_ksub(pq), err));
+  FW_TRY(alloc_aligned(&p->scratch_memory, &aligned, tasks * p->scratch_size * sizeof(float), err));
+  p->scratches = aligned;
+  square_norms(pq, p->norms);
+  return prepare_terms(p->lists, p->norms, err);
+}
+
+static void end_packing(const packing *p) {
+  fw_free(p->norms);
+  fw_free(p->scratch_memory);
+}
+
+static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
+  furrow_status status = begin_packing(p, pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1, err);
   if (status == FURROW_OK) {
     if (pool)
       status = fw_pool_for(pool, p->tasks, pack_some, p, err);
     else
       pack_some(p, 0);
   }
-  fw_free(norms);
-  fw_free(scratches);
+  end_packing(p);
   return status;
+}
+
+/* ---- Lists that are packed later ------------------------------------------------------------------------ */
+
+struct fw_pq_pending {
+  pthread_mutex_t lock; /* one list is packed at a time, with the scratch of `packing` */
+  packing packing;
+  atomic_bool packed[]; /* nlist elements */
+};
+
+/* Shards need the sizes of all lists only while their searchers are created. */
+static bool is_packed_later(const furrow_index *index, const int64_t *list_sizes) {
+  return fw_index_is_ivf(index) && index->ivf.lists.disk && index->ivf.lists.disk->map && !list_sizes;
+}
+
+static furrow_status create_pending(fw_pq_lists *lists, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *lists->pending + lists->nlist * sizeof(atomic_bool), err));
+  lists->pending = memory;
+  pthread_mutex_init(&lists->pending->lock, NULL);
+  lists->memory += sizeof *lists->pending + lists->nlist;
+  return FURROW_OK;
+}
+
+static void free_pending(struct fw_pq_pending *pending) {
+  if (!pending) return;
+  end_packing(&pending->packing);
+  pthread_mutex_destroy(&pending->lock);
+  fw_free(pending);
+}
+
+void fw_pq_list_pack(const fw_pq_lists *lists, size_t list) {
+  struct fw_pq_pending *pending = lists->pending;
+  if (atomic_load_explicit(&pending->packed[list], memory_order_acquire)) return;
+  pthread_mutex_lock(&pending->lock);
+  if (!atomic_load_explicit(&pending->packed[list], memory_order_relaxed)) {
+    pack_list(&pending->packing, list, pending->packing.scratches);
+    atomic_store_explicit(&pending->packed[list], true, memory_order_release);
+  }
+  pthread_mutex_unlock(&pending->lock);
 }
 
 /* ---- All lists ------------------------------------------------------------------------------------------ */
@@ -417,21 +481,22 @@ static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i
   l->codes = index_codes(index, i);
 }
 
-/* Lays out codes and extras of all lists; each list starts on a cache line. */
+/* Lays out codes and extras of all lists; each list starts on a cache line. Kernels may read past a list; between lists
+ * that are packed later is a gap, so that they do not read what another thread packs. */
 static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
-  const size_t m = fw_pq_rows(lists->pq);
+  const size_t m = fw_pq_rows(lists->pq), gap = lists->pending ? FW_BLOCK : 0;
   size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* kernels may read past the last list */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < lists->nlist; i++) {
     lay_out_list(lists, index, i);
     lists->list[i].extra_at = floats - FW_BLOCK;
-    floats += fw_block_padded(lists->list[i].size);
-    bytes += fw_packed_bytes(lists->list[i].size, m);
+    floats += fw_block_padded(lists->list[i].size) + gap;
+    bytes += fw_packed_bytes(lists->list[i].size, m) + gap;
   }
-  if (lists->blocks && !is_packed(index)) status = alloc_aligned(&lists->codes_memory, &codes, bytes, err);
+  if (lists->blocks && !is_packed(index)) status = alloc_lists(lists, &lists->codes_memory, &codes, bytes, err);
   if (status == FURROW_OK && lists->residual && !lists->similarity)
-    status = alloc_aligned(&lists->extra_memory, &extra, floats * sizeof(float), err);
+    status = alloc_lists(lists, &lists->extra_memory, &extra, floats * sizeof(float), err);
   if (status != FURROW_OK) return status;
   lists->codes = codes;
   lists->extra = extra;
@@ -441,7 +506,7 @@ static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index
   bytes = 0;
   for (size_t i = 0; codes && i < lists->nlist; i++) {
     lists->list[i].codes = lists->codes + bytes;
-    bytes += fw_packed_bytes(lists->list[i].size, m);
+    bytes += fw_packed_bytes(lists->list[i].size, m) + gap;
   }
   return FURROW_OK;
 }
@@ -467,11 +532,18 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   packing p = {.lists = &made, .index = index, .coarse = coarse, .list_sizes = list_sizes};
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;
+  if (status == FURROW_OK && is_packed_later(index, list_sizes)) status = create_pending(&made, err);
   if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);
   if (status == FURROW_OK) status = find_order(&made, index, err);
   if (status == FURROW_OK) status = make_parts(&made, err);
   if (status == FURROW_OK) status = lay_out_lists(&made, index, err);
-  if (status == FURROW_OK) status = pack_all(&p, pool, err);
+  if (status == FURROW_OK && made.pending) {
+    status = begin_packing(&p, 1, err);
+    made.pending->packing = p;
+    made.pending->packing.lists = lists;
+  } else if (status == FURROW_OK) {
+    status = pack_all(&p, pool, err);
+  }
   if (status == FURROW_OK)
     *lists = made;
   else
@@ -483,9 +555,10 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
   for (size_t m = 0; lists->parts && m < lists->pq->m; m++) fw_packed_clear(&lists->parts[m]);
   fw_free(lists->parts);
   fw_free(lists->list);
-  fw_free(lists->codes_memory);
-  fw_free(lists->extra_memory);
-  fw_free(lists->terms_memory);
+  free_lists(lists, lists->codes_memory);
+  free_lists(lists, lists->extra_memory);
+  free_lists(lists, lists->terms_memory);
+  free_pending(lists->pending);
   fw_free(lists->shift);
   fw_free(lists->own_order);
   *lists = (fw_pq_lists){0};

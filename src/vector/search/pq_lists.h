@@ -49,8 +49,11 @@ typedef struct fw_pq_lists {
   void *terms_memory;
   float step, longest; /* longest: the largest norm of a sub-quantizer's centroid */
   float *shift;        /* d numbers for queries, s or c + s, then d numbers s for decoded codes; NULL: 0 */
-  fw_packed *parts;    /* centroids of each sub-quantizer, biased so that scores of -2 q (IP: -q) are values */
-  uint64_t memory;     /* size of all arrays in bytes */
+  /* Lists of a mapped data file are packed when they are first scanned, so that only these lists are read and take
+   * memory. NULL: all lists are packed. */
+  struct fw_pq_pending *pending;
+  fw_packed *parts; /* centroids of each sub-quantizer, biased so that scores of -2 q (IP: -q) are values */
+  uint64_t memory;  /* size of all arrays in bytes */
 } fw_pq_lists;
 
 /* Prepares the lists of an IVF index, or the codes of a PQ index as one list. coarse: for residuals. list_sizes: NULL,
@@ -82,6 +85,8 @@ typedef struct fw_scan_params {
 /* Offers locations to the sink: list << 32 | offset. */
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink);
 
+/* Packs a list of lists->pending, unless it is packed. Several threads may call it at once. */
+void fw_pq_list_pack(const fw_pq_lists *lists, size_t list);
 /* Prefetches the start of a list that will be scanned soon. */
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list);
 /* The number of sub-quantizer m in code i of a list. */

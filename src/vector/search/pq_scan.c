@@ -320,6 +320,7 @@ static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_s
 
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink) {
   const fw_pq_list *l = &lists->list[scan_params->list], *after = &lists->list[scan_params->next];
+  if (lists->pending) fw_pq_list_pack(lists, scan_params->list);
   if (!lists->blocks) {
     scan_plain(lists, table, scan_params, sink);
     return;

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include "furrow/init.h"
 #include "support/index_check.h"
 #include "support/own_dir.h"
 
@@ -311,6 +312,262 @@ static void ids_of_a_data_file_are_verified(void **state) {
   assert_string_equal(found.first, ": cannot be searched: the data file of the lists, a.data, is missing");
 }
 
+/* ---- New data files ---- */
+
+/* Lists of 2, 0, 3 and 1 vectors, one after the other. */
+static const uint64_t packed[4][3] = {{2, 2, 0}, {0, 0, 18}, {3, 3, 18}, {1, 1, 45}};
+enum { PACKED_SIZE = 54 };
+
+static furrow_index *load_index(const char *path) {
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_error err;
+  furrow_index_load_params_init(&params);
+  params.memory_map = true;
+  if (furrow_index_load(&index, path, &params, &err) != FURROW_OK) fail_msg("%s: %s", path, err.message);
+  return index;
+}
+
+static furrow_status save_apart(const furrow_index *index, const char *path, const char *data, bool overwrite,
+                                furrow_error *err) {
+  return furrow_index_save(index, path,
+                           &FURROW_INIT(furrow_index_save_params, .lists_file = data, .overwrite = overwrite), err);
+}
+
+static void expect_tables(const char *path, const uint64_t lists[4][3], uint64_t slots, const char *name,
+                          uint64_t total) {
+  index_file f = {0};
+  read_whole(path, &f);
+  const uint8_t *at = f.bytes + place_of(&f, "scratch", "lists/lists");
+  for (int i = 0; i < 12; i++) assert_int_equal(fw_get_le64(at + 8 * i), lists[i / 3][i % 3]);
+  assert_int_equal(fw_get_le64(f.bytes + place_of(&f, "scratch", "lists/slots/count")), slots);
+  assert_memory_equal(f.bytes + place_of(&f, "scratch", "lists/filename"), name, strlen(name));
+  assert_int_equal(fw_get_le64(f.bytes + place_of(&f, "scratch", "lists/totsize")), total);
+  index_file_clear(&f);
+}
+
+static void expect_data(const char *path) {
+  index_file f = {0};
+  int64_t id = 0;
+  read_whole(path, &f);
+  assert_int_equal(f.size, PACKED_SIZE);
+  for (int i = 0; i < 4; i++) {
+    for (uint64_t k = 0; k < packed[i][0]; k++, id++) {
+      assert_int_equal(f.bytes[packed[i][2] + k], 100 + id);
+      assert_int_equal(fw_get_le64(f.bytes + packed[i][2] + packed[i][1] + 8 * k), id);
+    }
+  }
+  index_file_clear(&f);
+}
+
+/* From lists on disk and from lists in the file, to the same two files. */
+static void lists_are_written_to_a_data_file(void **state) {
+  (void)state;
+  furrow_error err;
+  furrow_index_save_params inlined = {.size = sizeof inlined, .inline_lists = true};
+  uint64_t size = 0;
+  struct stat found;
+  assert_int_equal(mkdir("sub", 0700), 0);
+  write_both("a.index", "a.data", "a.data");
+  furrow_index *index = load_index("a.index");
+  assert_int_equal(furrow_index_save(index, "whole.index", &inlined, NULL), FURROW_OK);
+  furrow_index *whole = load_index("whole.index");
+  assert_int_equal(save_apart(index, "sub/b.index", "sub/b.data", false, &err), FURROW_OK);
+  assert_int_equal(save_apart(whole, "sub/c.index", "./sub/c.data", false, &err), FURROW_OK);
+  expect_tables("sub/b.index", packed, 0, "sub/b.data", PACKED_SIZE);
+  expect_tables("sub/c.index", packed, 0, "./sub/c.data", PACKED_SIZE);
+  expect_data("sub/b.data");
+  expect_data("sub/c.data");
+  assert_int_equal(
+      furrow_index_file_size(whole, &FURROW_INIT(furrow_index_save_params, .lists_file = "sub/b.data"), &size, &err),
+      FURROW_OK);
+  assert_int_equal(stat("sub/b.index", &found), 0);
+  assert_int_equal(found.st_size, size);
+  furrow_index_free(whole);
+  furrow_index_free(index);
+  index = load_index("sub/c.index");
+  check_lists(index);
+  furrow_index_free(index);
+}
+
+/* Faiss cannot map an empty file. */
+static void a_data_file_without_vectors(void **state) {
+  static const uint64_t unused[4][3] = {{0, 0, UINT64_MAX}, {0, 0, UINT64_MAX}, {0, 0, UINT64_MAX}, {0, 0, UINT64_MAX}};
+  furrow_id_filter all = {.size = sizeof all, .kind = FURROW_ID_FILTER_RANGE, .first = 0, .end = 100};
+  uint64_t removed = 0;
+  struct stat found;
+  furrow_error err;
+  (void)state;
+  write_both("a.index", "a.data", "a.data");
+  furrow_index *index = load_index("a.index");
+  assert_int_equal(furrow_index_remove(index, &all, &removed, &err), FURROW_OK);
+  assert_int_equal(removed, 6);
+  assert_int_equal(save_apart(index, "b.index", "b.data", false, &err), FURROW_OK);
+  furrow_index_free(index);
+  expect_tables("b.index", unused, 1, "b.data", 32);
+  assert_int_equal(stat("b.data", &found), 0);
+  assert_int_equal(found.st_size, 32);
+  furrow_index_free(load_index("b.index"));
+}
+
+/* Changed lists, and lists of two indexes. */
+static void changed_lists_are_written(void **state) {
+  static const char *const paths[] = {"b.index", "a.index"};
+  static const int64_t shifts[] = {0, 1000};
+  furrow_id_filter one = {.size = sizeof one, .kind = FURROW_ID_FILTER_RANGE, .first = 2, .end = 3};
+  furrow_index_save_params save = {.size = sizeof save, .lists_file = "both.data"};
+  uint64_t removed = 0;
+  furrow_list_view list;
+  furrow_error err;
+  (void)state;
+  write_both("a.index", "a.data", "a.data");
+  furrow_index *index = load_index("a.index");
+  assert_int_equal(furrow_index_remove(index, &one, &removed, &err), FURROW_OK);
+  assert_int_equal(save_apart(index, "b.index", "b.data", false, &err), FURROW_OK);
+  furrow_index_free(index);
+  assert_int_equal(furrow_index_merge_files(paths, shifts, 2, NULL, "both.index", &save, &err), FURROW_OK);
+  index = load_index("both.index");
+  assert_int_equal(furrow_index_list(index, 2, &list, NULL), FURROW_OK);
+  assert_int_equal(list.count, 5);
+  static const int64_t ids[] = {4, 3, 1002, 1003, 1004};
+  for (size_t k = 0; k < 5; k++) {
+    assert_int_equal(furrow_list_id(&list, k), ids[k]);
+    assert_int_equal(list.codes[k], 100 + ids[k] % 1000);
+  }
+  furrow_index_free(index);
+  assert_int_equal(furrow_index_verify("both.index", NULL, keep_finding, &(told){0}, &err), FURROW_OK);
+}
+
+/* Indexes in memory and mapped ones, with an id map that continues. */
+static void parts_become_one_index(void **state) {
+  static const char *const factories[] = {"IVF4,PQ2x4", "IDMap,IVF4,Flat", "PCA2,IVF4,SQ8", "IVF4,PQ2x4fs",
+                                          "IVF4,PQ2x4,RFlat"};
+  static float vectors[300 * 4];
+  furrow_error err;
+  (void)state;
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) vectors[i] = (float)(i * 7919 % 1009) / 100;
+  for (size_t f = 0; f < sizeof factories / sizeof *factories; f++) {
+    furrow_index *whole = NULL, *parts[3] = {0};
+    index_file one = {0}, other = {0}, data = {0}, other_data = {0};
+    furrow_index_spec spec = FURROW_INIT(furrow_index_spec, .d = 4, .factory = factories[f]);
+    furrow_index_save_params save = {.size = sizeof save, .overwrite = true, .lists_file = "parts.data"};
+    assert_int_equal(furrow_index_create(&whole, &spec, &err), FURROW_OK);
+    assert_int_equal(furrow_index_train(whole, vectors, 300, NULL, &err), FURROW_OK);
+    assert_int_equal(furrow_index_save(whole, "empty.index", &overwriting, &err), FURROW_OK);
+    for (int64_t i = 0; i < 3; i++) {
+      parts[i] = load_index("empty.index");
+      furrow_index_set_next_id(parts[i], 100 * i);
+      assert_int_equal(furrow_index_add(parts[i], vectors + 400 * i, 100, NULL, NULL, &err), FURROW_OK);
+    }
+    if (f >= 3) {
+      assert_int_equal(furrow_index_save_parts(parts, 3, "parts.index", NULL, &err), FURROW_E_UNSUPPORTED);
+    } else {
+      assert_int_equal(furrow_index_save(parts[1], "second.index", &overwriting, &err), FURROW_OK);
+      furrow_index_free(parts[1]);
+      parts[1] = load_index("second.index");
+      assert_int_equal(furrow_index_add(whole, vectors, 300, NULL, NULL, &err), FURROW_OK);
+      remove("parts.data");
+      remove("whole.data");
+      assert_int_equal(furrow_index_save_parts(parts, 3, "parts.index", &save, &err), FURROW_OK);
+      save.lists_file = "whole.data";
+      assert_int_equal(furrow_index_save(whole, "whole.index", &save, &err), FURROW_OK);
+      read_whole("parts.data", &data);
+      read_whole("whole.data", &other_data);
+      assert_same_bytes(&data, &other_data);
+      read_whole("parts.index", &one);
+      read_whole("whole.index", &other);
+      uint8_t *name = memmem(one.bytes, one.size, "parts.data", 10);
+      assert_non_null(name);
+      memcpy(name, "whole.data", 10);
+      assert_same_bytes(&one, &other);
+    }
+    for (int i = 0; i < 3; i++) furrow_index_free(parts[i]);
+    furrow_index_free(whole);
+    index_file_clear(&one);
+    index_file_clear(&other);
+    index_file_clear(&data);
+    index_file_clear(&other_data);
+  }
+  assert_int_equal(furrow_index_save_parts(NULL, 0, "parts.index", NULL, &err), FURROW_E_ARGUMENT);
+}
+
+/* A data file is never replaced, and none is left where the index is not written. */
+static void data_files_are_not_replaced(void **state) {
+  index_file before = {0}, after = {0};
+  furrow_error err;
+  (void)state;
+  write_both("a.index", "a.data", "a.data");
+  furrow_index *index = load_index("a.index");
+  read_whole("a.index", &before);
+  for (int overwrite = 0; overwrite < 2; overwrite++) {
+    assert_int_equal(save_apart(index, "a.index", "a.data", overwrite, &err), FURROW_E_EXISTS);
+    assert_string_equal(err.file, "a.data");
+    assert_int_equal(save_apart(index, "b.index", "a.data", overwrite, &err), FURROW_E_EXISTS);
+  }
+  assert_int_equal(save_apart(index, "a.index", "b.data", false, &err), FURROW_E_EXISTS);
+  assert_string_equal(err.file, "a.index");
+  assert_int_equal(access("b.data", F_OK), -1);
+  assert_int_equal(access("b.index", F_OK), -1);
+  read_whole("a.index", &after);
+  assert_same_bytes(&before, &after);
+  index_file_clear(&before);
+  index_file_clear(&after);
+  assert_int_equal(save_apart(index, "a.index", "b.data", true, &err), FURROW_OK); /* a new one replaces the index */
+  furrow_index_free(index);
+  index = load_index("a.index");
+  check_lists(index);
+  furrow_index_free(index);
+}
+
+static furrow_status swallow(void *user, const void *bytes, size_t size, furrow_error *err) {
+  (void)user, (void)bytes, (void)size, (void)err;
+  return FURROW_OK;
+}
+
+static void data_files_are_refused(void **state) {
+  furrow_index *index, *flat = NULL, *fast = NULL, *missing = NULL;
+  furrow_error err;
+  furrow_index_spec spec;
+  furrow_index_load_params load;
+  furrow_output output = {.size = sizeof output, .write = swallow};
+  furrow_index_save_params save = {.size = sizeof save, .lists_file = "b.data", .inline_lists = true};
+  (void)state;
+  assert_int_equal(mkdir("sub", 0700), 0);
+  write_both("a.index", "a.data", "a.data");
+  index = load_index("a.index");
+  static const char *const elsewhere[] = {"sub/b.data", "nowhere/b.data", "b.index", "./b.index", "sub/", "."};
+  for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+    const furrow_status expected = i == 1 ? FURROW_E_NOT_FOUND : FURROW_E_ARGUMENT;
+    assert_int_equal(save_apart(index, "b.index", elsewhere[i], true, &err), expected);
+  }
+  assert_int_equal(save_apart(index, "-", "b.data", true, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_save(index, "b.index", &save, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_save_shards(index, "b.shards", &save, &err), FURROW_E_ARGUMENT);
+  save.inline_lists = false;
+  assert_int_equal(furrow_index_write(index, &output, &save, &err), FURROW_E_ARGUMENT);
+  save.compat = "1.0";
+  assert_int_equal(furrow_index_save(index, "b.index", &save, &err), FURROW_E_UNSUPPORTED);
+  furrow_index_free(index);
+  furrow_index_spec_init(&spec);
+  spec.d = 8;
+  spec.factory = "Flat";
+  assert_int_equal(furrow_index_create(&flat, &spec, &err), FURROW_OK);
+  assert_int_equal(save_apart(flat, "b.index", "b.data", true, &err), FURROW_E_ARGUMENT);
+  furrow_index_free(flat);
+  spec.factory = "IVF2,PQ4x4fs";
+  assert_int_equal(furrow_index_create(&fast, &spec, &err), FURROW_OK);
+  assert_int_equal(save_apart(fast, "b.index", "b.data", true, &err), FURROW_E_UNSUPPORTED);
+  furrow_index_free(fast);
+  furrow_index_load_params_init(&load);
+  load.lists_optional = true;
+  assert_int_equal(remove("a.data"), 0);
+  assert_int_equal(furrow_index_load(&missing, "a.index", &load, &err), FURROW_OK);
+  assert_int_equal(save_apart(missing, "b.index", "b.data", true, &err), FURROW_E_STATE);
+  furrow_index_free(missing);
+  assert_int_equal(access("b.index", F_OK), -1);
+  assert_int_equal(access("b.data", F_OK), -1);
+}
+
 int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
@@ -319,6 +576,9 @@ int main(void) {
       IN_DIR(a_data_file_is_checked),           IN_DIR(ranges_are_checked),
       IN_DIR(lists_do_not_multiply_the_data),   IN_DIR(a_data_file_is_cut),
       IN_DIR(ids_of_a_data_file_are_verified),  IN_DIR(files_become_shorter),
+      IN_DIR(lists_are_written_to_a_data_file), IN_DIR(a_data_file_without_vectors),
+      IN_DIR(changed_lists_are_written),        IN_DIR(data_files_are_not_replaced),
+      IN_DIR(data_files_are_refused),           IN_DIR(parts_become_one_index),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);
