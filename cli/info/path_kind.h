@@ -13,6 +13,7 @@ typedef struct path_inspection {
   bool folder;
   size_t max_line;             /* bytes of a line of rows */
   report *r;                   /* gets the results */
+  bool *lacks_memory;          /* set if something could not be found out for that reason; may be NULL */
   char *commands[MOST_ADVICE]; /* commands to try: shell lines */
   size_t command_count;
 } path_inspection;

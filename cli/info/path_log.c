@@ -17,17 +17,24 @@ enum { HEAD_BYTES = 1 << 20 };
 /* Bytes that a compressed head may unpack to: some kilobytes may be gigabytes. */
 enum { UNPACKED_BYTES = 256 << 20 };
 
+/* Whether a call succeeded; remembers that memory is lacking. */
+static bool worked(const path_inspection *look, furrow_status status) {
+  if (status == FURROW_E_MEMORY && look->lacks_memory) *look->lacks_memory = true;
+  return status == FURROW_OK;
+}
+
 /* The first lines of a file as one in memory. A compressed file is looked into if all of it fits. */
-static bool keep_head(const char *path) {
-  FILE *file = fopen(path, "rb");
+static bool keep_head(const path_inspection *look) {
+  FILE *file = fopen(look->path, "rb");
   char *head = file ? malloc(HEAD_BYTES) : NULL;
+  if (file && !head) (void)worked(look, FURROW_E_MEMORY);
   size_t size = head ? fread(head, 1, HEAD_BYTES, file) : 0;
   if (file) fclose(file);
   if (size == HEAD_BYTES) { /* whole lines */
     const char *end = memrchr(head, '\n', size);
     size = end ? (size_t)(end - head) + 1 : size;
   }
-  if (size > 0 && furrow_memory_file_add(HEAD_FILE, head, size, free, head, NULL) == FURROW_OK) return true;
+  if (size > 0 && worked(look, furrow_memory_file_add(HEAD_FILE, head, size, free, head, NULL))) return true;
   free(head);
   return false;
 }
@@ -53,7 +60,7 @@ static furrow_schema *propose(const path_inspection *look, const char *label, bo
   params.threads = 1;
   params.max_line_bytes = look->max_line;
   params.progress = is_small;
-  return furrow_schema_propose(&schema, HEAD_FILE, &params, NULL) == FURROW_OK ? schema : NULL;
+  return worked(look, furrow_schema_propose(&schema, HEAD_FILE, &params, NULL)) ? schema : NULL;
 }
 
 static size_t count_sides(const furrow_schema *schema) {
@@ -66,9 +73,9 @@ static size_t count_sides(const furrow_schema *schema) {
   return sides;
 }
 
-static bool needs_schema(void) {
+static bool needs_schema(const path_inspection *look) {
   bool needed = false;
-  return furrow_table_needs_schema(HEAD_FILE, &needed, NULL) == FURROW_OK && needed;
+  return worked(look, furrow_table_needs_schema(HEAD_FILE, &needed, NULL)) && needed;
 }
 
 /* Several columns may be the label: the schema is then one without. */
@@ -105,10 +112,10 @@ void report_schema(report *r, const furrow_schema *schema) {
 /* Data that training reads as a log, and numbers of users and items, which rows of numbers would take for quantities.
  */
 static bool is_log(const path_inspection *look) {
-  if (look->folder || !keep_head(look->path)) return false;
+  if (look->folder || !keep_head(look)) return false;
   furrow_schema *schema = propose_any(look);
   const bool table = schema && furrow_schema_column_count(schema) > 1;
-  const bool log = table && (needs_schema() || count_sides(schema) == 2);
+  const bool log = table && (needs_schema(look) || count_sides(schema) == 2);
   furrow_schema_free(schema);
   drop_head();
   return log;
@@ -116,7 +123,7 @@ static bool is_log(const path_inspection *look) {
 
 /* Any other table that is not rows, such as one without a header. */
 static bool is_table(const path_inspection *look) {
-  if (look->folder || !keep_head(look->path)) return false;
+  if (look->folder || !keep_head(look)) return false;
   furrow_schema *schema = propose_any(look);
   const bool table = schema && furrow_schema_column_count(schema) > 1;
   furrow_schema_free(schema);
@@ -134,28 +141,29 @@ typedef struct log_label {
 } log_label;
 
 /* What the labels of the first rows suggest. None: they cannot be read as a training would read them. */
-static label_task task_of_head(const furrow_schema *schema) {
+static label_task task_of_head(const path_inspection *look, const furrow_schema *schema) {
   furrow_encoder *encoder = NULL;
   furrow_parser *parser = NULL;
   const furrow_rowblock *block = NULL;
   char *uri = NULL;
   label_task task = {0};
+  furrow_error ignored;
   furrow_status status = furrow_encoder_build(&encoder, HEAD_FILE, schema, NULL, NULL);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, NULL);
   if (status == FURROW_OK) status = furrow_encoder_uri(HEAD_FILE, ENCODER_IN_MEMORY, &uri, NULL);
   if (status == FURROW_OK) status = furrow_parser_open_part(&parser, uri, 0, 1, "auto", NULL);
   if (status == FURROW_OK) status = furrow_parser_next_block(parser, &block, NULL);
-  if (status == FURROW_OK) status = label_task_of(block, &task, NULL);
+  if (status == FURROW_OK) status = label_task_of(block, &task, &ignored);
   furrow_parser_close(parser);
   furrow_free(uri);
   furrow_encoder_free(encoder);
-  return status == FURROW_OK ? task : (label_task){0};
+  return worked(look, status) ? task : (label_task){0};
 }
 
 /* Takes a column as the label, if a training can. */
 static bool try_label(const path_inspection *look, const char *name, const char *why, log_label *label) {
   furrow_schema *schema = propose(look, name, true);
-  const label_task task = schema ? task_of_head(schema) : (label_task){0};
+  const label_task task = schema ? task_of_head(look, schema) : (label_task){0};
   if (task.kind != TASK_NONE) *label = (log_label){name, why, task, furrow_schema_class_name(schema, 2) != NULL};
   furrow_schema_free(schema);
   return task.kind != TASK_NONE;
@@ -231,12 +239,12 @@ static void advise_log(path_inspection *look, const furrow_schema *schema, const
   path_advise(look, command);
   if (sides && strict) advise_train(look, "recommender", "", ".recommender");
   furrow_schema_free(strict);
-  snprintf(options, sizeof options, "%s%s", needs_schema() ? "" : " --schema auto", name);
+  snprintf(options, sizeof options, "%s%s", needs_schema(look) ? "" : " --schema auto", name);
   if (named) advise_models(look, label, sides, options);
 }
 
 static furrow_status describe_log(path_inspection *look, furrow_error *err) {
-  if (!keep_head(look->path)) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
+  if (!keep_head(look)) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
   furrow_schema *schema = propose_any(look);
   if (schema) {
     const log_label label = find_label(look, schema);

@@ -91,6 +91,7 @@ for page in "$@"; do
   rm -rf "$top/page"
   mkdir "$top/page"
   ln -s "$build" "$top/page/build"
+  ln -s "$root/examples" "$top/page/examples"
   (cd "$top/page" && walk) <"$page" >"$top/found"
   name=${page#"$root"/}
   if [ -n "$update" ]; then

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "comm/collectives.h"
+#include "furrow/table.h"
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
 #include "rows/table/table_reader.h"
