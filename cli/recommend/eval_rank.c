@@ -91,13 +91,12 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
 }
 
 static void print_notes(const ranking_values *values, const furrow_rank_figures *f, const furrow_events_info *events,
-                        bool leaves_out_own) {
-  if (!values->finding.exclude && !leaves_out_own)
+                        bool of_log) {
+  if (!values->finding.exclude && !of_log)
     say("furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
   if (f->popular_gain < -f->popular_gain_error)
-    say("furrow: warning: the model ranks worse than the most popular items: NDCG %.4f, popular %.4f; furrow train "
-        "--model recommender finds a better one\n",
-        f->ndcg.mean, f->popular_ndcg.mean);
+    say("furrow: warning: the model ranks worse than the most popular items: NDCG %.4f, popular %.4f%s\n", f->ndcg.mean,
+        f->popular_ndcg.mean, of_log ? "" : "; furrow train --model recommender finds a better one");
   if (f->unknown > 0)
     say("furrow: note: %" PRIu64 " of %" PRIu64
         " relevant items are not known to the model: they count, but cannot be found\n",

@@ -146,15 +146,6 @@ static void note_no_label(const propose_values *values, const furrow_schema *sch
   if (!values->columns.label && !has_label(schema)) say("furrow: note: no label: --label COL names it\n");
 }
 
-static void note_unsure(const furrow_schema *schema) {
-  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
-    furrow_schema_column column;
-    const char *unsure = furrow_schema_unsure(schema, i);
-    furrow_schema_get_column(schema, i, &column);
-    if (unsure[0]) say("furrow: note: column %s: unsure: %s\n", column.name, unsure);
-  }
-}
-
 static furrow_status show(const propose_values *values, const furrow_schema *schema, output *out, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
@@ -182,7 +173,7 @@ static furrow_status schema_run(const void *given, output *out, furrow_error *er
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK && !values->quiet) {
     print_notes(&stats);
-    note_unsure(schema);
+    say_unsure(schema);
     note_no_label(values, schema);
   }
   furrow_schema_free(schema);

@@ -10,6 +10,15 @@
 #include "core/shown_text.h"
 #include "rows/rows_source.h"
 
+void say_unsure(const furrow_schema *schema) {
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    const char *unsure = furrow_schema_unsure(schema, i);
+    furrow_schema_get_column(schema, i, &column);
+    if (unsure[0]) say("furrow: note: column %s: unsure: %s\n", column.name, unsure);
+  }
+}
+
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
   size_t size = 1;
   for (size_t i = 0; i < logs->count; i++) size += strlen(logs->texts[i]) + 1;
@@ -102,7 +111,10 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.items_without_row = &lacking;
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
-  if (status == FURROW_OK && !reading->quiet) print_notes(&tables);
+  if (status == FURROW_OK && !reading->quiet) {
+    if (automatic) say_unsure(made);
+    print_notes(&tables);
+  }
   if (status == FURROW_OK && !reading->quiet && lacking > 0)
     say("furrow: warning: the table of items has no row for %" PRIu64 " of the log's items\n", lacking);
   furrow_schema_free(made);

@@ -27,6 +27,8 @@ typedef struct encoder_reading {
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err);
+/* Says on stderr what a proposal is unsure of. */
+void say_unsure(const furrow_schema *schema);
 /* Joins several logs into one URI, which the caller frees. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
 

@@ -92,7 +92,8 @@ FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const cha
                                                furrow_error *err) FURROW_MUST_USE;
 
 /* Finds out from the first bytes of a data set whether it is a log, which is read through a schema, rather than rows:
- * JSON lines, Vowpal Wabbit's text, or delimited text with a header and a column whose cells are mostly texts. It is
+ * JSON lines, Vowpal Wabbit's text, or delimited text with a header and a column that has mostly texts, numbers as
+ * people write them ($5, 1,299.00), or codes (01234, ids of more than 15 digits). It is
  * false for a pipe, from which nothing is read, and for a URI with arguments of a format of rows.
  * Errors:  E_NOT_FOUND; E_ARGUMENT, the URI; E_IO; E_MEMORY. Data that is not a table is not an error. */
 FURROW_API furrow_status furrow_table_needs_schema(const char *uri, bool *needed, furrow_error *err) FURROW_MUST_USE;

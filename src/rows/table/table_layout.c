@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
+#include "rows/table/number_cell.h"
 #include "rows/table/table_reader.h"
 #include "rows/text/format.h"
 #include "rows/text/rowbuilder.h"
@@ -190,9 +191,26 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record, 
 typedef struct column_look {
   fw_cell name;
   size_t numbers, texts, repeats;
+  size_t codes;   /* of the numbers */
+  size_t written; /* of the texts: numbers as people write them */
 } column_look;
 
-enum { LOOKED_AT_COLUMNS = 1000 };
+enum { LOOKED_AT_COLUMNS = 1000, CODE_DIGITS = 15 };
+
+/* Whether a number is rather the code of something: 01234, or more digits than a number holds. */
+static bool is_code(const fw_cell *cell) {
+  const char *p = cell->begin;
+  while (p < cell->end && fw_is_digit(*p)) p++;
+  return p == cell->end && p - cell->begin > 1 && (*cell->begin == '0' || p - cell->begin > CODE_DIGITS);
+}
+
+static bool is_written_number(const fw_cell *cell) {
+  fw_number_parts parts;
+  double number;
+  if (!fw_number_split(cell->begin, (size_t)(cell->end - cell->begin), &parts)) return false;
+  return fw_number_unit_is_likely(&parts) &&
+         (fw_number_of_parts(&parts, '.', &number) || fw_number_of_parts(&parts, ',', &number));
+}
 
 /* Looks at the cells of a record. */
 static void look_at_record(const fw_cell_rules *rules, const head_record *record, column_look *columns, size_t count) {
@@ -202,15 +220,20 @@ static void look_at_record(const fw_cell_rules *rules, const head_record *record
     if (!fw_cell_next(rules, &p, record->end, &cell)) return;
     if (fw_cell_is_missing(&cell)) continue;
     columns[i].numbers += is_number(&cell);
+    columns[i].codes += is_number(&cell) && is_code(&cell);
     columns[i].texts += !is_number(&cell);
+    columns[i].written += !is_number(&cell) && is_written_number(&cell);
     columns[i].repeats += same_text(&cell, &columns[i].name);
   }
 }
 
-/* Whether a column of the records below the names has texts: most of its cells are not numbers. */
+/* Whether a column of the records below the names has mostly texts or codes, or numbers as people write them: a few
+ * other texts are mistakes. */
 static bool has_texts(const column_look *columns, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (columns[i].texts > columns[i].numbers) return true;
+  for (size_t i = 0; i < count; i++) {
+    const column_look *c = &columns[i];
+    if (c->texts > c->numbers || 2 * c->codes > c->numbers || (c->texts > 0 && c->written == c->texts)) return true;
+  }
   return false;
 }
 

@@ -1270,6 +1270,12 @@ static void logs_and_rows(void **state) {
       {"y,sex\n", "1,male\n0,female\n", "#cache", false},
       {"y,a\n", "1,2\n0,3\n1,x\n", "", false}, /* most cells are numbers */
       {"y,a\n", "1,2\n0,NA\n1,\n", "", false},
+      {"y,a\n", "1,2\n0,3\n1,(5.50)\n", "", true}, /* numbers as people write them */
+      {"y,a\n", "1,2\n0,3\n1,\"1,299.00\"\n", "", true},
+      {"y,a\n", "1,$2\n0,3\n1,x\n0,4\n", "", false},
+      {"y,zip\n", "1,01234\n0,20500\n1,00501\n", "", true}, /* codes */
+      {"y,id\n", "1,12345678901234567\n0,12345678901234568\n", "", true},
+      {"y,id\n", "1,123456789012345\n0,0\n", "", false},
       {"1,male\n", "0,female\n", "", false}, /* no header */
       {"{\"y\":1}\n", "{\"y\":0}\n", "", true},
       {"1 |f a b\n", "0 |f c\n", "", true},
