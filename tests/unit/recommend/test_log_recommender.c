@@ -104,6 +104,20 @@ static furrow_recommender *fit(const log_kind *kind) {
   return fit_with(2, NULL, 0);
 }
 
+/* The recommender of a log with tastes, which several tests share. */
+static furrow_recommender *shared;
+
+static furrow_recommender *usual(void) {
+  if (!shared) shared = fit(&(log_kind){.taste = 0.7});
+  return shared;
+}
+
+static int clear_shared(void **state) {
+  furrow_recommender_free(shared);
+  shared = NULL;
+  return leave_dir(state);
+}
+
 static furrow_recommender_figures figures_of(const furrow_recommender *r) {
   furrow_recommender_figures figures;
   furrow_recommender_figures_init(&figures);
@@ -132,7 +146,7 @@ static void recommend_to(const furrow_recommender *r, const char *name, const fu
 /* ---- What is chosen ------------------------------------------------------------------------------------- */
 
 static void tastes_beat_popularity(void **state) {
-  furrow_recommender *r = fit(&(log_kind){.taste = 0.7});
+  furrow_recommender *r = usual();
   const furrow_recommender_figures figures = figures_of(r);
   const furrow_recommender_candidate *popular = candidate(&figures, "popular");
   (void)state;
@@ -147,7 +161,6 @@ static void tastes_beat_popularity(void **state) {
   unsigned hits = 0;
   for (size_t i = 0; i < 5; i++) hits += group_of_item(r, results[i].item) == 5;
   assert_true(hits >= 4);
-  furrow_recommender_free(r);
 }
 
 /* Without tastes, the popular items stay the best choice. */
@@ -317,7 +330,7 @@ static void days_are_in_the_order_of_the_log(void **state) {
 /* ---- New users ------------------------------------------------------------------------------------------ */
 
 static void opposite_tastes_get_other_items(void **state) {
-  furrow_recommender *r = fit(&(log_kind){.taste = 0.7});
+  furrow_recommender *r = usual();
   furrow_new_users *users = NULL;
   furrow_recommendation results[2 * K];
   furrow_recommend_reason reasons[4];
@@ -345,7 +358,6 @@ static void opposite_tastes_get_other_items(void **state) {
   }
   assert_true(sum <= results[K].score + 1e-6);
   furrow_new_users_free(users);
-  furrow_recommender_free(r);
 }
 
 /* ---- Items of a table ----------------------------------------------------------------------------------- */
@@ -410,18 +422,16 @@ static void saved_and_loaded_is_the_same(void **state) {
   assert_int_equal(system("diff -r model one"), 0);
 }
 
-/* Fits and saves a model, damages copies of it, and opens them. */
-static void refuse_damaged(const log_kind *kind, const char *const *commands, size_t count) {
-  furrow_recommender *r = fit(kind);
+/* Saves a model, damages copies of it, and opens them. */
+static void refuse_damaged(const furrow_recommender *r, const char *const *commands, size_t count) {
   ok(furrow_recommender_save(r, "model", true, &err));
-  furrow_recommender_free(r);
   for (size_t i = 0; i < count; i++) {
     char command[256];
+    furrow_recommender *opened = NULL;
     snprintf(command, sizeof command, "rm -rf copy && cp -r model copy && %s", commands[i]);
     assert_int_equal(system(command), 0);
-    r = NULL;
-    if (furrow_recommender_open(&r, "copy", NULL, &err) == FURROW_OK) fail_msg("%s: opened", commands[i]);
-    assert_null(r);
+    if (furrow_recommender_open(&opened, "copy", NULL, &err) == FURROW_OK) fail_msg("%s: opened", commands[i]);
+    assert_null(opened);
   }
 }
 
@@ -441,12 +451,14 @@ static void damaged_models_are_refused(void **state) {
       "rm copy/dictionary.furrow"};
   static const char *const of_weights[] = {"rm -r copy/item_item"};
   (void)state;
-  refuse_damaged(&(log_kind){.taste = 0.7}, of_factors, sizeof of_factors / sizeof *of_factors);
-  refuse_damaged(&(log_kind){.taste = 0.7, .moves = true}, of_weights, 1);
+  refuse_damaged(usual(), of_factors, sizeof of_factors / sizeof *of_factors);
+  furrow_recommender *weights = fit(&(log_kind){.taste = 0.7, .moves = true});
+  refuse_damaged(weights, of_weights, 1);
+  furrow_recommender_free(weights);
 }
 
 static void wrong_calls(void **state) {
-  furrow_recommender *r = fit(&(log_kind){.taste = 0.7});
+  furrow_recommender *r = usual();
   furrow_recommendation results[K];
   furrow_recommend_params params;
   const furrow_pair context = {"user", "u1"};
@@ -462,7 +474,6 @@ static void wrong_calls(void **state) {
   size_t found = 0;
   assert_int_equal(furrow_recommender_explain(r, USERS, 0, &reason, 1, &found, &err), FURROW_E_RANGE);
   assert_int_equal(furrow_recommender_explain(r, 0, ITEMS, &reason, 1, &found, &err), FURROW_E_RANGE);
-  furrow_recommender_free(r);
 }
 
 int main(void) {
@@ -481,5 +492,5 @@ int main(void) {
       cmocka_unit_test(damaged_models_are_refused),
       cmocka_unit_test(wrong_calls),
   };
-  return cmocka_run_group_tests(tests, enter_dir, leave_dir);
+  return cmocka_run_group_tests(tests, enter_dir, clear_shared);
 }
