@@ -333,17 +333,31 @@ double fw_number_sketch_mean(const fw_number_sketch *s) {
 
 /* ---- Numbers as people write them ---- */
 
-static void count_unit(fw_written_sketch *s, const char *text, size_t length, uint64_t count) {
+static void merge_range(fw_range *into, const fw_range *from) {
+  if (from->count == 0) return;
+  if (into->count == 0 || from->least < into->least) into->least = from->least;
+  if (into->count == 0 || from->most > into->most) into->most = from->most;
+  into->count += from->count;
+}
+
+static void add_to_range(fw_range *range, double value) {
+  merge_range(range, &(fw_range){.count = 1, .least = value, .most = value});
+}
+
+static void count_unit(fw_written_sketch *s, const char *text, size_t length, uint64_t count,
+                       const fw_example *example) {
   if (length == 0 || count == 0) return;
   for (size_t i = 0; i < FW_SKETCH_UNITS; i++) {
     fw_counted_unit *unit = &s->units[i];
     if (unit->count == 0) {
       memcpy(unit->text, text, length);
       unit->text[length] = 0;
+      unit->example.hash = UINT64_MAX;
     } else if (strlen(unit->text) != length || memcmp(unit->text, text, length) != 0) {
       continue;
     }
     unit->count += count;
+    merge_examples(&unit->example, example, 1);
     return;
   }
   s->many_units = true;
@@ -355,9 +369,15 @@ static void merge_written(fw_written_sketch *into, const fw_written_sketch *from
   into->jumbled += from->jumbled;
   into->both += from->both;
   into->open += from->open;
+  into->commas += from->commas;
+  into->chains += from->chains;
+  merge_range(&into->grouped, &from->grouped);
+  merge_range(&into->plain, &from->plain);
   into->many_units |= from->many_units;
-  for (size_t i = 0; i < FW_SKETCH_UNITS; i++)
-    count_unit(into, from->units[i].text, strlen(from->units[i].text), from->units[i].count);
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++) {
+    const fw_counted_unit *unit = &from->units[i];
+    count_unit(into, unit->text, strlen(unit->text), unit->count, &unit->example);
+  }
 }
 
 /* Adds the number that the parts are with this decimal mark, if they are one. */
@@ -367,15 +387,28 @@ static furrow_status add_form(fw_column_sketch *s, const fw_number_parts *parts,
   return *is ? add_number(&s->forms[form], *value, err) : FURROW_OK;
 }
 
+/* Counts the marks of a number; NULL: it is not one with that decimal mark. */
+static void count_marks(fw_written_sketch *w, const fw_number_parts *parts, const double *by_point,
+                        const double *by_comma) {
+  const size_t digits = (size_t)(parts->digits_end - parts->digits);
+  const bool points = memchr(parts->digits, '.', digits), commas = memchr(parts->digits, ',', digits);
+  w->both += points && commas;
+  w->open += by_point && by_comma && *by_point != *by_comma;
+  w->commas += commas;
+  w->chains += points && !commas && !by_point;
+  if (points && !commas && by_comma) add_to_range(&w->grouped, *by_comma);
+  if (!points && !commas && by_point) add_to_range(&w->plain, fabs(*by_point));
+}
+
 /* *is: people may have written the text as a number. */
-static furrow_status add_written(fw_column_sketch *s, const char *text, const char *end, bool *is, furrow_error *err) {
+static furrow_status add_written(fw_column_sketch *s, uint64_t hash, const char *text, const char *end, bool *is,
+                                 furrow_error *err) {
   fw_number_parts parts;
   fw_written_sketch *w = &s->written;
   double by_point = 0, by_comma = 0;
   bool point, comma;
   *is = false;
   if (!fw_number_split(text, (size_t)(end - text), &parts) || !fw_number_unit_is_likely(&parts)) return FURROW_OK;
-  const size_t unit = (size_t)(parts.unit_end - parts.unit), digits = (size_t)(parts.digits_end - parts.digits);
   FW_TRY(add_form(s, &parts, FW_FORM_POINT, &by_point, &point, err));
   FW_TRY(add_form(s, &parts, FW_FORM_COMMA, &by_comma, &comma, err));
   *is = point || comma;
@@ -383,38 +416,61 @@ static furrow_status add_written(fw_column_sketch *s, const char *text, const ch
   if (!*is) return FURROW_OK;
   w->cells++;
   w->lists += fw_number_may_be_list(&parts);
-  w->both += memchr(parts.digits, '.', digits) && memchr(parts.digits, ',', digits);
-  w->open += point && comma && by_point != by_comma;
-  count_unit(w, parts.unit, unit, 1);
+  count_marks(w, &parts, point ? &by_point : NULL, comma ? &by_comma : NULL);
+  fw_example cell = {.hash = UINT64_MAX};
+  offer_example(&cell, 1, hash, text, (size_t)(end - text));
+  count_unit(w, parts.unit, (size_t)(parts.unit_end - parts.unit), 1, &cell);
+  merge_examples(&s->odd[FW_ODD_WRITTEN], &cell, 1);
+  if (!point) merge_examples(&s->odd[FW_ODD_POINT], &cell, 1);
+  if (!comma) merge_examples(&s->odd[FW_ODD_COMMA], &cell, 1);
   return FURROW_OK;
 }
 
 /* A number of a program with a point in it is another number where points separate groups of digits. */
-static furrow_status add_fraction(fw_column_sketch *s, const char *text, const char *end, double value,
+static furrow_status add_fraction(fw_column_sketch *s, uint64_t hash, const char *text, const char *end, double value,
                                   furrow_error *err) {
   fw_number_parts parts;
   const char *point = memchr(text, '.', (size_t)(end - text));
   double by_comma = 0;
-  bool comma;
+  bool comma = false;
   FW_TRY(add_number(&s->forms[FW_FORM_FRACTION], value, err));
-  if (point && end - point != 4) return FURROW_OK; /* most of them: three digits must follow */
-  if (!fw_number_split(text, (size_t)(end - text), &parts)) return FURROW_OK;
-  FW_TRY(add_form(s, &parts, FW_FORM_COMMA, &by_comma, &comma, err));
+  /* most of them have a point that three digits do not follow */
+  if ((!point || end - point == 4) && fw_number_split(text, (size_t)(end - text), &parts))
+    FW_TRY(add_form(s, &parts, FW_FORM_COMMA, &by_comma, &comma, err));
   s->written.open += comma && value != by_comma;
+  if (comma && point) add_to_range(&s->written.grouped, by_comma);
+  if (!comma) offer_example(&s->odd[FW_ODD_COMMA], 1, hash, text, (size_t)(end - text));
   return FURROW_OK;
+}
+
+uint64_t fw_column_sketch_numbers(const fw_column_sketch *s, const fw_number_format *format) {
+  uint64_t count = s->forms[FW_FORM_WHOLE].count, others = 0;
+  if (format->decimal != ',') count += s->forms[FW_FORM_FRACTION].count;
+  if (format->decimal) count += s->forms[format->decimal == '.' ? FW_FORM_POINT : FW_FORM_COMMA].count;
+  for (size_t i = 0; format->decimal && i < FW_SKETCH_UNITS; i++)
+    if (strcmp(s->written.units[i].text, format->unit) != 0) others += s->written.units[i].count;
+  return count - (others < count ? others : count);
+}
+
+const fw_example *fw_column_sketch_refused(const fw_column_sketch *s, const fw_number_format *format) {
+  const fw_odd odd = !format->decimal ? FW_ODD_WRITTEN : format->decimal == '.' ? FW_ODD_POINT : FW_ODD_COMMA;
+  if (s->odd[FW_ODD_TEXT].hash != UINT64_MAX) return &s->odd[FW_ODD_TEXT];
+  if (s->odd[odd].hash != UINT64_MAX) return &s->odd[odd];
+  for (size_t i = 0; format->decimal && i < FW_SKETCH_UNITS; i++) {
+    const fw_counted_unit *unit = &s->written.units[i];
+    if (unit->count > 0 && strcmp(unit->text, format->unit) != 0) return &unit->example;
+  }
+  return NULL;
 }
 
 furrow_status fw_column_sketch_settle(fw_column_sketch *s, const fw_number_format *format, furrow_error *err) {
   const char decimal = format->decimal;
-  uint64_t others = 0;
   s->format = *format;
   FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_WHOLE], err));
   if (decimal != ',') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_FRACTION], err));
   if (decimal == '.') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_POINT], err));
   if (decimal == ',') FW_TRY(merge_numbers(&s->numbers, &s->forms[FW_FORM_COMMA], err));
-  for (size_t i = 0; decimal && i < FW_SKETCH_UNITS; i++)
-    if (strcmp(s->written.units[i].text, format->unit) != 0) others += s->written.units[i].count;
-  s->numbers.count -= others < s->numbers.count ? others : s->numbers.count;
+  s->numbers.count = fw_column_sketch_numbers(s, format);
   return FURROW_OK;
 }
 
@@ -450,12 +506,25 @@ static void add_epoch(fw_column_sketch *s, double value) {
   }
 }
 
-/* Adds a text that is a date, and the orders of day and month that it may have. */
-static void add_date(fw_column_sketch *s, const char *text, const char *end) {
+/* Whether a date has a year of two digits, which follow the second of two marks: 31/05/24, 31-May-24. */
+static bool has_short_year(const char *text, const char *end) {
+  const char *first = text;
+  while (first < end && *first != '-' && *first != '/' && *first != '.') first++;
+  if (first == end || (first - text >= 4 && first[-3] >= '0' && first[-3] <= '9')) return false; /* 2024-05-31 */
+  const char *second = memchr(first + 1, *first, (size_t)(end - first - 1));
+  if (!second || memchr(first, ' ', (size_t)(second - first))) return false;
+  size_t digits = 0;
+  for (const char *p = second + 1; p < end && *p >= '0' && *p <= '9'; p++) digits++;
+  return digits == 2;
+}
+
+/* Adds a text that may be a date, and the orders of day and month that it may have. */
+static void add_date(fw_column_sketch *s, uint64_t hash, const char *text, const char *end) {
   const size_t length = (size_t)(end - text);
   double seconds;
   if (fw_time_parse(text, length, FW_UNIT_TEXT, &seconds)) {
     add_time(s, FW_UNIT_TEXT, seconds);
+    s->short_years += has_short_year(text, end);
     return;
   }
   bool either = false;
@@ -465,6 +534,8 @@ static void add_date(fw_column_sketch *s, const char *text, const char *end) {
     either = true;
   }
   s->dotted += either && length > 2 && (text[1] == '.' || text[2] == '.');
+  s->short_years += either && has_short_year(text, end);
+  if (!either) offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
 }
 
 /* ---- Cells ---- */
@@ -492,11 +563,11 @@ static uint64_t count_words(const char *text, const char *end) {
 static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *text, const char *end,
                               furrow_error *err) {
   bool written;
-  FW_TRY(add_written(s, text, end, &written, err));
-  offer_example(&s->odd[written], 1, hash, text, (size_t)(end - text));
+  FW_TRY(add_written(s, hash, text, end, &written, err));
+  if (!written) offer_example(&s->odd[FW_ODD_TEXT], 1, hash, text, (size_t)(end - text));
   s->words += count_words(text, end);
   s->bytes += (uint64_t)(end - text);
-  add_date(s, text, end);
+  add_date(s, hash, text, end);
   for (fw_separator i = FW_SEPARATOR_BAR; i < FW_SEPARATOR_LIST; i++)
     if (memchr(text, fw_separator_char(i), (size_t)(end - text)))
       FW_TRY(add_elements(&s->elements[i], fw_separator_char(i), text, end, err));
@@ -507,7 +578,7 @@ void fw_column_sketch_init(fw_column_sketch *s, size_t values) {
   memset(s, 0, sizeof *s);
   s->order = FW_UNIT_MONTH_FIRST;
   s->values.most = values;
-  s->odd[0].hash = s->odd[1].hash = UINT64_MAX;
+  for (size_t i = 0; i < FW_ODD_COUNT; i++) s->odd[i].hash = UINT64_MAX;
   for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) s->examples[i].hash = UINT64_MAX;
 }
 
@@ -543,7 +614,9 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   }
   s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
-  if (!is_integer(text, end)) return add_fraction(s, text, end, value, err);
+  offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
+  if (!is_integer(text, end)) return add_fraction(s, hash, text, end, value, err);
+  add_to_range(&s->written.plain, fabs(value));
   s->integers++;
   s->long_integers += length > 15;
   return add_number(&s->forms[FW_FORM_WHOLE], value, err);
@@ -561,10 +634,11 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->words += from->words;
   into->bytes += from->bytes;
   into->dotted += from->dotted;
+  into->short_years += from->short_years;
   for (size_t i = 0; i < FW_TIME_UNIT_COUNT; i++) merge_times(&into->times[i], &from->times[i]);
   FW_TRY(merge_distinct(&into->distinct, &from->distinct, err));
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
-  for (size_t i = 0; i < 2; i++) merge_examples(&into->odd[i], &from->odd[i], 1);
+  for (size_t i = 0; i < FW_ODD_COUNT; i++) merge_examples(&into->odd[i], &from->odd[i], 1);
   merge_written(&into->written, &from->written);
   for (size_t i = 0; i < FW_FORM_COUNT; i++) FW_TRY(merge_numbers(&into->forms[i], &from->forms[i], err));
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));

@@ -87,12 +87,24 @@ typedef struct fw_number_sketch {
   uint32_t magnitude_first, magnitude_count; /* the steps that it has */
 } fw_number_sketch;
 
+enum { FW_SKETCH_UNITS = 4, FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
+
+typedef struct fw_example {
+  uint64_t hash; /* examples with the least hashes are kept; UINT64_MAX: none */
+  char text[FW_SKETCH_EXAMPLE_TEXT];
+  uint32_t length; /* length of the value, which may be truncated in `text` */
+} fw_example;
+
 typedef struct fw_counted_unit {
   uint64_t count;
   char text[FW_NUMBER_UNIT + 1];
+  fw_example example; /* a cell with this unit */
 } fw_counted_unit;
 
-enum { FW_SKETCH_UNITS = 4 };
+typedef struct fw_range {
+  uint64_t count;
+  double least, most;
+} fw_range;
 
 /* Cells that people may have written as numbers. */
 typedef struct fw_written_sketch {
@@ -101,6 +113,10 @@ typedef struct fw_written_sketch {
   uint64_t jumbled; /* cells with the parts of a number but neither form: 1,2,3 */
   uint64_t both;    /* cells with a point and a comma */
   uint64_t open;    /* cells, also of programs, that are different numbers with a point and with a comma: 1,234 */
+  uint64_t commas;  /* cells with a comma */
+  uint64_t chains;  /* cells whose points can only separate groups of digits: 1.234.567 */
+  fw_range grouped; /* cells, also of programs, whose points may separate groups of digits, read so: 1.234 is 1234 */
+  fw_range plain;   /* the sizes of numbers without a point and a comma, also of programs */
   fw_counted_unit units[FW_SKETCH_UNITS]; /* the units of these cells, in any order; count 0: free */
   bool many_units;                        /* there are more */
 } fw_written_sketch;
@@ -113,13 +129,15 @@ typedef struct fw_time_sketch {
   uint32_t hours, weekdays, months; /* bit sets */
 } fw_time_sketch;
 
-enum { FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
-
-typedef struct fw_example {
-  uint64_t hash; /* examples with the least hashes are kept; UINT64_MAX: none */
-  char text[FW_SKETCH_EXAMPLE_TEXT];
-  uint32_t length; /* length of the value, which may be truncated in `text` */
-} fw_example;
+/* Cells that are not what most cells of the column may be. */
+typedef enum fw_odd {
+  FW_ODD_TEXT,    /* not a number in any form */
+  FW_ODD_WRITTEN, /* a number only as people write it */
+  FW_ODD_POINT,   /* a number, but not with a decimal point: 1,5 */
+  FW_ODD_COMMA,   /* a number, but not with a decimal comma: 1.5 */
+  FW_ODD_DATE,    /* not a date */
+  FW_ODD_COUNT
+} fw_odd;
 
 /* Start with all zeros and fw_column_sketch_init. */
 typedef struct fw_column_sketch {
@@ -131,6 +149,7 @@ typedef struct fw_column_sketch {
   fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in
                                              * FW_UNIT_TEXT are not in the units after it */
   uint64_t dotted;                          /* dates such as 31.5.2024 */
+  uint64_t short_years;                     /* dates with a year of two digits, such as 31/05/24 */
   uint64_t words, bytes;                    /* of cells that are not numbers of programs */
   fw_number_sketch forms[FW_FORM_COUNT];
   fw_written_sketch written;
@@ -141,7 +160,7 @@ typedef struct fw_column_sketch {
   fw_value_set values;
   fw_element_sketch elements[FW_SEPARATOR_COUNT];
   fw_example examples[FW_SKETCH_EXAMPLES];
-  fw_example odd[2]; /* cells that are not numbers: of no form; only as people write them */
+  fw_example odd[FW_ODD_COUNT];
 } fw_column_sketch;
 
 /* At most `values` different values are counted one by one. */
@@ -154,6 +173,10 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
 /* Combines the sketches of all ranks, on all ranks; all of them call it. */
 furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm,
                                     furrow_error *err) FURROW_MUST_USE;
+/* The number of cells that are numbers in that format. */
+uint64_t fw_column_sketch_numbers(const fw_column_sketch *sketch, const fw_number_format *format);
+/* A cell that is not a number in that format; NULL: there is none. */
+const fw_example *fw_column_sketch_refused(const fw_column_sketch *sketch, const fw_number_format *format);
 /* Chooses the format of the numbers, once, after the last cell: then `numbers` are known. */
 furrow_status fw_column_sketch_settle(fw_column_sketch *sketch, const fw_number_format *format,
                                       furrow_error *err) FURROW_MUST_USE;

@@ -294,8 +294,8 @@ static furrow_status observe(observation *o, const char *uri, const furrow_schem
   }
   for (size_t i = 0; i < o->count; i++) fw_evidence_close(&o->columns[i]);
   const fw_table_layout *layout = fw_table_source_layout(o->source);
-  return fw_evidence_settle_formats(o->columns, o->count,
-                                    layout->kind == FW_TABLE_DELIMITED && layout->delimiter != ',', err);
+  return fw_evidence_settle_formats(o->columns, o->count, layout->kind == FW_TABLE_DELIMITED ? layout->delimiter : 0,
+                                    err);
 }
 
 /* ---- Names that the caller gives ---- */

@@ -24,8 +24,9 @@ typedef struct fw_evidence {
   uint64_t distinct; /* set by fw_evidence_close */
   bool exact;        /* distinct is exact, not an estimate */
   fw_meaning meaning;
-  bool given;        /* given by the caller */
-  const char *doubt; /* what the proposal is unsure of, and what to write if it is wrong; NULL: nothing */
+  bool given;              /* given by the caller */
+  fw_number_format likely; /* of a column whose cells are not numbers: the format of those that are */
+  const char *doubt;       /* what the proposal is unsure of, and what to write if it is wrong; NULL: nothing */
   const char *other; /* its name says label, but this column is the label; "": but there is no label; NULL: neither */
 } fw_evidence;
 
@@ -34,9 +35,8 @@ void fw_evidence_close(fw_evidence *evidence);
 /* Whether nearly all values of at least 20 cells are different. */
 bool fw_evidence_is_unique(const fw_evidence *evidence);
 /* Decides how the numbers and dates of the columns are written, and settles their sketches; call it once, before the
- * next. `commas`: the delimiter of the table is not a comma, so that cells may have commas without quotes around them.
- */
-furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, bool commas,
+ * next. `delimiter`: of the table; 0: it has none. */
+furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, char delimiter,
                                          furrow_error *err) FURROW_MUST_USE;
 /* Finds the meanings that the caller did not give, among the columns without a given meaning; a label only if one is
  * wanted. E_ARGUMENT: several columns may be the label. */

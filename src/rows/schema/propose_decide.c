@@ -88,9 +88,12 @@ static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
   if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
   if (infinite > 0) fw_buffer_format(why, ", %llu times inf, which counts as missing", infinite);
   if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
-  if (texts > 0) say_example(why, &s->odd[s->odd[0].hash == UINT64_MAX]);
+  if (texts > 0) say_example(why, fw_column_sketch_refused(s, &s->format));
   if (!s->format.decimal) return;
-  fw_buffer_format(why, "; the decimal mark is a %s", s->format.decimal == ',' ? "comma" : "point");
+  if (s->format.decimal == ',' && s->written.commas == 0)
+    fw_buffer_text(why, "; points separate groups of digits");
+  else
+    fw_buffer_format(why, "; the decimal mark is a %s", s->format.decimal == ',' ? "comma" : "point");
   if (s->format.unit[0]) fw_buffer_format(why, ", the unit is %s", s->format.unit);
 }
 
@@ -126,6 +129,7 @@ typedef struct decision {
   const fw_evidence *evidence;
   fw_column *column;
   const char *doubt; /* what it is unsure of; NULL: nothing */
+  fw_buffer unsure;  /* the text of `doubt`, if it was written for this column */
   fw_buffer why;
   furrow_error *err;
 } decision;
@@ -133,6 +137,14 @@ typedef struct decision {
 static furrow_status decide(decision *d, fw_column_kind kind, const char *reason) {
   if (reason[0]) fw_buffer_format(&d->why, "; %s", reason);
   return fw_column_set_kind(d->column, kind, d->err);
+}
+
+/* Takes the text of `unsure` for the doubt. */
+static furrow_status set_doubt(decision *d) {
+  fw_buffer_byte(&d->unsure, 0);
+  FW_TRY(fw_buffer_status(&d->unsure, d->err));
+  d->doubt = d->unsure.bytes;
+  return FURROW_OK;
 }
 
 static const char *said(const decision *d, const char *by_name, const char *given) {
@@ -258,6 +270,17 @@ static unsigned choose_parts(const fw_time_sketch *times) {
   return parts;
 }
 
+/* The rule of time_cell.h puts years of two digits into one range, whatever the column is about. */
+static furrow_status doubt_short_years(decision *d) {
+  const unsigned long long count = d->evidence->sketch.short_years;
+  if (d->doubt) fw_buffer_format(&d->unsure, "%s; ", d->doubt);
+  fw_buffer_format(&d->unsure,
+                   "%llu %s a year of two digits, which is taken to be from 1969 to 2068; write four digits if that is "
+                   "wrong",
+                   count, fw_plural(count, "date has", "dates have"));
+  return set_doubt(d);
+}
+
 static furrow_status decide_time(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   fw_time_unit unit = FW_UNIT_SECONDS;
@@ -270,7 +293,7 @@ static furrow_status decide_time(decision *d) {
   d->column->unit = found ? unit : FW_UNIT_SECONDS;
   d->column->parts = found ? choose_parts(&times) : 0;
   if (role) d->column->role = FW_ROLE_TIME;
-  return FURROW_OK;
+  return found && fw_time_unit_is_text(unit) && s->short_years > 0 ? doubt_short_years(d) : FURROW_OK;
 }
 
 static furrow_status decide_number(decision *d) {
@@ -352,6 +375,45 @@ static bool find_separator(const fw_evidence *e, fw_separator *separator) {
   return false;
 }
 
+/* Whether the name says that the column identifies something. */
+static bool says_id(const char *name) {
+  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
+         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
+}
+
+/* Says how many of the cells are not what most of them are, and what to write if the column is that. */
+static furrow_status doubt_of_most(decision *d, uint64_t others, const char *what, const fw_example *example,
+                                   const char *member, const char *unit) {
+  fw_buffer_format(&d->unsure, "cells that are not %s: %llu of %llu, such as ", what, (unsigned long long)others,
+                   (unsigned long long)fw_column_sketch_present(&d->evidence->sketch));
+  say_example(&d->unsure, example);
+  fw_buffer_format(&d->unsure, "; {%s", member);
+  if (unit[0]) fw_buffer_format(&d->unsure, ", \"unit\": \"%s\"", unit);
+  fw_buffer_format(&d->unsure, "} reads the column as %s once these cells are empty or NA", what);
+  return set_doubt(d);
+}
+
+/* Reports a column of texts if more than half of its cells are numbers or dates. */
+static furrow_status doubt_texts(decision *d) {
+  const fw_evidence *e = d->evidence;
+  const fw_column_sketch *s = &e->sketch;
+  const uint64_t present = fw_column_sketch_present(s), numbers = fw_column_sketch_numbers(s, &e->likely);
+  const fw_example *refused = fw_column_sketch_refused(s, &e->likely), *undated = &s->odd[FW_ODD_DATE];
+  fw_time_unit unit;
+  if (fw_column_sketch_unit(s, &unit)) return FURROW_OK;
+  const uint64_t dates = fw_column_sketch_times(s, unit).count;
+  if (2 * dates > present && undated->hash != UINT64_MAX)
+    return doubt_of_most(d, present - dates, "dates", undated, "\"as\": \"time\"",
+                         fw_time_unit_name(s->times[unit].count > 0 ? unit : FW_UNIT_TEXT));
+  const bool codes = says_id(e->name) || s->padded > 0 || s->long_integers > 0;
+  if (codes || 2 * numbers <= present || !refused) return FURROW_OK;
+  return doubt_of_most(d, present - numbers, "numbers", refused,
+                       e->likely.decimal == ','   ? "\"as\": \"number\", \"decimal\": \",\""
+                       : e->likely.decimal == '.' ? "\"as\": \"number\", \"decimal\": \".\""
+                                                  : "\"as\": \"number\"",
+                       e->likely.unit);
+}
+
 static furrow_status decide_strings(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers.count;
@@ -381,12 +443,6 @@ static furrow_status decide_list(decision *d) {
       e->valued == 0)
     return decide_category(d, "each list has one element");
   return decide_set(d, FW_SEPARATOR_LIST);
-}
-
-/* Whether the name says that the column identifies something. */
-static bool says_id(const char *name) {
-  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
-         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
 }
 
 /* Whether integers are names rather than amounts. */
@@ -429,7 +485,9 @@ static furrow_status decide_content(decision *d, bool table) {
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_priority(FW_ROLE_TIME, e->name) != SIZE_MAX;
   if (fw_column_sketch_unit(s, &unit) && (fw_time_unit_is_text(unit) || named)) return decide_time(d);
-  return fw_column_sketch_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
+  if (fw_column_sketch_mostly_numbers(s)) return decide_numbers(d);
+  FW_TRY(decide_strings(d, table));
+  return doubt_texts(d);
 }
 
 static furrow_status decide_column(decision *d, bool table) {
@@ -467,5 +525,6 @@ furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow
     status = fw_buffer_take(&d.why, &d.column->why, NULL, err);
   }
   fw_buffer_clear(&d.why);
+  fw_buffer_clear(&d.unsure);
   return status;
 }

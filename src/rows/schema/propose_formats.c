@@ -17,8 +17,17 @@ typedef enum mark {
   MARK_EITHER
 } mark;
 
-static bool is_nearly_all(uint64_t count, const fw_column_sketch *s) {
-  return count > 0 && (double)count >= 0.95 * (double)fw_column_sketch_present(s);
+/* What is known about the table. */
+typedef struct table_marks {
+  char delimiter; /* 0: none */
+  mark other;     /* the decimal mark of the columns that are sure of theirs */
+} table_marks;
+
+/* Shares of the cells: of a column of numbers, and of one that may be meant to be one. */
+static const double nearly_all = 0.95, half = 0.5;
+
+static bool is_share(uint64_t count, const fw_column_sketch *s, double share) {
+  return count > 0 && (double)count >= share * (double)fw_column_sketch_present(s);
 }
 
 /* Returns the unit that most numbers of the column have; "": none. */
@@ -50,21 +59,22 @@ static bool are_written(const fw_column_sketch *s, const char *unit) {
   return s->written.cells > count_other_units(s, unit) && !s->written.many_units && !are_lists(s);
 }
 
-/* `commas`: cells may have a comma without quotes around them, so that a comma is hardly a list's. */
-static mark find_mark(const fw_column_sketch *s, const char *unit, bool commas) {
+/* Where cells may have a comma without quotes around them, a comma is hardly a list's. */
+static mark find_mark(const fw_column_sketch *s, const char *unit, char delimiter, double share) {
+  const bool commas = delimiter && delimiter != ',';
   const uint64_t whole = s->forms[FW_FORM_WHOLE].count, fractions = s->forms[FW_FORM_FRACTION].count;
   const uint64_t others = count_other_units(s, unit);
   uint64_t point = whole + fractions, comma = whole + s->forms[FW_FORM_COMMA].count;
   if (!are_written(s, unit)) {
-    if (fractions == 0 || !is_nearly_all(point, s)) return MARK_NONE;
+    if (fractions == 0 || !is_share(point, s, share)) return MARK_NONE;
     return comma == point && s->written.open > 0 ? MARK_EITHER : MARK_POINT;
   }
   point += s->forms[FW_FORM_POINT].count;
   point -= others < point ? others : point;
   comma -= others < comma ? others : comma;
-  if (!is_nearly_all(point > comma ? point : comma, s)) return MARK_NONE;
+  if (!is_share(point > comma ? point : comma, s, share)) return MARK_NONE;
   if (point > comma) return MARK_POINT;
-  if (comma > point) return commas || unit[0] || s->written.both > 0 ? MARK_COMMA : MARK_NONE;
+  if (comma > point) return commas || unit[0] || s->written.both > 0 || s->written.chains > 0 ? MARK_COMMA : MARK_NONE;
   return s->written.open > 0 ? MARK_EITHER : MARK_POINT;
 }
 
@@ -82,26 +92,57 @@ static const char *doubt_of_texts(const fw_column_sketch *s) {
   return "the cells may be numbers with a decimal comma; {\"as\": \"number\", \"decimal\": \",\"} reads them so";
 }
 
-/* Decides on a column whose cells fit a point and a comma. `other`: what the other columns of the table say; `written`:
- * some cell is not a number of a program. */
-static mark settle_either(fw_evidence *e, mark other, bool written) {
-  if (other == MARK_COMMA) {
-    e->doubt = "a comma is taken for the decimal mark and a point for groups of digits, as in other columns; "
-               "\"decimal\": \".\" reads them the other way round";
+/* Whether points separate groups of digits as far as the numbers tell: several of them have points, and no other one is
+ * large enough for groups. */
+static bool look_grouped(const fw_written_sketch *w) {
+  return w->grouped.least < w->grouped.most && w->plain.most < 1000;
+}
+
+/* Decides on a column in which three digits follow each point, and there are no commas. `written`: some cell is not a
+ * number of a program. */
+static mark settle_points(fw_evidence *e, const table_marks *table, bool written) {
+  const fw_written_sketch *w = &e->sketch.written;
+  const bool grouped = look_grouped(w) && table->delimiter;
+  if (table->other == MARK_COMMA) {
+    e->doubt = "points are taken to separate groups of digits, because other columns have decimal commas; "
+               "\"decimal\": \".\" takes them for decimal points";
     return MARK_COMMA;
   }
-  if (written && other != MARK_POINT)
-    e->doubt = "a comma is taken to separate groups of digits; \"decimal\": \",\" takes it for the decimal mark";
-  else if (!written && other == MARK_EITHER)
-    e->doubt = "a point is taken for the decimal mark, but other columns have decimal commas";
+  if (table->other == MARK_NONE && grouped && table->delimiter == ';') {
+    e->doubt = "points are taken to separate groups of digits, because three digits follow each of them and the "
+               "delimiter is a semicolon; \"decimal\": \".\" takes them for decimal points";
+    return MARK_COMMA;
+  }
+  if (table->other == MARK_EITHER)
+    e->doubt = "a point is taken for the decimal mark, but other columns have decimal commas; \"decimal\": \",\" takes "
+               "points to separate groups of digits";
+  else if (table->other == MARK_NONE ? grouped || written : grouped && w->plain.count > 0) /* 1.173 and 992 */
+    e->doubt = "a point is taken for the decimal mark, but three digits follow each point; \"decimal\": \",\" takes "
+               "points to separate groups of digits";
   return MARK_POINT;
 }
 
-static fw_number_format choose_format(fw_evidence *e, mark found, mark other, const char *unit) {
+/* Decides on a column whose cells fit a point and a comma. */
+static mark settle_either(fw_evidence *e, const table_marks *table, bool written) {
+  if (!written || e->sketch.written.commas == 0) return settle_points(e, table, written);
+  if (table->other == MARK_POINT) return MARK_POINT;
+  if (table->other == MARK_COMMA || table->delimiter == ';') {
+    e->doubt = table->other == MARK_COMMA
+                   ? "a comma is taken for the decimal mark, as in other columns; \"decimal\": \".\" takes it to "
+                     "separate groups of digits"
+                   : "a comma is taken for the decimal mark, because the delimiter is a semicolon; \"decimal\": \".\" "
+                     "takes it to separate groups of digits";
+    return MARK_COMMA;
+  }
+  e->doubt = "a comma is taken to separate groups of digits; \"decimal\": \",\" takes it for the decimal mark";
+  return MARK_POINT;
+}
+
+static fw_number_format choose_format(fw_evidence *e, mark found, const table_marks *table, const char *unit) {
   fw_number_format format = {0};
   const bool written = are_written(&e->sketch, unit);
-  if (found == MARK_NONE) e->doubt = doubt_of_texts(&e->sketch);
-  if (found == MARK_EITHER) found = settle_either(e, other, written);
+  e->doubt = found == MARK_NONE ? doubt_of_texts(&e->sketch) : NULL;
+  if (found == MARK_EITHER) found = settle_either(e, table, written);
   const bool point = written && e->sketch.forms[FW_FORM_POINT].count > count_other_units(&e->sketch, unit);
   if (found == MARK_NONE || (found == MARK_POINT && !point)) return format;
   format.decimal = found == MARK_COMMA ? ',' : '.';
@@ -109,20 +150,25 @@ static fw_number_format choose_format(fw_evidence *e, mark found, mark other, co
   return format;
 }
 
-static furrow_status settle_numbers(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
+static furrow_status settle_numbers(fw_evidence *columns, size_t count, char delimiter, furrow_error *err) {
   bool points = false, with_comma = false;
   for (size_t i = 0; i < count; i++) {
     const fw_column_sketch *s = &columns[i].sketch;
-    const mark found = find_mark(s, find_unit(s), commas);
+    const mark found = find_mark(s, find_unit(s), delimiter, nearly_all);
     points |= is_sure_of_point(s, found);
     with_comma |= found == MARK_COMMA;
   }
-  const mark other = points && with_comma ? MARK_EITHER : points ? MARK_POINT : with_comma ? MARK_COMMA : MARK_NONE;
+  const table_marks table = {.delimiter = delimiter,
+                             .other = points && with_comma ? MARK_EITHER
+                                      : points             ? MARK_POINT
+                                      : with_comma         ? MARK_COMMA
+                                                           : MARK_NONE};
   for (size_t i = 0; i < count; i++) {
-    const char *unit = find_unit(&columns[i].sketch);
-    const mark found = find_mark(&columns[i].sketch, unit, commas);
-    const fw_number_format format = choose_format(&columns[i], found, other, unit);
-    FW_TRY(fw_column_sketch_settle(&columns[i].sketch, &format, err));
+    fw_evidence *e = &columns[i];
+    const char *unit = find_unit(&e->sketch);
+    e->likely = choose_format(e, find_mark(&e->sketch, unit, delimiter, half), &table, unit);
+    const fw_number_format format = choose_format(e, find_mark(&e->sketch, unit, delimiter, nearly_all), &table, unit);
+    FW_TRY(fw_column_sketch_settle(&e->sketch, &format, err));
   }
   return FURROW_OK;
 }
@@ -166,8 +212,8 @@ static void settle_dates(fw_evidence *columns, size_t count) {
   for (size_t i = 0; i < count; i++) settle_order(&columns[i], day, month);
 }
 
-furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, bool commas, furrow_error *err) {
-  FW_TRY(settle_numbers(columns, count, commas, err));
+furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, char delimiter, furrow_error *err) {
+  FW_TRY(settle_numbers(columns, count, delimiter, err));
   settle_dates(columns, count);
   return FURROW_OK;
 }

@@ -30,6 +30,13 @@ cmp raw.txt rows.txt && echo same
 # What cannot be decided is reported.
 printf 'a;y\n1,234;0\n5,678;1\n9,012;0\n' >open.csv
 try furrow rows schema open.csv --label y
+# Points between groups of digits, and cells that are not numbers.
+printf 'a;y\n1.173;0\n992;1\n12.050;0\n' >points.csv
+try furrow rows schema points.csv --label y
+tr ';' ',' <points.csv >points2.csv
+try furrow rows schema points2.csv --label y
+printf 'a;y\n1.5;0\n#DIV/0!;1\n2.5;0\n' >mixed.csv
+try furrow rows schema mixed.csv --label y
 # A cell of another form is refused, with its line.
 sed '5s/€/USD/' test.csv >bad.csv
 try furrow predict --model written.model --data bad.csv -q

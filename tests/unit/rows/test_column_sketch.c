@@ -162,7 +162,8 @@ static void means_are_near(void **state) {
 /* A cell of any kind. */
 static const char *random_cell(fw_rng *rng, char text[64]) {
   static const char *const units[] = {"$", "kg", "%"};
-  switch (fw_rng_below(rng, 10)) {
+  const int digits = (int)fw_rng_below(rng, 1000);
+  switch (fw_rng_below(rng, 13)) {
   case 0: snprintf(text, 64, "%d", (int)fw_rng_below(rng, 3000)); break;
   case 1: snprintf(text, 64, "%g", fw_rng_normal(rng)); break;
   case 2: snprintf(text, 64, "%d", 1500000000 + (int)fw_rng_below(rng, 100000)); break;
@@ -172,6 +173,9 @@ static const char *random_cell(fw_rng *rng, char text[64]) {
   case 6: snprintf(text, 64, "%.2f%s", fw_rng_normal(rng), units[fw_rng_below(rng, 3)]); break;
   case 7: snprintf(text, 64, "%s", fw_rng_below(rng, 2) ? "inf" : "1,2,3"); break;
   case 8: snprintf(text, 64, "%d.%d.2023", 1 + (int)fw_rng_below(rng, 28), 1 + (int)fw_rng_below(rng, 12)); break;
+  case 9: snprintf(text, 64, "%d.%03d", 1 + (int)fw_rng_below(rng, 90), digits); break;
+  case 10: snprintf(text, 64, "1.%03d.%03d", (int)fw_rng_below(rng, 1000), digits); break;
+  case 11: snprintf(text, 64, "%d-May-%02d", 1 + (int)fw_rng_below(rng, 28), digits % 100); break;
   default: text[0] = 0;
   }
   return text;
@@ -191,17 +195,33 @@ static void expect_same_numbers(const fw_number_sketch *a, const fw_number_sketc
   if (a->magnitudes) assert_memory_equal(a->magnitudes, b->magnitudes, a->magnitude_count * sizeof *a->magnitudes);
 }
 
-static uint64_t count_of_unit(const fw_written_sketch *w, const char *unit) {
+static void expect_same_example(const fw_example *a, const fw_example *b) {
+  assert_int_equal(a->hash, b->hash);
+  assert_int_equal(a->length, b->length);
+  assert_memory_equal(a->text, b->text, a->length);
+}
+
+static void expect_unit(const fw_counted_unit *unit, const fw_written_sketch *w) {
+  const fw_counted_unit *found = NULL;
   for (size_t i = 0; i < FW_SKETCH_UNITS; i++)
-    if (strcmp(w->units[i].text, unit) == 0) return w->units[i].count;
-  return 0;
+    if (strcmp(w->units[i].text, unit->text) == 0) found = &w->units[i];
+  assert_non_null(found);
+  assert_int_equal(unit->count, found->count);
+  expect_same_example(&unit->example, &found->example);
+}
+
+static void expect_same_range(const fw_range *a, const fw_range *b) {
+  assert_true(a->count > 0 && a->count == b->count && a->least == b->least && a->most == b->most);
 }
 
 /* Units may be in another order. */
 static void expect_same_written(const fw_written_sketch *a, const fw_written_sketch *b) {
   assert_true(a->cells == b->cells && a->lists == b->lists && a->jumbled == b->jumbled);
   assert_true(a->both == b->both && a->open == b->open && a->many_units == b->many_units);
-  for (size_t i = 0; i < FW_SKETCH_UNITS; i++) assert_int_equal(a->units[i].count, count_of_unit(b, a->units[i].text));
+  assert_true(a->commas == b->commas && a->chains > 0 && a->chains == b->chains);
+  expect_same_range(&a->grouped, &b->grouped);
+  expect_same_range(&a->plain, &b->plain);
+  for (size_t i = 0; i < FW_SKETCH_UNITS; i++) expect_unit(&a->units[i], b);
 }
 
 static void expect_same(const fw_column_sketch *a, const fw_column_sketch *b) {
@@ -220,11 +240,9 @@ static void expect_same(const fw_column_sketch *a, const fw_column_sketch *b) {
   assert_true(a->cells == b->cells && a->missing == b->missing);
   assert_true(a->integers == b->integers && a->words == b->words);
   assert_true(a->absent == b->absent && a->infinite == b->infinite);
-  for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) {
-    assert_int_equal(a->examples[i].hash, b->examples[i].hash);
-    assert_int_equal(a->examples[i].length, b->examples[i].length);
-    assert_memory_equal(a->examples[i].text, b->examples[i].text, a->examples[i].length);
-  }
+  assert_true(a->short_years > 0 && a->short_years == b->short_years);
+  for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) expect_same_example(&a->examples[i], &b->examples[i]);
+  for (size_t i = 0; i < FW_ODD_COUNT; i++) expect_same_example(&a->odd[i], &b->odd[i]);
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) {
     assert_int_equal(a->elements[i].elements, b->elements[i].elements);
     expect_same_distinct(&a->elements[i].distinct, &b->elements[i].distinct);

@@ -58,6 +58,12 @@ static void expect_refused(const char *uri, const furrow_schema_propose_params *
   assert_null(schema);
 }
 
+static void expect_text(const char *uri, const furrow_schema_propose_params *params, const char *part) {
+  char *text = text_of(uri, params, true);
+  if (!strstr(text, part)) fail_msg("%s is not in %s", part, text);
+  furrow_free(text);
+}
+
 /* ---- One column after the other ---- */
 
 enum { ROWS = 1200 };
@@ -516,16 +522,107 @@ static void which_mark_is_the_decimal_one(void **state) {
   static const char point[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \".\"}";
   static const char comma[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}";
   static const char plain[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\"}";
-  expect_doubt("a;b", "%1$d,234;x\n", point, "a comma is taken to separate groups of digits");
+  expect_doubt("a;b", "%1$d,234;x\n", comma, "a comma is taken for the decimal mark, because the delimiter is");
   expect_doubt("a;b", "%1$d,234;%1$d.5\n", point, NULL);
   expect_doubt("a;b", "%1$d,234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
-  expect_doubt("a;b;c", "%1$d,234;%1$d,5;%1$d.5\n", point, "a comma is taken to separate groups of digits");
-  expect_doubt("a;b", "%1$d.234;x\n", plain, NULL);
-  expect_doubt("a;b", "%1$d.234;%1$d,5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b;c", "%1$d,234;%1$d,5;%1$d.5\n", comma, "a comma is taken for the decimal mark");
+  expect_doubt("a;b", "%1$d.234;%1$d,5\n", comma, "because other columns have decimal commas");
   expect_doubt("a;b;c", "%1$d.234;%1$d,5;%1$d.5\n", plain, "other columns have decimal commas");
   expect_doubt("a,b", "\"%1$d,5\",x\n", "\"a\": {\"as\": \"set\"", "may be numbers with a decimal comma");
   expect_doubt("a,b", "\"%1$d,234\",x\n", point, "a comma is taken to separate groups of digits");
   expect_doubt("a,b", "\"101,20%1$d\",x\n", "\"a\": {\"as\": ", NULL);
+}
+
+/* 1.173 and 992 are numbers with groups of digits, or with a fraction of three digits. */
+static void what_points_separate(void **state) {
+  (void)state;
+  static const char comma[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\", \"decimal\": \",\"}";
+  static const char plain[] = "\"a\": {\"as\": \"number\", \"scale\": \"standard\"}";
+  static const char grouped[] = "points are taken to separate groups of digits";
+  static const char decimal[] = "a point is taken for the decimal mark, but three digits follow each point";
+  expect_doubt("a;b", "%1$d.173;x\n99%1$d;x\n", comma, grouped);
+  expect_doubt("a;b", "%1$d.173;x\n", comma, grouped);
+  expect_doubt("a;b", "-%1$d.173;x\n-99%1$d;x\n", comma, grouped);
+  expect_doubt("a,b", "%1$d.173,\"%1$d,5 \u20ac\"\n", comma, grouped);
+  expect_doubt("a,b", "%1$d.173,x\n1.234.%1$d67,x\n", comma, NULL);
+  expect_doubt("a,b", "%1$d.173,%1$d.234.567\n", comma, grouped);
+  expect_doubt("a;b", "%1$d.173 \u20ac;x\n99%1$d \u20ac;x\n", "\"decimal\": \",\", \"unit\": \"\u20ac\"", grouped);
+  /* nothing but the form speaks for groups */
+  expect_doubt("a,b", "%1$d.173,x\n99%1$d,x\n", plain, decimal);
+  expect_doubt("a,b", "%1$d.173,%1$d.5\n99%1$d,%1$d.5\n", plain, decimal);
+  expect_doubt("a,b", "%1$d.173 \u20ac,x\n", "\"decimal\": \".\", \"unit\": \"\u20ac\"", decimal);
+  /* and something speaks against them */
+  expect_doubt("a,b", "%1$d.173,%1$d.5\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.173;%1$d.5\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.173;x\n200%1$d;x\n", plain, NULL);
+  expect_doubt("a;b", "1.173;x\n99%1$d;x\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.173;x\n0.173;x\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.173;x\n%1$d.5;x\n", plain, NULL);
+}
+
+/* Most cells are numbers or dates, but too few for such a column. */
+static void columns_of_mixed_cells(void **state) {
+  (void)state;
+  static const char category[] = "\"a\": {\"as\": \"category\"}";
+  expect_doubt(
+      "a;b", "%1$d.5;x\n#DIV/0!;x\n%1$d;x\n", category,
+      "cells that are not numbers: 30 of 90, such as #DIV/0!; {\"as\": \"number\"} reads the column as numbers "
+      "once these cells are empty or NA");
+  expect_doubt(
+      "a;b", "%1$d,5 \u20ac;x\nunknown;x\n%1$d,7 \u20ac;x\n", category,
+      "cells that are not numbers: 30 of 90, such as unknown; {\"as\": \"number\", \"decimal\": \",\", \"unit\": "
+      "\"\u20ac\"} reads");
+  expect_doubt("a;b", "$%1$d.5;x\n5 oz;x\n$%1$d.7;x\n", category,
+               "cells that are not numbers: 30 of 90, such as 5 oz; {\"as\": \"number\", \"decimal\": \".\", \"unit\": "
+               "\"$\"} reads");
+  expect_doubt("a;b", "2024-05-0%1$d;x\n0000-00-00;x\n2024-06-0%1$d;x\n", category,
+               "cells that are not dates: 30 of 90, such as 0000-00-00; {\"as\": \"time\", \"unit\": \"text\"} reads");
+  expect_doubt("a;b", "1%1$d.5.2024;x\n0;x\n1%1$d.6.2024;x\n", category,
+               "cells that are not dates: 30 of 90, such as 0; {\"as\": \"time\", \"unit\": \"day-first\"} reads");
+  expect_doubt("a;b", "%1$d;x\nunknown;x\n", category, NULL);
+  expect_doubt("a;b", "%1$d;x\n#DIV/0!;x\n0%1$d;x\n", category, NULL); /* codes */
+  expect_doubt("shop_id;b", "%1$d;x\nunknown;x\n7%1$d;x\n", "\"shop_id\": {\"as\": \"category\"}", NULL);
+}
+
+/* The example of cells that are not numbers is one of them. */
+static void refused_cells_are_shown(void **state) {
+  (void)state;
+  static const struct {
+    const char *cell, *refused;
+  } cases[] = {{"%d kg", "500 g"}, {"%d,5", "2.5"}, {"%d,5 kg", "2.5 kg"}, {"$%d.5", "1,5"}, {"%d.5", "1,5"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    char wanted[64];
+    fw_buffer_text(&text, "a;b\n");
+    for (int row = 0; row < 60; row++) {
+      if (row == 7)
+        fw_buffer_text(&text, cases[i].refused);
+      else
+        fw_buffer_format(&text, cases[i].cell, row);
+      fw_buffer_text(&text, ";x\n");
+    }
+    add_file("memory://log.csv", &text);
+    snprintf(wanted, sizeof wanted, " but for 1 text such as %s", cases[i].refused);
+    expect_text("memory://log.csv", NULL, wanted);
+    remove_file("memory://log.csv", &text);
+  }
+}
+
+/* Birth dates may be of the last century. */
+static void years_of_two_digits(void **state) {
+  (void)state;
+  static const char day[] = "\"unit\": \"day-first\"", named[] = "\"unit\": \"text\"";
+  static const char range[] = "30 dates have a year of two digits, which is taken to be from 1969 to 2068";
+  expect_doubt("a;b", "1%1$d/02/54;x\n", day, range);
+  expect_doubt("a;b", "1%1$d.2.54 10:00;x\n", day, range);
+  expect_doubt("a;b", "1%1$d-May-54;x\n", named, range);
+  expect_doubt("a;b", "Fri, 1%1$d-May-54 10:00 +0200;x\n", named, range);
+  expect_doubt("a;b", "%1$d/2/54;x\n", "\"unit\": \"month-first\"", "the month is a guess");
+  expect_doubt("a;b", "%1$d/2/54;x\n", "\"unit\": \"month-first\"", range);
+  expect_doubt("a;b", "1%1$d/03/2054;x\n2%1$d/03/19;x\n", day, "30 dates have");
+  expect_doubt("a;b", "2054-05-1%1$d;x\n", named, NULL);
+  expect_doubt("a;b", "Sept. %1$d 2054 10:00:00.12;x\n", named, NULL);
+  expect_doubt("a;b", "Fri, 1%1$d-May-2054 10:00 +0200;x\n", named, NULL);
 }
 
 /* 1/2/2023 is a day of January or of February. */
@@ -991,12 +1088,6 @@ static void several_labels_in_doubt(void **state) {
   remove_file("memory://log.jsonl", &text);
 }
 
-static void expect_text(const char *uri, const furrow_schema_propose_params *params, const char *part) {
-  char *text = text_of(uri, params, true);
-  if (!strstr(text, part)) fail_msg("%s is not in %s", part, text);
-  furrow_free(text);
-}
-
 /* Where a user is known, and one identifier alone repeats. */
 static void the_only_id(void **state) {
   (void)state;
@@ -1306,6 +1397,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),
       cmocka_unit_test(which_mark_is_the_decimal_one),
+      cmocka_unit_test(what_points_separate),
+      cmocka_unit_test(columns_of_mixed_cells),
+      cmocka_unit_test(refused_cells_are_shown),
+      cmocka_unit_test(years_of_two_digits),
       cmocka_unit_test(which_number_is_the_day),
       cmocka_unit_test(guesses_are_reported),
       cmocka_unit_test(customers_of_one_row),
