@@ -154,7 +154,7 @@ static furrow_status settle_numbers(fw_evidence *columns, size_t count, char del
   bool points = false, with_comma = false;
   for (size_t i = 0; i < count; i++) {
     const fw_column_sketch *s = &columns[i].sketch;
-    const mark found = find_mark(s, find_unit(s), delimiter, nearly_all);
+    const mark found = find_mark(s, find_unit(s), delimiter, half);
     points |= is_sure_of_point(s, found);
     with_comma |= found == MARK_COMMA;
   }

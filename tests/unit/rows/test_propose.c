@@ -554,6 +554,7 @@ static void what_points_separate(void **state) {
   /* and something speaks against them */
   expect_doubt("a,b", "%1$d.173,%1$d.5\n", plain, NULL);
   expect_doubt("a;b", "%1$d.173;%1$d.5\n", plain, NULL);
+  expect_doubt("a;b", "%1$d.173;%1$d.5\n%1$d.173;unknown\n%1$d.173;2.5\n", plain, NULL);
   expect_doubt("a;b", "%1$d.173;x\n200%1$d;x\n", plain, NULL);
   expect_doubt("a;b", "1.173;x\n99%1$d;x\n", plain, NULL);
   expect_doubt("a;b", "%1$d.173;x\n0.173;x\n", plain, NULL);
