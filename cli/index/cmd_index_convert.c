@@ -5,6 +5,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/report.h"
 #include "core/written.h"
 #include "index/index_edit.h"
@@ -14,7 +15,7 @@ typedef struct convert_values {
   const char *path, *destination;
   form_values form;
   int direct_map; /* 0: unchanged; else furrow_direct_map + 1 */
-  bool inline_lists, force, json;
+  bool inline_lists, force, json, quiet;
 } convert_values;
 
 static const option convert_operands[] = {{.name = "SRC",
@@ -41,6 +42,7 @@ static const option convert_options[] = {
      .offset = offsetof(convert_values, direct_map)},
     FORCE_OPTION(offsetof(convert_values, force)),
     JSON_OPTION(offsetof(convert_values, json)),
+    QUIET_OPTION(offsetof(convert_values, quiet)),
     {0}};
 
 static const option_group convert_groups[] = {
@@ -51,6 +53,11 @@ static const option_group convert_groups[] = {
 
 static bool to_stdout(const convert_values *convert) {
   return strcmp(convert->destination, "-") == 0;
+}
+
+/* Whether lists in a data file stay there. */
+static bool keeps_lists(const convert_values *convert) {
+  return !convert->inline_lists && !convert->form.lists_file && !to_stdout(convert);
 }
 
 static furrow_status save_converted(const named_index *loaded, const convert_values *convert, output *out,
@@ -82,6 +89,9 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   report_u64(&r, "bytes", size);
   if (convert->form.lists_file) report_text(&r, "data file", convert->form.lists_file);
   report_finish(&r);
+  char shared[PATH_MAX];
+  if (keeps_lists(convert) && index_lists_path(index, convert->destination, shared))
+    print_note(convert->quiet, "%s and %s share the data file %s", convert->path, convert->destination, shared);
   return FURROW_OK;
 }
 
@@ -116,6 +126,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
                               : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
+  if (status == FURROW_OK && keeps_lists(convert))
+    status = edit_check_kept_lists(loaded.index, convert->path, convert->source.lists, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
   if (status == FURROW_OK) status = save_converted(&loaded, convert, out, err);
   edit_clear(&loaded);
@@ -131,10 +143,9 @@ const command index_convert_command = {
                "furrow index convert new.index old.index --compat 1.5.0",
     .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
              "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
-             "and the index keeps the stored name of that file; --lists-file writes them to a new data file. DST "
-             "appears only when it is complete. Names of ids go "
-             "with it, "
-             "except to standard output.\n\n--compat "
+             "and the index keeps the stored name of that file, so DST must be in the same folder; --lists-file writes "
+             "them to a new data file. DST appears only when it is complete. Names of ids go with it, except to "
+             "standard output.\n\n--compat "
              "never drops a part of the index: if the release cannot read a part, the error names the part and the "
              "first release that can. --direct-map drops or rebuilds the direct map.",
     .operands = convert_operands,

@@ -77,6 +77,10 @@ static bool stat_folder(const char *path, struct stat *found) {
   return stat(folder, found) == 0;
 }
 
+static bool same_file(const struct stat *one, const struct stat *two) {
+  return one->st_dev == two->st_dev && one->st_ino == two->st_ino;
+}
+
 /* The library checks the same, but only after the work. */
 furrow_status edit_check_lists_file(const char *path, const char *lists_file, furrow_error *err) {
   struct stat own, other;
@@ -88,11 +92,26 @@ furrow_status edit_check_lists_file(const char *path, const char *lists_file, fu
               "exists already, and a data file of lists is never replaced: an index may use it", 0);
     return add_hint(err, "name a new file, or remove this one if no index uses it");
   }
-  if (stat_folder(lists_file, &own) && stat_folder(path, &other) &&
-      (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+  if (stat_folder(lists_file, &own) && stat_folder(path, &other) && !same_file(&own, &other))
     return fail_file(err, FURROW_E_ARGUMENT, lists_file,
                      "the data file of the lists must be in the folder of the index, where readers look for it", 0);
   return FURROW_OK;
+}
+
+furrow_status edit_check_kept_lists(const furrow_index *index, const char *path, const char *lists, const char *target,
+                                    furrow_error *err) {
+  char kept[PATH_MAX], wanted[PATH_MAX];
+  struct stat own, other;
+  if (!index_lists_path(index, path, kept) || !index_lists_path(index, target, wanted)) return FURROW_OK;
+  if (!lists) lists = kept;
+  /* where the data file is missing, the new index is as good as the old one if it is in the same folder */
+  const bool found = stat(lists, &own) == 0
+                         ? stat(wanted, &other) == 0 && same_file(&own, &other)
+                         : stat_folder(path, &own) && stat_folder(target, &other) && same_file(&own, &other);
+  if (found) return FURROW_OK;
+  fail_in(err, FURROW_E_ARGUMENT, target, "its lists stay in the data file %s, but readers would look for them in %s",
+          lists, wanted);
+  return add_hint(err, "--lists-file FILE writes them to a new data file; --inline-lists copies them into the index");
 }
 
 const char *change_target(const char *path, const edit_values *values) {

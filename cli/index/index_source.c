@@ -75,16 +75,21 @@ furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names
   return explain_shards(index_names_explain(status, path, err), path, err);
 }
 
-furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
+bool index_lists_path(const furrow_index *index, const char *path, char lists_path[PATH_MAX]) {
   const furrow_index *ivf = furrow_index_ivf(index);
   furrow_index_info info;
   furrow_index_info_init(&info);
-  char lists_path[PATH_MAX];
   furrow_index_get_info(ivf ? ivf : index, &info);
-  if (!info.lists_file) return FURROW_OK;
+  if (!info.lists_file) return false;
   const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
   const int folder = end ? (int)(end - path) + 1 : 0;
-  snprintf(lists_path, sizeof lists_path, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  snprintf(lists_path, PATH_MAX, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
+  return true;
+}
+
+furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
+  char lists_path[PATH_MAX];
+  if (!index_lists_path(index, path, lists_path)) return FURROW_OK;
   return written_check_apart(target, lists_path, err);
 }
 

@@ -2,6 +2,8 @@
 #ifndef CLI_INDEX_INDEX_SOURCE_H
 #define CLI_INDEX_INDEX_SOURCE_H
 
+#include <limits.h>
+
 #include "core/options.h"
 #include "core/report.h"
 #include "furrow/vector.h"
@@ -28,6 +30,8 @@ furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names
 /* Says what to do about names that do not fit, in words of the command, after furrow_index_load_with_names or
  * furrow_searcher_open. */
 furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
+/* Where a reader of the index file `path` looks for the data file with the lists of the index; false: it has none. */
+bool index_lists_path(const furrow_index *index, const char *path, char lists_path[PATH_MAX]);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 

@@ -343,7 +343,7 @@ typedef struct furrow_kmeans_params {
   bool spherical;               /* false: the nearest centroid has the smallest distance. true: centroids have unit
                                    length, and the nearest one has the largest inner product */
   unsigned threads;             /* 0: one for each processor */
-  furrow_progress progress;     /* NULL. The phase is "kmeans", which counts rounds */
+  furrow_progress progress;     /* NULL. The phase is "kmeans", which counts rounds; 0 during the start */
   void *user;                   /* first argument of progress */
 } furrow_kmeans_params;
 
@@ -356,9 +356,10 @@ static inline void furrow_kmeans_params_init(furrow_kmeans_params *params) {
   params->sample_per_centroid = 256;
 }
 
-/* Finds k centroids (k * d floats) of n vectors (n * d floats), which are only read. They begin as randomly drawn
- * vectors, and an empty cluster takes half of a large one, as in Faiss. If k is n, they are the vectors. After a
- * failure the centroids are undefined. params NULL: the defaults.
+/* Finds k centroids (k * d floats) of n vectors (n * d floats), which are only read. They begin as vectors drawn by
+ * k-means++ (the best of a few candidates each, as in scikit-learn; of many vectors, from a random sample, so that it
+ * takes no longer than a few rounds), and an empty cluster takes half of a large one, as in Faiss. If k is n, they are
+ * the vectors. After a failure the centroids are undefined. params NULL: the defaults.
  * Errors: E_ARGUMENT, n is less than k, or k, d or sample_per_centroid is 0; E_RANGE, a vector has a NaN or an
  *         infinity, or is too large (the message has its row); E_CANCELLED; E_MEMORY. */
 FURROW_API furrow_status furrow_kmeans(const float *vectors, size_t n, size_t d, size_t k,

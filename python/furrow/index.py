@@ -908,7 +908,7 @@ def kmeans(
     threads: int = 0,
     progress: Progress = None,
 ) -> Clusters:
-    """k centroids of vectors, by Lloyd's algorithm as in Faiss; the same for any number of threads.
+    """k centroids of vectors, by k-means++ and Lloyd's algorithm; the same for any number of threads.
 
     spherical: centroids have unit length, and the nearest one has the largest inner product.
     sample_per_centroid: of more vectors than these for each centroid, a random sample is trained with.

@@ -8,8 +8,8 @@ import faiss
 import numpy as np
 
 #: shape of the vectors, clusters that they are drawn from, centroids
-CASES = [((20000, 32), 50, 256), ((8000, 16), 100, 500), ((30000, 8), 1, 64)]
-TOLERANCE = 0.03
+CASES = [((20000, 32), 50, 256), ((8000, 16), 100, 500), ((30000, 8), 1, 64), ((3000, 16), 40, 40)]
+TOLERANCE = 0.01
 
 furrow = sys.argv[1]
 failures = 0
@@ -31,7 +31,8 @@ for (n, d), drawn, k in CASES:
         seen.add(np.load("c.npy"))
         measured = float(seen.search(x, 1)[0].astype(np.float64).sum())
         worse = theirs / ours - 1 if spherical else ours / theirs - 1
-        good = worse < TOLERANCE and abs(measured / ours - 1) < 1e-4
+        # with a centroid for each cluster the start decides, and a random one misses some
+        good = worse < (-TOLERANCE if drawn == k else TOLERANCE) and abs(measured / ours - 1) < 1e-4
         failures += not good
         kind = "spherical" if spherical else "L2"
         print(f"{'ok' if good else 'not ok'} {n} x {d}, k {k}, {kind}: {ours:.6g}, by Faiss's search {measured:.6g}, Faiss {theirs:.6g}")

@@ -39,6 +39,7 @@ furrow_status furrow_kmeans(const float *vectors, size_t n, size_t d, size_t k, 
                              .seed = p.seed,
                              .per_centroid = p.sample_per_centroid < most ? p.sample_per_centroid : most,
                              .spherical = p.spherical,
+                             .plus_plus = true,
                              .progress = p.progress,
                              .user = p.user,
                              .phase = "kmeans"};

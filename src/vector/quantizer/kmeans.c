@@ -183,6 +183,7 @@ static furrow_status start_centroids(work *w, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   void *memory = NULL;
   if (p->hot) return FURROW_OK;
+  if (p->plus_plus) return fw_kmeans_plus_plus(p, &w->local, w->centroids, err);
   furrow_status status = fw_alloc(&memory, p->k, sizeof(size_t), err);
   if (status == FURROW_OK) status = fw_random_subset(memory, p->k, w->local.total, p->seed + 1, err);
   status = fw_comm_all_ok(w->local.comm, status, err);

@@ -61,5 +61,20 @@ try furrow index build --base v.fvecs --factory Flat --out y.index --lists-file 
 try furrow index build --base v.fvecs --factory IVF4,PQ2x4fs --out y.index --lists-file y.lists -q
 try "${build[@]}" --out y.index --lists-file y.lists --shards
 cmp c.lists d/x.lists
+echo "- an index that keeps its data file is only written to the folder of that file"
+mkdir far
+try furrow index convert d/x.index far/y.index
+touch far/x.lists
+try furrow index convert d/x.index far/y.index
+try furrow index convert d/x.index y.index --force
+ls far
+try furrow index convert d/x.index d/../d/z.index
+try furrow index verify d/z.index
+try furrow index convert d/x.index far/z.index --lists-file far/z.lists >/dev/null
+try furrow index verify far/z.index
+mv d/x.lists far/x.lists
+try furrow index convert d/x.index far/w.index
+try furrow index convert d/x.index far/w.index --lists far/x.lists -q
+try furrow index verify far/w.index
 ls | grep -E '^y\.|furrow-'
 true

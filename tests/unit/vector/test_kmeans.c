@@ -123,10 +123,13 @@ static void test_empty_clusters(void **state) {
   enum { N = 300, D = 3, K = 40 };
   float *x = normal(N * D, 4), centroids[K * D];
   for (size_t i = 0; i < N; i++) memcpy(x + i * D, x + i % 5 * D, D * sizeof *x);
-  const fw_kmeans_params params = {.k = K, .d = D, .rounds = 10, .seed = 1234, .per_centroid = 1000};
-  run(&params, x, N, centroids);
-  for (size_t i = 0; i < K * D; i++) assert_true(isfinite(centroids[i]));
-  assert_true(error_of(x, N, centroids, K, D) < 0.01 * N);
+  fw_kmeans_params params = {.k = K, .d = D, .rounds = 10, .seed = 1234, .per_centroid = 1000};
+  for (int start = 0; start < 2; start++) {
+    params.plus_plus = start > 0;
+    run(&params, x, N, centroids);
+    for (size_t i = 0; i < K * D; i++) assert_true(isfinite(centroids[i]));
+    assert_true(error_of(x, N, centroids, K, D) < 0.01 * N);
+  }
   free(x);
 }
 
@@ -200,10 +203,13 @@ static void test_large_numbers_end(void **state) {
   (void)state;
   enum { N = 300, D = 64, K = 20 };
   float *x = malloc(N * D * sizeof *x), *from = normal(N * D, 9), centroids[K * D];
-  const fw_kmeans_params params = {.k = K, .d = D, .rounds = 4, .seed = 5, .per_centroid = 1000};
+  fw_kmeans_params params = {.k = K, .d = D, .rounds = 4, .seed = 5, .per_centroid = 1000};
   for (float scale = 1e18F; scale < 1e20F; scale *= 1.1F) {
     for (size_t i = 0; i < N * D; i++) x[i] = from[i] * scale;
-    run(&params, x, N, centroids);
+    for (int start = 0; start < 2; start++) {
+      params.plus_plus = start > 0;
+      run(&params, x, N, centroids);
+    }
   }
   free(from);
   free(x);
@@ -218,7 +224,8 @@ static void test_public_call(void **state) {
   uint32_t *nearest = malloc(2 * N * sizeof *nearest);
   double objective = 0, again = 0;
   furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .threads = 1, .rounds = 12);
-  const fw_kmeans_params same = {.k = K, .d = D, .rounds = 12, .seed = params.seed, .per_centroid = 256};
+  const fw_kmeans_params same = {
+      .k = K, .d = D, .rounds = 12, .seed = params.seed, .per_centroid = 256, .plus_plus = true};
   assert_int_equal(furrow_kmeans(x, N, D, K, &params, centroids, NULL), FURROW_OK);
   run(&same, x, N, other);
   assert_memory_equal(centroids, other, sizeof centroids);
@@ -233,6 +240,66 @@ static void test_public_call(void **state) {
   assert_int_equal(furrow_kmeans_assign(x, 0, D, centroids, K, NULL, nearest, &again, NULL), FURROW_OK);
   assert_true(again == 0);
   free(nearest);
+  free(x);
+}
+
+/* n vectors around k points that are far from each other. The sum of their squared distances to these is about
+ * n * d * deviation^2. */
+static float *make_blobs(size_t n, size_t k, size_t d, float deviation) {
+  float *x = normal(n * d, 15), *middle = normal(k * d, 16);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) x[i * d + j] = x[i * d + j] * deviation + 100 * middle[i % k * d + j];
+  free(middle);
+  return x;
+}
+
+/* With any seed every blob gets its centroid; by inner products, vectors of the same direction. */
+static void test_public_finds_blobs(void **state) {
+  (void)state;
+  enum { N = 1200, D = 8, K = 12 };
+  float *x = make_blobs(N, K, D, 0.1F), centroids[K * D];
+  uint32_t nearest[N];
+  double objective = 0, lengths = 0;
+  const float zero[D] = {0};
+  for (size_t i = 0; i < N; i++) lengths += sqrt(square_distance(x + i * D, zero, D));
+  for (uint64_t seed = 1225; seed < 1245; seed++) {
+    furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .seed = seed, .threads = 1);
+    assert_int_equal(furrow_kmeans(x, N, D, K, &params, centroids, NULL), FURROW_OK);
+    assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, K, &params, nearest, &objective, NULL), FURROW_OK);
+    if (objective > 1.1 * N * D * 0.01) fail_msg("seed %d: the objective is %g", (int)seed, objective);
+    params.spherical = true;
+    assert_int_equal(furrow_kmeans(x, N, D, K, &params, centroids, NULL), FURROW_OK);
+    assert_int_equal(furrow_kmeans_assign(x, N, D, centroids, K, &params, nearest, &objective, NULL), FURROW_OK);
+    if (objective < 0.9999 * lengths) fail_msg("seed %d: %g is less than %g", (int)seed, objective, lengths);
+  }
+  free(x);
+}
+
+static bool stop_at_start(void *user, const char *phase, uint64_t done, uint64_t total) {
+  assert_string_equal(phase, "kmeans");
+  assert_int_equal(total, 25);
+  assert_int_equal(done, 0);
+  ++*(int *)user;
+  return false;
+}
+
+/* The start sees a sample of these vectors: it finds all blobs, whatever the number of threads, and can be
+ * cancelled. */
+static void test_public_start_of_many(void **state) {
+  (void)state;
+  enum { N = 30000, D = 16, K = 64 };
+  float *x = make_blobs(N, K, D, 0.1F), one[K * D], two[K * D];
+  int calls = 0;
+  furrow_kmeans_params params = FURROW_INIT(furrow_kmeans_params, .threads = 1, .sample_per_centroid = N);
+  assert_int_equal(furrow_kmeans(x, N, D, K, &params, one, NULL), FURROW_OK);
+  assert_true(error_of(x, N, one, K, D) < 1.1 * N * D * 0.01);
+  params.threads = 3;
+  assert_int_equal(furrow_kmeans(x, N, D, K, &params, two, NULL), FURROW_OK);
+  assert_memory_equal(one, two, sizeof one);
+  params.progress = stop_at_start;
+  params.user = &calls;
+  assert_int_equal(furrow_kmeans(x, N, D, K, &params, two, NULL), FURROW_E_CANCELLED);
+  assert_int_equal(calls, 1);
   free(x);
 }
 
@@ -336,6 +403,8 @@ int main(void) {
       cmocka_unit_test(test_draw),
       cmocka_unit_test(test_large_numbers_end),
       cmocka_unit_test(test_public_call),
+      cmocka_unit_test(test_public_finds_blobs),
+      cmocka_unit_test(test_public_start_of_many),
       cmocka_unit_test(test_public_spherical),
       cmocka_unit_test(test_public_refusals),
       cmocka_unit_test(test_first_unfit),
