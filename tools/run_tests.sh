@@ -26,6 +26,14 @@ read -r total failed skipped < <(awk '
   after && /\((Skipped|Disabled)\)$/ { skipped++ }
   END { print total + 0, failed + 0, skipped + 0 }' "$log")
 if [ "$total" -eq 0 ]; then result=1; fi
+
+# The end of what each failed test printed, once more: here it is found.
+awk '/^ *[0-9]+\/[0-9]+ Test +#|^ +Start +[0-9]+: |^[0-9.]+% tests passed/ { show(); name = /\*\*\*/ && !/\*\*\*Skipped/ ? $0 : "" }
+     name != "" { line[++count] = $0 }
+     function show(i) {
+       for (i = 1; i <= count; i++) if (i == 1 || i > count - 40) print line[i]
+       count = 0
+     }' "$log"
 echo "$((total - failed - skipped)) $failed $skipped" >"$build/test_counts"
 echo "$((total - failed - skipped)) passed, $failed failed, $skipped skipped"
 exit "$result"
