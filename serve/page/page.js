@@ -468,7 +468,7 @@
     };
     input.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(suggest, TYPING_MS);
+      if (!example || input.value !== example) timer = setTimeout(suggest, TYPING_MS); // with the example, the list stays whole
     });
     input.addEventListener("focus", () => input.value !== "" && input.value === example && input.select());
     return async () => {

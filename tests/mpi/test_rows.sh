@@ -60,18 +60,19 @@ refuses() {
 }
 
 # ---- Data with fixed seeds ----
-awk 'BEGIN { srand(7); for (i = 0; i < 3000; i++) { line = int(3 * rand()) " qid:" int(i / 7);
-  for (k = int(5 * rand()); k < 500; k += 1 + int(80 * rand())) line = line " " k ":" 10 * rand(); print line } }' >qid.libsvm
-awk 'BEGIN { srand(8); for (i = 0; i < 2000; i++) { line = rand() ":" rand();
-  for (k = int(5 * rand()); k < 40; k += 1 + int(9 * rand())) line = line " " k ":" 10 * rand() - 5; print line } }' >weight.libsvm
-awk 'BEGIN { srand(9); for (i = 0; i < 900; i++) { line = int(2 * rand());
-  for (k = 0; k < 5; k++) line = line " " k ":" int(1000 * rand()) ":1"; print line } }' >fields.ffm
-awk 'BEGIN { srand(10); print "clicked,age,\"height, cm\""; for (i = 0; i < 1500; i++)
-  print int(2 * rand()) "," int(90 * rand()) "," 150 + 50 * rand() }' >named.csv
+draw='function draw() { r = r * 16807 % 2147483647; return r / 2147483647 }; '
+awk "$draw"'BEGIN { r = 7; for (i = 0; i < 3000; i++) { line = int(3 * draw()) " qid:" int(i / 7);
+  for (k = int(5 * draw()); k < 500; k += 1 + int(80 * draw())) line = line " " k ":" 10 * draw(); print line } }' >qid.libsvm
+awk "$draw"'BEGIN { r = 8; for (i = 0; i < 2000; i++) { line = draw() ":" draw();
+  for (k = int(5 * draw()); k < 40; k += 1 + int(9 * draw())) line = line " " k ":" 10 * draw() - 5; print line } }' >weight.libsvm
+awk "$draw"'BEGIN { r = 9; for (i = 0; i < 900; i++) { line = int(2 * draw());
+  for (k = 0; k < 5; k++) line = line " " k ":" int(1000 * draw()) ":1"; print line } }' >fields.ffm
+awk "$draw"'BEGIN { r = 10; print "clicked,age,\"height, cm\""; for (i = 0; i < 1500; i++)
+  print int(2 * draw()) "," int(90 * draw()) "," 150 + 50 * draw() }' >named.csv
 # 3 MB: several pieces of 512 KiB
-awk 'BEGIN { srand(11); print "userId,movieId,rating,timestamp,price,genres"; split("a b c d e", g, " ");
-  for (i = 0; i < 80000; i++) print 1 + int(900 * rand()) "," 1 + int(3000 * rand()) "," int(2 * rand()) "," \
-    1500000000 + int(1e6 * rand()) "," 20 * rand() "," g[1 + int(5 * rand())] "|" g[1 + int(5 * rand())] }' >log.csv
+awk "$draw"'BEGIN { r = 11; print "userId,movieId,rating,timestamp,price,genres"; split("a b c d e", g, " ");
+  for (i = 0; i < 80000; i++) print 1 + int(900 * draw()) "," 1 + int(3000 * draw()) "," int(2 * draw()) "," \
+    1500000000 + int(1e6 * draw()) "," 20 * draw() "," g[1 + int(5 * draw())] "|" g[1 + int(5 * draw())] }' >log.csv
 head -n 700 log.csv | awk -F, 'NR > 1 { print "{\"user\": \"u" $1 "\", \"item\": " $2 ", \"click\": " $3 \
   (NR > 600 ? ", \"late\": \"x" $1 % 5 "\"" : "") "}" }' >log.jsonl
 awk -F, 'NR < 2000 { print (NR == 1 ? "label,text" : $3 ",\"two\n" "lines " $1 "\"") }' log.csv >quoted.csv

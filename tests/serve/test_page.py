@@ -82,6 +82,9 @@ def server_words(folder):
             "--index", f"items={folder}/items.index", "--watch", 0, "--threads", 2]
 
 
+EXAMPLES = [("Recommendations", "User"), ("Similar items", "Item"), ("Try a prediction", "user"), ("Try a prediction", "item")]
+
+
 class World:
     """One server and one browser for all tests."""
 
@@ -121,6 +124,8 @@ class World:
         else:
             self.page = self.open(self.server)
         self.page.wait("!!document.getElementById('index-items') && document.getElementById('state').textContent === 'ready'")
+        for title, label in EXAMPLES:
+            self.page.wait(f"input(form('model-ctr', {json.dumps(title)}), {json.dumps(label)}).value !== ''")
         return self.page
 
 
@@ -297,10 +302,7 @@ def options(page, card, title, label):
 
 def test_names(_):
     """Forms begin with an example that works, and complete names while someone types."""
-    page = world.load()
-    page.wait("input(form('model-ctr', 'Recommendations'), 'User').value !== ''")
-    page.wait("input(form('model-ctr', 'Similar items'), 'Item').value !== ''")
-    page.wait("input(form('model-ctr', 'Try a prediction'), 'item').value !== ''")
+    page = world.load()  # waits for the examples
     assert "10 items" in send(page, "model-ctr", "Recommendations")
     assert "10 items" in send(page, "model-ctr", "Similar items")
     assert "Probability" in send(page, "model-ctr", "Try a prediction")
@@ -314,7 +316,6 @@ def test_names(_):
     # an example is replaced by what is typed
     page.ask("put(form('model-ctr', 'Recommendations'), 'User', '')")
     world.load()
-    page.wait("input(form('model-ctr', 'Recommendations'), 'User').value !== ''")
     page.ask("input(form('model-ctr', 'Recommendations'), 'User').focus()")
     page.type("u4")
     assert page.ask("input(form('model-ctr', 'Recommendations'), 'User').value") == "u4"

@@ -1,10 +1,11 @@
 # as printf writes %.9g, for floats of every size
 echo 'nan,inf,-inf,-nan,0,-0' | furrow rows dump --format csv -
 command -v awk >/dev/null || exit 0
-awk 'BEGIN {
-  srand(7)
-  for (i = 0; i < 20000; i++) printf "0 1:%.9ge%d 2:%.7g 3:%d 4:%d.5\n", rand() * 20 - 10, int(rand() * 76) - 40, \
-    rand() * 10 ^ int(rand() * 12 - 4), rand() * 2 ^ 31, rand() * 2 ^ 23
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 }
+BEGIN {
+  r = 7
+  for (i = 0; i < 20000; i++) printf "0 1:%.9ge%d 2:%.7g 3:%d 4:%d.5\n", draw() * 20 - 10, int(draw() * 76) - 40, \
+    draw() * 10 ^ int(draw() * 12 - 4), draw() * 2 ^ 31, draw() * 2 ^ 23
 }' >many.libsvm
 furrow rows dump many.libsvm >dumped
 # what was printed reads back to the same floats, and prints the same

@@ -1,5 +1,5 @@
 cd raw
-awk 'BEGIN{srand(7);print "rating,userId,movieId,ts";for(i=0;i<600;i++){u=int(rand()*20);m=int(rand()*15);printf "%d,u%d,m%d,%d\n",1+(u*7+m*3)%5,u,m,1000000000+i*600}}' >ratings.csv
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 } BEGIN{r=7;print "rating,userId,movieId,ts";for(i=0;i<600;i++){u=int(draw()*20);m=int(draw()*15);printf "%d,u%d,m%d,%d\n",1+(u*7+m*3)%5,u,m,1000000000+i*600}}' >ratings.csv
 head -401 ratings.csv >train.csv
 (head -1 ratings.csv && tail -200 ratings.csv) >test.csv
 train="furrow train --model fm --loss L2Loss --rank 2 --epochs 3 --seed 1 --threads 1 -q"

@@ -1,11 +1,12 @@
 cd raw
 # The month alone decides, then the age alone: how the date is written must not matter.
-awk 'BEGIN {
-  srand(5)
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 }
+BEGIN {
+  r = 5
   split("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", name, " ")
   print "dotted;named;slashes;season;old"
   for (i = 0; i < 1500; i++) {
-    y = 2001 + int(rand() * 20); m = 1 + int(rand() * 12); d = 1 + int(rand() * 28)
+    y = 2001 + int(draw() * 20); m = 1 + int(draw() * 12); d = 1 + int(draw() * 28)
     printf "%d.%d.%d;%s %d %d;%d/%d/%d 9:05 PM;%d;%d\n", d, m, y, name[m], d, y, m, d, y, (m >= 4 && m <= 9), (y < 2010)
   }
 }' >dates.csv

@@ -1,13 +1,14 @@
 cd raw
 # The price alone decides: how it is written must not matter.
-awk 'BEGIN {
-  srand(11)
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 }
+BEGIN {
+  r = 11
   print "price;preis;shop;y"
   for (i = 0; i < 1500; i++) {
-    p = int(rand() * 300000) / 100; w = int(p); c = sprintf("%02d", (p - w) * 100 + 0.5) % 100
+    p = int(draw() * 300000) / 100; w = int(p); c = sprintf("%02d", (p - w) * 100 + 0.5) % 100
     us = w < 1000 ? w : int(w / 1000) "," sprintf("%03d", w % 1000)
     de = w < 1000 ? w : int(w / 1000) "." sprintf("%03d", w % 1000)
-    printf "$%s.%02d;%s,%02d €;s%d;%d\n", us, c, de, c, rand() * 4, (p > 1300)
+    printf "$%s.%02d;%s,%02d €;s%d;%d\n", us, c, de, c, draw() * 4, (p > 1300)
   }
 }' >prices.csv
 for column in price preis; do
