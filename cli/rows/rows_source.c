@@ -284,6 +284,7 @@ static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next
   into->bytes += next->bytes;
   into->bad_rows += next->bad_rows;
   into->ignored += next->ignored;
+  into->recoded += next->recoded;
 }
 
 furrow_status join_stats(furrow_parser_stats *stats, furrow_error *err) {
@@ -318,6 +319,9 @@ void print_notes(const furrow_parser_stats *stats) {
   print_note(stats->bad_rows, "malformed row was skipped", "malformed rows were skipped", &stats->first_bad);
   print_note(stats->ignored, "piece of meaningless text was skipped", "pieces of meaningless text were skipped",
              &stats->first_ignored);
+  if (stats->recoded > 0)
+    say("furrow: note: %" PRIu64 " %s not UTF-8 and %s read as Windows-1252\n", stats->recoded,
+        stats->recoded == 1 ? "cell is" : "cells are", stats->recoded == 1 ? "was" : "were");
 }
 
 void source_print_notes(source *s, const furrow_parser_stats *stats) {

@@ -1125,7 +1125,8 @@ static void odd_examples(void **state) {
   static const struct {
     const char *cell, *wanted; /* of a file of JSON lines */
   } cases[] = {
-      {"\xff\xfe", "texts such as 2 bytes"},
+      {"\xff\xfe", "texts such as ÿþ"},
+      {"\xff\\u0000", "texts such as 2 bytes"},
       {"\\u0001", "texts such as 1 bytes"},
       {"x\x7f", "texts such as 2 bytes"},
       {"ééééééééééééééééééééééééééééééééééééééé", "é…"},
@@ -1133,7 +1134,7 @@ static void odd_examples(void **state) {
       {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
        "\x80\x80"
        "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
-       "\x80\x80",
+       "\x80\x80\\u0000",
        "texts such as …, 1 distinct"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1148,7 +1149,7 @@ static void odd_examples(void **state) {
 /* Names of classes are text. */
 static void classes_that_are_not_text(void **state) {
   (void)state;
-  static const char *const cells[] = {"\xff\xfe", "a\\u0000b"};
+  static const char *const cells[] = {"\xff\\u0000", "a\\u0000b"};
   for (size_t i = 0; i < 2; i++) {
     fw_buffer text = {0};
     for (int row = 0; row < 30; row++)
