@@ -40,10 +40,13 @@ typedef struct table_split {
   /* first pass */
   event *events;
   size_t count, capacity;
-  fw_time_unit unit; /* unit of the first time; FW_UNIT_SECONDS: any number */
+  fw_time_unit unit; /* of the times; FW_UNIT_SECONDS: any number */
   bool unit_known;
-  uint64_t before; /* records of the ranks before this one */
-  uint8_t *to;     /* for each record of this rank its file */
+  bool order_needed;        /* a date has numbers for the day and the month, and the order is not known */
+  int64_t by_day, by_month; /* dates with the day first, and with the month first */
+  int64_t dotted;           /* of them, those such as 31.5.2024 */
+  uint64_t before;          /* records of the ranks before this one */
+  uint8_t *to;              /* for each record of this rank its file */
 
   /* copying */
   fw_atomic_file *files[MOST_FILES];
@@ -71,12 +74,25 @@ static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cu
   return fw_table_refuse(s->table, &strict, batch, slot, record, message, err);
 }
 
+static bool is_ordered(const fw_table_cell *cell, fw_time_unit order) {
+  double time;
+  return fw_time_parse(cell->text, cell->length, order, &time);
+}
+
+static bool is_ordered_either(const fw_table_cell *cell) {
+  return is_ordered(cell, FW_UNIT_DAY_FIRST) || is_ordered(cell, FW_UNIT_MONTH_FIRST);
+}
+
+/* The first time says whether times are numbers or dates. */
 static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
-  if (!s->unit_known)
-    s->unit = fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
+  if (!s->unit_known) s->unit = is_ordered_either(cell) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
   s->unit_known = true;
   if (cell->kind != FW_TABLE_TEXT) return false;
-  if (s->unit == FW_UNIT_TEXT) return fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time);
+  if (fw_time_unit_is_text(s->unit)) {
+    if (fw_time_parse(cell->text, cell->length, s->unit, time)) return true;
+    s->order_needed |= s->unit == FW_UNIT_TEXT && is_ordered_either(cell);
+    return s->order_needed;
+  }
   /* nanoseconds are too large to be a time in seconds */
   return fw_time_parse(cell->text, cell->length, FW_UNIT_NANOS, time);
 }
@@ -86,9 +102,11 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   event e = {.record = s->count};
   if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
     return refuse_cell(s, cursor, batch, SLOT_TIME, r,
-                       s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0)
-                           ? "not a date, as the first one is"
-                           : "not a time: a number, or a date",
+                       !fw_time_unit_is_text(s->unit) || (s->count == 0 && s->comm->rank == 0)
+                           ? "not a time: a number, or a date"
+                       : s->unit == FW_UNIT_TEXT      ? "not a date, as the first one is"
+                       : s->unit == FW_UNIT_DAY_FIRST ? "not a date with the day first, as most of them are"
+                                                      : "not a date with the month first, as most of them are",
                        err);
   if (s->params.user) {
     const fw_table_cell *user = cell_of(batch, SLOT_USER, r);
@@ -120,6 +138,22 @@ static furrow_status note_events(void *user, uint64_t piece, const fw_table_curs
                                  furrow_error *err) {
   (void)piece;
   for (size_t r = 0; r < batch->records; r++) FW_TRY(note_event(user, cursor, batch, r, err));
+  return FURROW_OK;
+}
+
+/* Counts what the dates say about the order of day and month. */
+static furrow_status count_orders(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                  const fw_table_batch *batch, furrow_error *err) {
+  table_split *s = user;
+  (void)piece, (void)cursor, (void)err;
+  for (size_t r = 0; r < batch->records; r++) {
+    const fw_table_cell *cell = cell_of(batch, SLOT_TIME, r);
+    if (is_ordered(cell, FW_UNIT_TEXT)) continue;
+    const bool day = is_ordered(cell, FW_UNIT_DAY_FIRST), month = is_ordered(cell, FW_UNIT_MONTH_FIRST);
+    s->by_day += day;
+    s->by_month += month;
+    s->dotted += day && (cell->text[1] == '.' || cell->text[2] == '.');
+  }
   return FURROW_OK;
 }
 
@@ -335,6 +369,22 @@ static void find_unit(table_split *s) {
   if (s->comm->ranks > 1) (void)!fw_table_scan(s->source, s->table, &params, users, note_unit, NULL, &ignored);
 }
 
+/* Decides whether the day or the month comes first, by the rule of a proposed schema: the order that fits more dates;
+ * where both fit all of them, the day before points, else the month. */
+static furrow_status find_order(table_split *s, furrow_error *err) {
+  int64_t needed = s->order_needed;
+  FW_TRY(fw_comm_sum_i64(s->comm, &needed, 1, err));
+  if (!needed) return FURROW_OK;
+  FW_TRY(scan_log(s, count_orders, err));
+  int64_t counts[] = {s->by_day, s->by_month, s->dotted};
+  FW_TRY(fw_comm_sum_i64(s->comm, counts, 3, err));
+  const bool day = counts[0] > counts[1] || (counts[0] == counts[1] && counts[2] == counts[0]);
+  s->unit = day ? FW_UNIT_DAY_FIRST : FW_UNIT_MONTH_FIRST;
+  s->order_needed = false;
+  s->count = 0;
+  return scan_log(s, note_events, err);
+}
+
 static furrow_status check_time(const furrow_table_split_params *p, size_t count, furrow_error *err) {
   if (p->group || p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "group: either time or group decides, not both");
   if (!(p->last > 0) || isinf(p->last) || (p->last >= 1 && p->last != floor(p->last)))
@@ -438,6 +488,7 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
   }
   find_unit(s);
   FW_TRY(scan_log(s, note_events, err));
+  FW_TRY(find_order(s, err));
   /* checked before the ranks agree, so that it is freed if another rank fails */
   const furrow_status status = FW_ALLOC_ZERO(&s->to, s->count, err);
   FW_TRY(fw_comm_all_ok(s->comm, status, err));

@@ -93,6 +93,23 @@ static void by_user_and_time(void **state) {
                "u,t,x\nc,7,4\nc,7,5\n");
 }
 
+/* Whether the day or the month comes first is decided by all dates. */
+static void dates_as_people_write_them(void **state) {
+  (void)state;
+  furrow_table_split_params params;
+  furrow_table_split_params_init(&params);
+  params.time = "t";
+  params.last = 1;
+  expect_split(&params, "t,x\n2/10/2023,1\n7/23/2023,2\n11/1/2022,3\n", "t,x\n2/10/2023,1\n11/1/2022,3\n",
+               "t,x\n7/23/2023,2\n");
+  expect_split(&params, "t,x\n2/10/2023,1\n7/3/2023,2\n23/1/2022,3\n", "t,x\n7/3/2023,2\n23/1/2022,3\n",
+               "t,x\n2/10/2023,1\n");
+  expect_split(&params, "t,x\n2.10.2023,1\n7.3.2023,2\n", "t,x\n7.3.2023,2\n", "t,x\n2.10.2023,1\n");
+  expect_split(&params, "t,x\n2/10/2023,1\n7/3/2023,2\n", "t,x\n2/10/2023,1\n", "t,x\n7/3/2023,2\n");
+  expect_split(&params, "t,x\n2023-05-01,1\n7/23/2023,2\nJun 12 2023,3\n", "t,x\n2023-05-01,1\nJun 12 2023,3\n",
+               "t,x\n7/23/2023,2\n");
+}
+
 /* Bytes are copied: quotes, line ends in cells, CR LF, blanks, the missing end of the last line. */
 static void bytes_of_records(void **state) {
   (void)state;
@@ -266,6 +283,11 @@ static void what_is_refused(void **state) {
   expect_refused(&s, log, 2, FURROW_E_PARSE, "column t: not a time: a number, or a date");
   assert_int_equal(s.err.line, 4);
   expect_refused(&s, "u,t\na,2024-01-01\nb,1\n", 2, FURROW_E_PARSE, "column t: not a date, as the first one is");
+  expect_refused(&s, "u,t\na,1/13/2024\nb,13/1/2024\nb,1/14/2024\n", 2, FURROW_E_PARSE,
+                 "column t: not a date with the month first, as most of them are");
+  assert_int_equal(s.err.line, 3);
+  expect_refused(&s, "u,t\na,1/13/2024\nb,x\n", 2, FURROW_E_PARSE,
+                 "column t: not a date with the month first, as most of them are");
   expect_refused(&s, "u,t\na,1\nb\n", 2, FURROW_E_PARSE, "the header has 2 columns, this record has 1");
   s.params.user = "v";
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "there is no column v");
@@ -341,13 +363,10 @@ static void bad_records_go_nowhere(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_user_and_time),
-      cmocka_unit_test(bytes_of_records),
-      cmocka_unit_test(many_users),
-      cmocka_unit_test(by_group),
-      cmocka_unit_test(by_chance),
-      cmocka_unit_test(what_is_refused),
-      cmocka_unit_test(bad_records_go_nowhere),
+      cmocka_unit_test(by_user_and_time),   cmocka_unit_test(dates_as_people_write_them),
+      cmocka_unit_test(bytes_of_records),   cmocka_unit_test(many_users),
+      cmocka_unit_test(by_group),           cmocka_unit_test(by_chance),
+      cmocka_unit_test(what_is_refused),    cmocka_unit_test(bad_records_go_nowhere),
       cmocka_unit_test(a_log_that_changes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
