@@ -550,35 +550,23 @@ static void add_epoch(fw_column_sketch *s, double value) {
   }
 }
 
-/* Whether a date has a year of two digits, which follow the second of two marks: 31/05/24, 31-May-24. */
-static bool has_short_year(const char *text, const char *end) {
-  const char *first = text;
-  while (first < end && *first != '-' && *first != '/' && *first != '.') first++;
-  if (first == end || (first - text >= 4 && first[-3] >= '0' && first[-3] <= '9')) return false; /* 2024-05-31 */
-  const char *second = memchr(first + 1, *first, (size_t)(end - first - 1));
-  if (!second || memchr(first, ' ', (size_t)(second - first))) return false;
-  size_t digits = 0;
-  for (const char *p = second + 1; p < end && *p >= '0' && *p <= '9'; p++) digits++;
-  return digits == 2;
-}
-
 /* Adds a text that may be a date, and the orders of day and month that it may have; returns whether it is one. */
 static bool add_date(fw_column_sketch *s, uint64_t hash, const char *text, const char *end) {
   const size_t length = (size_t)(end - text);
   double seconds;
-  if (fw_time_parse(text, length, FW_UNIT_TEXT, &seconds)) {
+  bool short_year = false, either = false;
+  if (fw_time_parse_date(text, length, FW_UNIT_TEXT, &seconds, &short_year)) {
     add_time(s, FW_UNIT_TEXT, seconds);
-    s->short_years += has_short_year(text, end);
+    s->short_years += short_year;
     return true;
   }
-  bool either = false;
   for (fw_time_unit unit = FW_UNIT_DAY_FIRST; unit < FW_TIME_UNIT_COUNT; unit++) {
-    if (!fw_time_parse(text, length, unit, &seconds)) continue;
+    if (!fw_time_parse_date(text, length, unit, &seconds, &short_year)) continue;
     add_time(s, unit, seconds);
     either = true;
   }
   s->dotted += either && length > 2 && (text[1] == '.' || text[2] == '.');
-  s->short_years += either && has_short_year(text, end);
+  s->short_years += either && short_year;
   if (!either) offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
   return either;
 }
@@ -658,13 +646,14 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
     s->infinite += infinite;
     return FURROW_OK;
   }
-  s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
   offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
   if (!is_integer(text, end)) return add_fraction(s, hash, text, end, value, err);
   add_to_range(&s->written.plain, fabs(value));
   s->integers++;
-  s->long_integers += length > 15;
+  const fw_cell_code code = fw_cell_code_of(text, end);
+  s->padded += code == FW_CODE_PADDED;
+  s->long_integers += code == FW_CODE_LONG;
   return add_number(&s->forms[FW_FORM_WHOLE], value, err);
 }
 

@@ -162,8 +162,8 @@ typedef enum fw_odd {
 /* Start with all zeros and fw_column_sketch_init. */
 typedef struct fw_column_sketch {
   uint64_t cells, missing, lists; /* cells: that are not missing */
-  uint64_t integers, padded;      /* padded: integers with leading zeros, such as 007 */
-  uint64_t long_integers;         /* of more than 15 digits, which a double does not hold exactly */
+  uint64_t integers;
+  uint64_t padded, long_integers; /* integers that are codes (fw_cell_code) */
   uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
   uint64_t infinite; /* of these, those that are inf */
   uint64_t marked;   /* cells with one of the markers, if these stand for missing values; set by a proposal */

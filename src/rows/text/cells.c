@@ -127,6 +127,15 @@ bool fw_cell_may_be_number_name(const fw_cell *cell) {
   return true;
 }
 
+fw_cell_code fw_cell_code_of(const char *begin, const char *end) {
+  enum { DIGITS = 15 };
+  if (begin < end && (*begin == '-' || *begin == '+')) begin++;
+  const char *p = begin;
+  while (p < end && fw_is_digit(*p)) p++;
+  if (p < end || p - begin < 2) return FW_CODE_NONE;
+  return *begin == '0' ? FW_CODE_PADDED : p - begin > DIGITS ? FW_CODE_LONG : FW_CODE_NONE;
+}
+
 size_t fw_cell_unquote(const char *begin, const char *end, char *out) {
   char *to = out;
   for (const char *p = begin; p < end; p++) {
