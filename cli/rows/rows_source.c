@@ -322,6 +322,11 @@ void print_notes(const furrow_parser_stats *stats) {
   if (stats->recoded > 0)
     say("furrow: note: %" PRIu64 " %s not UTF-8 and %s read as Windows-1252\n", stats->recoded,
         stats->recoded == 1 ? "cell is" : "cells are", stats->recoded == 1 ? "was" : "were");
+  if (stats->side_weights > 0)
+    say("furrow: note: the weights of %" PRIu64 " rows are from the file .weight next to the data\n",
+        stats->side_weights);
+  if (stats->side_groups > 0)
+    say("furrow: note: %" PRIu64 " groups of rows are from the file .query next to the data\n", stats->side_groups);
 }
 
 void source_print_notes(source *s, const furrow_parser_stats *stats) {
