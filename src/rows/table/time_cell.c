@@ -98,11 +98,14 @@ static size_t count_letters(const char *at, const char *end) {
 /* Reads one of the names, or the first three letters of one; returns its number, or `count`. */
 static unsigned take_name(const char **at, const char *end, const char *const *names, unsigned count) {
   const size_t n = count_letters(*at, end);
-  unsigned i = 0;
-  for (; i < count; i++)
-    if ((n == 3 || n == strlen(names[i])) && strncasecmp(*at, names[i], n) == 0) break;
-  if (i < count) *at += n;
-  return i;
+  if (n < 3) return count; /* most texts of a column of categories */
+  for (unsigned i = 0; i < count; i++) {
+    if ((**at | 0x20) != names[i][0] || (n != 3 && n != strlen(names[i])) || strncasecmp(*at, names[i], n) != 0)
+      continue;
+    *at += n;
+    return i;
+  }
+  return count;
 }
 
 static bool take_month(const char **at, const char *end, unsigned *month) {
