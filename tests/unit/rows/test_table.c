@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "rows/table/text_table.h"
+#include "rows/text/cells.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 
@@ -683,6 +684,26 @@ static void many_records(void **state) {
   }
 }
 
+static void codes(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    fw_cell_code wanted;
+  } cells[] = {{"01234", FW_CODE_PADDED},
+               {"00", FW_CODE_PADDED},
+               {"-007", FW_CODE_PADDED},
+               {"1234567890123456", FW_CODE_LONG},
+               {"-1234567890123456", FW_CODE_LONG},
+               {"0", FW_CODE_NONE},
+               {"123456789012345", FW_CODE_NONE},
+               {"0.5", FW_CODE_NONE},
+               {"01x", FW_CODE_NONE},
+               {"-", FW_CODE_NONE},
+               {"", FW_CODE_NONE}};
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+    assert_int_equal(fw_cell_code_of(cells[i].text, cells[i].text + strlen(cells[i].text)), cells[i].wanted);
+}
+
 /* Names and cells of Windows-1252 become UTF-8; those that are UTF-8 stay. */
 static void other_encodings(void **state) {
   (void)state;
@@ -730,6 +751,7 @@ static int tests(void) {
       cmocka_unit_test(many_records),
       cmocka_unit_test(records_before_an_error),
       cmocka_unit_test(other_encodings),
+      cmocka_unit_test(codes),
   };
   return cmocka_run_group_tests(list, NULL, NULL);
 }
