@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
-#include "base/utf8.h"
 #include "rows/table/number_cell.h"
 #include "rows/table/table_reader.h"
 #include "rows/text/format.h"
@@ -291,24 +290,6 @@ static furrow_status check_names(const fw_table_layout *layout, furrow_error *er
   return status;
 }
 
-/* A name that is not UTF-8 is read as Windows-1252, as cells are. */
-static furrow_status add_cell_name(fw_table_layout *names, size_t *capacity, const fw_cell *cell, furrow_error *err) {
-  char *name = NULL, *recoded = NULL;
-  FW_TRY(fw_cell_copy(cell, &name, err));
-  const size_t length = strlen(name);
-  furrow_status status = FURROW_OK;
-  if (!fw_utf8_check(name, name + length)) {
-    status = add_name(names, capacity, name, length, err);
-  } else {
-    status = FW_ALLOC_ROWS(&recoded, length, 3, err);
-    if (status == FURROW_OK)
-      status = add_name(names, capacity, recoded, fw_utf8_from_windows(name, length, recoded), err);
-  }
-  fw_free(recoded);
-  fw_free(name);
-  return status;
-}
-
 /* Reads the names of a header, also to compare them with the first file's. A column without a name is named by its
  * number. */
 static furrow_status read_names(const fw_table_layout *rules_from, const head_record *record, fw_table_layout *names,
@@ -326,7 +307,11 @@ static furrow_status read_names(const fw_table_layout *rules_from, const head_re
       FW_TRY(add_number_name(names, &capacity, err));
       continue;
     }
-    FW_TRY(add_cell_name(names, &capacity, &cell, err));
+    char *name = NULL;
+    FW_TRY(fw_cell_copy(&cell, &name, err));
+    const furrow_status status = add_name(names, &capacity, name, strlen(name), err);
+    fw_free(name);
+    FW_TRY(status);
   }
   return FURROW_OK;
 }

@@ -51,7 +51,8 @@ typedef enum fw_cell_code {
 } fw_cell_code;
 /* FW_CODE_NONE also for texts that are not integers. */
 fw_cell_code fw_cell_code_of(const char *begin, const char *end);
-/* Copies the text of a cell; in a quoted cell, "" becomes one quote. */
+/* Copies the text of a name; in a quoted cell, "" becomes one quote. A name that is not UTF-8 is read as Windows-1252.
+ */
 furrow_status fw_cell_copy(const fw_cell *cell, char **text, furrow_error *err) FURROW_MUST_USE;
 /* The same into `out`, which must have as many bytes as the cell; returns the number of bytes used. */
 size_t fw_cell_unquote(const char *begin, const char *end, char *out);

@@ -17,6 +17,12 @@ for file in utf8 windows; do
   try furrow predict --model encodings.model --data $file.csv >$file.txt
 done
 cmp utf8.txt windows.txt && echo same
+# So are the names of columns of numbers.
+awk 'BEGIN { print "gr\303\266\303\237e,y"; for (i = 0; i < 60; i++) print i * 7 % 60 "," i % 2 }' >numbers8.csv
+sed 's/ö/\xf6/; s/ß/\xdf/' numbers8.csv >numbers.csv
+try furrow train --model lr --train numbers.csv --label-column y --out numbers.model -q >report
+try furrow model weights numbers.model | grep -o größe
+try furrow eval --model numbers.model --data numbers8.csv -q | grep ^rows
 printf '\377\376a\0;\0b\0\n\0001\0;\0002\0\n\0' >utf16.csv
 try furrow rows schema utf16.csv
 try furrow train --model lr --train utf16.csv --label b --out utf16.model
