@@ -136,7 +136,9 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
     return fail_file(err, FURROW_E_ARGUMENT, info->path, "the path is too long", 0);
   report r;
   bool lacks_memory = false;
-  path_inspection look = {.path = path, .max_line = info->max_line, .r = &r, .lacks_memory = &lacks_memory};
+  table_head head = {0};
+  path_inspection look = {
+      .path = path, .max_line = info->max_line, .r = &r, .head = &head, .lacks_memory = &lacks_memory};
   furrow_status status = find_path(&look, err);
   if (status != FURROW_OK) return status;
   report_start(&r, out, info->json);
@@ -144,6 +146,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   if (lacks_memory) status = fail_memory(err);
   report_finish(&r);
   path_look_clear(&look);
+  table_head_clear(&head);
   return status;
 }
 

@@ -7,12 +7,22 @@
 
 enum { MOST_ADVICE = 7 };
 
+/* The first rows of a text, if they are a table: read once, and judged once, for all kinds of tables. */
+typedef struct table_head {
+  bool looked;           /* the following members are set */
+  bool kept;             /* the rows are a file in memory */
+  furrow_schema *schema; /* NULL: it is not a table */
+} table_head;
+
+void table_head_clear(table_head *head);
+
 /* A path that is being inspected. */
 typedef struct path_inspection {
   const char *path;
   bool folder;
   size_t max_line;             /* bytes of a line of rows */
   report *r;                   /* gets the results */
+  table_head *head;            /* starts as zeros; NULL for folders */
   bool *lacks_memory;          /* set if something could not be found out for that reason; may be NULL */
   char *commands[MOST_ADVICE]; /* commands to try: shell lines */
   size_t command_count;

@@ -44,11 +44,6 @@ static bool is_small(void *user, const char *phase, uint64_t done, uint64_t tota
   return done <= UNPACKED_BYTES;
 }
 
-static void drop_head(void) {
-  const furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
-  (void)removed;
-}
-
 /* The schema of the head; NULL: it is not a table, or the column of the label is not clear. label: NULL: found by
  * itself, "": none. strict: as a training asks for it. */
 static furrow_schema *propose(const path_inspection *look, const char *label, bool strict) {
@@ -78,10 +73,24 @@ static bool needs_schema(const path_inspection *look) {
   return worked(look, furrow_table_needs_schema(HEAD_FILE, &needed, NULL)) && needed;
 }
 
-/* Several columns may be the label: the schema is then one without. */
-static furrow_schema *propose_any(const path_inspection *look) {
-  furrow_schema *schema = propose(look, NULL, false);
-  return schema ? schema : propose(look, "", false);
+/* The schema of the first rows; NULL: they are not a table with several columns. If several columns may be the label,
+ * the schema is one without. */
+static const furrow_schema *head_schema(const path_inspection *look) {
+  table_head *head = look->head;
+  if (look->folder || !head) return NULL;
+  if (!head->looked) {
+    head->looked = true;
+    head->kept = keep_head(look);
+    if (head->kept) head->schema = propose(look, NULL, false);
+    if (head->kept && !head->schema) head->schema = propose(look, "", false);
+  }
+  return head->schema && furrow_schema_column_count(head->schema) > 1 ? head->schema : NULL;
+}
+
+void table_head_clear(table_head *head) {
+  if (head->kept && furrow_memory_file_remove(HEAD_FILE, NULL) != FURROW_OK) return;
+  furrow_schema_free(head->schema);
+  *head = (table_head){0};
 }
 
 /* Names of columns are texts of JSON, not its keys. */
@@ -112,23 +121,13 @@ void report_schema(report *r, const furrow_schema *schema) {
 /* Data that training reads as a log, and numbers of users and items, which rows of numbers would take for quantities.
  */
 static bool is_log(const path_inspection *look) {
-  if (look->folder || !keep_head(look)) return false;
-  furrow_schema *schema = propose_any(look);
-  const bool table = schema && furrow_schema_column_count(schema) > 1;
-  const bool log = table && (needs_schema(look) || count_sides(schema) == 2);
-  furrow_schema_free(schema);
-  drop_head();
-  return log;
+  const furrow_schema *schema = head_schema(look);
+  return schema && (needs_schema(look) || count_sides(schema) == 2);
 }
 
 /* Any other table that is not rows, such as one without a header. */
 static bool is_table(const path_inspection *look) {
-  if (look->folder || !keep_head(look)) return false;
-  furrow_schema *schema = propose_any(look);
-  const bool table = schema && furrow_schema_column_count(schema) > 1;
-  furrow_schema_free(schema);
-  drop_head();
-  return table;
+  return head_schema(look) != NULL;
 }
 
 /* ---- The label of a log ---- */
@@ -160,13 +159,20 @@ static label_task task_of_head(const path_inspection *look, const furrow_schema 
   return worked(look, status) ? task : (label_task){0};
 }
 
-/* Takes a column as the label, if a training can. */
+/* Takes the label of the schema, if a training can. */
+static bool take_label(const path_inspection *look, const furrow_schema *schema, const char *name, const char *why,
+                       log_label *label) {
+  const label_task task = task_of_head(look, schema);
+  if (task.kind != TASK_NONE) *label = (log_label){name, why, task, furrow_schema_class_name(schema, 2) != NULL};
+  return task.kind != TASK_NONE;
+}
+
+/* The same with another label than the schema has. */
 static bool try_label(const path_inspection *look, const char *name, const char *why, log_label *label) {
   furrow_schema *schema = propose(look, name, true);
-  const label_task task = schema ? task_of_head(look, schema) : (label_task){0};
-  if (task.kind != TASK_NONE) *label = (log_label){name, why, task, furrow_schema_class_name(schema, 2) != NULL};
+  const bool taken = schema && take_label(look, schema, name, why, label);
   furrow_schema_free(schema);
-  return task.kind != TASK_NONE;
+  return taken;
 }
 
 static bool can_be_label(const furrow_schema_column *column) {
@@ -175,8 +181,8 @@ static bool can_be_label(const furrow_schema_column *column) {
 }
 
 /* The column that the schema names; in a log without users and items else the last one, unless it has numbers and the
- * first one has two classes. Numbers that users give items are ratings. */
-static log_label find_label(const path_inspection *look, const furrow_schema *schema) {
+ * first one has two classes. Numbers that users give items are ratings. trained: a training takes the schema. */
+static log_label find_label(const path_inspection *look, const furrow_schema *schema, bool trained) {
   const size_t count = furrow_schema_column_count(schema);
   const bool sides = count_sides(schema) == 2;
   log_label found = {0};
@@ -184,7 +190,7 @@ static log_label find_label(const path_inspection *look, const furrow_schema *sc
   for (size_t i = 0; i < count; i++) {
     furrow_schema_get_column(schema, i, &column);
     if (strcmp(column.as, "label") != 0) continue;
-    try_label(look, column.name, "", &found);
+    if (trained) take_label(look, schema, column.name, "", &found);
     if (sides && !found.named && found.task.kind == TASK_CLASSES) found.task.kind = TASK_REGRESSION;
     return found;
   }
@@ -230,33 +236,37 @@ static void advise_models(path_inspection *look, const log_label *label, bool si
   advise_train(look, linear[label->task.kind], options, ".model");
 }
 
-static void advise_log(path_inspection *look, const furrow_schema *schema, const log_label *label) {
+static void advise_log(path_inspection *look, const furrow_schema *schema, bool trained, const log_label *label) {
   char name[256] = "", options[300], command[320];
-  furrow_schema *strict = propose(look, NULL, true);
   const bool sides = count_sides(schema) == 2, guessed = label->name && label->why[0];
   const bool named = label->name && put_label(name, sizeof name, label->name);
   snprintf(command, sizeof command, "furrow rows schema @%s", guessed && named ? name : "");
   path_advise(look, command);
-  if (sides && strict) advise_train(look, "recommender", "", ".recommender");
-  furrow_schema_free(strict);
+  if (sides && trained) advise_train(look, "recommender", "", ".recommender");
   snprintf(options, sizeof options, "%s%s", needs_schema(look) ? "" : " --schema auto", name);
   if (named) advise_models(look, label, sides, options);
 }
 
+/* Whether a training takes the schema: of users and items, it asks for a label that is not in doubt. */
+static bool is_trained(const path_inspection *look, const furrow_schema *schema) {
+  if (count_sides(schema) < 2) return true;
+  furrow_schema *strict = propose(look, NULL, true);
+  const bool taken = strict != NULL;
+  furrow_schema_free(strict);
+  return taken;
+}
+
 static furrow_status describe_log(path_inspection *look, furrow_error *err) {
-  if (!keep_head(look)) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
-  furrow_schema *schema = propose_any(look);
-  if (schema) {
-    const log_label label = find_label(look, schema);
-    report_schema(look->r, schema);
-    if (label.name && label.why[0]) report_line(look->r, "label column", "%s (%s)", label.name, label.why);
-    if (label.name && look->r->json) report_text(look->r, "label column", label.name);
-    report_task(look->r, &label.task);
-    advise_log(look, schema, &label);
-  }
-  drop_head();
-  furrow_schema_free(schema);
-  return schema ? FURROW_OK : fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
+  const furrow_schema *schema = head_schema(look);
+  if (!schema) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
+  const bool trained = is_trained(look, schema);
+  const log_label label = find_label(look, schema, trained);
+  report_schema(look->r, schema);
+  if (label.name && label.why[0]) report_line(look->r, "label column", "%s (%s)", label.name, label.why);
+  if (label.name && look->r->json) report_text(look->r, "label column", label.name);
+  report_task(look->r, &label.task);
+  advise_log(look, schema, trained, &label);
+  return FURROW_OK;
 }
 
 const path_kind log_kind = {"raw log", "a table with names or texts in it, which training reads through a schema",

@@ -284,6 +284,7 @@ static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next
   into->bytes += next->bytes;
   into->bad_rows += next->bad_rows;
   into->ignored += next->ignored;
+  into->recoded += next->recoded;
 }
 
 furrow_status join_stats(furrow_parser_stats *stats, furrow_error *err) {
@@ -318,6 +319,14 @@ void print_notes(const furrow_parser_stats *stats) {
   print_note(stats->bad_rows, "malformed row was skipped", "malformed rows were skipped", &stats->first_bad);
   print_note(stats->ignored, "piece of meaningless text was skipped", "pieces of meaningless text were skipped",
              &stats->first_ignored);
+  if (stats->recoded > 0)
+    say("furrow: note: %" PRIu64 " %s not UTF-8 and %s read as Windows-1252\n", stats->recoded,
+        stats->recoded == 1 ? "cell is" : "cells are", stats->recoded == 1 ? "was" : "were");
+  if (stats->side_weights > 0)
+    say("furrow: note: the weights of %" PRIu64 " rows are from the file .weight next to the data\n",
+        stats->side_weights);
+  if (stats->side_groups > 0)
+    say("furrow: note: %" PRIu64 " groups of rows are from the file .query next to the data\n", stats->side_groups);
 }
 
 void source_print_notes(source *s, const furrow_parser_stats *stats) {

@@ -312,6 +312,9 @@ typedef struct furrow_parser_stats {
   uint64_t ignored;           /* pieces of text without a meaning that were skipped (a word without a number …) */
   furrow_error first_bad;     /* place of the first one, if bad_rows > 0 */
   furrow_error first_ignored; /* place of the first one, if ignored > 0 */
+  uint64_t recoded;           /* cells of tables that are not UTF-8 and were read as Windows-1252 */
+  uint64_t side_weights;      /* training and scoring: rows whose weights are from the file DATA.weight */
+  uint64_t side_groups;       /* the same: groups of rows, from the file DATA.query */
 } furrow_parser_stats;
 
 /* Sets the size, and everything else to 0. */

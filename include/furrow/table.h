@@ -124,13 +124,13 @@ FURROW_API const char *furrow_schema_class_name(const furrow_schema *schema, siz
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
 typedef struct furrow_table_split_params {
-  size_t size;       /* set by furrow_table_split_params_init */
-  const char *time;  /* the column that says when: numbers, or dates (not 5/6/2024). The last rows go to the second of
-                        two files */
-  const char *user;  /* with time: the last rows of each value of this column; NULL: of all rows */
-  double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
-                      * one row of a user goes to the first file */
-  const char *group; /* the column whose values stay together: each goes to a file by chance */
+  size_t size;      /* set by furrow_table_split_params_init */
+  const char *time; /* the column that says when: numbers, or dates as a proposed schema reads them. The last rows go to
+                       the second of two files */
+  const char *user; /* with time: the last rows of each value of this column; NULL: of all rows */
+  double last;      /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
+                     * one row of a user goes to the first file */
+  const char *group;          /* the column whose values stay together: each goes to a file by chance */
   const double *shares;       /* without time: the share of each file; they add up to 1 */
   uint64_t seed;              /* without time: the seed of the random choice */
   bool overwrite;             /* files that exist; false: E_EXISTS */

@@ -49,6 +49,7 @@ class RowStats:
     ignored: int  #: pieces of text without a meaning that were skipped
     first_bad: str | None  #: the place of the first bad row, and what is wrong with it
     first_ignored: str | None  #: the place of the first ignored piece of text
+    recoded: int = 0  #: cells of tables that are not UTF-8 and were read as Windows-1252
 
 
 class RowBlock:

@@ -296,10 +296,13 @@ static PyObject *reader_load(PyObject *object, PyObject *progress) {
 
 /* ---- What a reader says of its data ---- */
 
-static const fwpy_field stats_fields[] = {
-    FWPY_FIELD(furrow_parser_stats, rows, FWPY_UINT64),    FWPY_FIELD(furrow_parser_stats, features, FWPY_UINT64),
-    FWPY_FIELD(furrow_parser_stats, bytes, FWPY_UINT64),   FWPY_FIELD(furrow_parser_stats, bad_rows, FWPY_UINT64),
-    FWPY_FIELD(furrow_parser_stats, ignored, FWPY_UINT64), {0}};
+static const fwpy_field stats_fields[] = {FWPY_FIELD(furrow_parser_stats, rows, FWPY_UINT64),
+                                          FWPY_FIELD(furrow_parser_stats, features, FWPY_UINT64),
+                                          FWPY_FIELD(furrow_parser_stats, bytes, FWPY_UINT64),
+                                          FWPY_FIELD(furrow_parser_stats, bad_rows, FWPY_UINT64),
+                                          FWPY_FIELD(furrow_parser_stats, ignored, FWPY_UINT64),
+                                          FWPY_FIELD(furrow_parser_stats, recoded, FWPY_UINT64),
+                                          {0}};
 
 /* Drops the value. */
 static bool set_item(PyObject *dict, const char *name, PyObject *value) {

@@ -244,6 +244,7 @@ def test_names_that_are_not_utf8_come_back(tmp_path):
     encoder = Encoder.build(path)
     names = [feature.name for feature in encoder.features() if feature.field == "user"]
     (odd,) = [name for name in names if name.startswith("caf")]
+    assert odd == "café"  # read as Windows-1252
     assert encoder.feature(encoder.find("user", odd)).name == odd
     assert encoder.encode_event(user=odd).indices == [encoder.find("user", odd)]
 

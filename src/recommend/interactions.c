@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "recommend/events.h"
+#include "rows/table/tie_order.h"
 
 #define LARGEST_STRENGTH 1.5
-#define SORTED 0.95 /* share of neighbours in the order of something from which a log is sorted by it */
 
 typedef struct read_event {
   uint64_t order;
@@ -171,59 +171,31 @@ static void fill_user(fw_interactions *all, size_t first, size_t end, read_event
   if (all->rated) fw_interactions_rate(all->strength + first, end - first, all->deviation);
 }
 
-/* What neighbours of the same user and time may be sorted by: the text or the numbers of the item's name, the label. */
-enum { BY_TEXT, BY_NUMBER, BY_LABEL, SORTS };
-
-/* Whether these neighbours, of which there are some, are in an order that is not sorted. */
+/* Whether there are neighbours of the same user and time, and they are not sorted by something else. */
 static bool are_unsorted(const fw_interactions *all, const furrow_recommender *r, const read_event *events) {
-  size_t up[SORTS] = {0}, down[SORTS] = {0};
+  fw_tie_order order = {0};
   for (size_t i = 1; i < all->offset[all->users]; i++) {
     const read_event *a = &events[i - 1], *b = &events[i];
     if (a->user != b->user || a->time != b->time || a->item == b->item) continue;
-    const char *x = furrow_recommender_item_name(r, a->item), *y = furrow_recommender_item_name(r, b->item);
-    const int order[SORTS] = {strcmp(x, y), strverscmp(x, y), (a->label > b->label) - (a->label < b->label)};
-    for (size_t k = 0; k < SORTS; k++) {
-      up[k] += order[k] < 0;
-      down[k] += order[k] > 0;
-    }
+    fw_tie_order_add(&order, furrow_recommender_item_name(r, a->item), a->label,
+                     furrow_recommender_item_name(r, b->item), b->label);
   }
-  for (size_t k = 0; k < SORTS; k++) {
-    const double most = (double)(up[k] > down[k] ? up[k] : down[k]);
-    if (most > 0 && most >= SORTED * (double)(up[k] + down[k])) return false;
-  }
-  return up[BY_TEXT] + down[BY_TEXT] > 0;
-}
-
-/* The rows of an item. */
-typedef struct item_rows {
-  uint64_t first, last;
-} item_rows;
-
-static int compare_first(const void *a, const void *b) {
-  const item_rows *x = a, *y = b;
-  return (x->first > y->first) - (x->first < y->first);
+  return fw_tie_order_pairs(&order) > 0 && !fw_tie_order_is_sorted(&order);
 }
 
 /* Whether the log has one item after the other. */
 static furrow_status is_by_item(const fw_interactions *all, const read_event *events, bool *by_item,
                                 furrow_error *err) {
-  item_rows *rows = NULL;
-  uint64_t last = 0;
-  size_t after = 0, there = 0; /* items that begin after the end of all before, items with events */
+  fw_item_rows *rows = NULL;
   FW_TRY(FW_ALLOC(&rows, all->items, err));
-  for (size_t i = 0; i < all->items; i++) rows[i] = (item_rows){.first = UINT64_MAX};
+  for (size_t i = 0; i < all->items; i++) rows[i] = (fw_item_rows){.first = UINT64_MAX};
   for (size_t i = 0; i < all->offset[all->users]; i++) {
-    item_rows *of = &rows[events[i].item];
+    fw_item_rows *of = &rows[events[i].item];
     if (events[i].order < of->first) of->first = events[i].order;
     if (events[i].order > of->last) of->last = events[i].order;
   }
-  qsort(rows, all->items, sizeof *rows, compare_first);
-  for (; there < all->items && rows[there].first < UINT64_MAX; there++) {
-    after += there == 0 || rows[there].first > last;
-    if (rows[there].last > last) last = rows[there].last;
-  }
+  *by_item = fw_items_follow(rows, all->items);
   fw_free(rows);
-  *by_item = (double)after >= SORTED * (double)there;
   return FURROW_OK;
 }
 

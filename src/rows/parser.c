@@ -448,7 +448,7 @@ static void clear_workspace(workspace *w) {
 static void parse_slot(furrow_parser *p, slot *s) {
   fw_chunk *chunk = &s->chunk;
   furrow_container_clear(chunk->out);
-  chunk->stats.bad_rows = chunk->stats.ignored = chunk->stats.missing = 0;
+  chunk->stats.bad_rows = chunk->stats.ignored = chunk->stats.recoded = chunk->stats.missing = 0;
   s->lines = 0;
   if (s->status == FURROW_OK) s->status = fw_split_read(p->split, &chunk->text, &s->error);
   if (s->status != FURROW_OK) {
@@ -602,6 +602,7 @@ static void count_slot(furrow_parser *p, slot *s) {
   }
   total->bad_rows += stats->bad_rows;
   total->ignored += stats->ignored;
+  total->recoded += stats->recoded;
   total->rows += s->chunk.out->rows;
   total->features += s->chunk.out->features;
   p->missing += stats->missing;

@@ -21,9 +21,11 @@
 #include "rows/text/format.h"
 
 struct fw_sample_pass {
-  const fw_samples *samples;
+  fw_samples *samples;
   furrow_parser *parser;
   furrow_blockiter *iter; /* with a cache */
+  furrow_rowblock block;  /* with weights and groups of side files */
+  uint64_t row;           /* rows so far */
   fw_scaled_block scaled;
 };
 
@@ -252,12 +254,22 @@ static furrow_status begin_rows(fw_samples *s, const fw_data_conf *data, furrow_
   return find_base ? find_index_base(s, mode, err) : FURROW_OK;
 }
 
+/* Parts of the data do not know the numbers of their rows. */
+static furrow_status open_side_files(fw_samples *s, furrow_error *err) {
+  if (s->uri.npaths != 1 || s->once) return FURROW_OK;
+  FW_TRY(fw_side_files_read(&s->side, s->uri.paths[0], err));
+  if (s->params.nparts == 1 || !(s->side.has_weights || s->side.has_groups)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_UNSUPPORTED, "%s%s is for data that one process reads as a whole", s->uri.paths[0],
+                 s->side.has_weights ? ".weight" : ".query");
+}
+
 static furrow_status open_rows(fw_samples *s, const char *uri, const fw_data_conf *data, furrow_error *err) {
   FW_TRY(fw_uri_parse(&s->uri, uri, err));
   FW_TRY(open_files(s, data, err));
   FW_TRY(find_label(s, data, err));
   FW_TRY(add_arguments(s, data, err));
   FW_TRY(begin_rows(s, data, err));
+  FW_TRY(open_side_files(s, err));
   if (!s->uri.cachefile) return FURROW_OK;
   furrow_parser_close(s->parser);
   s->parser = NULL;
@@ -385,6 +397,7 @@ void fw_samples_close(fw_samples *s) {
   furrow_parser_close(s->parser);
   furrow_container_free(s->container);
   fw_scaled_block_clear(&s->scaled);
+  fw_side_files_clear(&s->side);
   fw_uri_clear(&s->uri);
   fw_free(s);
 }
@@ -492,7 +505,15 @@ void fw_sample_pass_close(fw_sample_pass *pass) {
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block, furrow_error *err) {
   const furrow_status status = pass->iter ? furrow_blockiter_next_block(pass->iter, block, err)
                                           : furrow_parser_next_block(pass->parser, block, err);
+  fw_side_files *side = &pass->samples->side;
+  if (status == FURROW_END) FW_TRY(fw_side_files_end(side, pass->row, err));
   if (status != FURROW_OK) return add_index_hint(pass->samples, status, err);
+  if (side->has_weights || side->has_groups) {
+    pass->block = **block;
+    FW_TRY(fw_side_files_add(side, pass->row, &pass->block, err));
+    *block = &pass->block;
+  }
+  pass->row += (*block)->size;
   const fw_scaling *scaling = pass->samples->scaling;
   if (!scaling) return FURROW_OK;
   FW_TRY(fw_scaled_block_fill(&pass->scaled, scaling, *block, err));
@@ -501,12 +522,18 @@ furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **
 }
 
 void fw_sample_pass_get_stats(const fw_sample_pass *pass, furrow_parser_stats *stats) {
+  furrow_parser_stats all;
+  furrow_parser_stats_init(&all);
   if (pass->iter)
-    furrow_blockiter_get_stats(pass->iter, stats);
+    furrow_blockiter_get_stats(pass->iter, &all);
   else
-    furrow_parser_get_stats(pass->parser, stats);
+    furrow_parser_get_stats(pass->parser, &all);
+  all.side_weights = pass->samples->side.weights;
+  all.side_groups = pass->samples->side.groups;
+  fw_info_write(stats, &all, sizeof all);
 }
 
 furrow_status fw_sample_pass_rewind(fw_sample_pass *pass, furrow_error *err) {
+  pass->row = 0;
   return pass->iter ? furrow_blockiter_rewind(pass->iter, err) : furrow_parser_rewind(pass->parser, err);
 }

@@ -80,6 +80,35 @@ furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, 
                               furrow_error *err) FURROW_MUST_USE;
 void fw_holdout_clear(fw_holdout *holdout);
 
+/* ---- Weights and groups in files next to the data (side_files.c) ----
+ *
+ * DATA.weight has the weight of each row, DATA.query the number of rows of each group, one number on a line. */
+
+typedef struct fw_side_files {
+  const char *data; /* the path of the data */
+  bool has_weights, has_groups;
+  float *weight;
+  size_t weights, weight_capacity;
+  uint64_t *group_end; /* for each group the number of rows up to its end */
+  size_t groups, group_capacity;
+  size_t group_rows; /* of all groups */
+  uint64_t *qid;     /* of the last block */
+  size_t qid_capacity;
+} fw_side_files;
+
+/* Reads the files that are there. `files` starts as zeros, and is cleared after a failure, too; `data` must outlive
+ * it. E_PARSE: a line is not a number. */
+furrow_status fw_side_files_read(fw_side_files *files, const char *data, furrow_error *err) FURROW_MUST_USE;
+void fw_side_files_clear(fw_side_files *files);
+/* Gives a block, which begins with row number `first`, its weights and groups, valid until the next call. E_FORMAT:
+ * they end before it; E_ARGUMENT: it has its own. */
+furrow_status fw_side_files_add(fw_side_files *files, uint64_t first, furrow_rowblock *block,
+                                furrow_error *err) FURROW_MUST_USE;
+/* After the last row. E_FORMAT: the files are for more rows. */
+furrow_status fw_side_files_end(const fw_side_files *files, uint64_t rows, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Samples ---- */
+
 /* Other files read the first members; the rest belongs to samples.c and sample_reader.c. */
 typedef struct fw_samples {
   char *format;            /* the parser's: the one that was given, or that was found */
@@ -105,6 +134,7 @@ typedef struct fw_samples {
   furrow_container *container; /* in memory: owns the block; NULL: the parser does */
   furrow_rowblock block;
   furrow_parser_stats stats; /* rows in memory: what was read and skipped */
+  fw_side_files side;        /* of data that is one file */
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
   bool failed;               /* opening failed, which all ranks know */

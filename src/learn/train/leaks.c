@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "furrow/table.h"
 #include "learn/data/data_facts.h"
+#include "learn/metrics/metrics.h"
 #include "learn/train/fit.h"
 
 enum {
@@ -52,7 +53,8 @@ typedef struct leak_search {
   double *labels;
   column_row *rows;
   size_t row_count;
-  size_t *counts; /* of each class */
+  size_t *counts;      /* of each class */
+  fw_ranking *ranking; /* of rows by their guesses; NULL: there are not two classes */
   double mean;
 } leak_search;
 
@@ -157,11 +159,6 @@ static int compare_values(const void *a, const void *b) {
   return (x->value > y->value) - (x->value < y->value);
 }
 
-static int compare_guesses(const void *a, const void *b) {
-  const column_row *x = a, *y = b;
-  return (x->guess > y->guess) - (x->guess < y->guess);
-}
-
 /* The most frequent class, or the mean, of the known rows of a group; NaN: none is known. */
 static double guess_of(const leak_search *s, const column_row *rows, size_t count) {
   size_t known = 0, best = 0;
@@ -197,19 +194,11 @@ static size_t guess_by_value(leak_search *s) {
   return others > alone ? others : 0;
 }
 
-/* The AUC of the guesses; equal ones count half. NaN: one class alone. */
-static double auc_of(column_row *rows, size_t count) {
-  double below = 0, negatives = 0, positives = 0;
-  qsort(rows, count, sizeof *rows, compare_guesses);
-  for (size_t i = 0, end; i < count; i = end) {
-    double ones = 0;
-    for (end = i; end < count && rows[end].guess == rows[i].guess; end++) ones += rows[end].label;
-    const double zeros = (double)(end - i) - ones;
-    below += ones * (negatives + zeros / 2);
-    negatives += zeros;
-    positives += ones;
-  }
-  return below / (negatives * positives);
+/* The AUC of the guesses; NaN: one class alone. */
+static double auc_of(const leak_search *s, size_t count) {
+  fw_ranking_clear(s->ranking, s->row_count);
+  for (size_t i = 0; i < count; i++) fw_ranking_add(s->ranking, s->rows[i].guess, s->rows[i].label > 0, 1);
+  return fw_ranking_get_figures(s->ranking).auc;
 }
 
 static double accuracy_of(const column_row *rows, size_t count) {
@@ -249,14 +238,12 @@ static leak_figure judge_column(leak_search *s, bool ordered) {
   if (ordered && s->kind == KIND_NUMBERS) best = correlation_of(s);
   if (ordered && s->kind == KIND_TWO) {
     for (size_t i = 0; i < s->row_count; i++) s->rows[i].guess = s->rows[i].value;
-    const double auc = auc_of(s->rows, s->row_count);
+    const double auc = auc_of(s, s->row_count);
     best = fmax(auc, 1 - auc);
   }
   const size_t others = guess_by_value(s);
   switch (s->kind) {
-  case KIND_TWO:
-    best = fmax(best, auc_of(s->rows, others));
-    return (leak_figure){best >= LEAK_AUC ? "AUC" : NULL, best};
+  case KIND_TWO: best = fmax(best, auc_of(s, others)); return (leak_figure){best >= LEAK_AUC ? "AUC" : NULL, best};
   case KIND_CLASSES:
     best = accuracy_of(s->rows, others);
     return (leak_figure){best >= LEAK_ACCURACY ? "accuracy" : NULL, best};
@@ -316,10 +303,12 @@ furrow_status fw_prepare_leaks(fw_prepared *d, const fw_data_facts *facts, furro
   if (s.kind == KIND_NONE || !block || !is_table(d) || !d->from_scratch || d->trainer->comm->ranks > 1)
     return FURROW_OK;
   furrow_status status = take_rows(&s, block, err);
+  if (status == FURROW_OK && s.kind == KIND_TWO) status = fw_ranking_create(&s.ranking, FW_LOSS_LOG, err);
   if (status == FURROW_OK) status = search_columns(&s, err);
   fw_free(s.cells);
   fw_free(s.labels);
   fw_free(s.rows);
   fw_free(s.counts);
+  fw_ranking_free(s.ranking);
   return status;
 }

@@ -84,6 +84,14 @@ furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *colum
 
 /* ---- Numbers ---- */
 
+/* Whether the schema says that the text counts as missing. */
+static bool is_listed(const fw_table_cell *cell, const fw_column *column) {
+  for (size_t i = 0; i < column->missing_count; i++)
+    if (strlen(column->missing[i]) == cell->length && memcmp(column->missing[i], cell->text, cell->length) == 0)
+      return true;
+  return false;
+}
+
 static const char *scale_number(const fw_column *column, double *number) {
   if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
   return NULL;
@@ -98,7 +106,8 @@ static bool read_number(const fw_table_cell *cell, const fw_column *column, doub
 
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
   const char *end = cell->text + cell->length;
-  *missing = false;
+  *missing = column->missing_count > 0 && is_listed(cell, column);
+  if (*missing) return NULL;
   if ((column->format.decimal != ',' || cell->plain) && fw_read_short(cell->text, end, number))
     return scale_number(column, number);
   const fw_cell words = {.begin = cell->text, .end = end};
@@ -146,7 +155,7 @@ const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, f
 
 static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
   const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
-  *missing = cell->kind == FW_TABLE_MISSING;
+  *missing = cell->kind == FW_TABLE_MISSING || is_listed(cell, column);
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;

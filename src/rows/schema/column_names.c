@@ -137,6 +137,11 @@ size_t fw_role_name_priority(fw_role role, const char *name) {
   return role == FW_ROLE_TIME ? priority_of_time(plain, name) : SIZE_MAX;
 }
 
+bool fw_says_id(const char *name) {
+  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
+         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
+}
+
 /* ---- Names of classes ------------------------------------------------------------------------------------ */
 
 typedef struct class_name {

@@ -25,6 +25,9 @@ bool fw_is_row_number_name(const char *name);
 /* Whether the name ends in "number" or the like: customer number, account_no. */
 bool fw_is_number_name(const char *name);
 
+/* Whether it is one of the three, or names a user or an item. */
+bool fw_says_id(const char *name);
+
 /* ---- Names of classes ------------------------------------------------------------------------------------ */
 
 /* Below 0: a is the negative class and b the positive one; above 0: the reverse; 0: the names do not say. */

@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 #include <xxhash.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "base/utf8.h"
 #include "rows/table/time_cell.h"
 #include "rows/text/cells.h"
 
@@ -474,6 +476,48 @@ furrow_status fw_column_sketch_settle(fw_column_sketch *s, const fw_number_forma
   return FURROW_OK;
 }
 
+/* ---- Markers ---- */
+
+static void count_marker(fw_marker_sketch *s, const char *text, size_t length, uint64_t count) {
+  if (count == 0) return;
+  for (size_t i = 0; i < FW_SKETCH_MARKERS; i++) {
+    fw_counted_marker *marker = &s->markers[i];
+    if (marker->count == 0) {
+      memcpy(marker->text, text, length);
+      marker->text[length] = 0;
+    } else if (strlen(marker->text) != length || memcmp(marker->text, text, length) != 0) {
+      continue;
+    }
+    marker->count += count;
+    return;
+  }
+  s->many = true;
+}
+
+static void merge_markers(fw_marker_sketch *into, const fw_marker_sketch *from) {
+  into->many |= from->many;
+  for (size_t i = 0; i < FW_SKETCH_MARKERS; i++)
+    count_marker(into, from->markers[i].text, strlen(from->markers[i].text), from->markers[i].count);
+}
+
+static bool is_word(const char *text, size_t length, const char *word) {
+  return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+/* true and false are numbers where numbers are expected. */
+static bool may_be_marker(const char *text, size_t length) {
+  if (length > FW_SKETCH_MARKER_TEXT || fw_utf8_check(text, text + length)) return false;
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)text[i] < ' ' || (text[i] >= '1' && text[i] <= '9')) return false;
+  return !is_word(text, length, "true") && !is_word(text, length, "false");
+}
+
+uint64_t fw_column_sketch_markers(const fw_column_sketch *s) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < FW_SKETCH_MARKERS && !s->markers.many; i++) count += s->markers.markers[i].count;
+  return count;
+}
+
 /* ---- Times ---- */
 
 static void merge_times(fw_time_sketch *into, const fw_time_sketch *from) {
@@ -506,36 +550,25 @@ static void add_epoch(fw_column_sketch *s, double value) {
   }
 }
 
-/* Whether a date has a year of two digits, which follow the second of two marks: 31/05/24, 31-May-24. */
-static bool has_short_year(const char *text, const char *end) {
-  const char *first = text;
-  while (first < end && *first != '-' && *first != '/' && *first != '.') first++;
-  if (first == end || (first - text >= 4 && first[-3] >= '0' && first[-3] <= '9')) return false; /* 2024-05-31 */
-  const char *second = memchr(first + 1, *first, (size_t)(end - first - 1));
-  if (!second || memchr(first, ' ', (size_t)(second - first))) return false;
-  size_t digits = 0;
-  for (const char *p = second + 1; p < end && *p >= '0' && *p <= '9'; p++) digits++;
-  return digits == 2;
-}
-
-/* Adds a text that may be a date, and the orders of day and month that it may have. */
-static void add_date(fw_column_sketch *s, uint64_t hash, const char *text, const char *end) {
+/* Adds a text that may be a date, and the orders of day and month that it may have; returns whether it is one. */
+static bool add_date(fw_column_sketch *s, uint64_t hash, const char *text, const char *end) {
   const size_t length = (size_t)(end - text);
   double seconds;
-  if (fw_time_parse(text, length, FW_UNIT_TEXT, &seconds)) {
+  bool short_year = false, either = false;
+  if (fw_time_parse_date(text, length, FW_UNIT_TEXT, &seconds, &short_year)) {
     add_time(s, FW_UNIT_TEXT, seconds);
-    s->short_years += has_short_year(text, end);
-    return;
+    s->short_years += short_year;
+    return true;
   }
-  bool either = false;
   for (fw_time_unit unit = FW_UNIT_DAY_FIRST; unit < FW_TIME_UNIT_COUNT; unit++) {
-    if (!fw_time_parse(text, length, unit, &seconds)) continue;
+    if (!fw_time_parse_date(text, length, unit, &seconds, &short_year)) continue;
     add_time(s, unit, seconds);
     either = true;
   }
   s->dotted += either && length > 2 && (text[1] == '.' || text[2] == '.');
-  s->short_years += either && has_short_year(text, end);
+  s->short_years += either && short_year;
   if (!either) offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
+  return either;
 }
 
 /* ---- Cells ---- */
@@ -567,7 +600,8 @@ static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *te
   if (!written) offer_example(&s->odd[FW_ODD_TEXT], 1, hash, text, (size_t)(end - text));
   s->words += count_words(text, end);
   s->bytes += (uint64_t)(end - text);
-  add_date(s, hash, text, end);
+  if (!add_date(s, hash, text, end) && !written && may_be_marker(text, (size_t)(end - text)))
+    count_marker(&s->markers, text, (size_t)(end - text), 1);
   for (fw_separator i = FW_SEPARATOR_BAR; i < FW_SEPARATOR_LIST; i++)
     if (memchr(text, fw_separator_char(i), (size_t)(end - text)))
       FW_TRY(add_elements(&s->elements[i], fw_separator_char(i), text, end, err));
@@ -612,13 +646,14 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
     s->infinite += infinite;
     return FURROW_OK;
   }
-  s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
   offer_example(&s->odd[FW_ODD_DATE], 1, hash, text, length);
   if (!is_integer(text, end)) return add_fraction(s, hash, text, end, value, err);
   add_to_range(&s->written.plain, fabs(value));
   s->integers++;
-  s->long_integers += length > 15;
+  const fw_cell_code code = fw_cell_code_of(text, end);
+  s->padded += code == FW_CODE_PADDED;
+  s->long_integers += code == FW_CODE_LONG;
   return add_number(&s->forms[FW_FORM_WHOLE], value, err);
 }
 
@@ -640,6 +675,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
   for (size_t i = 0; i < FW_ODD_COUNT; i++) merge_examples(&into->odd[i], &from->odd[i], 1);
   merge_written(&into->written, &from->written);
+  merge_markers(&into->markers, &from->markers);
   for (size_t i = 0; i < FW_FORM_COUNT; i++) FW_TRY(merge_numbers(&into->forms[i], &from->forms[i], err));
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));
   return merge_values(&into->values, &from->values, err);

@@ -87,7 +87,14 @@ typedef struct fw_number_sketch {
   uint32_t magnitude_first, magnitude_count; /* the steps that it has */
 } fw_number_sketch;
 
-enum { FW_SKETCH_UNITS = 4, FW_SKETCH_EXAMPLES = 3, FW_SKETCH_EXAMPLE_TEXT = 40, FW_SKETCH_MAGNITUDES = 4 * 96 };
+enum {
+  FW_SKETCH_UNITS = 4,
+  FW_SKETCH_MARKERS = 6,
+  FW_SKETCH_MARKER_TEXT = 32,
+  FW_SKETCH_EXAMPLES = 3,
+  FW_SKETCH_EXAMPLE_TEXT = 40,
+  FW_SKETCH_MAGNITUDES = 4 * 96
+};
 
 typedef struct fw_example {
   uint64_t hash; /* examples with the least hashes are kept; UINT64_MAX: none */
@@ -121,6 +128,19 @@ typedef struct fw_written_sketch {
   bool many_units;                        /* there are more */
 } fw_written_sketch;
 
+/* ---- Markers: short texts without digits other than 0, such as error or #DIV/0!, that are neither numbers nor dates.
+ * In a column of these, they may stand for missing values ---- */
+
+typedef struct fw_counted_marker {
+  uint64_t count;
+  char text[FW_SKETCH_MARKER_TEXT + 1];
+} fw_counted_marker;
+
+typedef struct fw_marker_sketch {
+  fw_counted_marker markers[FW_SKETCH_MARKERS]; /* in any order; count 0: free */
+  bool many;                                    /* there are more */
+} fw_marker_sketch;
+
 /* ---- Times ---- */
 
 typedef struct fw_time_sketch {
@@ -142,10 +162,11 @@ typedef enum fw_odd {
 /* Start with all zeros and fw_column_sketch_init. */
 typedef struct fw_column_sketch {
   uint64_t cells, missing, lists; /* cells: that are not missing */
-  uint64_t integers, padded;      /* padded: integers with leading zeros, such as 007 */
-  uint64_t long_integers;         /* of more than 15 digits, which a double does not hold exactly */
+  uint64_t integers;
+  uint64_t padded, long_integers; /* integers that are codes (fw_cell_code) */
   uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
   uint64_t infinite; /* of these, those that are inf */
+  uint64_t marked;   /* cells with one of the markers, if these stand for missing values; set by a proposal */
   fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in
                                              * FW_UNIT_TEXT are not in the units after it */
   uint64_t dotted;                          /* dates such as 31.5.2024 */
@@ -153,6 +174,7 @@ typedef struct fw_column_sketch {
   uint64_t words, bytes;                    /* of cells that are not numbers of programs */
   fw_number_sketch forms[FW_FORM_COUNT];
   fw_written_sketch written;
+  fw_marker_sketch markers;
   fw_time_unit order; /* of dates that are dates with the day and with the month first; set before _unit is called */
   fw_number_format format;  /* set by fw_column_sketch_settle, as is the next */
   fw_number_sketch numbers; /* the cells that are numbers in this format */
@@ -182,7 +204,7 @@ furrow_status fw_column_sketch_settle(fw_column_sketch *sketch, const fw_number_
                                       furrow_error *err) FURROW_MUST_USE;
 /* The number of cells that must be numbers or times if the column is one of these. */
 static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
-  return sketch->cells - sketch->absent;
+  return sketch->cells - sketch->absent - sketch->marked;
 }
 /* Whether nearly all of these cells (95 %) are numbers. */
 bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
@@ -190,6 +212,8 @@ bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
 bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
 /* The times of the column in that unit. */
 fw_time_sketch fw_column_sketch_times(const fw_column_sketch *sketch, fw_time_unit unit);
+/* The number of cells with markers; 0 if there are too many kinds of them. */
+uint64_t fw_column_sketch_markers(const fw_column_sketch *sketch);
 /* The number of distinct values; *exact: it is not an estimate. */
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *sketch, bool *exact);
 /* The mean of the positive numbers, accurate to about a tenth; other numbers count as 0. */

@@ -79,6 +79,29 @@ static bool are_integers(const fw_column_sketch *s) {
   return are_numbers(s) && s->integers == s->numbers.count;
 }
 
+/* Lists the markers, sorted by text, and returns their number. */
+static size_t sort_markers(const fw_column_sketch *s, const char *sorted[FW_SKETCH_MARKERS]) {
+  size_t n = 0;
+  for (size_t i = 0; i < FW_SKETCH_MARKERS; i++) {
+    const fw_counted_marker *marker = &s->markers.markers[i];
+    if (marker->count == 0) continue;
+    size_t k = n++;
+    for (; k > 0 && strcmp(sorted[k - 1], marker->text) > 0; k--) sorted[k] = sorted[k - 1];
+    sorted[k] = marker->text;
+  }
+  return n;
+}
+
+/* Says how many cells have markers, and which. */
+static void say_markers(fw_buffer *out, const fw_column_sketch *s) {
+  const char *sorted[FW_SKETCH_MARKERS];
+  const unsigned long long cells = s->marked;
+  const size_t n = sort_markers(s, sorted);
+  fw_buffer_format(out, "%llu %s (", cells, fw_plural(cells, "text", "texts"));
+  for (size_t i = 0; i < n; i++) fw_buffer_format(out, "%s%s", i > 0 ? ", " : "", sorted[i]);
+  fw_buffer_byte(out, ')');
+}
+
 /* Says what the numbers are, and which cells are not numbers. */
 static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
   const unsigned long long texts = fw_column_sketch_present(s) - s->numbers.count, infinite = s->infinite;
@@ -87,6 +110,8 @@ static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
   if (s->format.decimal) say_examples(why, s);
   if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
   if (infinite > 0) fw_buffer_format(why, ", %llu times inf, which counts as missing", infinite);
+  if (s->marked > 0) fw_buffer_text(why, ", ");
+  if (s->marked > 0) say_markers(why, s);
   if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
   if (texts > 0) say_example(why, fw_column_sketch_refused(s, &s->format));
   if (!s->format.decimal) return;
@@ -137,6 +162,13 @@ typedef struct decision {
 static furrow_status decide(decision *d, fw_column_kind kind, const char *reason) {
   if (reason[0]) fw_buffer_format(&d->why, "; %s", reason);
   return fw_column_set_kind(d->column, kind, d->err);
+}
+
+/* Begins another doubt in `unsure`, after those that there are. */
+static void add_doubt(decision *d) {
+  const bool written = d->unsure.size > 0;
+  if (written) d->unsure.size--; /* the 0 that set_doubt wrote */
+  if (d->doubt) fw_buffer_format(&d->unsure, "%s; ", written ? "" : d->doubt);
 }
 
 /* Takes the text of `unsure` for the doubt. */
@@ -273,7 +305,7 @@ static unsigned choose_parts(const fw_time_sketch *times) {
 /* The rule of time_cell.h puts years of two digits into one range, whatever the column is about. */
 static furrow_status doubt_short_years(decision *d) {
   const unsigned long long count = d->evidence->sketch.short_years;
-  if (d->doubt) fw_buffer_format(&d->unsure, "%s; ", d->doubt);
+  add_doubt(d);
   fw_buffer_format(&d->unsure,
                    "%llu %s a year of two digits, which is taken to be from 1969 to 2068; write four digits if that is "
                    "wrong",
@@ -375,12 +407,6 @@ static bool find_separator(const fw_evidence *e, fw_separator *separator) {
   return false;
 }
 
-/* Whether the name says that the column identifies something. */
-static bool says_id(const char *name) {
-  return fw_is_id_name(name) || fw_is_row_number_name(name) || fw_is_number_name(name) ||
-         fw_role_name_priority(FW_ROLE_USER, name) != SIZE_MAX || fw_role_name_priority(FW_ROLE_ITEM, name) != SIZE_MAX;
-}
-
 /* Says how many of the cells are not what most of them are, and what to write if the column is that. */
 static furrow_status doubt_of_most(decision *d, uint64_t others, const char *what, const fw_example *example,
                                    const char *member, const char *unit) {
@@ -389,7 +415,7 @@ static furrow_status doubt_of_most(decision *d, uint64_t others, const char *wha
   say_example(&d->unsure, example);
   fw_buffer_format(&d->unsure, "; {%s", member);
   if (unit[0]) fw_buffer_format(&d->unsure, ", \"unit\": \"%s\"", unit);
-  fw_buffer_format(&d->unsure, "} reads the column as %s once these cells are empty or NA", what);
+  fw_buffer_format(&d->unsure, "} reads the column as %s once these cells are empty or in \"missing\"", what);
   return set_doubt(d);
 }
 
@@ -405,7 +431,7 @@ static furrow_status doubt_texts(decision *d) {
   if (2 * dates > present && undated->hash != UINT64_MAX)
     return doubt_of_most(d, present - dates, "dates", undated, "\"as\": \"time\"",
                          fw_time_unit_name(s->times[unit].count > 0 ? unit : FW_UNIT_TEXT));
-  const bool codes = says_id(e->name) || s->padded > 0 || s->long_integers > 0;
+  const bool codes = fw_says_id(e->name) || s->padded > 0 || s->long_integers > 0;
   if (codes || 2 * numbers <= present || !refused) return FURROW_OK;
   return doubt_of_most(d, present - numbers, "numbers", refused,
                        e->likely.decimal == ','   ? "\"as\": \"number\", \"decimal\": \",\""
@@ -460,7 +486,7 @@ static furrow_status decide_numbers(decision *d) {
   const fw_evidence *e = d->evidence;
   const fw_column_sketch *s = &e->sketch;
   const bool unique = are_integers(s) && fw_evidence_is_unique(e);
-  if (unique && (says_id(e->name) || s->long_integers > 0))
+  if (unique && (fw_says_id(e->name) || s->long_integers > 0))
     return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
   if (are_codes(e)) {
     const bool few = !fw_is_id_name(e->name) && s->padded == 0 && s->long_integers == 0;
@@ -488,6 +514,23 @@ static furrow_status decide_content(decision *d, bool table) {
   if (fw_column_sketch_mostly_numbers(s)) return decide_numbers(d);
   FW_TRY(decide_strings(d, table));
   return doubt_texts(d);
+}
+
+/* Lists the markers as missing values of a column of numbers or times, and reports them. */
+static furrow_status set_missing(decision *d) {
+  const fw_column_sketch *s = &d->evidence->sketch;
+  const char *sorted[FW_SKETCH_MARKERS];
+  fw_column *c = d->column;
+  const bool numbers = c->kind == FW_AS_NUMBER || c->kind == FW_AS_WEIGHT || (c->kind == FW_AS_LABEL && !c->classes);
+  if (s->marked == 0 || !(numbers || c->kind == FW_AS_TIME)) return FURROW_OK;
+  const size_t n = sort_markers(s, sorted);
+  for (size_t i = 0; i < n; i++)
+    FW_TRY(fw_text_list_add(&c->missing, &c->missing_count, sorted[i], strlen(sorted[i]), d->err));
+  add_doubt(d);
+  say_markers(&d->unsure, s);
+  fw_buffer_format(&d->unsure, " %s as missing", fw_plural(s->marked, "counts", "count"));
+  if (c->kind == FW_AS_NUMBER) fw_buffer_text(&d->unsure, "; {\"as\": \"category\"} makes every text a value");
+  return set_doubt(d);
 }
 
 static furrow_status decide_column(decision *d, bool table) {
@@ -518,6 +561,7 @@ furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow
   FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
   say_facts(&d.why, evidence);
   furrow_status status = decide_column(&d, table);
+  if (status == FURROW_OK) status = set_missing(&d);
   if (status == FURROW_OK) status = fw_column_set_text(&d.column->unsure, d.doubt, err);
   if (status == FURROW_OK) {
     fw_free(d.column->why);

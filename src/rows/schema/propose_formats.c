@@ -1,11 +1,55 @@
-/* rows/schema/propose_formats.c: decides how the numbers and the dates of each column are written. A column whose cells
+/* rows/schema/propose_formats.c: decides how the numbers and the dates of each column are written, and which texts
+ * among them stand for missing values. A column whose cells
  * fit a decimal point and a decimal comma, or the day first and the month first, follows the other columns of the
  * table; the doubt is reported. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
+
+/* ---- Markers of missing values ---- */
+
+enum {
+  MANY_NUMBERS = 33, /* integers with fewer values may be categories, as may the texts among them: S, M, 38, 40 */
+  MANY_AMOUNTS = 10, /* the same for other numbers and for dates */
+  MANY_EACH = 10     /* numbers with different values for each marker */
+};
+static const double few_mistakes = 0.05; /* a share of the cells */
+
+/* Whether a text can hardly be the name of a category: #DIV/0!, ***, <NA>, 0000-00-00. */
+static bool is_sure_marker(const char *text) {
+  const unsigned char c = (unsigned char)text[0];
+  return c < 0x80 && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static uint64_t count_dates(const fw_column_sketch *s) {
+  const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count, month = s->times[FW_UNIT_MONTH_FIRST].count;
+  return s->times[FW_UNIT_TEXT].count + (day > month ? day : month);
+}
+
+/* Returns the number of the column's cells that stand for missing values among numbers or dates: they have a few texts,
+ * and the other cells are numbers or dates with too many values for a category. */
+static uint64_t find_markers(const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  const uint64_t marked = fw_column_sketch_markers(s), cells = fw_column_sketch_present(s), rest = cells - marked;
+  const uint64_t amounts = s->forms[FW_FORM_FRACTION].count + s->written.cells, dates = count_dates(s);
+  const uint64_t numbers = s->forms[FW_FORM_WHOLE].count + amounts;
+  uint64_t kinds = 0;
+  bool sure = true;
+  if (marked == 0 || fw_says_id(e->name) || s->padded > 0 || s->long_integers > 0) return 0;
+  for (size_t i = 0; i < FW_SKETCH_MARKERS; i++) {
+    if (s->markers.markers[i].count == 0) continue;
+    kinds++;
+    sure &= is_sure_marker(s->markers.markers[i].text);
+  }
+  if (20 * numbers < 19 * rest && 100 * dates < 99 * rest) return 0;
+  if (e->distinct <= 2 * kinds) return 0;
+  if (sure || (double)marked <= few_mistakes * (double)cells) return marked;
+  const uint64_t values = e->distinct - kinds, many = amounts + dates > 0 ? MANY_AMOUNTS : MANY_NUMBERS;
+  return 2 * rest >= cells && values >= many && values >= MANY_EACH * kinds ? marked : 0;
+}
 
 /* ---- Numbers ---- */
 
@@ -213,7 +257,13 @@ static void settle_dates(fw_evidence *columns, size_t count) {
 }
 
 furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, char delimiter, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) columns[i].sketch.marked = find_markers(&columns[i]);
   FW_TRY(settle_numbers(columns, count, delimiter, err));
   settle_dates(columns, count);
+  for (size_t i = 0; i < count; i++) {
+    fw_column_sketch *s = &columns[i].sketch;
+    fw_time_unit unit;
+    if (!fw_column_sketch_mostly_numbers(s) && !fw_column_sketch_unit(s, &unit)) s->marked = 0;
+  }
   return FURROW_OK;
 }

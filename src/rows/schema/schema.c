@@ -22,6 +22,7 @@ static void clear_column(fw_column *column) {
   fw_free(column->why);
   fw_free(column->unsure);
   free_texts(column->classes, column->class_count);
+  free_texts(column->missing, column->missing_count);
 }
 
 static void clear_cross(fw_cross *cross) {
@@ -61,6 +62,7 @@ furrow_status fw_column_set_text(char **member, const char *text, furrow_error *
 furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_error *err) {
   FW_TRY(fw_column_set_text(&column->separator, kind == FW_AS_SET ? "|" : NULL, err));
   free_texts(column->classes, column->class_count);
+  free_texts(column->missing, column->missing_count);
   *column = (fw_column){.name = column->name,
                         .kind = kind,
                         .min_count = 1,

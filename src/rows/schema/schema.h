@@ -75,7 +75,9 @@ typedef struct fw_column {
   unsigned parts;          /* time: 1 << fw_time_part */
   fw_time_unit unit;       /* time */
   fw_number_format format; /* number, label, weight */
-  char **classes;          /* label: names of the classes with labels 0, 1 …; NULL: it is a number */
+  char **missing;          /* number, label, weight, time: texts that count as missing, besides NA and the like */
+  size_t missing_count;
+  char **classes; /* label: names of the classes with labels 0, 1 …; NULL: it is a number */
   size_t class_count;
   char *why;    /* the reason given by a proposal; NULL: none */
   char *unsure; /* what the proposal is unsure of; NULL: nothing */
@@ -120,7 +122,7 @@ furrow_status fw_schema_add_cross(furrow_schema *schema, fw_cross **cross, furro
 /* Replaces short names of fields in crosses ("hour", "user") by their full names; unknown names stay. E_ARGUMENT: one
  * is ambiguous. */
 furrow_status fw_schema_resolve(furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
-/* Appends a copy of the text to the classes or to the names of a cross. */
+/* Appends a copy of the text to the classes, the missing values or the names of a cross. */
 furrow_status fw_text_list_add(char ***texts, size_t *count, const char *text, size_t length,
                                furrow_error *err) FURROW_MUST_USE;
 /* Finds the column of that name, with that role, or the first of that kind; NULL if there is none. */

@@ -15,20 +15,21 @@
 #define READ_AS_NUMBERS (KIND(NUMBER) | KIND(LABEL) | KIND(WEIGHT))
 
 /* X(name, text, kinds that have it): members of a column */
-#define COLUMN_MEMBERS(X)                       \
-  X(AS, "as", ANY_KIND)                         \
-  X(ROLE, "role", ANY_KIND)                     \
-  X(WHY, "why", ANY_KIND)                       \
-  X(UNSURE, "unsure", ANY_KIND)                 \
-  X(MIN_COUNT, "min_count", NAMED_KINDS)        \
-  X(HASH, "hash", NAMED_KINDS)                  \
-  X(SEPARATOR, "separator", KIND(SET))          \
-  X(VALUES, "values", KIND(SET))                \
-  X(SCALE, "scale", KIND(NUMBER))               \
-  X(BINS, "bins", KIND(NUMBER))                 \
-  X(PARTS, "parts", KIND(TIME))                 \
-  X(UNIT, "unit", KIND(TIME) | READ_AS_NUMBERS) \
-  X(DECIMAL, "decimal", READ_AS_NUMBERS)        \
+#define COLUMN_MEMBERS(X)                             \
+  X(AS, "as", ANY_KIND)                               \
+  X(ROLE, "role", ANY_KIND)                           \
+  X(WHY, "why", ANY_KIND)                             \
+  X(UNSURE, "unsure", ANY_KIND)                       \
+  X(MIN_COUNT, "min_count", NAMED_KINDS)              \
+  X(HASH, "hash", NAMED_KINDS)                        \
+  X(SEPARATOR, "separator", KIND(SET))                \
+  X(VALUES, "values", KIND(SET))                      \
+  X(SCALE, "scale", KIND(NUMBER))                     \
+  X(BINS, "bins", KIND(NUMBER))                       \
+  X(PARTS, "parts", KIND(TIME))                       \
+  X(UNIT, "unit", KIND(TIME) | READ_AS_NUMBERS)       \
+  X(DECIMAL, "decimal", READ_AS_NUMBERS)              \
+  X(MISSING, "missing", KIND(TIME) | READ_AS_NUMBERS) \
   X(CLASSES, "classes", KIND(LABEL))
 
 typedef enum column_member {
@@ -276,6 +277,7 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
   case MEMBER_VALUES: return furrow_json_bool(&r->json, &c->values, r->err);
   case MEMBER_BINS: return read_number(r, 2, FW_BINS_MOST, &c->bins);
   case MEMBER_PARTS: return read_parts(r, &c->parts);
+  case MEMBER_MISSING: return read_texts(r, &c->missing, &c->missing_count);
   case MEMBER_CLASSES: return read_classes(r, c);
   case MEMBER_COUNT: break;
   }
@@ -292,7 +294,7 @@ static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_
   if (r->at[MEMBER_HASH] && r->at[MEMBER_MIN_COUNT])
     return furrow_json_fail(&r->json, r->at[MEMBER_MIN_COUNT], "min_count", r->err,
                             "is for a dictionary, which a column with a hash does not have");
-  if (c->classes && (r->at[MEMBER_DECIMAL] || r->at[MEMBER_UNIT]))
+  if (c->classes && (r->at[MEMBER_DECIMAL] || r->at[MEMBER_UNIT] || r->at[MEMBER_MISSING]))
     return furrow_json_fail(&r->json, r->at[MEMBER_CLASSES], "classes", r->err, "is not for a label that is a number");
   if (r->at[MEMBER_BINS] && c->scale != FW_SCALE_BINS)
     return furrow_json_fail(&r->json, r->at[MEMBER_BINS], "bins", r->err, "needs \"scale\": \"bins\"");
@@ -583,6 +585,12 @@ static void put_classes(fw_buffer *out, const fw_column *c) {
   put_texts(out, c->classes, c->class_count);
 }
 
+static void put_missing(fw_buffer *out, const fw_column *c) {
+  if (c->missing_count == 0) return;
+  put_member(out, MEMBER_MISSING);
+  put_texts(out, c->missing, c->missing_count);
+}
+
 static void put_column(fw_buffer *out, const fw_column *c, bool comments) {
   put_string(out, c->name);
   fw_buffer_text(out, ": {");
@@ -592,6 +600,7 @@ static void put_column(fw_buffer *out, const fw_column *c, bool comments) {
   if (c->kind == FW_AS_NUMBER) put_number(out, c);
   if (READ_AS_NUMBERS >> c->kind & 1) put_format(out, &c->format);
   if (c->kind == FW_AS_TIME) put_time(out, c);
+  put_missing(out, c);
   if (c->kind == FW_AS_LABEL) put_classes(out, c);
   if (NAMED_KINDS >> c->kind & 1) put_dictionary(out, c);
   if (comments && c->why) put_text_member(out, MEMBER_WHY, c->why);

@@ -100,6 +100,17 @@ static bool take_late_sign(fw_number_parts *parts, const char **before_end, cons
   return true;
 }
 
+/* Takes the sign after the digits, as in 55.43- of SAP; a range such as 5-10 and a unit such as -inch have none. */
+static bool take_last_sign(fw_number_parts *parts, const char **after, const char *end) {
+  size_t size, blank;
+  if (*after == end || mark_at(*after, end, &size) != '-') return true;
+  if (*after + size < end && mark_at(*after + size, end, &blank) != ' ') return true;
+  if (parts->negative) return false;
+  parts->negative = true;
+  *after += size;
+  return true;
+}
+
 /* Splits what is left after the first sign. */
 static bool split_unit(const char *p, const char *end, fw_number_parts *parts) {
   const char *digits = p;
@@ -112,7 +123,9 @@ static bool split_unit(const char *p, const char *end, fw_number_parts *parts) {
   parts->unit_first = parts->unit_end > parts->unit;
   parts->digits = digits;
   parts->digits_end = end_of_digits(digits, end);
-  const char *after = skip_blanks(parts->digits_end, end);
+  const char *after = parts->digits_end;
+  if (!take_last_sign(parts, &after, end)) return false;
+  after = skip_blanks(after, end);
   if (after < end) {
     if (parts->unit_first) return false;
     parts->unit = after;

@@ -1,4 +1,4 @@
-/* rows/table/number_cell.h: numbers in cells, as people write them: 22,690.00, $10.79, 59.6%, 152,53 €, (12.50). */
+/* rows/table/number_cell.h: numbers in cells, as people write them: 22,690.00, $10.79, 59.6%, 152,53 €, (12.50), 5-. */
 #ifndef FW_ROWS_TABLE_NUMBER_CELL_H
 #define FW_ROWS_TABLE_NUMBER_CELL_H
 
@@ -14,7 +14,8 @@ typedef struct fw_number_format {
   char unit[FW_NUMBER_UNIT + 1]; /* a text before or after the number; "": none */
 } fw_number_format;
 
-/* The parts of a cell that may be such a number: a sign or parentheses, a unit, and digits with marks between them. */
+/* The parts of a cell that may be such a number: a sign (before or after the digits) or parentheses, a unit, and digits
+ * with marks between them. */
 typedef struct fw_number_parts {
   bool negative, parentheses;
   bool unit_first; /* the unit stands before the digits */

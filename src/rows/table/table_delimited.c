@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
 
@@ -68,6 +69,16 @@ static furrow_status store_cell(fw_table_cell *out, struct fw_table_scratch *scr
   return FURROW_OK;
 }
 
+static furrow_status recode_cells(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
+                                  size_t begin, size_t end, furrow_error *err) {
+  for (size_t i = 0; i < table->slots; i++) {
+    if (table->columns[i] == SIZE_MAX) continue;
+    fw_table_cell *cells = &batch->cells[batch->positions[i] * batch->capacity];
+    for (size_t r = begin; r < end; r++) FW_TRY(fw_table_recode(cursor, batch->scratch, &cells[r], err));
+  }
+  return FURROW_OK;
+}
+
 /* Adds the record [line, end) to the batch, unless it is blank or bad. */
 static furrow_status take_record(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
                                  const char *line, const char *end, furrow_error *err) {
@@ -87,6 +98,7 @@ static furrow_status take_record(const fw_table *table, const fw_table_cursor *c
   for (size_t i = 0; i < table->slots; i++)
     if (table->columns[i] != SIZE_MAX)
       FW_TRY(store_cell(fw_table_cell_at(batch, i), scratch, &scratch->cells[table->columns[i]], err));
+  if (scratch->recode) FW_TRY(recode_cells(table, cursor, batch, batch->records, batch->records + 1, err));
   batch->records++;
   return FURROW_OK;
 }
@@ -136,6 +148,7 @@ static furrow_status open_window(const fw_table *table, fw_table_cursor *cursor,
   scratch->careful |= marks->nlines == 0;
   scratch->window_end =
       scratch->window + (scratch->careful ? size : marks->offsets[marks->lines[marks->nlines - 1]] + 1);
+  scratch->recode = scratch->careful || fw_utf8_check(scratch->window, scratch->window_end);
   return FURROW_OK;
 }
 
@@ -182,8 +195,8 @@ static furrow_status fill_quoted(const fw_table *table, struct fw_table_scratch 
 }
 
 /* Fills in the cells of the records begin … end-1, whose first marks are known. */
-static furrow_status fill_cells(const fw_table *table, fw_table_batch *batch, size_t begin, size_t end,
-                                furrow_error *err) {
+static furrow_status fill_cells(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
+                                size_t begin, size_t end, furrow_error *err) {
   struct fw_table_scratch *scratch = batch->scratch;
   for (size_t i = 0; i < table->slots; i++) {
     const size_t column = table->columns[i];
@@ -194,7 +207,7 @@ static furrow_status fill_cells(const fw_table *table, fw_table_batch *batch, si
     else
       fill_plain(table, scratch, column, begin, end, out);
   }
-  return FURROW_OK;
+  return scratch->recode ? recode_cells(table, cursor, batch, begin, end, err) : FURROW_OK;
 }
 
 /* Whether the record whose cells end at marks first … last has the expected number of cells. A delimiter at the end
@@ -226,7 +239,7 @@ static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor,
     } else {
       const char *stop = scratch->window + marks->offsets[last];
       stop -= stop > scratch->window + begin && stop[-1] == '\r';
-      FW_TRY(fill_cells(table, batch, filled, records, err));
+      FW_TRY(fill_cells(table, cursor, batch, filled, records, err));
       batch->records = records;
       scratch->line = line;
       cursor->at = (size_t)(scratch->window - cursor->text) + begin;
@@ -235,7 +248,7 @@ static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor,
     }
     first = last + 1;
   }
-  FW_TRY(fill_cells(table, batch, filled, records, err));
+  FW_TRY(fill_cells(table, cursor, batch, filled, records, err));
   batch->records = records;
   scratch->line = line;
   cursor->at = (size_t)(scratch->window - cursor->text) + (uint32_t)(marks->offsets[(ptrdiff_t)first - 1] + 1);

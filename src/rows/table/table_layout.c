@@ -195,14 +195,7 @@ typedef struct column_look {
   size_t written; /* of the texts: numbers as people write them */
 } column_look;
 
-enum { LOOKED_AT_COLUMNS = 1000, CODE_DIGITS = 15 };
-
-/* Whether a number is rather the code of something: 01234, or more digits than a number holds. */
-static bool is_code(const fw_cell *cell) {
-  const char *p = cell->begin;
-  while (p < cell->end && fw_is_digit(*p)) p++;
-  return p == cell->end && p - cell->begin > 1 && (*cell->begin == '0' || p - cell->begin > CODE_DIGITS);
-}
+enum { LOOKED_AT_COLUMNS = 1000 };
 
 static bool is_written_number(const fw_cell *cell) {
   fw_number_parts parts;
@@ -219,10 +212,11 @@ static void look_at_record(const fw_cell_rules *rules, const head_record *record
     fw_cell cell = {0};
     if (!fw_cell_next(rules, &p, record->end, &cell)) return;
     if (fw_cell_is_missing(&cell)) continue;
-    columns[i].numbers += is_number(&cell);
-    columns[i].codes += is_number(&cell) && is_code(&cell);
-    columns[i].texts += !is_number(&cell);
-    columns[i].written += !is_number(&cell) && is_written_number(&cell);
+    const bool number = is_number(&cell);
+    columns[i].numbers += number;
+    columns[i].codes += number && fw_cell_code_of(cell.begin, cell.end) != FW_CODE_NONE;
+    columns[i].texts += !number;
+    columns[i].written += !number && is_written_number(&cell);
     columns[i].repeats += same_text(&cell, &columns[i].name);
   }
 }

@@ -42,6 +42,7 @@ struct fw_table_scratch {
   uint64_t windows; /* number of the current window */
   const char *window, *window_end;
   bool careful; /* its records are read on the slow path */
+  bool recode;  /* its cells may not be UTF-8 */
   fw_cell_marks marks;
   void *mark_lists;
   size_t mark_capacity;
@@ -51,6 +52,10 @@ struct fw_table_scratch {
 
 /* Reserves at least `size` bytes for text at scratch->text; the caller uses them up by moving scratch->text. */
 furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, furrow_error *err) FURROW_MUST_USE;
+
+/* Reads a cell that is not UTF-8 as Windows-1252, so that its text does not depend on the encoding of the file. */
+furrow_status fw_table_recode(const fw_table_cursor *cursor, struct fw_table_scratch *scratch, fw_table_cell *cell,
+                              furrow_error *err) FURROW_MUST_USE;
 
 /* Handles a bad record at `line` with the bad bytes [at, end): counts it (FURROW_OK) or fails with E_PARSE. */
 furrow_status fw_table_bad_record(const fw_table_cursor *cursor, const char *line, const char *at, const char *end,

@@ -296,6 +296,7 @@ static void count_piece(table_scan *scan, const table_piece *piece, furrow_statu
     scan->stats.first_bad = bad;
   }
   scan->stats.bad_rows += stats->bad_rows;
+  scan->stats.recoded += stats->recoded;
   scan->stats.rows += piece->records;
   scan->stats.bytes += piece->text.length - (piece->text.length > 0 && piece->text.line_end_added);
   if (status != FURROW_OK) keep_error(scan, piece->number, status, error);
@@ -397,6 +398,7 @@ static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next
   into->bytes += next->bytes;
   into->bad_rows += next->bad_rows;
   into->ignored += next->ignored;
+  into->recoded += next->recoded;
 }
 
 furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats, furrow_error *err) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "kern/text/tokenizer.h"
 #include "rows/table/table_reader.h"
 #include "rows/text/rowbuilder.h"
@@ -183,6 +184,19 @@ furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, fu
   return FURROW_OK;
 }
 
+furrow_status fw_table_recode(const fw_table_cursor *cursor, struct fw_table_scratch *scratch, fw_table_cell *cell,
+                              furrow_error *err) {
+  const size_t length = cell->length;
+  if (!fw_utf8_check(cell->text, cell->text + length)) return FURROW_OK;
+  if (memchr(cell->text, 0, length) || length > UINT32_MAX / 3) return FURROW_OK; /* not text */
+  FW_TRY(fw_table_reserve(scratch, 3 * length, err));
+  cell->length = (uint32_t)fw_utf8_from_windows(cell->text, length, scratch->text);
+  cell->text = scratch->text;
+  scratch->text += cell->length;
+  if (cursor->stats) cursor->stats->recoded++;
+  return FURROW_OK;
+}
+
 void fw_table_begin_record(const fw_table_cursor *cursor, fw_table_batch *batch, const char *line) {
   batch->begins[batch->records] = cursor->offset + (uint64_t)(line - cursor->text);
   batch->scratch->touched_count = 0;
@@ -252,6 +266,13 @@ static const char *line_end(const char *p, const char *end) {
   return cr ? cr : stop;
 }
 
+static furrow_status recode_record(const fw_table_cursor *cursor, fw_table_batch *batch, furrow_error *err) {
+  struct fw_table_scratch *scratch = batch->scratch;
+  for (size_t i = 0; i < scratch->touched_count; i++)
+    FW_TRY(fw_table_recode(cursor, scratch, fw_table_cell_at(batch, scratch->touched[i]), err));
+  return FURROW_OK;
+}
+
 static furrow_status next_lines(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                 furrow_error *err) {
   const char *end = cursor->text + cursor->length;
@@ -263,6 +284,7 @@ static furrow_status next_lines(const fw_table *table, fw_table_cursor *cursor, 
     bool taken = false;
     status = table->layout.kind == FW_TABLE_JSON ? fw_table_json_line(table, cursor, batch, line, stop, &taken, err)
                                                  : fw_table_vw_line(table, cursor, batch, line, stop, &taken, err);
+    if (taken && fw_utf8_check(line, stop)) status = recode_record(cursor, batch, err);
     if (!taken) drop_record(batch);
     if (status != FURROW_OK) break;
     batch->records += taken;

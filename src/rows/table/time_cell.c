@@ -98,11 +98,14 @@ static size_t count_letters(const char *at, const char *end) {
 /* Reads one of the names, or the first three letters of one; returns its number, or `count`. */
 static unsigned take_name(const char **at, const char *end, const char *const *names, unsigned count) {
   const size_t n = count_letters(*at, end);
-  unsigned i = 0;
-  for (; i < count; i++)
-    if ((n == 3 || n == strlen(names[i])) && strncasecmp(*at, names[i], n) == 0) break;
-  if (i < count) *at += n;
-  return i;
+  if (n < 3) return count; /* most texts of a column of categories */
+  for (unsigned i = 0; i < count; i++) {
+    if ((**at | 0x20) != names[i][0] || (n != 3 && n != strlen(names[i])) || strncasecmp(*at, names[i], n) != 0)
+      continue;
+    *at += n;
+    return i;
+  }
+  return count;
 }
 
 static bool take_month(const char **at, const char *end, unsigned *month) {
@@ -134,14 +137,16 @@ static bool is_mark(char c) {
 
 typedef struct date {
   unsigned year, month, day;
+  bool short_year; /* it was written with two digits */
 } date;
 
 /* Reads the year after the name of a month, of two digits only after a mark: 31-May-24, but not 31 May 24. */
-static bool take_year(const char **at, const char *end, bool short_years, unsigned *year) {
+static bool take_year(const char **at, const char *end, bool short_years, date *d) {
   unsigned digits;
-  if (!take_number(at, end, 4, year, &digits)) return false;
-  if (digits == 2 && short_years) *year = year_of_two_digits(*year);
-  return digits == 4 || (digits == 2 && short_years);
+  if (!take_number(at, end, 4, &d->year, &digits)) return false;
+  d->short_year = digits == 2;
+  if (d->short_year) d->year = year_of_two_digits(d->year);
+  return digits == 4 || (d->short_year && short_years);
 }
 
 /* May 31, 2024 */
@@ -152,14 +157,14 @@ static bool take_named_date(const char **at, const char *end, date *d) {
   if (!take_char(at, end, ' ') && !dot) return false;
   if (!take_number(at, end, 2, &d->day, &digits)) return false;
   (void)take_char(at, end, ',');
-  return take_char(at, end, ' ') && take_year(at, end, false, &d->year);
+  return take_char(at, end, ' ') && take_year(at, end, false, d);
 }
 
 /* What follows the day in 31 May 2024 or 31-May-24; *at is after the first mark. */
 static bool take_month_and_year(const char **at, const char *end, char mark, date *d) {
   if (!take_month(at, end, &d->month)) return false;
   if (mark == ' ') (void)take_char(at, end, ',');
-  return take_char(at, end, mark) && take_year(at, end, mark != ' ', &d->year);
+  return take_char(at, end, mark) && take_year(at, end, mark != ' ', d);
 }
 
 /* What follows the year in 2024-05-31 or 2024-May-31; *at is after the first mark. */
@@ -169,9 +174,9 @@ static bool take_month_and_day(const char **at, const char *end, char mark, date
   return take_char(at, end, mark) && take_number(at, end, 2, &d->day, &digits);
 }
 
-static bool take_date(const char **at, const char *end, fw_time_unit order, double *seconds) {
+static bool take_date(const char **at, const char *end, fw_time_unit order, double *seconds, bool *short_year) {
   date d = {0};
-  unsigned first, second, digits, year_digits;
+  unsigned first, second, digits;
   skip_weekday(at, end);
   if (*at < end && !is_digit(**at)) {
     if (!take_named_date(at, end, &d)) return false;
@@ -187,15 +192,14 @@ static bool take_date(const char **at, const char *end, fw_time_unit order, doub
       if (!take_month_and_year(at, end, mark, &d)) return false;
     } else {
       if (order == FW_UNIT_TEXT || mark == ' ' || !take_number(at, end, 2, &second, &digits)) return false;
-      if (!take_char(at, end, mark) || !take_number(at, end, 4, &d.year, &year_digits)) return false;
-      if (year_digits != 4 && year_digits != 2) return false;
-      if (year_digits == 2) d.year = year_of_two_digits(d.year);
+      if (!take_char(at, end, mark) || !take_year(at, end, true, &d)) return false;
       d.day = order == FW_UNIT_DAY_FIRST ? first : second;
       d.month = order == FW_UNIT_DAY_FIRST ? second : first;
     }
   }
   if (d.month < 1 || d.month > 12 || d.day < 1 || d.day > days_of_month(d.year, d.month)) return false;
   *seconds = (double)(days_of_date(d.year, d.month, d.day) * DAY_SECONDS);
+  *short_year = d.short_year;
   return true;
 }
 
@@ -275,9 +279,11 @@ static bool take_zone(const char **at, const char *end, double *seconds) {
   return true;
 }
 
-static bool parse_text(const char *text, const char *end, fw_time_unit order, double *seconds) {
+bool fw_time_parse_date(const char *text, size_t length, fw_time_unit unit, double *seconds, bool *short_year) {
+  const char *end = text + length;
   double value = 0;
-  if (!take_date(&text, end, order, &value)) return false;
+  bool two_digits = false;
+  if (!take_date(&text, end, unit, &value, &two_digits)) return false;
   if (text < end) {
     (void)take_char(&text, end, ',');
     if (text == end || (*text != 'T' && *text != 't' && *text != ' ')) return false;
@@ -286,12 +292,14 @@ static bool parse_text(const char *text, const char *end, fw_time_unit order, do
   }
   if (text != end) return false;
   *seconds = value;
+  *short_year = two_digits;
   return true;
 }
 
 bool fw_time_parse(const char *text, size_t length, fw_time_unit unit, double *seconds) {
   double value = 0;
-  if (fw_time_unit_is_text(unit)) return parse_text(text, text + length, unit, seconds);
+  bool short_year;
+  if (fw_time_unit_is_text(unit)) return fw_time_parse_date(text, length, unit, seconds, &short_year);
   if (!fw_read_digits(text, length, &value) &&
       (length == 0 || fw_read_f64(text, text + length, &value) != text + length))
     return false;

@@ -56,6 +56,8 @@ double fw_time_unit_scale(fw_time_unit unit);
  * Zones: Z, UTC, GMT, +02, +0200, +02:00, and EST, EDT, CST, CDT, MST, MDT, PST, PDT, WET, WEST, CET, CEST, EET, EEST.
  */
 bool fw_time_parse(const char *text, size_t length, fw_time_unit unit, double *seconds);
+/* The same for a unit that is a text. *short_year: whether the date has a year of two digits; set if it is one. */
+bool fw_time_parse_date(const char *text, size_t length, fw_time_unit unit, double *seconds, bool *short_year);
 /* Counted from 0: the hour; the weekday, where Monday is 0; the day of the month; the month. All in UTC; not for
  * FW_PART_AGE. */
 unsigned fw_time_part_of(double seconds, fw_time_part part);

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "base/utf8.h"
 #include "rows/text/rowbuilder.h"
 
 static bool is_padding(const fw_cell_rules *rules, char c) {
@@ -127,6 +129,15 @@ bool fw_cell_may_be_number_name(const fw_cell *cell) {
   return true;
 }
 
+fw_cell_code fw_cell_code_of(const char *begin, const char *end) {
+  enum { DIGITS = 15 };
+  if (begin < end && (*begin == '-' || *begin == '+')) begin++;
+  const char *p = begin;
+  while (p < end && fw_is_digit(*p)) p++;
+  if (p < end || p - begin < 2) return FW_CODE_NONE;
+  return *begin == '0' ? FW_CODE_PADDED : p - begin > DIGITS ? FW_CODE_LONG : FW_CODE_NONE;
+}
+
 size_t fw_cell_unquote(const char *begin, const char *end, char *out) {
   char *to = out;
   for (const char *p = begin; p < end; p++) {
@@ -137,7 +148,17 @@ size_t fw_cell_unquote(const char *begin, const char *end, char *out) {
 }
 
 furrow_status fw_cell_copy(const fw_cell *cell, char **text, furrow_error *err) {
-  const furrow_status status = fw_strndup(text, cell->begin, (size_t)(cell->end - cell->begin), err);
-  if (status == FURROW_OK && cell->quoted) (*text)[fw_cell_unquote(cell->begin, cell->end, *text)] = 0;
-  return status;
+  char *name, *recoded = NULL;
+  FW_TRY(fw_strndup(&name, cell->begin, (size_t)(cell->end - cell->begin), err));
+  if (cell->quoted) name[fw_cell_unquote(cell->begin, cell->end, name)] = 0;
+  const size_t length = strlen(name);
+  if (fw_utf8_check(name, name + length)) {
+    const furrow_status status = FW_ALLOC_ROWS(&recoded, length + 1, 3, err);
+    if (status == FURROW_OK) recoded[fw_utf8_from_windows(name, length, recoded)] = 0;
+    fw_free(name);
+    FW_TRY(status);
+    name = recoded;
+  }
+  *text = name;
+  return FURROW_OK;
 }

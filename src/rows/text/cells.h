@@ -43,7 +43,16 @@ bool fw_cell_starts_with_number(const fw_cell *cell);
 /* Whether the cell is a number that may be a name in a header, such as a year: up to 9 digits without a 0 before them.
  */
 bool fw_cell_may_be_number_name(const fw_cell *cell);
-/* Copies the text of a cell; in a quoted cell, "" becomes one quote. */
+/* What makes an integer the code of something rather than an amount. */
+typedef enum fw_cell_code {
+  FW_CODE_NONE,
+  FW_CODE_PADDED, /* zeros stand before it: 01234 */
+  FW_CODE_LONG    /* it has more than 15 digits, which a double does not hold exactly */
+} fw_cell_code;
+/* FW_CODE_NONE also for texts that are not integers. */
+fw_cell_code fw_cell_code_of(const char *begin, const char *end);
+/* Copies the text of a name; in a quoted cell, "" becomes one quote. A name that is not UTF-8 is read as Windows-1252.
+ */
 furrow_status fw_cell_copy(const fw_cell *cell, char **text, furrow_error *err) FURROW_MUST_USE;
 /* The same into `out`, which must have as many bytes as the cell; returns the number of bytes used. */
 size_t fw_cell_unquote(const char *begin, const char *end, char *out);

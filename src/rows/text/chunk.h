@@ -14,6 +14,7 @@ struct fw_format;
 /* Statistics of parsing one chunk. */
 typedef struct fw_chunk_stats {
   uint64_t bad_rows, ignored;
+  uint64_t recoded;                      /* cells that are not UTF-8 and were read as Windows-1252 */
   uint64_t missing;                      /* features of the rows that stand for a missing cell */
   furrow_error first_bad, first_ignored; /* offset (of the line) and column are set; file and line are not yet */
 } fw_chunk_stats;

@@ -38,6 +38,16 @@ tr ';' ',' <points.csv >points2.csv
 try furrow rows schema points2.csv --label y
 printf 'a;y\n1.5;0\n#DIV/0!;1\n2.5;0\n' >mixed.csv
 try furrow rows schema mixed.csv --label y
+# Cells that stand for missing values, and the minus after the digits.
+awk 'BEGIN {
+  print "amount,size,y"
+  for (i = 0; i < 40; i++) printf "%s,%s,%d\n", i % 4 ? i * 7 % 40 + 0.25 (i % 3 ? "" : "-") : i % 8 ? "error" : "#REF!", i % 2 ? "S" : 38 + i % 3, i % 2
+}' >markers.csv
+try furrow rows schema markers.csv --label y
+try furrow rows schema markers.csv --label y --out markers.json -q >report
+grep amount markers.json
+try furrow rows encode markers.csv --schema markers.json --out markers.ffm -q >report
+head -5 markers.ffm
 # A cell of another form is refused, with its line.
 sed '5s/€/USD/' test.csv >bad.csv
 try furrow predict --model written.model --data bad.csv -q

@@ -386,6 +386,22 @@ static void splits_are_those_of_one_process(void **state) {
   }
 }
 
+/* Only the last date says that the month comes first, and only one rank reads it. */
+static void orders_of_dates_are_those_of_all_ranks(void **state) {
+  fw_buffer text = {0};
+  (void)state;
+  fw_buffer_text(&text, "when,x\n2024-01-31,0\n");
+  for (int i = 0; i < 400; i++) fw_buffer_format(&text, "%d/%d/2024,%d\n", 1 + i * 5 % 12, 1 + i * 7 % 12, i);
+  fw_buffer_text(&text, "2/13/2024,400\n");
+  add_log("memory://log.csv", &text);
+  rank_job plan = {.uri = "memory://log.csv"};
+  furrow_table_split_params_init(&plan.split);
+  plan.split.time = "when";
+  plan.split.last = 0.3;
+  expect_same(&plan, split, 2);
+  remove_log("memory://log.csv", &text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writers_make_one_file),
@@ -396,6 +412,7 @@ int main(void) {
       cmocka_unit_test(encoders_are_those_of_one_process),
       cmocka_unit_test(one_rank_without_a_log_fails_all),
       cmocka_unit_test(splits_are_those_of_one_process),
+      cmocka_unit_test(orders_of_dates_are_those_of_all_ranks),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

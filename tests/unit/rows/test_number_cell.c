@@ -65,6 +65,9 @@ static const struct {
      {'.', ""},
      1234.5},
     {" 7 ", {'.', ""}, 7},
+    {"55.43-", {'.', ""}, -55.43},
+    {"1.055,43-", {',', ""}, -1055.43},
+    {"55.43- EUR", {'.', "EUR"}, -55.43},
     {"inf", {'.', ""}, INFINITY},
     {"-Infinity", {',', ""}, -INFINITY},
 };
@@ -116,6 +119,10 @@ static void texts_without_a_number(void **state) {
       {"12,34,56", {'.', ""}},
       {"infx", {'.', ""}},
       {"5.", {'.', ""}},
+      {"-5-", {'.', ""}},
+      {"(5-)", {'.', ""}},
+      {"5-10", {'.', ""}},
+      {"5-inch", {'.', "inch"}},
       {"1e", {'.', ""}},
       {"1111111111222222222233333333334444444444555555555566666666667777777777", {'.', ""}},
   };
@@ -176,7 +183,7 @@ static void likely_units(void **state) {
                                        "5",
                                        "Rs. 5",
                                        "\xe2\x82\xac 5"};
-  static const char *const unlikely[] = {"Room 5", "#5", "user5", "5-", "5/6", "~5", "v5", "5_x"};
+  static const char *const unlikely[] = {"Room 5", "#5", "user5", "5-x", "5/6", "~5", "v5", "5_x"};
   fw_number_parts parts;
   for (size_t i = 0; i < sizeof likely / sizeof *likely; i++)
     if (!fw_number_split(likely[i], strlen(likely[i]), &parts) || !fw_number_unit_is_likely(&parts))

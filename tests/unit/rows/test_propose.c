@@ -565,19 +565,21 @@ static void what_points_separate(void **state) {
 static void columns_of_mixed_cells(void **state) {
   (void)state;
   static const char category[] = "\"a\": {\"as\": \"category\"}";
-  expect_doubt(
-      "a;b", "%1$d.5;x\n#DIV/0!;x\n%1$d;x\n", category,
-      "cells that are not numbers: 30 of 90, such as #DIV/0!; {\"as\": \"number\"} reads the column as numbers "
-      "once these cells are empty or NA");
-  expect_doubt(
-      "a;b", "%1$d,5 \u20ac;x\nunknown;x\n%1$d,7 \u20ac;x\n", category,
-      "cells that are not numbers: 30 of 90, such as unknown; {\"as\": \"number\", \"decimal\": \",\", \"unit\": "
-      "\"\u20ac\"} reads");
+  expect_doubt("a;b", "%1$d.5;x\n12 or 13;x\n%1$d;x\n", category,
+               "cells that are not numbers: 30 of 90, such as 12 or 13; {\"as\": \"number\"} reads the column as "
+               "numbers once these cells are empty or in \"missing\"");
+  expect_doubt("a;b", "%1$d.5;x\n#DIV/0!;x\n%1$d;x\n", "\"missing\": [\"#DIV/0!\"]",
+               "30 texts (#DIV/0!) count as missing; {\"as\": \"category\"} makes every text a value");
+  expect_doubt("a;b", "%1$d,5 \u20ac;x\nunknown;x\n%1$d,7 \u20ac;x\n",
+               "\"decimal\": \",\", \"unit\": \"\u20ac\", \"missing\": [\"unknown\"]",
+               "30 texts (unknown) count as missing");
   expect_doubt("a;b", "$%1$d.5;x\n5 oz;x\n$%1$d.7;x\n", category,
                "cells that are not numbers: 30 of 90, such as 5 oz; {\"as\": \"number\", \"decimal\": \".\", \"unit\": "
                "\"$\"} reads");
-  expect_doubt("a;b", "2024-05-0%1$d;x\n0000-00-00;x\n2024-06-0%1$d;x\n", category,
-               "cells that are not dates: 30 of 90, such as 0000-00-00; {\"as\": \"time\", \"unit\": \"text\"} reads");
+  expect_doubt("a;b", "2024-05-0%1$d;x\n2024-99-99;x\n2024-06-0%1$d;x\n", category,
+               "cells that are not dates: 30 of 90, such as 2024-99-99; {\"as\": \"time\", \"unit\": \"text\"} reads");
+  expect_doubt("a;b", "2024-05-0%1$d;x\n0000-00-00;x\n2024-06-0%1$d;x\n", "\"missing\": [\"0000-00-00\"]",
+               "30 texts (0000-00-00) count as missing");
   expect_doubt("a;b", "1%1$d.5.2024;x\n0;x\n1%1$d.6.2024;x\n", category,
                "cells that are not dates: 30 of 90, such as 0; {\"as\": \"time\", \"unit\": \"day-first\"} reads");
   expect_doubt("a;b", "%1$d;x\nunknown;x\n", category, NULL);
@@ -1123,7 +1125,8 @@ static void odd_examples(void **state) {
   static const struct {
     const char *cell, *wanted; /* of a file of JSON lines */
   } cases[] = {
-      {"\xff\xfe", "texts such as 2 bytes"},
+      {"\xff\xfe", "texts such as ÿþ"},
+      {"\xff\\u0000", "texts such as 2 bytes"},
       {"\\u0001", "texts such as 1 bytes"},
       {"x\x7f", "texts such as 2 bytes"},
       {"ééééééééééééééééééééééééééééééééééééééé", "é…"},
@@ -1131,7 +1134,7 @@ static void odd_examples(void **state) {
       {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
        "\x80\x80"
        "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
-       "\x80\x80",
+       "\x80\x80\\u0000",
        "texts such as …, 1 distinct"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1146,7 +1149,7 @@ static void odd_examples(void **state) {
 /* Names of classes are text. */
 static void classes_that_are_not_text(void **state) {
   (void)state;
-  static const char *const cells[] = {"\xff\xfe", "a\\u0000b"};
+  static const char *const cells[] = {"\xff\\u0000", "a\\u0000b"};
   for (size_t i = 0; i < 2; i++) {
     fw_buffer text = {0};
     for (int row = 0; row < 30; row++)

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "rows/table/text_table.h"
+#include "rows/text/cells.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 
@@ -683,6 +684,54 @@ static void many_records(void **state) {
   }
 }
 
+static void codes(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    fw_cell_code wanted;
+  } cells[] = {{"01234", FW_CODE_PADDED},
+               {"00", FW_CODE_PADDED},
+               {"-007", FW_CODE_PADDED},
+               {"1234567890123456", FW_CODE_LONG},
+               {"-1234567890123456", FW_CODE_LONG},
+               {"0", FW_CODE_NONE},
+               {"123456789012345", FW_CODE_NONE},
+               {"0.5", FW_CODE_NONE},
+               {"01x", FW_CODE_NONE},
+               {"-", FW_CODE_NONE},
+               {"", FW_CODE_NONE}};
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+    assert_int_equal(fw_cell_code_of(cells[i].text, cells[i].text + strlen(cells[i].text)), cells[i].wanted);
+}
+
+/* Names and cells of Windows-1252 become UTF-8; those that are UTF-8 stay. */
+static void other_encodings(void **state) {
+  (void)state;
+  static const example list[] = {
+      {"st\xfc"
+       "ck,preis\n5,9 \x80\nK\xf6ln,7\n",
+       "", "stück~preis: 5~9 € / Köln~7 / "},
+      {"u,v\n\"K\xf6ln \"\"a\"\"\",\"9 \x80\"\n", "", "u~v: Köln \"a\"~9 € / "},
+      {"u,v\r1,\x93x\x94\r2,\x96\r", "", "u~v: 1~“x” / 2~– / "},
+      {"u,v\nK\xc3\xb6ln,1\nK\xf6ln,2\n\xc3,3\n", "", "u~v: Köln~1 / Köln~2 / Ã~3 / "},
+      {"u,v\n\x81\x8d\xff,1\n", "", "u~v: \xc2\x81\xc2\x8dÿ~1 / "},
+      {"{\"a\":\"K\xf6ln\",\"b\":[\"\x80\",\"x\"]}\n{\"a\":\"K\xc3\xb6ln\"}\n", "", "a~b: Köln~[€+x] / Köln~- / "},
+      {"u,v\n1,K\xf6ln,2\n", "", "u~v: E_PARSE 4+8 the header has 2 columns, this record has 3 '2'"},
+  };
+  EXPECT(list);
+  static const char text[] = "u,v\nK\xf6ln,1\nUlm,2\nM\xfcnchen,\xe4\nK\xc3\xb6ln,1\n";
+  static const char binary[] = "u,v\n\xff\0\xff,1\n";
+  fw_chunk_stats stats = {0};
+  fw_buffer out = {0};
+  furrow_error err;
+  read_text(text, sizeof text - 1, "", FURROW_ON_BAD_ERROR, &out, &stats, &err);
+  assert_int_equal(stats.recoded, 3);
+  fw_buffer_reset(&out);
+  read_text(binary, sizeof binary - 1, "", FURROW_ON_BAD_ERROR, &out, &stats, &err);
+  assert_int_equal(stats.recoded, 3); /* it is not text */
+  fw_buffer_clear(&out);
+}
+
 static int tests(void) {
   const struct CMUnitTest list[] = {
       cmocka_unit_test(layouts),
@@ -701,6 +750,8 @@ static int tests(void) {
       cmocka_unit_test(refused_cells),
       cmocka_unit_test(many_records),
       cmocka_unit_test(records_before_an_error),
+      cmocka_unit_test(other_encodings),
+      cmocka_unit_test(codes),
   };
   return cmocka_run_group_tests(list, NULL, NULL);
 }

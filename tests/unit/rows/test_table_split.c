@@ -93,6 +93,66 @@ static void by_user_and_time(void **state) {
                "u,t,x\nc,7,4\nc,7,5\n");
 }
 
+/* Whether the day or the month comes first is decided by all dates. */
+static void dates_as_people_write_them(void **state) {
+  (void)state;
+  furrow_table_split_params params;
+  furrow_table_split_params_init(&params);
+  params.time = "t";
+  params.last = 1;
+  expect_split(&params, "t,x\n2/10/2023,1\n7/23/2023,2\n11/1/2022,3\n", "t,x\n2/10/2023,1\n11/1/2022,3\n",
+               "t,x\n7/23/2023,2\n");
+  expect_split(&params, "t,x\n2/10/2023,1\n7/3/2023,2\n23/1/2022,3\n", "t,x\n7/3/2023,2\n23/1/2022,3\n",
+               "t,x\n2/10/2023,1\n");
+  expect_split(&params, "t,x\n2.10.2023,1\n7.3.2023,2\n", "t,x\n7.3.2023,2\n", "t,x\n2.10.2023,1\n");
+  expect_split(&params, "t,x\n2/10/2023,1\n7/3/2023,2\n", "t,x\n2/10/2023,1\n", "t,x\n7/3/2023,2\n");
+  expect_split(&params, "t,x\n2023-05-01,1\n7/23/2023,2\nJun 12 2023,3\n", "t,x\n2023-05-01,1\nJun 12 2023,3\n",
+               "t,x\n7/23/2023,2\n");
+}
+
+/* Writes a log of 30 users with three rows of one day each, and splits off the last row of each user. */
+static void split_days(const char *header, const int items[3], setup *s) {
+  fw_buffer log = {0};
+  fw_buffer_text(&log, header);
+  for (int u = 0; u < 30; u++)
+    for (int i = 0; i < 3; i++) fw_buffer_format(&log, "u%d,m%d,2024-05-%02d\n", u, items[i] + u % 7, 1 + u % 28);
+  assert_int_equal(fw_buffer_status(&log, NULL), FURROW_OK);
+  make(s);
+  s->params.user = "user";
+  s->params.time = "day";
+  s->params.last = 1;
+  if (split(s, log.bytes, log.size, 2) != FURROW_OK) fail_msg("%s", s->err.message);
+  assert_int_equal(s->rows[1], 30);
+  fw_buffer_clear(&log);
+}
+
+/* How many of the last rows have the last item of their user in the log. */
+static int count_last_items(setup *s, int last) {
+  int found = 0;
+  char *text = read_file(s->paths[1]);
+  for (const char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+    int user = 0, item = 0;
+    assert_int_equal(sscanf(line, "u%d,m%d,", &user, &item), 2);
+    found += item == last + user % 7;
+  }
+  free(text);
+  clear(s);
+  return found;
+}
+
+/* Rows of one day are in the order of the log, unless they are sorted by item. */
+static void days_of_sorted_logs(void **state) {
+  static const int sorted[] = {100, 200, 300}, unsorted[] = {200, 300, 100};
+  setup s;
+  (void)state;
+  split_days("user,item,day\n", unsorted, &s);
+  assert_int_equal(count_last_items(&s, 100), 30);
+  split_days("user,item,day\n", sorted, &s);
+  assert_in_range(count_last_items(&s, 300), 1, 20); /* the hashes of the items decide */
+  split_days("user,other,day\n", sorted, &s);        /* it may be the number of the event */
+  assert_int_equal(count_last_items(&s, 300), 30);
+}
+
 /* Bytes are copied: quotes, line ends in cells, CR LF, blanks, the missing end of the last line. */
 static void bytes_of_records(void **state) {
   (void)state;
@@ -266,6 +326,11 @@ static void what_is_refused(void **state) {
   expect_refused(&s, log, 2, FURROW_E_PARSE, "column t: not a time: a number, or a date");
   assert_int_equal(s.err.line, 4);
   expect_refused(&s, "u,t\na,2024-01-01\nb,1\n", 2, FURROW_E_PARSE, "column t: not a date, as the first one is");
+  expect_refused(&s, "u,t\na,1/13/2024\nb,13/1/2024\nb,1/14/2024\n", 2, FURROW_E_PARSE,
+                 "column t: not a date with the month first, as most of them are");
+  assert_int_equal(s.err.line, 3);
+  expect_refused(&s, "u,t\na,1/13/2024\nb,x\n", 2, FURROW_E_PARSE,
+                 "column t: not a date with the month first, as most of them are");
   expect_refused(&s, "u,t\na,1\nb\n", 2, FURROW_E_PARSE, "the header has 2 columns, this record has 1");
   s.params.user = "v";
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "there is no column v");
@@ -342,6 +407,8 @@ static void bad_records_go_nowhere(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(by_user_and_time),
+      cmocka_unit_test(dates_as_people_write_them),
+      cmocka_unit_test(days_of_sorted_logs),
       cmocka_unit_test(bytes_of_records),
       cmocka_unit_test(many_users),
       cmocka_unit_test(by_group),

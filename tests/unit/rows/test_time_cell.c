@@ -151,12 +151,33 @@ static void parts_of_times(void **state) {
   }
 }
 
+/* Years of two digits are reported. */
+static void short_years(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    fw_time_unit unit;
+    bool wanted;
+  } dates[] = {
+      {"31/05/24", FW_UNIT_DAY_FIRST, true},        {"31-May-24", FW_UNIT_TEXT, true},
+      {"Fri, 31-May-24 10:00", FW_UNIT_TEXT, true}, {"31/05/2024", FW_UNIT_DAY_FIRST, false},
+      {"31-May-2024", FW_UNIT_TEXT, false},         {"2024-05-31", FW_UNIT_TEXT, false},
+      {"2024-05-31", FW_UNIT_MONTH_FIRST, false},   {"May 31, 2024", FW_UNIT_TEXT, false},
+      {"5.31.24 23:59", FW_UNIT_MONTH_FIRST, true},
+  };
+  for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+    double seconds;
+    bool found = !dates[i].wanted;
+    if (!fw_time_parse_date(dates[i].text, strlen(dates[i].text), dates[i].unit, &seconds, &found) ||
+        found != dates[i].wanted)
+      fail_msg("%s", dates[i].text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(times_of_texts),
-      cmocka_unit_test(texts_without_a_time),
-      cmocka_unit_test(texts_that_are_cut),
-      cmocka_unit_test(parts_of_times),
+      cmocka_unit_test(times_of_texts), cmocka_unit_test(texts_without_a_time), cmocka_unit_test(texts_that_are_cut),
+      cmocka_unit_test(parts_of_times), cmocka_unit_test(short_years),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

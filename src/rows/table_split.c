@@ -1,8 +1,10 @@
-/* rows/table/table_split.c: copies the records of a log to several files: by user and time, or at random, alone or
+/* rows/table_split.c: copies the records of a log to several files: by user and time, or at random, alone or
  * in groups.
  *
- * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) finds the last ones (a
- * byte each), and a second pass copies. At random, the file of a group depends only on the group's hash: one pass.
+ * By time, a first pass notes user and time of each record (32 bytes), a sort (as much again) finds the last ones (a
+ * byte each), and a second pass copies. Records of one time are in the order of the log; if the first records show
+ * that the log is sorted by item or label, they are in an order by chance instead. At random, the file of a group
+ * depends only on the group's hash: one pass.
  *
  * With several ranks, each reads a part. By time, all events of a user go to one rank, which tells the other ranks
  * which of their records are the last. At random, the numbers of records continue from part to part. */
@@ -13,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number_in.h"
 #include "base/params.h"
 #include "base/rng.h"
 #include "base/suggestion.h"
@@ -20,7 +23,9 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
+#include "rows/schema/column_names.h"
 #include "rows/table/table_reader.h"
+#include "rows/table/tie_order.h"
 #include "rows/table/time_cell.h"
 
 enum { MOST_FILES = 64 };
@@ -28,6 +33,7 @@ enum { MOST_FILES = 64 };
 typedef struct event {
   uint64_t user; /* hash of the user: among a billion users two may share one, and are then split as one */
   double time;
+  uint64_t tie; /* the order of records of one time; 0: that of the log */
   uint64_t record;
 } event;
 
@@ -40,10 +46,14 @@ typedef struct table_split {
   /* first pass */
   event *events;
   size_t count, capacity;
-  fw_time_unit unit; /* unit of the first time; FW_UNIT_SECONDS: any number */
+  fw_time_unit unit; /* of the times; FW_UNIT_SECONDS: any number */
   bool unit_known;
-  uint64_t before; /* records of the ranks before this one */
-  uint8_t *to;     /* for each record of this rank its file */
+  bool order_needed;            /* a date has numbers for the day and the month, and the order is not known */
+  int64_t by_day, by_month;     /* dates with the day first, and with the month first */
+  int64_t dotted;               /* of them, those such as 31.5.2024 */
+  size_t item_slot, label_slot; /* of columns that the log may be sorted by, by their names; 0: there is none */
+  uint64_t before;              /* records of the ranks before this one */
+  uint8_t *to;                  /* for each record of this rank its file */
 
   /* copying */
   fw_atomic_file *files[MOST_FILES];
@@ -57,7 +67,7 @@ typedef struct table_split {
 /* ---- First pass: users and times ---- */
 
 /* Slots of the cells. */
-enum { SLOT_TIME = 0, SLOT_GROUP = 0, SLOT_USER = 1 };
+enum { SLOT_TIME = 0, SLOT_GROUP = 0, SLOT_USER = 1, MOST_SLOTS = 4 };
 
 static const fw_table_cell *cell_of(const fw_table_batch *batch, size_t slot, size_t record) {
   return &fw_table_cells(batch, slot)[record];
@@ -71,12 +81,25 @@ static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cu
   return fw_table_refuse(s->table, &strict, batch, slot, record, message, err);
 }
 
+static bool is_ordered(const fw_table_cell *cell, fw_time_unit order) {
+  double time;
+  return fw_time_parse(cell->text, cell->length, order, &time);
+}
+
+static bool is_ordered_either(const fw_table_cell *cell) {
+  return is_ordered(cell, FW_UNIT_DAY_FIRST) || is_ordered(cell, FW_UNIT_MONTH_FIRST);
+}
+
+/* The first time says whether times are numbers or dates. */
 static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
-  if (!s->unit_known)
-    s->unit = fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
+  if (!s->unit_known) s->unit = is_ordered_either(cell) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
   s->unit_known = true;
   if (cell->kind != FW_TABLE_TEXT) return false;
-  if (s->unit == FW_UNIT_TEXT) return fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time);
+  if (fw_time_unit_is_text(s->unit)) {
+    if (fw_time_parse(cell->text, cell->length, s->unit, time)) return true;
+    s->order_needed |= s->unit == FW_UNIT_TEXT && is_ordered_either(cell);
+    return s->order_needed;
+  }
   /* nanoseconds are too large to be a time in seconds */
   return fw_time_parse(cell->text, cell->length, FW_UNIT_NANOS, time);
 }
@@ -86,14 +109,20 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   event e = {.record = s->count};
   if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
     return refuse_cell(s, cursor, batch, SLOT_TIME, r,
-                       s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0)
-                           ? "not a date, as the first one is"
-                           : "not a time: a number, or a date",
+                       !fw_time_unit_is_text(s->unit) || (s->count == 0 && s->comm->rank == 0)
+                           ? "not a time: a number, or a date"
+                       : s->unit == FW_UNIT_TEXT      ? "not a date, as the first one is"
+                       : s->unit == FW_UNIT_DAY_FIRST ? "not a date with the day first, as most of them are"
+                                                      : "not a date with the month first, as most of them are",
                        err);
   if (s->params.user) {
     const fw_table_cell *user = cell_of(batch, SLOT_USER, r);
     if (user->kind == FW_TABLE_MISSING) return refuse_cell(s, cursor, batch, SLOT_USER, r, "no user", err);
     e.user = XXH3_64bits(user->text, user->length);
+  }
+  if (s->item_slot) {
+    const fw_table_cell *item = cell_of(batch, s->item_slot, r);
+    e.tie = XXH3_64bits_withSeed(item->text, item->length, e.user);
   }
   const furrow_status status = FW_GROW(&s->events, &s->capacity, s->count + 1, err);
   if (status == FURROW_OK) s->events[s->count++] = e;
@@ -123,13 +152,146 @@ static furrow_status note_events(void *user, uint64_t piece, const fw_table_curs
   return FURROW_OK;
 }
 
-/* Compares by user, then time, then the order of the log. */
+/* Counts what the dates say about the order of day and month. */
+static furrow_status count_orders(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                  const fw_table_batch *batch, furrow_error *err) {
+  table_split *s = user;
+  (void)piece, (void)cursor, (void)err;
+  for (size_t r = 0; r < batch->records; r++) {
+    const fw_table_cell *cell = cell_of(batch, SLOT_TIME, r);
+    if (is_ordered(cell, FW_UNIT_TEXT)) continue;
+    const bool day = is_ordered(cell, FW_UNIT_DAY_FIRST), month = is_ordered(cell, FW_UNIT_MONTH_FIRST);
+    s->by_day += day;
+    s->by_month += month;
+    s->dotted += day && (cell->text[1] == '.' || cell->text[2] == '.');
+  }
+  return FURROW_OK;
+}
+
+/* Compares by user, then time, then the order of ties, then that of the log. */
 static int compare_events(const void *a, const void *b) {
   const event *x = a, *y = b;
   if (x->user != y->user) return x->user < y->user ? -1 : 1;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  if (x->tie != y->tie) return x->tie < y->tie ? -1 : 1;
   return (x->record > y->record) - (x->record < y->record);
 }
+
+/* ---- What the log is sorted by ---- */
+
+enum {
+  SAMPLED = 100000, /* first records that are looked at, by each rank: all come to the same answer */
+  FEWEST_TIES = 20  /* neighbours of one time that show an order */
+};
+
+typedef struct sampled_event {
+  event event;
+  size_t item; /* where the text is */
+  double label;
+} sampled_event;
+
+typedef struct tie_sample {
+  table_split *split;
+  sampled_event *events;
+  size_t count, capacity;
+  fw_buffer texts; /* each ends with a 0 */
+} tie_sample;
+
+static furrow_status sample_event(tie_sample *sample, const fw_table_batch *batch, size_t r, furrow_error *err) {
+  table_split *s = sample->split;
+  const fw_table_cell *item = cell_of(batch, s->item_slot, r);
+  sampled_event e = {.event = {.record = sample->count}, .item = sample->texts.size};
+  if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.event.time)) return FURROW_OK;
+  if (s->params.user) {
+    const fw_table_cell *user = cell_of(batch, SLOT_USER, r);
+    e.event.user = XXH3_64bits(user->text, user->length);
+  }
+  if (s->label_slot) {
+    const fw_table_cell *label = cell_of(batch, s->label_slot, r);
+    if (fw_read_f64(label->text, label->text + label->length, &e.label) != label->text + label->length) e.label = 0;
+  }
+  fw_buffer_append(&sample->texts, item->text, item->length);
+  fw_buffer_byte(&sample->texts, 0);
+  FW_TRY(fw_buffer_status(&sample->texts, err));
+  FW_TRY(FW_GROW(&sample->events, &sample->capacity, sample->count + 1, err));
+  sample->events[sample->count++] = e;
+  return FURROW_OK;
+}
+
+/* Stops the scan after enough records. */
+static furrow_status sample_events(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                   const fw_table_batch *batch, furrow_error *err) {
+  tie_sample *sample = user;
+  (void)piece, (void)cursor;
+  for (size_t r = 0; r < batch->records && sample->count < SAMPLED; r++) FW_TRY(sample_event(sample, batch, r, err));
+  return sample->count < SAMPLED ? FURROW_OK : fw_fail(err, FURROW_E_CANCELLED, "these records are enough");
+}
+
+static int compare_sampled(const void *a, const void *b) {
+  return compare_events(&((const sampled_event *)a)->event, &((const sampled_event *)b)->event);
+}
+
+static int compare_items(const void *a, const void *b, void *texts) {
+  const sampled_event *x = a, *y = b;
+  const int order = strcmp((const char *)texts + x->item, (const char *)texts + y->item);
+  return order != 0 ? order : (x->event.record > y->event.record) - (x->event.record < y->event.record);
+}
+
+/* Whether records of the same user and time, of which there are enough, are sorted by item or label. */
+static bool ties_are_sorted(tie_sample *sample) {
+  const char *texts = sample->texts.bytes;
+  fw_tie_order order = {0};
+  if (sample->count > 1) qsort(sample->events, sample->count, sizeof *sample->events, compare_sampled);
+  for (size_t i = 1; i < sample->count; i++) {
+    const sampled_event *a = &sample->events[i - 1], *b = &sample->events[i];
+    if (a->event.user == b->event.user && a->event.time == b->event.time)
+      fw_tie_order_add(&order, texts + a->item, a->label, texts + b->item, b->label);
+  }
+  return fw_tie_order_pairs(&order) >= FEWEST_TIES && fw_tie_order_is_sorted(&order);
+}
+
+/* Whether the log has one item after the other, with several records each. */
+static furrow_status items_follow(tie_sample *sample, bool *follow, furrow_error *err) {
+  fw_item_rows *rows = NULL;
+  size_t items = 0;
+  FW_TRY(FW_ALLOC(&rows, sample->count, err));
+  if (sample->count > 1)
+    qsort_r(sample->events, sample->count, sizeof *sample->events, compare_items, sample->texts.bytes);
+  for (size_t i = 0; i < sample->count; i++) {
+    const sampled_event *e = &sample->events[i];
+    const bool same = i > 0 && strcmp(sample->texts.bytes + e->item, sample->texts.bytes + e[-1].item) == 0;
+    if (!same) rows[items++].first = e->event.record;
+    rows[items - 1].last = e->event.record;
+  }
+  *follow = items > 1 && sample->count >= 2 * items && sample->count >= FEWEST_TIES && fw_items_follow(rows, items);
+  fw_free(rows);
+  return FURROW_OK;
+}
+
+/* Whether the log is sorted by something else than time. The unit of the times is known. */
+static furrow_status find_sorting(table_split *s, bool *sorted, furrow_error *err) {
+  tie_sample sample = {.split = s};
+  void *users[] = {&sample};
+  const fw_table_scan_params params = {.threads = 1, .on_bad = s->params.on_bad};
+  furrow_status status = fw_table_scan(s->source, s->table, &params, users, sample_events, NULL, err);
+  if (status == FURROW_E_CANCELLED || status == FURROW_E_PARSE) status = FURROW_OK; /* mistakes will be found again */
+  *sorted = status == FURROW_OK && ties_are_sorted(&sample);
+  if (status == FURROW_OK && !*sorted) status = items_follow(&sample, sorted, err);
+  fw_free(sample.events);
+  fw_buffer_clear(&sample.texts);
+  return status;
+}
+
+/* Puts records of one time into the order of the log, unless the log is sorted by something else. */
+static furrow_status order_ties(table_split *s, furrow_error *err) {
+  bool sorted = false;
+  if (!s->item_slot) return FURROW_OK;
+  FW_TRY(fw_comm_all_ok(s->comm, find_sorting(s, &sorted, err), err));
+  for (size_t i = 0; i < s->count && !sorted; i++) s->events[i].tie = 0;
+  return FURROW_OK;
+}
+
+/* ---- The last records ---- */
 
 /* How many of n rows are the last ones; the first file keeps at least one. */
 static size_t count_last(double last, size_t n) {
@@ -335,6 +497,22 @@ static void find_unit(table_split *s) {
   if (s->comm->ranks > 1) (void)!fw_table_scan(s->source, s->table, &params, users, note_unit, NULL, &ignored);
 }
 
+/* Decides whether the day or the month comes first, by the rule of a proposed schema: the order that fits more dates;
+ * where both fit all of them, the day before points, else the month. */
+static furrow_status find_order(table_split *s, furrow_error *err) {
+  int64_t needed = s->order_needed;
+  FW_TRY(fw_comm_sum_i64(s->comm, &needed, 1, err));
+  if (!needed) return FURROW_OK;
+  FW_TRY(scan_log(s, count_orders, err));
+  int64_t counts[] = {s->by_day, s->by_month, s->dotted};
+  FW_TRY(fw_comm_sum_i64(s->comm, counts, 3, err));
+  const bool day = counts[0] > counts[1] || (counts[0] == counts[1] && counts[2] == counts[0]);
+  s->unit = day ? FW_UNIT_DAY_FIRST : FW_UNIT_MONTH_FIRST;
+  s->order_needed = false;
+  s->count = 0;
+  return scan_log(s, note_events, err);
+}
+
 static furrow_status check_time(const furrow_table_split_params *p, size_t count, furrow_error *err) {
   if (p->group || p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "group: either time or group decides, not both");
   if (!(p->last > 0) || isinf(p->last) || (p->last >= 1 && p->last != floor(p->last)))
@@ -368,11 +546,32 @@ static furrow_status refuse_column(const fw_table_layout *layout, const char *na
   return FURROW_E_ARGUMENT;
 }
 
+static size_t priority_of_item(const char *name) {
+  return fw_role_name_priority(FW_ROLE_ITEM, name);
+}
+
+/* The column with the best name, apart from the time and the user; NULL: there is none. */
+static const char *find_named(const table_split *s, const fw_table_layout *layout, size_t (*priority)(const char *)) {
+  const char *best = NULL;
+  for (size_t i = 0; i < layout->columns; i++) {
+    const char *name = layout->names[i];
+    if (priority(name) == SIZE_MAX || strcmp(name, s->params.time) == 0) continue;
+    if (s->params.user && strcmp(name, s->params.user) == 0) continue;
+    if (!best || priority(name) < priority(best)) best = name;
+  }
+  return best;
+}
+
 static furrow_status open_table(table_split *s, const char *uri, furrow_error *err) {
-  const char *names[] = {s->params.group ? s->params.group : s->params.time, s->params.user};
-  const size_t slots = s->params.user ? 2 : names[0] ? 1 : 0;
+  const char *names[MOST_SLOTS] = {s->params.group ? s->params.group : s->params.time, s->params.user};
+  size_t slots = s->params.user ? 2 : names[0] ? 1 : 0;
   FW_TRY(fw_table_source_open(&s->source, uri, err));
   const fw_table_layout *layout = fw_table_source_layout(s->source);
+  if (s->params.time) {
+    const char *item = find_named(s, layout, priority_of_item), *label = find_named(s, layout, fw_label_name_priority);
+    if (item) names[s->item_slot = slots++] = item;
+    if (item && label) names[s->label_slot = slots++] = label;
+  }
   for (size_t i = 0; i < slots; i++)
     if (fw_table_layout_column(layout, names[i]) == SIZE_MAX) return refuse_column(layout, names[i], err);
   return fw_table_create(&s->table, layout, names, slots, NULL, err);
@@ -438,6 +637,8 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
   }
   find_unit(s);
   FW_TRY(scan_log(s, note_events, err));
+  FW_TRY(find_order(s, err));
+  FW_TRY(order_ties(s, err));
   /* checked before the ranks agree, so that it is freed if another rank fails */
   const furrow_status status = FW_ALLOC_ZERO(&s->to, s->count, err);
   FW_TRY(fw_comm_all_ok(s->comm, status, err));
