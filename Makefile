@@ -16,6 +16,7 @@
 PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+TEST_JOBS ?= $(shell expr $(JOBS) + $(JOBS) / 2) # tests wait for the disk
 CMAKE_FLAGS ?=
 CMAKE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake
 
@@ -96,7 +97,7 @@ test:
 	@$(require) test
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) all furrow_tests
-	@tools/run_tests.sh $(BUILD) $(JOBS)
+	@tools/run_tests.sh $(BUILD) $(TEST_JOBS)
 
 ## test-full: the tests with every combination of models, formats and data; make test has samples of the slow ones
 test-full:
@@ -107,7 +108,7 @@ asan:
 	@$(require) test
 	@$(configure) build-asan -DFURROW_TESTS=ON -DFURROW_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-asan) furrow_tests
-	@tools/run_tests.sh build-asan $(JOBS)
+	@tools/run_tests.sh build-asan $(TEST_JOBS)
 
 tsan: TSAN_TARGET = furrow_thread_tests
 tsan: TSAN_OPTION = -L threads
@@ -118,7 +119,7 @@ tsan tsan-full:
 	@$(require) test
 	@$(configure) build-tsan -DFURROW_TESTS=ON -DFURROW_SANITIZE=thread -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-tsan) $(TSAN_TARGET)
-	@tools/run_tests.sh build-tsan $(JOBS) $(TSAN_OPTION)
+	@tools/run_tests.sh build-tsan $(TEST_JOBS) $(TSAN_OPTION)
 
 # Programs that sanitizers would be in the way of: reads of uninitialised memory.
 valgrind-sample: VALGRIND_LABEL = ^valgrind_sample$$

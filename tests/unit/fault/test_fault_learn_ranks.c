@@ -203,7 +203,13 @@ static void clear(rank ranks[RANKS]) {
 
 /* ---- Tests ---- */
 
-enum { STEP = 7 }; /* between allocations that fail: there are thousands */
+/* Between calls and between allocations that fail: there are hundreds, and thousands. FURROW_FULL=1: every call. */
+static long call_step(void) {
+  return test_is_full() ? 1 : 3;
+}
+static long allocation_step(void) {
+  return test_is_full() ? 7 : 19;
+}
 
 static void a_call_that_fails_ends_the_training(void **state) {
   (void)state;
@@ -216,7 +222,7 @@ static void a_call_that_fails_ends_the_training(void **state) {
     assert_int_equal(calls[1], all);
     clear(ranks);
     assert_true(all > 20);
-    for (long n = 2; n <= all; n++) {
+    for (long n = 2 + (long)j % call_step(); n <= all; n += call_step()) {
       run(ranks, &jobs[j], n, 0);
       for (unsigned i = 0; i < RANKS; i++)
         if (ranks[i].status != FURROW_E_STATE || strcmp(ranks[i].error.message, "the connection broke") != 0)
@@ -270,7 +276,7 @@ static void allocations_may_fail(void **state) {
       wanted[i] = snapshot_of(ranks[i].trainer);
     }
     clear(ranks);
-    for (n += (long)j; fails_at(&jobs[j], n, wanted);) n += STEP;
+    for (n += (long)j; fails_at(&jobs[j], n, wanted);) n += allocation_step();
     assert_true(n > 100);
     for (unsigned i = 0; i < RANKS; i++) fw_buffer_clear(&wanted[i]);
   }
