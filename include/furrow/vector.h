@@ -749,7 +749,9 @@ FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);
 typedef struct furrow_index_tune_params {
   size_t size;            /* set by furrow_index_tune_params_init */
   double recall;          /* 0.95: share of the true neighbours that a search is to find */
-  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results */
+  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results.
+                           * The settings are then for queries that are not in the index. A graph is searched without
+                           * its own vectors: at most a sixteenth of them, the first queries, is used */
   unsigned threads;       /* 0: one for each processor; does not change the result */
 } furrow_index_tune_params;
 
@@ -780,8 +782,8 @@ static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
  * index, so that searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are
  * fewer; the work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init
  * has initialised. After a failure the index is as it was. A searcher of the index stays usable.
- * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
- * furrow_searcher_search. */
+ * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; E_UNSUPPORTED, own_ids with a graph whose links cannot be
+ *         changed; otherwise the errors of furrow_searcher_create and furrow_searcher_search. */
 FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
                                            size_t k, const furrow_index_tune_params *params,
                                            furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;

@@ -794,7 +794,7 @@ class Index(Card):
 
 #: names of metrics, and their numbers in Faiss; a cosine is an inner product of vectors of length 1
 _METRICS = {"l2": 1, "euclidean": 1, "ip": 0, "inner_product": 0, "cosine": 0}
-_TUNE_QUERIES, _TUNE_K = 200, 10
+_TUNE_QUERIES, _TUNE_K = 500, 10
 
 
 def as_metric(metric: str | int) -> dict[str, Any]:
