@@ -126,8 +126,6 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
                               : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
-  if (status == FURROW_OK && keeps_lists(convert))
-    status = edit_check_kept_lists(loaded.index, convert->path, convert->source.lists, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
   if (status == FURROW_OK) status = save_converted(&loaded, convert, out, err);
   edit_clear(&loaded);

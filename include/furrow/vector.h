@@ -163,8 +163,9 @@ FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furr
 /* How an index is written. */
 typedef struct furrow_index_save_params {
   size_t size;        /* set by furrow_index_save_params_init */
-  bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
-                         true: they become part of the file (ilar). lists_file writes a new data file */
+  bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before; so the
+                         index must be in the folder of that file, where readers look for it. true: they become part of
+                         the file (ilar). lists_file writes a new data file */
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
@@ -205,7 +206,8 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
  * inline_lists or lists_file, but the contents of the lists are missing (lists_optional), or the index is search_only,
  * or compat needs a trained index; E_EXISTS, lists_file exists; E_ARGUMENT, lists_file for an index without lists, with
- * inline_lists, for standard output or in another folder; E_UNSUPPORTED, lists_file with comm or for codes in blocks;
+ * inline_lists, for standard output or in another folder, or an index whose lists stay in a data file that would not be
+ * found from the path; E_UNSUPPORTED, lists_file with comm or for codes in blocks;
  * E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
  * the index has a part that the release cannot read (the message names it and the first release that can), or, with
  * comm, lists that are not part of the file or have codes in blocks; E_ARGUMENT, with comm: the quantizers of two ranks
