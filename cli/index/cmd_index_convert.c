@@ -87,7 +87,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   report_i64(&r, "vectors", info.ntotal);
   if (loaded->names) report_u64(&r, "names", furrow_id_names_count(loaded->names));
   report_u64(&r, "bytes", size);
-  if (convert->form.lists_file) report_text(&r, "data file", convert->form.lists_file);
+  index_lists_report(&r, convert->form.lists_file);
   report_finish(&r);
   char shared[PATH_MAX];
   if (keeps_lists(convert) && index_lists_path(index, convert->destination, shared))

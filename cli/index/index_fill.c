@@ -342,7 +342,7 @@ static furrow_status begin_next_part(const filling *fill, furrow_index **index, 
 }
 
 furrow_status fill_add_all(filling *fill, furrow_index **index, build_parts *parts, index_job *job, furrow_error *err) {
-  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  const uint64_t total = vector_source_total(fill->vectors);
   furrow_status status = interrupt_check(err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);

@@ -44,6 +44,11 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
   return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
 }
 
+uint64_t vector_source_total(const furrow_vectors_reader *vectors) {
+  const uint64_t count = furrow_vectors_reader_count(vectors);
+  return count == FURROW_COUNT_UNKNOWN ? 0 : count;
+}
+
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
 
 furrow_status vector_block_init(vector_block *block, size_t d, size_t most, size_t memory, furrow_error *err) {
