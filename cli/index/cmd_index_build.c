@@ -215,6 +215,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   filling fill;
   values.base = b->values->train;
   values.model = values.ids = values.names = NULL;
+  values.only_vectors = true;
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   status = ranks_all_ok(status, err);

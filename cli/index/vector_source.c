@@ -16,7 +16,9 @@ const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
-     .help = "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32",
+     .help =
+         "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32, "
+         "and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
      .offset = offsetof(vector_values, kind)},
     {.name = "dim",
      .kind = OPTION_U64,

@@ -6,7 +6,7 @@
  * queries are searched. In one, links to them are removed; it misses more than a graph that never had them, because its
  * links were selected among the queries. In the other, links are repaired as if the queries were removed; it misses
  * fewer, because the repair links neighbours of a query with each other. The geometric mean of both is near the truth:
- * 0.8 to 1.3 of the misses of other queries (docs/design/graphs.md). */
+ * 0.7 to 1.3 of the misses of other queries (docs/design/graphs.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
