@@ -34,12 +34,11 @@ typedef struct furrow_vectors_reader furrow_vectors_reader;
 
 /* How vectors are read. */
 typedef struct furrow_vectors_reader_params {
-  size_t size; /* set by furrow_vectors_reader_params_init */
-  const char
-      *kind; /* NULL: by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs", "fbin",
-                "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. Text
-                (docs/formats/vectors.md): "csv" or "tsv", a table of numbers; "txt" or "vec", word2vec and GloVe */
-  size_t d;  /* 0: what the file says; must be set for f32. E_FORMAT where the file says otherwise */
+  size_t size;      /* set by furrow_vectors_reader_params_init */
+  const char *kind; /* NULL: by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs", "fbin",
+                       "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. As text
+                       (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe */
+  size_t d;         /* 0: what the file says; must be set for f32. E_FORMAT where the file says otherwise */
   /* of matrices */
   furrow_axis vectors; /* AUTO: columns if a column format stored the matrix, else rows */
   int64_t first_id;    /* INT64_MIN: from the first vector on; else from this id on */
@@ -119,7 +118,7 @@ FURROW_API bool furrow_vectors_reader_has_names(const furrow_vectors_reader *vec
 /* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
  * less than `rows` only at the end, and 0 after the last.
  * Errors: E_FORMAT, the file is cut short; E_PARSE, a line of text that is not a vector; E_RANGE, an element that is
- * not a float; E_IO; E_MEMORY. */
+ *         not a float; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out,
                                                     int64_t *ids, size_t *got, furrow_error *err) FURROW_MUST_USE;
 /* Goes back to the first vector.
@@ -206,11 +205,12 @@ FURROW_API furrow_status furrow_name_list_load(furrow_name_list *list, const cha
  * Owner:  the caller clears *ids with furrow_ids_clear and *list with furrow_name_list_clear. */
 FURROW_API furrow_status furrow_ids_or_names_load(furrow_ids *ids, furrow_name_list *list, const char *path,
                                                   furrow_error *err) FURROW_MUST_USE;
-/* Reads the names of all vectors of a file, also if the reader is restricted to some of them, and goes back to the
- * first vector of the reader. What *list held before is not freed. Errors: E_ARGUMENT, the vectors have no names;
- * E_STATE, a stream, which cannot be read twice; E_PARSE, with the line: a name that is empty, not UTF-8, has a control
- * character, or is the same as one before; otherwise the errors of furrow_vectors_reader_next. Owner:  the caller
- * clears *list with furrow_name_list_clear. */
+/* Reads the names of all vectors of a file, even if the reader is restricted to some of them, and goes back to the
+ * first vector of the reader. What *list held before is not freed.
+ * Errors: E_ARGUMENT, the vectors have no names; E_STATE, a stream, which cannot be read twice; E_PARSE, with the line:
+ *         a name that is empty, not UTF-8, has a control character, or is the same as one before; otherwise the errors
+ *         of furrow_vectors_reader_next.
+ * Owner:  the caller clears *list with furrow_name_list_clear. */
 FURROW_API furrow_status furrow_vectors_reader_names(furrow_vectors_reader *vectors, furrow_name_list *list,
                                                      furrow_error *err) FURROW_MUST_USE;
 /* Frees the names; the struct is empty afterwards. */
