@@ -1,7 +1,6 @@
 /* cli/index/build_parts.c: an index that is built in parts, so that memory never holds all of its codes. */
 #include "index/build_parts.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +9,9 @@
 #include "core/fail.h"
 
 static furrow_status append_bytes(void *user, const void *bytes, size_t length, furrow_error *err) {
-  build_parts *parts = user;
-  uint8_t *grown = realloc(parts->empty, parts->empty_size + length);
-  if (!grown) return fail_memory(err);
-  memcpy(grown + parts->empty_size, bytes, length);
-  parts->empty = grown;
-  parts->empty_size += length;
-  return FURROW_OK;
+  fw_buffer *empty = user;
+  fw_buffer_append(empty, bytes, length);
+  return fw_buffer_status(empty, err);
 }
 
 /* Whether the index consists of transforms and id maps around inverted lists of codes. */
@@ -34,7 +29,7 @@ furrow_status build_parts_begin(build_parts *parts, const furrow_index *trained,
   furrow_output to;
   furrow_output_init(&to);
   to.write = append_bytes;
-  to.user = parts;
+  to.user = &parts->empty;
   if (!has_only_lists(trained)) return FURROW_OK;
   parts->destination = destination;
   parts->most = most;
@@ -45,31 +40,33 @@ furrow_status build_parts_begin(build_parts *parts, const furrow_index *trained,
 static furrow_status set_aside(build_parts *parts, const furrow_index *index, furrow_error *err) {
   furrow_index_save_params save;
   furrow_index_load_params load;
-  char path[PATH_MAX];
+  char *path = NULL;
   furrow_index **grown = realloc(parts->full, (parts->count + 1) * sizeof *grown);
   if (!grown) return fail_memory(err);
   parts->full = grown;
+  if (asprintf(&path, "%s.part-%ld", parts->destination, (long)getpid()) < 0) return fail_memory(err);
   furrow_index_save_params_init(&save);
   furrow_index_load_params_init(&load);
   load.memory_map = true;
-  snprintf(path, sizeof path, "%s.part-%ld", parts->destination, (long)getpid());
   furrow_status status = furrow_index_save(index, path, &save, err);
-  if (status != FURROW_OK) return status;
-  status = furrow_index_load(&parts->full[parts->count], path, &load, err);
-  unlink(path);
+  if (status == FURROW_OK) {
+    status = furrow_index_load(&parts->full[parts->count], path, &load, err);
+    unlink(path);
+  }
   if (status == FURROW_OK) parts->count++;
+  free(path);
   return status;
 }
 
 furrow_status build_parts_next(build_parts *parts, furrow_index **index, uint64_t next, furrow_error *err) {
   furrow_index_info info;
   furrow_index *empty = NULL;
-  if (!parts->empty) return FURROW_OK;
+  if (parts->empty.size == 0) return FURROW_OK;
   furrow_index_info_init(&info);
   furrow_index_get_info(furrow_index_ivf(*index), &info);
   if (info.stored * (info.code_size + 8) < parts->most) return FURROW_OK;
   furrow_status status = set_aside(parts, *index, err);
-  if (status == FURROW_OK) status = furrow_index_read(&empty, parts->empty, parts->empty_size, NULL, NULL, err);
+  if (status == FURROW_OK) status = furrow_index_read(&empty, parts->empty.bytes, parts->empty.size, NULL, NULL, err);
   if (status != FURROW_OK) return status;
   furrow_index_set_next_id(empty, (int64_t)next);
   furrow_index_free(*index);
@@ -89,6 +86,6 @@ furrow_status build_parts_save(build_parts *parts, furrow_index *last, const fur
 void build_parts_clear(build_parts *parts) {
   for (size_t i = 0; i < parts->count; i++) furrow_index_free(parts->full[i]);
   free(parts->full);
-  free(parts->empty);
+  fw_buffer_clear(&parts->empty);
   *parts = (build_parts){0};
 }

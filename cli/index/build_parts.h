@@ -2,6 +2,7 @@
 #ifndef CLI_INDEX_BUILD_PARTS_H
 #define CLI_INDEX_BUILD_PARTS_H
 
+#include "base/buffer.h"
 #include "core/command.h"
 #include "furrow/vector.h"
 
@@ -9,8 +10,7 @@
 typedef struct build_parts {
   const char *destination; /* the parts are in its folder */
   uint64_t most;           /* bytes of the lists of a part */
-  uint8_t *empty;          /* the bytes of the trained index without vectors */
-  size_t empty_size;
+  fw_buffer empty;         /* the bytes of the trained index without vectors */
   furrow_index **full;
   size_t count;
 } build_parts;

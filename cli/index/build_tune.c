@@ -6,7 +6,7 @@
 
 #include "core/fail.h"
 
-enum { QUERIES = 200, K = 10 };
+enum { QUERIES = 500, K = 10 };
 
 typedef struct tune_queries {
   size_t n;

@@ -53,7 +53,7 @@ static void report_add(const add_values *add, const named_index *changed, const 
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
-  if (add->change.form.lists_file) report_text(&r, "data file", add->change.form.lists_file);
+  index_lists_report(&r, add->change.form.lists_file);
   if (first_id >= 0 && fill->added > 0) { /* the vector in row i got the id first + i */
     report_i64(&r, "first id", first_id);
     report_i64(&r, "last id", first_id + (int64_t)(fill->added + fill->skipped) - 1);

@@ -197,7 +197,7 @@ static furrow_status begin_sample(building *b, filling *fill, furrow_error *err)
 
 /* Draws a sample from all vectors of `fill`. */
 static furrow_status draw_sample(building *b, filling *fill, furrow_error *err) {
-  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  const uint64_t total = vector_source_total(fill->vectors);
   index_job_step(&b->job, "sample", total);
   furrow_status status = begin_sample(b, fill, err);
   while (status == FURROW_OK) {
@@ -215,6 +215,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   filling fill;
   values.base = b->values->train;
   values.model = values.ids = values.names = NULL;
+  values.only_vectors = true;
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   status = ranks_all_ok(status, err);
@@ -328,8 +329,7 @@ static furrow_status begin_parts(building *b, furrow_error *err) {
 }
 
 static furrow_status add_vectors(building *b, furrow_error *err) {
-  const uint64_t count = furrow_vectors_reader_count(b->fill.vectors),
-                 total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  const uint64_t total = vector_source_total(b->fill.vectors);
   index_job_step(&b->job, "add", total);
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = begin_parts(b, err);
@@ -471,7 +471,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
   report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
-  if (b->values->form.lists_file) report_text(&r, "data file", b->values->form.lists_file);
+  index_lists_report(&r, b->values->form.lists_file);
   if (!isnan(b->error)) {
     report_f64(&r, "quantization error", b->error);
     if (r.json) report_f64(&r, "relative error", b->norm > 0 ? b->error / b->norm : NAN);

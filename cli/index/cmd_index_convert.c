@@ -87,7 +87,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   report_i64(&r, "vectors", info.ntotal);
   if (loaded->names) report_u64(&r, "names", furrow_id_names_count(loaded->names));
   report_u64(&r, "bytes", size);
-  if (convert->form.lists_file) report_text(&r, "data file", convert->form.lists_file);
+  index_lists_report(&r, convert->form.lists_file);
   report_finish(&r);
   char shared[PATH_MAX];
   if (keeps_lists(convert) && index_lists_path(index, convert->destination, shared))
@@ -126,8 +126,6 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
                               : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
-  if (status == FURROW_OK && keeps_lists(convert))
-    status = edit_check_kept_lists(loaded.index, convert->path, convert->source.lists, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
   if (status == FURROW_OK) status = save_converted(&loaded, convert, out, err);
   edit_clear(&loaded);

@@ -91,7 +91,7 @@ static void report_lists(report *r, const furrow_index *index, const furrow_inde
   report_bool(r, "by residual", info->by_residual);
   report_text(r, "direct map", maps[info->direct_map]);
   report_text(r, "lists are", kinds[info->lists]);
-  if (info->lists_file) report_text(r, "data file", info->lists_file);
+  index_lists_report(r, info->lists_file);
   if (info->lists_missing) report_bool(r, "data file missing", true);
   if (info->lists == FURROW_LISTS_NONE || furrow_index_get_list_stats(index, &stats, NULL) != FURROW_OK) return;
   report_u64(r, "stored", stats.stored);

@@ -167,13 +167,8 @@ static furrow_status read_block(clustering *c, furrow_error *err) {
                  vector_fault(block->values + bad * block->d, block->d));
 }
 
-static uint64_t known_count(const clustering *c) {
-  const uint64_t count = furrow_vectors_reader_count(c->vectors);
-  return count == FURROW_COUNT_UNKNOWN ? 0 : count;
-}
-
 static furrow_status draw_sample(clustering *c, furrow_error *err) {
-  const uint64_t total = known_count(c), most = c->values->train_size;
+  const uint64_t total = vector_source_total(c->vectors), most = c->values->train_size;
   const size_t size = most                                    ? (size_t)most
                       : c->k > SIZE_MAX / SAMPLE_PER_CENTROID ? SIZE_MAX
                                                               : c->k * SAMPLE_PER_CENTROID;

@@ -222,7 +222,7 @@ static void report_merge(const merging *m, output *out) {
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
   if (m->direct_maps) report_text(&r, "direct map", "dropped");
-  if (m->values->form.lists_file) report_text(&r, "data file", m->values->form.lists_file);
+  index_lists_report(&r, m->values->form.lists_file);
   report_finish(&r);
   if (m->direct_maps)
     print_note(m->values->quiet, "the merged index has no direct map; 'furrow index convert --direct-map' makes one");

@@ -89,7 +89,7 @@ static void report_remove(const remove_values *values, const named_index *change
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
-  if (values->change.form.lists_file) report_text(&r, "data file", values->change.form.lists_file);
+  index_lists_report(&r, values->change.form.lists_file);
   report_finish(&r);
 }
 

@@ -98,22 +98,6 @@ furrow_status edit_check_lists_file(const char *path, const char *lists_file, fu
   return FURROW_OK;
 }
 
-furrow_status edit_check_kept_lists(const furrow_index *index, const char *path, const char *lists, const char *target,
-                                    furrow_error *err) {
-  char kept[PATH_MAX], wanted[PATH_MAX];
-  struct stat own, other;
-  if (!index_lists_path(index, path, kept) || !index_lists_path(index, target, wanted)) return FURROW_OK;
-  if (!lists) lists = kept;
-  /* where the data file is missing, the new index is as good as the old one if it is in the same folder */
-  const bool found = stat(lists, &own) == 0
-                         ? stat(wanted, &other) == 0 && same_file(&own, &other)
-                         : stat_folder(path, &own) && stat_folder(target, &other) && same_file(&own, &other);
-  if (found) return FURROW_OK;
-  fail_in(err, FURROW_E_ARGUMENT, target, "its lists stay in the data file %s, but readers would look for them in %s",
-          lists, wanted);
-  return add_hint(err, "--lists-file FILE writes them to a new data file; --inline-lists copies them into the index");
-}
-
 const char *change_target(const char *path, const edit_values *values) {
   return values->destination ? values->destination : path;
 }

@@ -31,10 +31,6 @@ furrow_status edit_check_target(const char *path, bool force, furrow_error *err)
 /* E_EXISTS: the data file for the lists exists. E_ARGUMENT: it is not in the folder of the index. NULL: there is none.
  */
 furrow_status edit_check_lists_file(const char *path, const char *lists_file, furrow_error *err);
-/* E_ARGUMENT: an index with lists in a data file was read from `path` (and `lists`, unless that is NULL) and is written
- * to `target` without them, where readers would not find the data file. */
-furrow_status edit_check_kept_lists(const furrow_index *index, const char *path, const char *lists, const char *target,
-                                    furrow_error *err);
 /* Locks an index file that is changed in place. E_STATE: another process changes it, or a writable server has left
  * changes in its log, which would be applied to other vectors than they were made for. */
 furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err);

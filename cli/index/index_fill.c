@@ -18,7 +18,7 @@ const option fill_options[] = {
     {.name = "base",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "vectors to add; - is standard input",
+     .help = "vectors to add; - is standard input. Names in a text file become the names of the ids",
      .offset = offsetof(fill_values, base)},
     {.name = "from-model",
      .kind = OPTION_TEXT,
@@ -96,6 +96,16 @@ static furrow_status open_ids(filling *fill, furrow_error *err) {
   return check_count(fill, path, fill->ids.count, "id", err);
 }
 
+/* Reads the names that a text file has for its vectors. */
+static furrow_status open_own_names(filling *fill, furrow_error *err) {
+  if (fill->values->only_vectors) return FURROW_OK;
+  fill->names_path = fill->values->base;
+  const furrow_status status = furrow_vectors_reader_names(fill->vectors, &fill->names, err);
+  if (status != FURROW_E_STATE) return status;
+  return fail_file(err, FURROW_E_ARGUMENT, fill->names_path, "has names, which are read before the vectors", 0),
+         add_hint(err, "write the vectors to a file first; a stream cannot be read twice");
+}
+
 static furrow_status open_names(filling *fill, furrow_error *err) {
   const char *path = fill->values->names;
   if (path && fill->names.names)
@@ -105,6 +115,8 @@ static furrow_status open_names(filling *fill, furrow_error *err) {
     if (status != FURROW_OK) return status;
     fill->names_path = path;
   }
+  if (!fill->names.names && !fill->values->ids && furrow_vectors_reader_has_names(fill->vectors))
+    return open_own_names(fill, err);
   return fill->names.names ? check_count(fill, fill->names_path, fill->names.count, "name", err) : FURROW_OK;
 }
 
@@ -207,7 +219,7 @@ static furrow_status check_new(const filling *fill, const furrow_id_names *names
     if (!furrow_id_names_find(names, name, strlen(name), &id)) continue;
     fail_token(err, name, "id %" PRId64 " of the index has this name already", id);
     snprintf(err->file, sizeof err->file, "%s", fill->names_path);
-    err->line = i + 1;
+    if (fill->names_path != fill->values->base) err->line = i + 1; /* vectors may have a first line of another kind */
     return err->status = FURROW_E_EXISTS;
   }
   return FURROW_OK;
@@ -342,7 +354,7 @@ static furrow_status begin_next_part(const filling *fill, furrow_index **index, 
 }
 
 furrow_status fill_add_all(filling *fill, furrow_index **index, build_parts *parts, index_job *job, furrow_error *err) {
-  const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
+  const uint64_t total = vector_source_total(fill->vectors);
   furrow_status status = interrupt_check(err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);

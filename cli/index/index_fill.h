@@ -17,6 +17,7 @@ typedef struct fill_values {
   size_t memory;
   uint32_t threads;
   bool quiet, repeated_ids;
+  bool only_vectors; /* names in the file of vectors are not read */
 } fill_values;
 
 extern const option fill_options[];
@@ -27,7 +28,7 @@ typedef struct filling {
   const fill_values *values;
   furrow_vectors_reader *vectors;
   furrow_ids ids;         /* ids of --ids; otherwise the ids of the vectors, or none */
-  furrow_name_list names; /* names of --names, or of --ids where that has names; empty: none */
+  furrow_name_list names; /* names of --names, of --ids where that has names, or of the vectors; empty: none */
   const char *names_path;
   int64_t first_id;   /* id of the first vector, if it is named and has no id of its own */
   int64_t *named_ids; /* ids of the vectors that were added with a name, and these names */

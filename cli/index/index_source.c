@@ -87,6 +87,10 @@ bool index_lists_path(const furrow_index *index, const char *path, char lists_pa
   return true;
 }
 
+void index_lists_report(report *r, const char *lists_file) {
+  if (lists_file) report_text(r, "data file", lists_file);
+}
+
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {
   char lists_path[PATH_MAX];
   if (!index_lists_path(index, path, lists_path)) return FURROW_OK;

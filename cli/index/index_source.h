@@ -32,6 +32,8 @@ furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names
 furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
 /* Where a reader of the index file `path` looks for the data file with the lists of the index; false: it has none. */
 bool index_lists_path(const furrow_index *index, const char *path, char lists_path[PATH_MAX]);
+/* Reports the data file of the lists; NULL: there is none. */
+void index_lists_report(report *r, const char *lists_file);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 

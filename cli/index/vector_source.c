@@ -16,7 +16,9 @@ const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
-     .help = "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32",
+     .help =
+         "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32, "
+         "and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
      .offset = offsetof(vector_values, kind)},
     {.name = "dim",
      .kind = OPTION_U64,
@@ -42,6 +44,11 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
   furrow_vectors_reader_close(*vectors);
   *vectors = NULL;
   return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
+}
+
+uint64_t vector_source_total(const furrow_vectors_reader *vectors) {
+  const uint64_t count = furrow_vectors_reader_count(vectors);
+  return count == FURROW_COUNT_UNKNOWN ? 0 : count;
 }
 
 /* ---- Blocks --------------------------------------------------------------------------------------------- */

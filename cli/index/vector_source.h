@@ -16,6 +16,8 @@ extern const option vector_options[];
 /* Opens a file of vectors with d elements each (0: any). E_FORMAT: it has no vectors. */
 furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
                                  size_t d, furrow_error *err);
+/* The number of vectors for a report of progress; 0: unknown. */
+uint64_t vector_source_total(const furrow_vectors_reader *vectors);
 
 /* Vectors of a matrix of a model. */
 typedef struct matrix_values {

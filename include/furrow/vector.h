@@ -163,8 +163,9 @@ FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furr
 /* How an index is written. */
 typedef struct furrow_index_save_params {
   size_t size;        /* set by furrow_index_save_params_init */
-  bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before.
-                         true: they become part of the file (ilar). lists_file writes a new data file */
+  bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before; so the
+                         index must be in the folder of that file, where readers look for it. true: they become part of
+                         the file (ilar). lists_file writes a new data file */
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
@@ -205,7 +206,8 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
  * inline_lists or lists_file, but the contents of the lists are missing (lists_optional), or the index is search_only,
  * or compat needs a trained index; E_EXISTS, lists_file exists; E_ARGUMENT, lists_file for an index without lists, with
- * inline_lists, for standard output or in another folder; E_UNSUPPORTED, lists_file with comm or for codes in blocks;
+ * inline_lists, for standard output or in another folder, or an index whose lists stay in a data file that would not be
+ * found from the path; E_UNSUPPORTED, lists_file with comm or for codes in blocks;
  * E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
  * the index has a part that the release cannot read (the message names it and the first release that can), or, with
  * comm, lists that are not part of the file or have codes in blocks; E_ARGUMENT, with comm: the quantizers of two ranks
@@ -749,7 +751,9 @@ FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);
 typedef struct furrow_index_tune_params {
   size_t size;            /* set by furrow_index_tune_params_init */
   double recall;          /* 0.95: share of the true neighbours that a search is to find */
-  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results */
+  const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results.
+                           * The settings are then for queries that are not in the index. A graph is searched without
+                           * its own vectors: at most a sixteenth of them, the first queries, is used */
   unsigned threads;       /* 0: one for each processor; does not change the result */
 } furrow_index_tune_params;
 
@@ -780,8 +784,8 @@ static inline void furrow_index_tuning_init(furrow_index_tuning *tuning) {
  * index, so that searches and files have them. truth has the k nearest vectors of each of n queries, -1 where there are
  * fewer; the work is counted, so the same vectors give the same settings. Fills *result, which furrow_index_tuning_init
  * has initialised. After a failure the index is as it was. A searcher of the index stays usable.
- * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; otherwise the errors of furrow_searcher_create and
- * furrow_searcher_search. */
+ * Errors: E_ARGUMENT, n or k is 0, or recall is wrong; E_UNSUPPORTED, own_ids with a graph whose links cannot be
+ *         changed; otherwise the errors of furrow_searcher_create and furrow_searcher_search. */
 FURROW_API furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_t n, const int64_t *truth,
                                            size_t k, const furrow_index_tune_params *params,
                                            furrow_index_tuning *result, furrow_error *err) FURROW_MUST_USE;

@@ -36,7 +36,8 @@ typedef struct furrow_vectors_reader furrow_vectors_reader;
 typedef struct furrow_vectors_reader_params {
   size_t size;      /* set by furrow_vectors_reader_params_init */
   const char *kind; /* NULL: by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs", "fbin",
-                       "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian */
+                       "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. As text
+                       (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe */
   size_t d;         /* 0: what the file says; must be set for f32. E_FORMAT where the file says otherwise */
   /* of matrices */
   furrow_axis vectors; /* AUTO: columns if a column format stored the matrix, else rows */
@@ -57,7 +58,7 @@ static inline void furrow_vectors_reader_params_init(furrow_vectors_reader_param
 /* Opens a file, also a compressed one; "-" is standard input, whose kind must be given. Elements of other types become
  * floats. params NULL: the defaults.
  * Errors: E_ARGUMENT, the name does not tell the kind, or d is missing; E_NOT_FOUND; E_FORMAT, the file is not of its
- *         kind, or d differs; E_IO; E_MEMORY.
+ *         kind, or d differs; E_PARSE, text that does not begin with a vector; E_IO; E_MEMORY.
  * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
 FURROW_API furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
                                                     const furrow_vectors_reader_params *params,
@@ -111,10 +112,13 @@ FURROW_API size_t furrow_vectors_reader_dimension(const furrow_vectors_reader *v
 FURROW_API uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors);
 /* Returns: whether the source stores ids; otherwise ids count from 0. */
 FURROW_API bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors);
+/* Returns: whether the source has a name for each vector: text whose lines begin with one. */
+FURROW_API bool furrow_vectors_reader_has_names(const furrow_vectors_reader *vectors);
 
 /* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
  * less than `rows` only at the end, and 0 after the last.
- * Errors: E_FORMAT, the file is cut short; E_RANGE, an element that is not a float; E_IO; E_MEMORY. */
+ * Errors: E_FORMAT, the file is cut short; E_PARSE, a line of text that is not a vector; E_RANGE, an element that is
+ *         not a float; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out,
                                                     int64_t *ids, size_t *got, furrow_error *err) FURROW_MUST_USE;
 /* Goes back to the first vector.
@@ -201,6 +205,14 @@ FURROW_API furrow_status furrow_name_list_load(furrow_name_list *list, const cha
  * Owner:  the caller clears *ids with furrow_ids_clear and *list with furrow_name_list_clear. */
 FURROW_API furrow_status furrow_ids_or_names_load(furrow_ids *ids, furrow_name_list *list, const char *path,
                                                   furrow_error *err) FURROW_MUST_USE;
+/* Reads the names of all vectors of a file, even if the reader is restricted to some of them, and goes back to the
+ * first vector of the reader. What *list held before is not freed.
+ * Errors: E_ARGUMENT, the vectors have no names; E_STATE, a stream, which cannot be read twice; E_PARSE, with the line:
+ *         a name that is empty, not UTF-8, has a control character, or is the same as one before; otherwise the errors
+ *         of furrow_vectors_reader_next.
+ * Owner:  the caller clears *list with furrow_name_list_clear. */
+FURROW_API furrow_status furrow_vectors_reader_names(furrow_vectors_reader *vectors, furrow_name_list *list,
+                                                     furrow_error *err) FURROW_MUST_USE;
 /* Frees the names; the struct is empty afterwards. */
 FURROW_API void furrow_name_list_clear(furrow_name_list *list);
 

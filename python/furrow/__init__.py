@@ -16,6 +16,7 @@ Search vectors:
     Index                            IVFPQ indexes in Faiss's file format: build, search, filter, save, load
     exact_search                     the nearest of all vectors, by comparing every query with every vector
     kmeans                           centroids of vectors
+    load_vectors                     npy, fvecs, csv, word2vec, GloVe … as arrays, with their names
 
 >>> import numpy as np, furrow
 >>> rng = np.random.default_rng(1)
@@ -53,7 +54,7 @@ from furrow._core import (
     UnsupportedError,
 )
 from furrow._core import version as __version__
-from furrow.index import Index, exact_search, kmeans
+from furrow.index import Index, exact_search, kmeans, load_vectors
 from furrow.matrix import Matrix, load_matrix, save_matrix
 from furrow.model import Model, load_model
 from furrow.rows import RowBlock, Rows, read_rows, write_rows
@@ -93,6 +94,7 @@ __all__ = [
     "kmeans",
     "load_matrix",
     "load_model",
+    "load_vectors",
     "read_rows",
     "save_matrix",
     "split",

@@ -29,7 +29,7 @@ from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
 
-__all__ = ["Clusters", "Field", "Finding", "Index", "exact_search", "kmeans"]
+__all__ = ["Clusters", "Field", "Finding", "Index", "exact_search", "kmeans", "load_vectors"]
 
 _DIRECT_MAPS = {"none": 0, "array": 1, "hash": 2}
 #: results for each query that are allowed even if the index has fewer vectors
@@ -794,7 +794,7 @@ class Index(Card):
 
 #: names of metrics, and their numbers in Faiss; a cosine is an inner product of vectors of length 1
 _METRICS = {"l2": 1, "euclidean": 1, "ip": 0, "inner_product": 0, "cosine": 0}
-_TUNE_QUERIES, _TUNE_K = 200, 10
+_TUNE_QUERIES, _TUNE_K = 500, 10
 
 
 def as_metric(metric: str | int) -> dict[str, Any]:
@@ -862,6 +862,24 @@ def _shared(found: Ids, truth: Ids) -> float:
     hits: int = sum(np.intersect1d(a[a >= 0], b[b >= 0]).size for a, b in zip(found, truth))
     wanted: int = sum(np.unique(row[row >= 0]).size for row in truth)
     return hits / wanted if wanted else float("nan")
+
+
+def load_vectors(path: Path, *, kind: str | None = None, d: int = 0) -> tuple[Floats, list[str] | None]:
+    """The vectors of a file, a row for each, and their names: None unless it is text with names.
+
+    kind: by default what the ending of the name says: npy, fvecs, bvecs, ivecs, fbin, ibin, u8bin, i8bin, f32; csv and tsv
+    (numbers, with or without a first column of names), txt and vec (word2vec, GloVe). d: numbers of a vector, which f32
+    needs.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "colours.txt"
+    >>> _ = path.write_text("red 1 0\\ngreen 0 1\\n")
+    >>> x, names = load_vectors(path)
+    >>> names, x.shape
+    (['red', 'green'], (2, 2))
+    """
+    floats, width, names = _core.load_vectors(path, kind, _count(d, "d", 0, 1 << 31))
+    return np.frombuffer(floats, dtype=np.float32).reshape(-1, width or 1)[:, :width], names
 
 
 def exact_search(

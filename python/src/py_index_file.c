@@ -1,4 +1,4 @@
-/* python/src/py_index_file.c: index files: loaded, saved, as bytes, field by field; and exact search. */
+/* python/src/py_index_file.c: index files: loaded, saved, as bytes, field by field; files of vectors; exact search. */
 #include "py_index.h"
 
 #include <string.h>
@@ -270,6 +270,93 @@ static PyObject *index_verify(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* ---- Files of vectors --------------------------------------------------------------------------------------- */
+
+typedef struct vectors_call {
+  furrow_vectors_reader *reader;
+  furrow_name_list names;
+  float *to; /* the next vectors */
+  size_t rows, got;
+} vectors_call;
+
+static furrow_status read_vectors_job(void *user, fwpy_job *job, furrow_error *err) {
+  vectors_call *c = user;
+  (void)job;
+  return furrow_vectors_reader_next(c->reader, c->rows, c->to, NULL, &c->got, err);
+}
+
+static furrow_status read_names_job(void *user, fwpy_job *job, furrow_error *err) {
+  vectors_call *c = user;
+  (void)job;
+  return furrow_vectors_reader_names(c->reader, &c->names, err);
+}
+
+/* Reads all vectors into a bytearray, which grows where their number is unknown. */
+static PyObject *read_all_vectors(vectors_call *c) {
+  enum { SOME = 4096 };
+  const size_t d = furrow_vectors_reader_dimension(c->reader), row = (d ? d : 1) * sizeof(float);
+  const uint64_t count = furrow_vectors_reader_count(c->reader);
+  size_t done = 0, capacity = count == FURROW_COUNT_UNKNOWN ? SOME : (size_t)count + 1; /* the end is read, too */
+  PyObject *bytes = PyByteArray_FromStringAndSize(NULL, 0);
+  for (bool more = bytes != NULL; more; done += c->got) {
+    if (done == capacity) capacity *= 2;
+    if (capacity > (size_t)PY_SSIZE_T_MAX / row) {
+      PyErr_NoMemory();
+      break;
+    }
+    if (PyByteArray_Resize(bytes, (Py_ssize_t)(capacity * row)) != 0) break;
+    c->to = (float *)PyByteArray_AsString(bytes) + done * (row / sizeof(float));
+    c->rows = capacity - done;
+    c->got = 0;
+    if (d > 0 && !fwpy_job_run(read_vectors_job, c, Py_None)) break;
+    more = c->got == c->rows;
+  }
+  if (bytes && !PyErr_Occurred() && PyByteArray_Resize(bytes, (Py_ssize_t)(done * (d ? row : 0))) == 0) return bytes;
+  Py_XDECREF(bytes);
+  return NULL;
+}
+
+static PyObject *read_all_names(vectors_call *c) {
+  if (!furrow_vectors_reader_has_names(c->reader)) Py_RETURN_NONE;
+  if (!fwpy_job_run(read_names_job, c, Py_None)) return NULL;
+  PyObject *list = PyList_New((Py_ssize_t)c->names.count);
+  for (size_t i = 0; list && i < c->names.count; i++) {
+    PyObject *name = PyUnicode_FromString(c->names.names[i]);
+    if (!name || PyList_SetItem(list, (Py_ssize_t)i, name) != 0) {
+      Py_DECREF(list);
+      list = NULL;
+    }
+  }
+  furrow_name_list_clear(&c->names);
+  return list;
+}
+
+/* load_vectors(path, kind, d): floats, elements of a vector, names */
+static PyObject *load_vectors(PyObject *module, PyObject *args) {
+  PyObject *path = NULL, *result = NULL;
+  Py_ssize_t d;
+  vectors_call c = {0};
+  furrow_vectors_reader_params params;
+  furrow_error err;
+  furrow_status status;
+  (void)module;
+  furrow_vectors_reader_params_init(&params);
+  if (!PyArg_ParseTuple(args, "O&zn", PyUnicode_FSConverter, &path, &params.kind, &d)) return NULL;
+  params.d = (size_t)d;
+  const char *text = PyBytes_AsString(path);
+  Py_BEGIN_ALLOW_THREADS;
+  status = furrow_vectors_reader_open(&c.reader, text, &params, &err);
+  Py_END_ALLOW_THREADS;
+  Py_DECREF(path);
+  if (status != FURROW_OK) return fwpy_raise(&err);
+  PyObject *names = read_all_names(&c), *floats = names ? read_all_vectors(&c) : NULL;
+  if (floats) result = Py_BuildValue("(OnO)", floats, (Py_ssize_t)furrow_vectors_reader_dimension(c.reader), names);
+  Py_XDECREF(floats);
+  Py_XDECREF(names);
+  furrow_vectors_reader_close(c.reader);
+  return result;
+}
+
 /* ---- Exact search ----------------------------------------------------------------------------------------- */
 
 typedef struct exact_call {
@@ -390,6 +477,7 @@ static PyObject *kmeans(PyObject *module, PyObject *args) {
 
 PyMethodDef fwpy_index_file_methods[] = {{"index_fields", index_fields, METH_VARARGS, NULL},
                                          {"index_verify", index_verify, METH_VARARGS, NULL},
+                                         {"load_vectors", load_vectors, METH_VARARGS, NULL},
                                          {"exact_search", exact_search, METH_VARARGS, NULL},
                                          {"kmeans", kmeans, METH_VARARGS, NULL},
                                          {NULL, NULL, 0, NULL}};

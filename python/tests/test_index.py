@@ -1,6 +1,7 @@
 """Indexes: built, searched, changed, saved."""
 
 import copy
+import gzip
 import pickle
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import furrow
-from furrow.index import Index, exact_search, kmeans
+from furrow.index import Index, exact_search, kmeans, load_vectors
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(2000, 16)).astype(np.float32)
@@ -737,6 +738,33 @@ def test_kmeans():
     x[17, 3] = np.nan
     with pytest.raises(furrow.RangeError, match="vector 17 "):
         kmeans(x, 5)
+
+
+def test_load_vectors(tmp_path):
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.save(tmp_path / "x.npy", x)
+    found, names = load_vectors(tmp_path / "x.npy")
+    assert names is None and (found == x).all() and found.dtype == np.float32
+    (tmp_path / "x.f32").write_bytes(x.tobytes())
+    assert (load_vectors(tmp_path / "x.f32", d=3)[0] == x).all()
+    lines = [" ".join(map(str, ["word" + str(i), *row])) for i, row in enumerate(x)]
+    (tmp_path / "x.vec").write_text("4 3\n" + "\n".join(lines) + "\n")
+    found, names = load_vectors(tmp_path / "x.vec")
+    assert names == ["word0", "word1", "word2", "word3"] and (found == x).all()
+    index = Index.build(found, names=names, factory="Flat")
+    assert index.search_names(x[2:3], 1)[1].tolist() == [["word2"]]
+    many = np.random.default_rng(1).normal(size=(9000, 2)).astype(np.float32)
+    with gzip.open(tmp_path / "many.fvecs.gz", "wb") as out:  # their number is not known before the end
+        out.write(np.hstack([np.full((9000, 1), 2, dtype=np.int32).view(np.float32), many]).tobytes())
+    assert (load_vectors(tmp_path / "many.fvecs.gz")[0] == many).all()
+    (tmp_path / "empty.csv").write_text("")
+    assert load_vectors(tmp_path / "empty.csv")[0].shape == (0, 0)
+    (tmp_path / "bad.csv").write_text("1,2\n3,x\n")
+    with pytest.raises(furrow.ParseError, match="is not a number") as caught:
+        load_vectors(tmp_path / "bad.csv")
+    assert caught.value.line == 2
+    with pytest.raises(furrow.ArgumentError):
+        load_vectors(tmp_path / "x.vec", kind="word2vec")
 
 
 def test_import_takes_numpy_alone():

@@ -103,7 +103,7 @@ static void read_lines(const uint8_t *data, size_t size) {
   void *bytes = NULL;
   check(fw_alloc(&bytes, size + 1, 1, NULL) == FURROW_OK);
   memcpy(bytes, data, size);
-  const furrow_status status = fw_name_list_parse(&list, bytes, size, "fuzz", &err);
+  const furrow_status status = fw_name_list_parse(&list, bytes, size, "fuzz", 1, &err);
   check(status == FURROW_OK || (status == FURROW_E_PARSE && err.line > 0));
   for (size_t i = 0; i < list.count; i++) check(!fw_name_fault(list.names[i], strlen(list.names[i])));
   if (status == FURROW_OK) {

@@ -15,6 +15,18 @@ typedef struct vectors {
   float *values;
 } vectors;
 
+/* There is a name for each vector, and the reader is where it was. */
+static void read_names(furrow_vectors_reader *reader) {
+  furrow_name_list list = {0};
+  furrow_error err = {0};
+  if (!furrow_vectors_reader_has_names(reader)) return;
+  const furrow_status status = furrow_vectors_reader_names(reader, &list, &err);
+  check(status == FURROW_OK || (err.message[0] && !list.names));
+  for (size_t i = 0; i < list.count; i++) check(list.names[i][0]);
+  furrow_name_list_clear(&list);
+  check(furrow_vectors_reader_rewind(reader, NULL) == FURROW_OK);
+}
+
 /* In blocks of so many; NULL values: there are too many of them. */
 static vectors read_vectors(const char *path, const furrow_vectors_reader_params *params, size_t rows) {
   vectors v = {.status = FURROW_OK};
@@ -25,6 +37,7 @@ static vectors read_vectors(const char *path, const furrow_vectors_reader_params
   check(v.status == FURROW_OK || err.message[0]);
   if (v.status != FURROW_OK) return v;
   v.d = furrow_vectors_reader_dimension(reader);
+  read_names(reader);
   if (v.d > 0 && v.d * rows <= MOST_VALUES) {
     v.values = calloc(2 * MOST_VALUES, sizeof *v.values);
     check(v.values != NULL);
@@ -38,7 +51,8 @@ static vectors read_vectors(const char *path, const furrow_vectors_reader_params
 }
 
 static void require_same(const vectors *a, const vectors *b) {
-  check(a->status == b->status);
+  const bool cut = a->values && b->values && (a->count * a->d >= MOST_VALUES || b->count * b->d >= MOST_VALUES);
+  check(a->status == b->status || cut);
   if (!a->values || !b->values || a->status != FURROW_OK) return;
   const size_t count = a->count < b->count ? a->count : b->count;
   check(a->d == b->d && (a->count == b->count || count * a->d >= MOST_VALUES));
@@ -115,13 +129,14 @@ static void read_ids_or_names(const char *path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const char *const kinds[] = {"npy", "fvecs", "ivecs", "bvecs", "fbin", "ibin", "u8bin", "i8bin", "f32"};
+  static const char *const kinds[] = {"npy",   "fvecs", "ivecs", "bvecs", "fbin", "ibin", "u8bin",
+                                      "i8bin", "f32",   "csv",   "tsv",   "txt",  "vec"};
   static const char *const id_kinds[] = {"npy", "ivecs", "ibin", "i64", "txt"};
   furrow_vectors_reader_params params;
   if (size == 0) return 0;
   const char *path = fuzz_path(data + 1, size - 1);
   furrow_vectors_reader_params_init(&params);
-  params.kind = kinds[data[0] % 9];
+  params.kind = kinds[data[0] % 13];
   params.d = strcmp(params.kind, "f32") == 0 ? D : 0;
   const vectors one = read_vectors(path, &params, 1), many = read_vectors(path, &params, 7);
   require_same(&one, &many);

@@ -59,8 +59,8 @@ size_t fw_id_names_number(const furrow_id_names *names, int64_t id);
 /* Describes what is wrong with a name, e.g. "a name is empty"; NULL if it is valid. */
 const char *fw_name_fault(const char *text, size_t size);
 /* Parses the lines of a text as names; bytes[size] must be writable. The list takes ownership of `bytes`, except on
- * failure. Fails with E_PARSE, the line and `path`. */
-furrow_status fw_name_list_parse(furrow_name_list *list, char *bytes, size_t size, const char *path,
+ * failure. Fails with E_PARSE, the line (they count from first_line) and `path`. */
+furrow_status fw_name_list_parse(furrow_name_list *list, char *bytes, size_t size, const char *path, size_t first_line,
                                  furrow_error *err) FURROW_MUST_USE;
 
 /* Checks the bytes of a names file and sets the views. Errors name `path` and the offset. */

@@ -71,7 +71,8 @@ static furrow_status fail_line(furrow_error *err, const char *path, size_t line,
 }
 
 /* Finds a repeated name with a table of all names. */
-static furrow_status check_twins(const furrow_name_list *names, const char *path, furrow_error *err) {
+static furrow_status check_twins(const furrow_name_list *names, const char *path, size_t first_line,
+                                 furrow_error *err) {
   fw_buffer image = {0};
   void *memory = NULL;
   size_t twins[2];
@@ -82,8 +83,8 @@ static furrow_status check_twins(const furrow_name_list *names, const char *path
   furrow_status status = fw_named_ids_build(&image, list, names->count, twins, err);
   if (status == FURROW_E_EXISTS) {
     char message[64];
-    snprintf(message, sizeof message, "line %zu has the same name", twins[0] + 1);
-    status = fail_line(err, path, twins[1] + 1, list[twins[1]].text, list[twins[1]].size, message);
+    snprintf(message, sizeof message, "line %zu has the same name", twins[0] + first_line);
+    status = fail_line(err, path, twins[1] + first_line, list[twins[1]].text, list[twins[1]].size, message);
   }
   fw_buffer_clear(&image);
   fw_free(memory);
@@ -91,7 +92,8 @@ static furrow_status check_twins(const furrow_name_list *names, const char *path
 }
 
 /* Splits the text into lines. */
-static furrow_status cut_lines(furrow_name_list *list, char *at, char *end, const char *path, furrow_error *err) {
+static furrow_status cut_lines(furrow_name_list *list, char *at, char *end, const char *path, size_t first_line,
+                               furrow_error *err) {
   void *names = NULL;
   size_t capacity = 0;
   furrow_status status = fw_grow(&names, &capacity, 1, sizeof *list->names, err);
@@ -101,7 +103,7 @@ static furrow_status cut_lines(furrow_name_list *list, char *at, char *end, cons
     if (stop > at && stop[-1] == '\r') stop--;
     const char *fault = fw_name_fault(at, (size_t)(stop - at));
     if (fault)
-      status = fail_line(err, path, list->count + 1, at, (size_t)(stop - at), fault);
+      status = fail_line(err, path, list->count + first_line, at, (size_t)(stop - at), fault);
     else
       status = fw_grow(&names, &capacity, list->count + 1, sizeof *list->names, err);
     if (status != FURROW_OK) break;
@@ -113,12 +115,12 @@ static furrow_status cut_lines(furrow_name_list *list, char *at, char *end, cons
   return status;
 }
 
-furrow_status fw_name_list_parse(furrow_name_list *list, char *bytes, size_t size, const char *path,
+furrow_status fw_name_list_parse(furrow_name_list *list, char *bytes, size_t size, const char *path, size_t first_line,
                                  furrow_error *err) {
   const size_t mark = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   furrow_name_list found = {0};
-  furrow_status status = cut_lines(&found, bytes + mark, bytes + size, path, err);
-  if (status == FURROW_OK) status = check_twins(&found, path, err);
+  furrow_status status = cut_lines(&found, bytes + mark, bytes + size, path, first_line, err);
+  if (status == FURROW_OK) status = check_twins(&found, path, first_line, err);
   if (status != FURROW_OK) {
     fw_free((void *)found.names);
     return status;
@@ -211,7 +213,7 @@ static furrow_status load_text(furrow_ids *ids, furrow_name_list *list, const ch
   if (numbers)
     status = parse_text(ids, in, bytes, size, err);
   else if (status == FURROW_OK)
-    status = fw_name_list_parse(list, bytes, size, path, err);
+    status = fw_name_list_parse(list, bytes, size, path, 1, err);
   if (status != FURROW_OK || numbers) fw_free(bytes);
   fw_bytes_in_close(in);
   return status;

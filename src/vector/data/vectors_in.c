@@ -12,8 +12,7 @@
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
-/* Whether a path has the extension `ending`, before .gz or .zst. */
-static bool path_ends(const char *path, const char *ending) {
+bool fw_data_path_ends(const char *path, const char *ending) {
   size_t length = strlen(path);
   const size_t n = strlen(ending);
   if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
@@ -44,11 +43,20 @@ furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char
   fw_data_kind found = {0};
   if (name) snprintf(named, sizeof named, "x.%s", name);
   const char *tells = name ? named : path;
-  found.raw = path_ends(tells, raw_name);
+  found.raw = fw_data_path_ends(tells, raw_name);
   if (!found.raw && fw_array_kind_of(&found.array, tells, NULL) != FURROW_OK)
     return fail_kind(path, name, raw_name, err);
   *kind = found;
   return FURROW_OK;
+}
+
+furrow_status fw_check_rereadable(const char *path, furrow_error *err) {
+  struct stat found;
+  if (strcmp(path, "-") != 0 && fw_path_stat(path, &found, NULL) == FURROW_OK && S_ISREG(found.st_mode))
+    return FURROW_OK;
+  fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
+  fw_error_set_file(err, path);
+  return FURROW_E_STATE;
 }
 
 /* ---- Any source ----------------------------------------------------------------------------------------- */
@@ -67,6 +75,22 @@ uint64_t furrow_vectors_reader_count(const furrow_vectors_reader *vectors) {
 
 bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors) {
   return vectors->have_ids;
+}
+
+bool furrow_vectors_reader_has_names(const furrow_vectors_reader *vectors) {
+  return vectors->have_names;
+}
+
+furrow_status furrow_vectors_reader_names(furrow_vectors_reader *vectors, furrow_name_list *list, furrow_error *err) {
+  furrow_name_list names = {0};
+  if (!vectors->have_names) return fw_fail(err, FURROW_E_ARGUMENT, "the vectors have no names");
+  FW_TRY(vectors->methods->names(vectors, &names, err));
+  const furrow_status status = furrow_vectors_reader_rewind(vectors, err);
+  if (status == FURROW_OK)
+    *list = names;
+  else
+    furrow_name_list_clear(&names);
+  return status;
 }
 
 furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out, int64_t *ids,
@@ -192,13 +216,7 @@ static void close_reader(file_vectors *f) {
 
 /* Reopens a compressed file, which cannot seek. */
 static furrow_status open_again(file_vectors *f, furrow_error *err) {
-  struct stat found;
-  if (strcmp(f->head.path, "-") == 0 || fw_path_stat(f->head.path, &found, NULL) != FURROW_OK ||
-      !S_ISREG(found.st_mode)) {
-    fw_fail(err, FURROW_E_STATE, "is a stream, which cannot be read twice");
-    fw_error_set_file(err, f->head.path);
-    return FURROW_E_STATE;
-  }
+  FW_TRY(fw_check_rereadable(f->head.path, err));
   close_reader(f);
   return open_file(f, err);
 }
@@ -234,7 +252,8 @@ static void close_file(furrow_vectors_reader *v) {
   fw_free(f);
 }
 
-static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file, seek_file};
+static const fw_vectors_methods file_methods = {
+    .next = next_of_file, .rewind = rewind_file, .close = close_file, .seek = seek_file};
 
 static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
   FW_TRY(fw_array_open(&f->array, path, kind, err));
@@ -273,10 +292,15 @@ furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const 
                                          const furrow_vectors_reader_params *params, furrow_error *err) {
   furrow_vectors_reader_params p;
   fw_data_kind kind = {0};
+  fw_text_kind text;
   void *memory;
   furrow_vectors_reader_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_reader_params, err));
-  FW_TRY(fw_data_kind_find(&kind, path, p.kind, "f32", err));
+  if (fw_text_kind_find(&text, path, p.kind)) return fw_text_vectors_open(vectors, path, &text, p.d, err);
+  if (fw_data_kind_find(&kind, path, p.kind, "f32", err) != FURROW_OK) {
+    fw_error_set_hint(err, "text is csv or tsv (numbers, with or without names), txt or vec (word2vec, GloVe)");
+    return FURROW_E_ARGUMENT;
+  }
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof(file_vectors), err));
   file_vectors *f = memory;
   f->head.methods = &file_methods;
@@ -333,7 +357,8 @@ static bool seek_memory(furrow_vectors_reader *v, uint64_t to, furrow_status *st
   return true;
 }
 
-static const fw_vectors_methods memory_methods = {next_of_memory, rewind_memory, close_memory, seek_memory};
+static const fw_vectors_methods memory_methods = {
+    .next = next_of_memory, .rewind = rewind_memory, .close = close_memory, .seek = seek_memory};
 
 static furrow_status check_memory(const furrow_vectors_memory *array, furrow_error *err) {
   size_t floats, bytes;

@@ -15,6 +15,11 @@ typedef struct fw_data_kind {
 furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
                                 furrow_error *err) FURROW_MUST_USE;
 
+/* Whether a path has the extension `ending`, before .gz or .zst. */
+bool fw_data_path_ends(const char *path, const char *ending);
+/* Fails with E_STATE unless the path is a regular file. */
+furrow_status fw_check_rereadable(const char *path, furrow_error *err) FURROW_MUST_USE;
+
 typedef struct fw_vectors_methods {
   /* Reads up to `rows` vectors; ids may be NULL. */
   furrow_status (*next)(furrow_vectors_reader *v, size_t rows, float *out, int64_t *ids, size_t *got,
@@ -24,6 +29,8 @@ typedef struct fw_vectors_methods {
   /* Moves to a vector. Returns false if the source cannot seek; vectors are then read and dropped instead. NULL: the
    * source can never seek. */
   bool (*seek)(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err);
+  /* Reads the names of all vectors; the caller rewinds the reader. NULL: have_names is never set. */
+  furrow_status (*names)(furrow_vectors_reader *v, furrow_name_list *list, furrow_error *err);
 } fw_vectors_methods;
 
 /* The first member of the struct of each source. */
@@ -32,9 +39,22 @@ struct furrow_vectors_reader {
   char *path;
   size_t d;
   uint64_t count; /* may be FURROW_COUNT_UNKNOWN */
-  bool have_ids;
+  bool have_ids, have_names;
   bool restricted; /* to `count` vectors from number `first` on; `left` of them are not read yet */
   uint64_t first, left;
 };
+
+/* ---- Text (vectors_text.c) ---- */
+
+typedef struct fw_text_kind {
+  bool blanks;    /* fields are between blanks */
+  char separator; /* or between these; 0: what the first line has */
+} fw_text_kind;
+
+/* Returns whether `name` (NULL: the extension of path) is a kind of text: csv, tsv, txt, vec. */
+bool fw_text_kind_find(fw_text_kind *kind, const char *path, const char *name);
+/* d: elements of a vector; 0: what the file says. */
+furrow_status fw_text_vectors_open(furrow_vectors_reader **vectors, const char *path, const fw_text_kind *kind,
+                                   size_t d, furrow_error *err) FURROW_MUST_USE;
 
 #endif

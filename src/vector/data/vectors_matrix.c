@@ -259,7 +259,8 @@ static void close_matrix(furrow_vectors_reader *v) {
   fw_free(m);
 }
 
-static const fw_vectors_methods matrix_methods = {next_of_matrix, rewind_matrix, close_matrix, NULL};
+static const fw_vectors_methods matrix_methods = {
+    .next = next_of_matrix, .rewind = rewind_matrix, .close = close_matrix};
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 

@@ -26,7 +26,6 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* The caller frees *path. */
 static void find_data_file(fw_index_reader *r, const fw_disk *disk, char **path) {
   fw_cursor *c = &r->c;
   const char *name = last_part(disk->file_name), *index = c->file ? c->file : "";
@@ -157,11 +156,10 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
     lists->disk->missing = true;
     return;
   }
-  char *path = NULL;
   data_file data = {0};
-  find_data_file(r, lists->disk, &path);
+  find_data_file(r, lists->disk, &lists->disk->path);
   if (!fw_cursor_good(c)) return;
-  data.path = path;
+  data.path = lists->disk->path;
   open_data(c, lists->disk, &data);
   if (c->status == FURROW_E_NOT_FOUND && r->lists_optional) {
     c->status = FURROW_OK;
@@ -171,5 +169,4 @@ void fw_read_disk_lists(fw_index_reader *r, fw_ivf *ivf) {
     if (fw_cursor_good(c) && !viewed) copy_data(c, lists, &data, fw_reader_packs_codes(r, ivf) ? &ivf->pq : NULL);
   }
   fw_input_close(data.input);
-  fw_free(path);
 }

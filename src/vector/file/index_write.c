@@ -704,6 +704,7 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
     return FURROW_OK;
   }
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
+  FW_TRY(fw_lists_file_check_kept(index, &writer, path, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);
 }
 

@@ -98,6 +98,9 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
 /* Sets w->lists_file and lists_of. Fails if the lists of the index cannot be written to a data file. */
 furrow_status fw_lists_file_init(fw_index_writer *w, const furrow_index *index, const furrow_index_save_params *params,
                                  furrow_error *err) FURROW_MUST_USE;
+/* Fails with E_ARGUMENT if the lists stay in a data file that readers of `path` would not find. */
+furrow_status fw_lists_file_check_kept(const furrow_index *index, const fw_index_writer *writer, const char *path,
+                                       furrow_error *err) FURROW_MUST_USE;
 /* Starts the data file of an index that will become `path`; fails with E_EXISTS if there is one. *data stays as it is
  * if the writer has no data file. */
 furrow_status fw_lists_file_open(fw_atomic_file **data, const fw_index_writer *writer, const char *path,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
@@ -77,6 +78,44 @@ static furrow_status check_place(const char *data, const char *index, furrow_err
   if (strcmp(last_part(data), last_part(index)) == 0)
     return fail_data(err, FURROW_E_ARGUMENT, data, "the index and the data file of its lists need different names");
   return FURROW_OK;
+}
+
+/* Whether two paths are the same file. */
+static bool is_same(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(a, b) == 0) return true;
+  if (!fw_path_is_local(a) || !fw_path_is_local(b)) return false;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Whether two files are in the same folder, and have the same name there. */
+static bool is_same_place(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(last_part(a), last_part(b)) != 0 || !fw_path_is_local(a) || !fw_path_is_local(b)) return false;
+  if (stat_folder(a, &x, NULL) != FURROW_OK || stat_folder(b, &y, NULL) != FURROW_OK) return false;
+  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+furrow_status fw_lists_file_check_kept(const furrow_index *index, const fw_index_writer *writer, const char *path,
+                                       furrow_error *err) {
+  const furrow_index *ivf = furrow_index_ivf(index);
+  const fw_disk *disk = ivf && ivf->ivf.lists.kind == FURROW_LISTS_ON_DISK ? ivf->ivf.lists.disk : NULL;
+  fw_buffer text = {0};
+  char *wanted = NULL;
+  if (!disk || !disk->path || writer->inline_lists || writer->lists_file || strcmp(path, "-") == 0) return FURROW_OK;
+  fw_buffer_append(&text, path, (size_t)(last_part(path) - path));
+  fw_buffer_text(&text, last_part(disk->file_name));
+  furrow_status status = fw_buffer_take(&text, &wanted, NULL, err);
+  if (status == FURROW_OK && !is_same(disk->path, wanted) &&
+      (fw_path_exists(disk->path) || !is_same_place(disk->path, wanted))) {
+    status = fw_fail(err, FURROW_E_ARGUMENT,
+                     "its lists stay in the data file %s, but readers would look for them in %s", disk->path, wanted);
+    fw_error_set_file(err, path);
+    fw_error_set_hint(err, "lists_file writes them to a new data file; inline_lists copies them into the index");
+  }
+  fw_buffer_clear(&text);
+  fw_free(wanted);
+  return status;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */

@@ -107,6 +107,7 @@ static void disk_free(fw_disk *disk) {
   fw_free(disk->lists);
   fw_free(disk->slots);
   fw_free(disk->file_name);
+  fw_free(disk->path);
   fw_free(disk);
 }
 

@@ -54,6 +54,7 @@ typedef struct fw_disk {
   fw_disk_slot *slots;
   char *file_name; /* ends with a 0 */
   size_t file_name_size;
+  char *path; /* of the data file, also if it is missing; NULL: unknown */
   uint64_t total_size;
   struct fw_file_map *map; /* the mapped data file; NULL: not mapped */
   struct fw_input *held;   /* lists are views into its memory; NULL: none */

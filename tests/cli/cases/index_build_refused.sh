@@ -9,7 +9,7 @@ build --base v.fvecs --out x.index --nlist 400 --m 0 --on-nan skip
 build --base v.fvecs --out x.index --nlist 4 --m 2
 build --base v.fvecs --out x.index --nlist 4 --m 0
 build --base nowhere.fvecs --out x.index --nlist 4 --m 0
-build --base v.tsv --out x.index --nlist 4 --m 0
+build --base v.odd --out x.index --nlist 4 --m 0
 build --base v.tsv --kind fvecs --out x.index --nlist 4 --m 0
 build --base v.tsv --kind f32 --out x.index --nlist 4 --m 0
 build --base v.fvecs --dim 5 --out x.index --nlist 4 --m 0

@@ -321,6 +321,14 @@ static furrow_status read_all(furrow_vectors_reader *reader, furrow_error *err) 
   return status;
 }
 
+static furrow_status read_names(furrow_vectors_reader *reader, furrow_error *err) {
+  furrow_name_list list = {0};
+  const furrow_status status = furrow_vectors_reader_names(reader, &list, err);
+  if (status == FURROW_OK) assert_int_equal(list.count, 3);
+  furrow_name_list_clear(&list);
+  return status;
+}
+
 /* A part of the vectors, twice. */
 static furrow_status read_vectors(furrow_error *err) {
   furrow_vectors_reader *reader = NULL;
@@ -328,6 +336,7 @@ static furrow_status read_vectors(furrow_error *err) {
                              ? furrow_vectors_reader_open(&reader, vectors_path, &reading, err)
                              : furrow_vectors_reader_open_matrix(&reader, vectors_path, &reading, err);
   if (status == FURROW_OK) status = furrow_vectors_reader_restrict(reader, 1, 2, err);
+  if (status == FURROW_OK && furrow_vectors_reader_has_names(reader)) status = read_names(reader, err);
   if (status == FURROW_OK) status = read_all(reader, err);
   if (status == FURROW_OK) status = furrow_vectors_reader_rewind(reader, err);
   if (status == FURROW_OK) status = read_all(reader, err);
@@ -454,6 +463,14 @@ static void files_of_vectors(void **state) {
   vectors_path = "y.npy.gz";
   reading.d = 0;
   meet_all(&(job){vectors_path, read_vectors, NULL, false});
+  assert_true(test_write_text("w.vec", "3 2\na 1 2\nb 3 4\nc 5 6\n"));
+  assert_true(test_write_text("t.csv", "name,x\na,1\nb,2\nc,3\n"));
+  assert_int_equal(system("gzip -f t.csv"), 0);
+  static const char *const texts[] = {"w.vec", "t.csv.gz"};
+  for (size_t i = 0; i < 2; i++) {
+    vectors_path = texts[i];
+    meet_all(&(job){vectors_path, read_vectors, NULL, false});
+  }
   assert_true(test_write_text("x.ids.txt", "7 8 9\n"));
   assert_true(test_write_file("x.ids.i64", "\7\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16));
   for (size_t i = 0; i < 3; i++) {

@@ -174,10 +174,54 @@ static void a_long_query(void **state) {
   furrow_index_free(index);
 }
 
+/* A graph that is tuned with vectors of its own has its links afterwards, whatever failed. */
+static void tuning_a_graph(void **state) {
+  enum { D = 4, N = 60, K = 2, OWN = 3 };
+  const int64_t own[OWN] = {0, 20, 40}, truth[OWN * K] = {1, 2, 21, 22, 41, 42};
+  furrow_index *index = NULL;
+  furrow_index_spec spec;
+  furrow_index_tune_params params;
+  bool failed = true;
+  fw_rng rng;
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  fw_rng_init(&rng, 8);
+  float *vectors = made_floats(&rng, N * D, 1, 0);
+  furrow_index_spec_init(&spec);
+  spec.d = D;
+  spec.factory = "HNSW4";
+  furrow_index_tune_params_init(&params);
+  params.own_ids = own;
+  params.threads = 1;
+  assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_add(index, vectors, N, NULL, NULL, NULL), FURROW_OK);
+  const fw_hnsw before = index->hnsw;
+  for (long n = 1; failed; n++) {
+    furrow_error err = {0};
+    furrow_index_tuning tuning;
+    furrow_index_tuning_init(&tuning);
+    alloc_fail_at(n);
+    const furrow_status status = furrow_index_tune(index, vectors, OWN, truth, K, &params, &tuning, &err);
+    failed = atomic_load(&alloc_failed);
+    alloc_fail_at(0);
+    if (status != FURROW_OK) {
+      expect_no_memory(status, &err);
+      assert_int_equal(index->hnsw.ef_search, before.ef_search);
+    }
+    assert_ptr_equal(index->hnsw.neighbors, before.neighbors);
+    assert_int_equal(index->hnsw.entry_point, before.entry_point);
+    if (status == FURROW_OK) assert_int_equal(index->hnsw.ef_search, tuning.ef_search);
+    index->hnsw.ef_search = before.ef_search;
+  }
+  furrow_index_free(index);
+  fw_free(vectors);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_kind),
       cmocka_unit_test(a_long_query),
+      cmocka_unit_test(tuning_a_graph),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

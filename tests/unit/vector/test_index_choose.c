@@ -157,11 +157,134 @@ static void settings_reach_a_recall(void **state) {
   free(queries);
 }
 
+enum { WIDE = 32, MANY = 4800, OWN = MANY / 16 };
+
+typedef struct own_case {
+  float vectors[MANY * WIDE], own[OWN * WIDE], others[OWN * WIDE], distances[OWN * (K + 1)];
+  int64_t ids[OWN], own_truth[OWN * K], truth[OWN * K], found[OWN * (K + 1)];
+} own_case;
+
+static furrow_index *wide_index_of(const char *factory, const float *vectors) {
+  furrow_index_spec spec = plain_spec(WIDE, 0, 0);
+  spec.nbits = spec.refine_nbits = 8;
+  spec.factory = factory;
+  furrow_index *index = NULL;
+  assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
+  assert_int_equal(add_vectors(index, vectors, MANY, NULL), FURROW_OK);
+  return index;
+}
+
+static void search_stored(const furrow_index *index, const float *queries, size_t k, own_case *c) {
+  furrow_searcher *searcher = NULL;
+  assert_int_equal(furrow_searcher_create(&searcher, index, NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_searcher_search(searcher, queries, OWN, k, NULL, c->distances, c->found, NULL), FURROW_OK);
+  furrow_searcher_free(searcher);
+}
+
+/* Fills uniform vectors. Every 16th is a query, which is not its own neighbour. */
+static own_case *make_own_case(void) {
+  own_case *c = malloc(sizeof *c);
+  fw_rng rng;
+  fw_rng_init(&rng, 4);
+  for (size_t i = 0; i < MANY * WIDE; i++) c->vectors[i] = (float)fw_rng_double(&rng);
+  for (size_t i = 0; i < OWN * WIDE; i++) c->others[i] = (float)fw_rng_double(&rng);
+  for (size_t q = 0; q < OWN; q++) {
+    c->ids[q] = (int64_t)(q * 16);
+    memcpy(c->own + q * WIDE, c->vectors + q * 16 * WIDE, WIDE * sizeof *c->own);
+  }
+  furrow_index *flat = wide_index_of("Flat", c->vectors);
+  search_stored(flat, c->others, K, c);
+  memcpy(c->truth, c->found, sizeof c->truth);
+  search_stored(flat, c->own, K + 1, c);
+  for (size_t q = 0; q < OWN; q++) memcpy(c->own_truth + q * K, c->found + q * (K + 1) + 1, K * sizeof *c->own_truth);
+  furrow_index_free(flat);
+  return c;
+}
+
+/* The share of the true neighbours that other queries find with the stored settings. */
+static double recall_of_others(const furrow_index *index, own_case *c) {
+  size_t found = 0;
+  search_stored(index, c->others, K, c);
+  for (size_t q = 0; q < OWN; q++)
+    for (size_t i = 0; i < K; i++)
+      for (size_t j = 0; j < K; j++) found += c->truth[q * K + i] == c->found[q * K + j];
+  return (double)found / (OWN * K);
+}
+
+/* Vectors of a graph are easier to search for than others; the settings are for others. */
+static void own_queries_of_graphs(void **state) {
+  static const char *const texts[] = {"HNSW32", "IDMap2,HNSW16"};
+  static const double recalls[] = {0.8, 0.95};
+  own_case *c = make_own_case();
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    furrow_index *index = wide_index_of(texts[i], c->vectors);
+    fw_hnsw *graph = index->kind == FURROW_INDEX_HNSW ? &index->hnsw : &index->child[0]->hnsw;
+    const size_t bytes = (size_t)graph->offsets[MANY] * sizeof *graph->neighbors;
+    const fw_hnsw before = *graph;
+    int32_t *links = malloc(bytes);
+    memcpy(links, graph->neighbors, bytes);
+    furrow_index_tuning tuning, again;
+    furrow_index_tune_params params;
+    furrow_index_tune_params_init(&params);
+    furrow_index_tuning_init(&tuning);
+    furrow_index_tuning_init(&again);
+    params.own_ids = c->ids;
+    for (size_t r = 0; r < sizeof recalls / sizeof *recalls; r++) {
+      params.recall = recalls[r];
+      params.threads = 1;
+      assert_int_equal(furrow_index_tune(index, c->own, OWN, c->own_truth, K, &params, &tuning, NULL), FURROW_OK);
+      assert_true(tuning.reached);
+      const double others = recall_of_others(index, c);
+      if (others < recalls[r] - 0.005 || others > 1 - (1 - recalls[r]) / 3)
+        fail_msg("%s: ef_search %d for recall %.2f finds %.3f", texts[i], (int)tuning.ef_search, recalls[r], others);
+    }
+    params.threads = 3;
+    assert_int_equal(furrow_index_tune(index, c->own, OWN, c->own_truth, K, &params, &again, NULL), FURROW_OK);
+    assert_true(again.ef_search == tuning.ef_search && again.recall == tuning.recall);
+    assert_ptr_equal(graph->neighbors, before.neighbors); /* the graph is as it was */
+    assert_memory_equal(graph->neighbors, links, bytes);
+    assert_true(graph->entry_point == before.entry_point && graph->max_level == before.max_level);
+    free(links);
+    furrow_index_free(index);
+  }
+  free(c);
+}
+
+/* A graph whose vectors are all queries, and one without any other vector. */
+static void own_queries_of_few_vectors(void **state) {
+  float vectors[5 * D];
+  const int64_t ids[5] = {0, 1, 2, 3, 4};
+  int64_t truth[5 * 2];
+  fw_rng rng;
+  (void)state;
+  fw_rng_init(&rng, 5);
+  fill_random(&rng, vectors, 5 * D);
+  for (size_t n = 1; n <= 5; n++) {
+    furrow_index *index = NULL;
+    furrow_index_spec spec = plain_spec(D, 0, 0);
+    spec.nbits = spec.refine_nbits = 8;
+    spec.factory = "HNSW4";
+    assert_int_equal(furrow_index_create(&index, &spec, NULL), FURROW_OK);
+    assert_int_equal(add_vectors(index, vectors, n, NULL), FURROW_OK);
+    for (size_t i = 0; i < n * 2; i++) truth[i] = n > 1 + i % 2 ? (int64_t)((i / 2 + 1 + i % 2) % n) : -1;
+    furrow_index_tuning tuning;
+    furrow_index_tune_params params;
+    furrow_index_tune_params_init(&params);
+    furrow_index_tuning_init(&tuning);
+    params.own_ids = ids;
+    params.recall = 1;
+    assert_int_equal(furrow_index_tune(index, vectors, n, truth, 2, &params, &tuning, NULL), FURROW_OK);
+    assert_true(tuning.reached || n > 2);
+    furrow_index_free(index);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sizes_choose_the_kind),
-      cmocka_unit_test(wishes_that_cannot_be_met),
-      cmocka_unit_test(settings_reach_a_recall),
+      cmocka_unit_test(sizes_choose_the_kind),      cmocka_unit_test(wishes_that_cannot_be_met),
+      cmocka_unit_test(settings_reach_a_recall),    cmocka_unit_test(own_queries_of_graphs),
+      cmocka_unit_test(own_queries_of_few_vectors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

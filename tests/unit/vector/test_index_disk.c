@@ -519,6 +519,48 @@ static void data_files_are_not_replaced(void **state) {
   furrow_index_free(index);
 }
 
+/* An index that names a data file in another folder would not be read again. */
+static void kept_data_files_are_found(void **state) {
+  (void)state;
+  furrow_index *index = NULL;
+  furrow_error err;
+  furrow_index_load_params params;
+  furrow_index_save_params save;
+  write_both("k.index", "k.data", "k.data");
+  assert_int_equal(mkdir("far", 0700), 0);
+  index = load_index("k.index");
+  assert_int_equal(furrow_index_save(index, "far/k.index", NULL, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.file, "far/k.index");
+  assert_non_null(strstr(err.message, "k.data, but readers would look for them in far/k.data"));
+  assert_int_equal(access("far/k.index", F_OK), -1);
+  assert_int_equal(furrow_index_save(index, "none/k.index", NULL, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_index_save(index, "far/../k2.index", NULL, &err), FURROW_OK);
+  furrow_index_free(load_index("k2.index"));
+  assert_int_equal(link("k.data", "far/k.data"), 0); /* the same file is there */
+  assert_int_equal(furrow_index_save(index, "far/k.index", NULL, &err), FURROW_OK);
+  furrow_index_free(index);
+  furrow_index_free(load_index("far/k.index"));
+  /* the data file was given by its path, and has another name than the one in the index */
+  assert_int_equal(rename("k.data", "other.data"), 0);
+  furrow_index_load_params_init(&params);
+  params.lists = "other.data";
+  furrow_index_save_params_init(&save);
+  save.overwrite = true;
+  assert_int_equal(furrow_index_load(&index, "k.index", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "k3.index", &save, &err), FURROW_E_ARGUMENT);
+  save.inline_lists = true;
+  assert_int_equal(furrow_index_save(index, "far/k3.index", &save, &err), FURROW_OK);
+  furrow_index_free(index);
+  /* where the data file is missing, the new index is as good as the old one in the same folder */
+  furrow_index_load_params_init(&params);
+  params.lists_optional = true;
+  assert_int_equal(furrow_index_load(&index, "k.index", &params, &err), FURROW_OK);
+  save.inline_lists = false;
+  assert_int_equal(furrow_index_save(index, "./k4.index", &save, &err), FURROW_OK);
+  assert_int_equal(furrow_index_save(index, "far/k4.index", &save, &err), FURROW_E_ARGUMENT);
+  furrow_index_free(index);
+}
+
 static furrow_status swallow(void *user, const void *bytes, size_t size, furrow_error *err) {
   (void)user, (void)bytes, (void)size, (void)err;
   return FURROW_OK;
@@ -578,7 +620,8 @@ int main(void) {
       IN_DIR(ids_of_a_data_file_are_verified),  IN_DIR(files_become_shorter),
       IN_DIR(lists_are_written_to_a_data_file), IN_DIR(a_data_file_without_vectors),
       IN_DIR(changed_lists_are_written),        IN_DIR(data_files_are_not_replaced),
-      IN_DIR(data_files_are_refused),           IN_DIR(parts_become_one_index),
+      IN_DIR(kept_data_files_are_found),        IN_DIR(data_files_are_refused),
+      IN_DIR(parts_become_one_index),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);

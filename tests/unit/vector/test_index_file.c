@@ -21,8 +21,14 @@ static void check_file(const char *path, const index_file *expected) {
     furrow_status status = furrow_index_load(&index, path, &params, &err);
     if (status != FURROW_OK) print_error("%s: byte %llu: %s\n", path, (unsigned long long)err.offset, err.message);
     assert_int_equal(status, FURROW_OK);
-    assert_int_equal(furrow_index_save(index, "saved.index", &overwriting, &err), FURROW_OK);
-    read_whole("saved.index", &saved);
+    status = furrow_index_save(index, "saved.index", &overwriting, &err);
+    if (status == FURROW_E_ARGUMENT) { /* its data file is not in this folder */
+      assert_int_equal(furrow_index_ivf(index)->ivf.lists.kind, FURROW_LISTS_ON_DISK);
+      write_bytes(index, &saved);
+    } else {
+      assert_int_equal(status, FURROW_OK);
+      read_whole("saved.index", &saved);
+    }
     assert_same_bytes(&saved, expected);
     assert_int_equal(furrow_index_file_size(index, NULL, &size, &err), FURROW_OK);
     assert_int_equal(size, expected->size);
