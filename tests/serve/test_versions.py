@@ -431,9 +431,10 @@ def test_memory_stays_flat(folder):
                 answer_of(server)
             return server.memory()
 
-        before = reload_often(20)
-        after = reload_often(50)
-        assert after < before + (4 << 20) or is_sanitized(), (before, after)
+        # What is lost grows by every round; what the allocator keeps for later does not.
+        sizes = [reload_often(25) for _ in range(5)]
+        grown = min(after - before for before, after in zip(sizes, sizes[1:]))
+        assert grown < 1 << 20 or is_sanitized(), sizes
 
 
 def test_pipes_are_not_waited_for(folder):
