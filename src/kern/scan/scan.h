@@ -168,6 +168,8 @@ typedef struct fw_scan {
   /* out[i] = |x - y|^2, where y is row ids[i], of `stride` bytes of at most 127. stride is a multiple of 64 and at most
    * 2^16; x and the rows are aligned to 64 bytes. The same at every level. */
   void (*l2_bytes)(const uint8_t *x, const uint8_t *rows, size_t stride, const int32_t *ids, size_t n, float *out);
+  /* out[i] = low[i] + (codes[i] + 0.5) / 255 * width[i], with each step rounded to a float. The same at every level. */
+  void (*decode_bytes)(const uint8_t *codes, const float *low, const float *width, size_t d, float *out);
 } fw_scan;
 
 #define FW_BYTES_AHEAD 8 /* rows that l2_bytes prefetches before it reads them */

@@ -156,7 +156,12 @@ static void l2_bytes(const uint8_t *x, const uint8_t *rows, size_t stride, const
   }
 }
 
+static void decode_bytes(const uint8_t *codes, const float *low, const float *width, size_t d, float *out) {
+  for (size_t i = 0; i < d; i++) out[i] = low[i] + ((float)codes[i] + 0.5f) / 255 * width[i];
+}
+
 void fw_scan_fill_generic(fw_scan *scan) {
+  scan->decode_bytes = decode_bytes;
   scan->l2_bytes = l2_bytes;
   scan->pack = fw_pack_plain;
   scan->renumber = renumber;

@@ -7,6 +7,7 @@
 
 #include "base/endian.h"
 #include "base/error.h"
+#include "kern/scan/scan.h"
 #include "vector/quantizer/pq.h"
 
 unsigned fw_sq_bits(int32_t qtype) {
@@ -74,6 +75,10 @@ static void decode_ranges(const fw_sq *sq, const uint8_t *code, unsigned bits, f
   const size_t ranges = fw_sq_ranges(sq), step = ranges > 1;
   const float *low = sq->trained, *width = sq->trained + ranges;
   const float most = (float)((1u << bits) - 1);
+  if (bits == 8 && step == 1) {
+    fw_scan_table()->decode_bytes(code, low, width, sq->d, vector);
+    return;
+  }
   if (bits == 8)
     decode_bytes(code, sq->d, 0, vector);
   else

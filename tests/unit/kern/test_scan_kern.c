@@ -250,6 +250,36 @@ static void distances_of_bytes(void **state) {
   each_level(check_bytes);
 }
 
+static void check_decoding(fw_isa isa) {
+  const fw_scan scan = fw_kernels_at(isa).scan;
+  enum { MOST = 256 + 11 };
+  float low[MOST], width[MOST], out[MOST + 1];
+  fw_rng rng;
+  fw_rng_init(&rng, 7);
+  for (size_t d = 1; d <= MOST; d++) {
+    uint8_t *numbers = malloc(d); /* the exact size, so that a sanitizer sees what is read past it */
+    for (size_t i = 0; i < d; i++) {
+      numbers[i] = (uint8_t)(d < 100 ? fw_rng_below(&rng, 256) : i); /* also all of them */
+      low[i] = (float)fw_rng_normal(&rng);
+      width[i] = (float)fw_rng_normal(&rng);
+    }
+    for (size_t i = 0; i <= MOST; i++) out[i] = -7;
+    scan.decode_bytes(numbers, low, width, d, out);
+    for (size_t i = 0; i <= MOST; i++) {
+      volatile float expected = i < d ? ((float)numbers[i] + 0.5f) / 255 : -7;
+      if (i < d) expected = expected * width[i];
+      if (i < d) expected = low[i] + expected;
+      assert_true(out[i] == expected);
+    }
+    free(numbers);
+  }
+}
+
+static void bytes_become_floats(void **state) {
+  (void)state;
+  each_level(check_decoding);
+}
+
 /* ---- Groups ---- */
 
 static uint8_t query_bytes[FW_GROUP_MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
@@ -430,8 +460,8 @@ static void largest_scores(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_and_bounds),   cmocka_unit_test(blocks_of_codes),    cmocka_unit_test(odd_tables),
-      cmocka_unit_test(distances_of_rows), cmocka_unit_test(distances_of_bytes), cmocka_unit_test(groups_of_codes),
-      cmocka_unit_test(largest_scores),
+      cmocka_unit_test(distances_of_rows), cmocka_unit_test(distances_of_bytes), cmocka_unit_test(bytes_become_floats),
+      cmocka_unit_test(groups_of_codes),   cmocka_unit_test(largest_scores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
