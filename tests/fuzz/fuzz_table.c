@@ -63,6 +63,17 @@ static void read_piece(reading *r, const char *text, size_t size, size_t at) {
 
 /* ---- Delimited ------------------------------------------------------------------------------------------ */
 
+/* A cell that is not UTF-8 is Windows-1252; one with a zero byte is not text. */
+static void add_recoded(fw_buffer *cells, const char *text, size_t length) {
+  char *utf8 = NULL;
+  if (fw_utf8_check(text, text + length) && !memchr(text, 0, length)) {
+    check(FW_ALLOC(&utf8, 3 * length, NULL) == FURROW_OK);
+    length = fw_utf8_from_windows(text, length, utf8);
+  }
+  add_cell(cells, utf8 ? utf8 : text, length);
+  fw_free(utf8);
+}
+
 /* Adds the record [line, end); false: it is bad. */
 static bool add_record(reading *r, const fw_cell_rules *rules, const char *line, const char *end) {
   const size_t columns = fw_table_get_layout(r->table)->columns;
@@ -73,10 +84,11 @@ static bool add_record(reading *r, const fw_cell_rules *rules, const char *line,
   for (const char *p = line; p && good; count += good) {
     good = fw_cell_next(rules, &p, end, &cell);
     if (!good || count >= columns) continue;
-    char *text = NULL;
-    check(fw_cell_copy(&cell, &text, NULL) == FURROW_OK);
     const size_t length = (size_t)(cell.end - cell.begin);
-    add_cell(&r->cells, text, cell.quoted ? fw_cell_unquote(cell.begin, cell.end, text) : length);
+    char *text = NULL;
+    check(FW_ALLOC(&text, length + 1, NULL) == FURROW_OK);
+    memcpy(text, cell.begin, length);
+    add_recoded(&r->cells, text, cell.quoted ? fw_cell_unquote(cell.begin, cell.end, text) : length);
     fw_free(text);
   }
   if (good && end[-1] == rules->delimiter) {
