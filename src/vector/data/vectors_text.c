@@ -374,7 +374,7 @@ static furrow_status check_stated(text_vectors *t, const fields *first, furrow_e
   return FURROW_OK;
 }
 
-/* Whether a line of two whole numbers is followed by a vector of so many numbers, or says that there is none. */
+/* Whether a line of two whole numbers is followed by a vector of that dimension, or says that there is none. */
 static furrow_status find_counts(text_vectors *t, const fields *first, size_t second, bool *found, furrow_error *err) {
   span line;
   size_t next = 0;
