@@ -9,7 +9,8 @@ PANEL, HEIGHT, LEFT, GAP, TOP, BOTTOM = 440, 500, 64, 28, 72, 400  # BOTTOM: of 
 LOWEST_RECALL, HIGHEST_RECALL = 0.45, 0.998
 TICKS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995]
 # of lines: Furrow's, then peers'; a colour for light pages and one for dark ones, and a pattern
-OURS = [("#1257b0", "#6cb0ff", ""), ("#1257b0", "#6cb0ff", "7 4")]
+OURS = {"HNSW": ("#1257b0", "#6cb0ff", ""), "IVFPQ refined by the vectors": ("#1257b0", "#6cb0ff", "7 4"),
+        "IVFPQ": ("#1257b0", "#6cb0ff", "2 3")}
 OTHERS = [("#b3400f", "#ff9466", ""), ("#8a6d00", "#e0c04c", ""), ("#7b3fa0", "#cf9bf0", ""), ("#0f7a55", "#58cfa2", ""),
           ("#777", "#999", ""), ("#777", "#999", "2 3")]
 # kinds that are one line: how their names begin
@@ -30,14 +31,17 @@ def place(point, span, left):
     return x, y
 
 
+def own_family(kind):
+    return "HNSW" if kind.startswith("HNSW") else "IVFPQ refined by the vectors" if "refined" in kind else "IVFPQ"
+
+
 def choose_lines(report, frontier, level):
-    """What is drawn: Furrow with and without refinement; each family of kinds of the others"""
+    """What is drawn: Furrow's graphs, and its lists with and without refinement; each family of kinds of the others"""
     points = [p for p in report["points"] if p["level"] == level]
     lines = []
-    for refined in (True, False):
-        chosen = [p for p in points if p["by"] == "furrow" and ("refined" in p["kind"]) == refined]
-        lines.append({"name": "Furrow, IVFPQ" + (" refined by the vectors" if refined else ""), "ours": True,
-                      "points": frontier(chosen), "look": OURS[not refined]})
+    for family, look in OURS.items():
+        chosen = [p for p in points if p["by"] == "furrow" and own_family(p["kind"]) == family]
+        lines.append({"name": f"Furrow, {family}", "ours": True, "points": frontier(chosen), "look": look})
     for by in dict.fromkeys(p["by"] for p in points if p["by"] != "furrow"):
         for i, family in enumerate(FAMILIES):
             chosen = [p for p in points if p["by"] == by and p["kind"].startswith(family)]
