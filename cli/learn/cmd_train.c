@@ -821,10 +821,9 @@ const command train_command = {
         "are solved exactly. Nets hold rows out for validation, save their best epoch, and fall back to the linear "
         "model if they are not better. With --conf, Angel's defaults count; --defaults changes that.\n\n"
         "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
-        "instruction set may change the last digits). docs/models.md has the formula, the graph, the matrices and the "
-        "defaults of each algorithm. furrow tune looks for better settings. Under mpirun or srun the processes train "
-        "one "
-        "model together, each with its part of the samples (docs/cluster.md).",
+        "instruction set may change the last digits). docs/models.md says which model to take and has the defaults of "
+        "each; docs/nets.md and docs/trees.md have the formulas. furrow tune looks for better settings. Under mpirun "
+        "or srun the processes train one model together, each with its part of the samples (docs/cluster.md).",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,

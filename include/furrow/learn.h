@@ -2,7 +2,7 @@
  *
  * A model is a graph of layers, as Angel describes it: one JSON file, or the name of a built-in algorithm (lr, svm,
  * linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
- * docs/models.md has the formula, the graph and the matrices of each.
+ * docs/nets.md and docs/trees.md have the formula, the graph and the matrices of each.
  *
  * The shortest uses: a model from a file of samples, and the score of a row.
  *

@@ -1,4 +1,4 @@
-"""The code of docs/coming-from-faiss.md runs."""
+"""The code of docs/coming-from.md runs."""
 
 import importlib.util
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-faiss.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is not next to the package")
@@ -21,8 +21,9 @@ def test_the_blocks_of_the_page_run_in_order():
 
 
 def test_the_table_names_what_there_is():
+    import furrow
     from furrow import index
 
     named = set(re.findall(r"furrow\.(?:Index\.)?(\w+)\(", PAGE.read_text()))
     assert {"Index", "build", "load", "from_bytes", "exact_search"} <= named
-    assert all(hasattr(index, name) or hasattr(index.Index, name) for name in named)
+    assert all(hasattr(index, name) or hasattr(index.Index, name) or hasattr(furrow, name) for name in named)

@@ -2,7 +2,8 @@
 # tests/docs/check_examples.sh [--update] PAGE.md...: runs the examples of a page and compares what they print.
 #
 #   ```console       A line "$ command" is run by bash, all of a page in one folder. What follows it, up to the next one,
-#                    is what it must print, on standard error too, and "(exit N)" when it ends with N.
+#                    is what it must print, on standard error too, and "(exit N)" when it ends with N. A command whose
+#                    line ends with \ goes on in the next line.
 #   ```rows OPTIONS  A line "text => rows" is `furrow rows dump OPTIONS -` on that text, with \n, \t, \xff … as printf %b
 #                    reads them: its output in one line, rows with / between them, errors and notes by their column.
 #   ```c             A program that begins with "/* NAME.c: " is compiled to ./NAME.
@@ -64,7 +65,7 @@ dump() {
 
 # Reads a page and prints it as it should be.
 walk() {
-  local line block='' options='' printed=''
+  local line next block='' options='' printed=''
   while IFS= read -r line || [ -n "$line" ]; do
     case $block:$line in
     '':'```console') block=console printed='' ;;
@@ -76,6 +77,7 @@ walk() {
     c:*) echo "$line" >>"$top/block.c" ;;
     rows:*'=>'*) line=$(dump "$line" "$options") ;;
     console:'$ '*)
+      while [[ $line == *\\ ]] && IFS= read -r next; do line+=$'\n'$next; done
       echo "$line"
       printed=
       can_run "${line#\$ }" && run "${line#\$ }" && printed=yes

@@ -199,7 +199,7 @@ static void layouts(void **state) {
   }
 }
 
-/* ---- The table of keys in docs/models.md ---- */
+/* ---- The table of keys in docs/settings.md ---- */
 
 static void put_column(fw_buffer *out, const char *text, bool code) {
   fw_buffer_byte(out, ' ');
@@ -232,7 +232,7 @@ static void table_of_keys(void **state) {
   char path[TEST_PATH], line[1024] = "";
   fw_buffer wanted = {0};
   const furrow_learn_key *key;
-  FILE *page = fopen(test_source_path(path, "docs/models.md"), "r");
+  FILE *page = fopen(test_source_path(path, "docs/settings.md"), "r");
   assert_non_null(page);
   while (strncmp(line, "<!-- keys", 9) != 0 && fgets(line, sizeof line, page)) continue;
   assert_non_null(fgets(line, sizeof line, page)); /* titles */
