@@ -5,6 +5,7 @@
 #   words           no source names a folder of one machine or has a mark for unfinished work, and no file has wording that
 #                   tools/words.txt advises against; --count: how often each pattern is found; --message FILE: the same for
 #                   the message of a commit ("-": standard input)
+#   lines           no line of README.md and docs/*.md is longer than 160 characters, code and what programs write left out
 #   format          every source is as clang-format leaves it. `make format` puts it right
 #   headers [CC [CXX]]   every public header compiles alone, as C11 and as C++17, without a warning
 #   docs [FOLDER]   every public name is documented as docs/design/headers.md asks for, and Doxygen has no complaint;
@@ -54,6 +55,15 @@ check_words() {
     exit 1
   fi
   [ "${1:-}" = --count ] || echo "words: clean"
+}
+
+check_lines() {
+  local page found=0
+  for page in README.md docs/*.md; do
+    sed '/^```/,/^```/s/.*//; /^<!-- \(keys\|figures\)/,/^<!--.* end/s/.*//' "$page" |
+      LC_ALL=C.UTF-8 grep -nE '^.{161}' | sed "s|^\([0-9]*\):.*|$page:\1: more than 160 characters|" >&2 && found=1
+  done
+  [ $found = 0 ] && echo "lines: clean"
 }
 
 check_format() {
@@ -255,12 +265,12 @@ check_cross() {
 
 name=${1:-}
 case $name in
-  layers | words | format | headers | docs | powers | reproducible | cross)
+  layers | words | lines | format | headers | docs | powers | reproducible | cross)
     shift
     "check_$name" "$@"
     ;;
   *)
-    echo "usage: tools/check.sh layers|words|format|headers|docs|powers|reproducible|cross …" >&2
+    echo "usage: tools/check.sh layers|words|lines|format|headers|docs|powers|reproducible|cross …" >&2
     exit 2
     ;;
 esac

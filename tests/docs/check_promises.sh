@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/docs/check_promises.sh ROOT: no promise without a test. Every point of SECURITY.md about what is promised, every limit
-# in it, and every row of the table of promises in docs/reliability.md links a test; the links test finds those that lead
-# nowhere. The table has a row for each point.
+# in it, and every promise that docs/reliability.md lists links a test; the links test finds those that lead
+# nowhere. The list has an entry for each point.
 set -euo pipefail
 cd "$1"
 # section FILE TITLE: the lines of a section
@@ -32,10 +32,10 @@ expect_tests SECURITY.md < <(section SECURITY.md 'The service' | points)
 promised=$count
 expect_tests 'SECURITY.md, limits' < <(section SECURITY.md Limits | rows)
 before=$count
-expect_tests docs/reliability.md < <(section docs/reliability.md 'Promises and their tests' | rows)
+expect_tests docs/reliability.md < <(section docs/reliability.md 'Promises and their tests' | points)
 [ "$promised" -gt 15 ] || { echo "SECURITY.md: only $promised points were found" && wrong=1; }
 [ $((count - before)) -ge "$promised" ] || {
-  echo "docs/reliability.md: $((count - before)) rows for $promised promises"
+  echo "docs/reliability.md: $((count - before)) entries for $promised promises"
   wrong=1
 }
 exit $wrong
