@@ -1,7 +1,10 @@
-# examples/data/make_shop.awk: makes shop.csv: awk -f make_shop.awk > shop.csv
+# examples/data/make_shop.awk: makes the log and the table of items:
+#
+#   awk -f make_shop.awk > shop.csv
+#   awk -v items=1 -f make_shop.awk > shop_items.csv
 #
 # 180 customers buy 60 things. Each of them has one or two hobbies, comes back every few weeks and buys some things of a
-# hobby; popular things of any hobby are in between.
+# hobby; popular things of any hobby are in between. The table has two new things that nobody has bought yet.
 
 function draw(n) { # 0 to n - 1
   r = r * 16807 % 2147483647
@@ -26,6 +29,16 @@ BEGIN {
   for (h = 1; h <= hobbies; h++) {
     count = split(lists[hobby[h]], list, ",")
     for (i = 1; i <= count; i++) things[h, i - 1] = list[i]
+  }
+  if (items) {
+    lists["tea"] = lists["tea"] ",oolong tea"
+    lists["climbing"] = lists["climbing"] ",chalk ball"
+    print "item,hobby"
+    for (h = 1; h <= hobbies; h++) {
+      count = split(lists[hobby[h]], list, ",")
+      for (i = 1; i <= count; i++) print list[i] "," hobby[h]
+    }
+    exit
   }
   print "customer,item,time"
   for (c = 1; c <= 180; c++) {
