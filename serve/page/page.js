@@ -7,6 +7,7 @@
   const MOST_REASONS = 12;
   const MOST_OPEN = 2; // cards of a kind that are open at the start
   const MOST_SUGGESTED = 20;
+  const MOST_IN_EXAMPLE = 30; // numbers of a row
   const TYPING_MS = 150; // a pause that ends what someone types
   const REASONS = 2; // of a recommended item
 
@@ -434,6 +435,16 @@
       this.node = el("article", {class: "card", id: this.id, "aria-labelledby": `${this.id}-title`}, this.box);
     }
 
+    /* Examples are asked for when the card is first seen. */
+    startWhenOpen(starts) {
+      let started = false;
+      this.box.addEventListener("toggle", (event) => {
+        if (event.target !== this.box || !this.box.open || started) return;
+        started = true;
+        starts.forEach((start) => start());
+      });
+    }
+
     update(doc, pairs, now) {
       const state = doc.state && doc.state !== "AVAILABLE" ? `, ${doc.state}` : "";
       setText(this.version,
@@ -445,6 +456,8 @@
       this.live.update(doc, now);
     }
   }
+
+  const unitVector = (dimension) => Array.from({length: dimension}, (_, i) => (i === 0 ? 1 : 0));
 
   // ---- Names ----
 
@@ -518,11 +531,14 @@
     }
   }
 
+  /* A row that works, where it is short. */
+  const exampleRow = (features) => (features > 0 && features <= MOST_IN_EXAMPLE ? json(unitVector(features)) : "");
+
   function predictionFields(doc) {
     if (doc.kind === "events") return (doc.columns || []).filter((column) => FEATURES[column.as]).map(columnField);
     const forms = ["a line as in the training data (0 1:0.5 2:1)", `an array of ${count(doc.features)} numbers`];
     if (doc.named) forms.push("an object of feature names and values");
-    const row = field("Row", "", el("textarea", {rows: 3}), {
+    const row = field("Row", "", el("textarea", {rows: 3}, exampleRow(doc.features)), {
       long: true,
       hint: `${forms.slice(0, -1).join(", ").replace(/^a/, "A")} or ${forms[forms.length - 1]}. Enter sends it.`
     });
@@ -752,16 +768,6 @@
       this.startWhenOpen(forms.flatMap((form) => form.starts));
     }
 
-    /* Examples are asked for when the card is first seen. */
-    startWhenOpen(starts) {
-      let started = false;
-      this.box.addEventListener("toggle", (event) => {
-        if (event.target !== this.box || !this.box.open || started) return;
-        started = true;
-        starts.forEach((start) => start());
-      });
-    }
-
     update(doc, now) {
       const classes = doc.classes?.length > 0 ? doc.classes.join(", ") : "";
       super.update(doc,
@@ -838,6 +844,22 @@
     return [columns.filter(Boolean), rows];
   }
 
+  /* Fills the fields of names and ids with what lies near some vector, so that the form works at once; lists have more. */
+  async function exampleStored(doc, path, kinds) {
+    const body = json({vectors: [unitVector(doc.dimension)], k: MOST_SUGGESTED});
+    const answer = await ask(`${path}:search`, body).catch(() => null);
+    const found = answer ? answer.neighbors[0] : [];
+    const values = {names: found.map((of) => of.name).filter(Boolean), ids: found.map((of) => String(of.id))};
+    for (const [word, , {input, row}] of kinds) {
+      if (!values[word]?.length || input.value !== "" || document.activeElement === input) continue;
+      const list = el("datalist", {id: newId()}, ...values[word].map((value) => el("option", {value})));
+      row.append(list);
+      input.setAttribute("list", list.id);
+      input.value = values[word][0];
+      input.dispatchEvent(new Event("input", {bubbles: true}));
+    }
+  }
+
   function searchForm(doc, path) {
     const kinds = queryKinds(doc);
     const query = chooser("Neighbours of", kinds);
@@ -864,7 +886,8 @@
       };
     };
     const fields = [...query.fields, k, nprobe].filter(Boolean);
-    const form = new AskForm({title: "Nearest neighbours", button: "Search", fields, calls, show});
+    const starts = doc.by_id ? [() => exampleStored(doc, path, kinds)] : [];
+    const form = new AskForm({title: "Nearest neighbours", button: "Search", fields, calls, show, starts});
     return form;
   }
 
@@ -1011,7 +1034,9 @@
       super("index", doc);
       this.key = indexKey(doc);
       const path = `v1/indexes/${encodeURIComponent(doc.name)}`;
-      this.box.append(searchForm(doc, path).box);
+      const search = searchForm(doc, path);
+      this.box.append(search.box);
+      this.startWhenOpen(search.starts);
       if (doc.writable) this.box.append(addForm(doc, path).box, removeForm(doc, path).box);
       if (doc.lists > 1) this.box.append(curveForm(doc, path).box);
     }

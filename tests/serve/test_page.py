@@ -126,6 +126,7 @@ class World:
         self.page.wait("!!document.getElementById('index-items') && document.getElementById('state').textContent === 'ready'")
         for title, label in EXAMPLES:
             self.page.wait(f"input(form('model-ctr', {json.dumps(title)}), {json.dumps(label)}).value !== ''")
+        self.page.wait("input(form('index-items', 'Nearest neighbours'), 'Id').value !== ''")
         return self.page
 
 
@@ -306,6 +307,11 @@ def test_names(_):
     assert "10 items" in send(page, "model-ctr", "Recommendations")
     assert "10 items" in send(page, "model-ctr", "Similar items")
     assert "Probability" in send(page, "model-ctr", "Try a prediction")
+    assert page.ask("JSON.parse(input(form('model-rows', 'Try a prediction'), 'Row').value).length") == 8
+    assert "not accepted" not in send(page, "model-rows", "Try a prediction")
+    for kind, label in (("names", "Name"), ("ids", "Id")):
+        assert len(options(page, "index-items", "Nearest neighbours", label)) == 20
+        assert "10 neighbours" in send(page, "index-items", "Nearest neighbours", **{"Neighbours of": kind})
     _, answer = world.server.post("/v1/models/ctr:suggest", {"users": "", "k": 20})
     assert [value for value, _ in options(page, "model-ctr", "Recommendations", "User")] == answer["users"]
     page.ask("put(form('model-ctr', 'Similar items'), 'Item', 'onerror')")  # a part of a title that is markup
