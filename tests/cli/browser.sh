@@ -41,18 +41,20 @@ probe='<script>addEventListener("load", function () {
   var empty = figures.filter(function (e) { return e.querySelectorAll("path,circle,rect").length < 3; }).length;
   var small = figures.filter(function (e) { return box(e).width < 300; }).length;
   var wide = document.documentElement.scrollWidth > innerWidth ? 1 : 0;
+  var cut = innerWidth < 1000 ? 0 : Array.from(document.querySelectorAll(".scroll,pre")).filter(function (e) {
+    return e.scrollWidth > e.clientWidth; }).length;
   var foreign = document.querySelectorAll("[src],[srcset],object,embed,iframe,link:not([href^=\"data:\"]),image,use").length +
     performance.getEntriesByType("resource").length;
   var dark = matchMedia("(prefers-color-scheme:dark)").matches;
   var ground = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number);
   parent.postMessage(["figures", figures.length, "drawings", all.length > 60 ? "many" : all.length, "flat", flat, "empty", empty,
-    "text outside", out, "narrow", small, "wider than the screen", wide, "from elsewhere", foreign,
+    "text outside", out, "narrow", small, "wider than the screen", wide, "cut off", cut, "from elsewhere", foreign,
     "ground", (ground[0] < 100) === dark ? "fits" : "does not fit", "sections", document.querySelectorAll("section").length,
     "width", innerWidth, dark ? "dark" : "light"].join(" "), "*");
 });</script>'
 sed "s,</body>,$(printf '%s' "$probe" | tr '\n' ' ' | sed 's/[&,\\]/\\&/g')</body>," "$report" >"$work/demo/probe.html"
 
-for width in 400 1200; do
+for width in 400 1000; do
   # a window is never narrower than 500, a frame is
   echo "<script>onmessage = function (e) { document.title = e.data; }</script>
 <iframe src=\"probe.html\" style=\"border:0;width:${width}px;height:900px\"></iframe>" >"$work/demo/frame.html"
@@ -60,7 +62,7 @@ for width in 400 1200; do
     settings=$([ $scheme = dark ] && echo preferredColorScheme=0 || echo preferredColorScheme=1)
     found=$(browse --window-size=1300,1000 --blink-settings=$settings --virtual-time-budget=5000 --dump-dom "file://$work/demo/frame.html" |
       sed -n 's,.*<title>\(figures .*\)</title>.*,\1,p')
-    expected="figures 11 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 from elsewhere 0 ground fits sections 7 width $width $scheme"
+    expected="figures 11 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 cut off 0 from elsewhere 0 ground fits sections 7 width $width $scheme"
     [ "$found" = "$expected" ] || complain "at $width, $scheme: found '$found', not '$expected'"
     grep CONSOLE "$work/log" && complain "at $width, $scheme: the console says something"
     browse --window-size=$width,2000 --blink-settings=$settings --screenshot="$work/shot.png" "file://$report" >/dev/null
