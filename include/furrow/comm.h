@@ -27,7 +27,7 @@ extern "C" {
 /* The most bytes of a rank in `settle`. */
 #define FURROW_SETTLE_BYTES 256
 
-/* A function of the caller that is called when a rank has not answered in time.
+/* A function of the caller, called when a rank has not answered in time.
  * Owner:   the library; host is valid during the call.
  * Threads: called once, from a thread that belongs to the communicator. */
 typedef void (*furrow_comm_lost)(void *user, unsigned rank, const char *host);
@@ -38,7 +38,7 @@ struct furrow_comm {
   size_t size;          /* set by furrow_comm_init */
   unsigned rank, ranks; /* the number of this process, from 0; the number of processes */
   void *state;          /* the implementation's own */
-  /* Sends a part of `send` to every rank, and receives one from every rank. send_size and receive_size have an entry
+  /* Sends each rank its part of `send`, and receives one part from each rank. send_size and receive_size have an entry
    * for each rank; the parts are stored one after the other, in the order of ranks. What rank a sends to b must be what
    * b receives from a. Required. */
   furrow_status (*exchange)(const furrow_comm *comm, const void *send, const size_t *send_size, void *receive,
@@ -54,19 +54,19 @@ struct furrow_comm {
   furrow_status (*sum_i64)(const furrow_comm *comm, int64_t *values, size_t count, furrow_error *err);
   /* Returns when all ranks have called it. Required. */
   furrow_status (*barrier)(const furrow_comm *comm, furrow_error *err);
-  /* Ends all ranks of the job at once, with an exit code; does not return. NULL: it cannot. */
+  /* Ends all ranks of the job at once, with an exit code; does not return. NULL: not supported. */
   void (*abort)(const furrow_comm *comm, int exit_code);
   /* Frees the communicator, when all ranks have called it. NULL: there is nothing to free. */
   void (*close)(furrow_comm *comm);
-  /* Ends this rank's part in the job, whatever calls the other ranks are in: sends the `size` bytes (at most
-   * FURROW_SETTLE_BYTES) of every rank to all ranks, and waits `seconds` for them (negative: without limit). settled[r]
-   * says whether rank r's bytes have arrived in `all`. Once a rank has called it with `failed`, other ranks' calls that
-   * wait for it return E_STATE ("another process failed"). Each rank calls it once. NULL: it cannot. */
+  /* Ends this rank's part in the job, whatever calls the other ranks are in: sends `size` bytes (at most
+   * FURROW_SETTLE_BYTES) to all ranks, and waits `seconds` for theirs (negative: without limit). settled[r] says
+   * whether rank r's bytes have arrived in `all`. Once a rank has called it with `failed`, other ranks' calls that wait
+   * for it return E_STATE ("another process failed"). Each rank calls it once. NULL: not supported. */
   furrow_status (*settle)(const furrow_comm *comm, bool failed, const void *bytes, size_t size, void *all,
                           bool *settled, double seconds, furrow_error *err);
   /* From now on a rank that does not answer for `seconds`, because its process or its machine has stopped, makes the
    * calls of the next rank fail (E_IO), and `lost` (may be NULL) is called there at once. A rank that is busy computing
-   * still answers. All ranks call it, once. NULL: it cannot. */
+   * still answers. All ranks call it, once. NULL: not supported. */
   furrow_status (*watch)(const furrow_comm *comm, double seconds, furrow_comm_lost lost, void *user, furrow_error *err);
 };
 

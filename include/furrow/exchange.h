@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* X(name, text, ending of a file's name, what it holds): the formats of other programs. */
+/* X(name, text, ending of the file's name, description): the formats of other programs. */
 #define FURROW_EXCHANGE_FORMATS(X)                                                                           \
   X(NPY, "npy", ".npy", "NumPy array, vectors one after the other; ids in a second file")                    \
   X(NPZ, "npz", ".npz", "SciPy sparse matrix (CSR) as scipy.sparse.save_npz writes it")                      \
@@ -61,8 +61,9 @@ typedef struct furrow_model_export_params {
   furrow_exchange_format format;             /* AUTO */
   furrow_axis vectors;                       /* AUTO */
   const char *ids;                           /* path of the second file; NULL: PATH.ids.npy; "": none is written */
-  furrow_element_type type;                  /* dense files: what elements are written as; only if `convert` */
-  bool convert;                              /* whether `type` counts; false: the matrix's type */
+  furrow_element_type type;                  /* dense files: the type of the written elements; used only if `convert` is
+                                                true */
+  bool convert;                              /* whether `type` is used; false: the matrix's type */
   bool overwrite;                            /* replaces existing files; false: E_EXISTS */
   unsigned threads;                          /* 0: one for each processor */
   size_t memory;                             /* bytes of elements in memory; 0: 1 GiB */
@@ -81,8 +82,8 @@ typedef struct furrow_model_export_result {
   size_t size;                 /* set by furrow_model_export_result_init */
   size_t matrices;             /* how many matrices */
   uint64_t vectors, dimension; /* vectors and dimension of the last matrix */
-  uint64_t elements;           /* dense files: with the zeros for absent elements */
-  uint64_t absent;             /* dense files: zeros that stand for absent elements */
+  uint64_t elements;           /* in dense files including the zeros for absent elements */
+  uint64_t absent;             /* dense files: zeros written for absent elements */
   uint64_t bytes;              /* bytes of the file */
   uint64_t ids_bytes;          /* bytes of the second file; 0: there is none */
 } furrow_model_export_result;

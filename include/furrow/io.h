@@ -59,15 +59,15 @@ typedef enum furrow_file_kind {
 typedef struct furrow_file_info {
   furrow_file_kind kind; /* what it is */
   uint64_t length;       /* bytes of a regular file */
-  int64_t changed_ns; /* last change in nanoseconds since 1970; 0: unknown, and then a row cache that was made from the
-                         file is not used again */
+  int64_t changed_ns; /* last change in nanoseconds since 1970; 0: unknown, in which case a row cache made from the file
+                         is not reused */
 } furrow_file_info;
 
 /* Takes the name of an entry of a folder: its last part, without slashes. The name is copied.
- * Returns: FURROW_OK, or what the listing is to end with. */
+ * Returns: FURROW_OK, or a status that ends the listing and becomes its result. */
 typedef furrow_status (*furrow_file_name)(void *listing, const char *name, furrow_error *err);
 
-/* The functions of a file system. Paths are what follows "name://". A function that fails returns the status that the
+/* The functions of a file system. Paths are the part after "name://". A function that fails returns the status that the
  * caller of the library gets, and may set err->message; err is never NULL, and the file's name is added.
  * Threads: any of them may be called from several threads at once, also for one file. */
 typedef struct furrow_file_system {
@@ -80,8 +80,8 @@ typedef struct furrow_file_system {
   furrow_status (*list)(void *user, const char *path, furrow_file_name found, void *listing, furrow_error *err);
   /* Opens a file; *file is passed to the functions that follow. Required. */
   furrow_status (*open)(void *user, const char *path, void **file, furrow_error *err);
-  /* Reads up to `length` bytes at `offset`, at least one unless the file ends there; *got says how many. A stream is
-   * asked for its bytes in order. Required. */
+  /* Reads up to `length` bytes at `offset`, at least one unless the file ends there; *got is set to their number. A
+   * stream is read in order. Required. */
   furrow_status (*read_at)(void *user, void *file, void *buffer, size_t length, uint64_t offset, size_t *got,
                            furrow_error *err);
   /* Gives the whole content of a file as memory that stays valid until the file is closed, so that nothing is read or
@@ -167,11 +167,11 @@ FURROW_API furrow_status furrow_path_watch_end(furrow_path_watch *watch, furrow_
 /* A lock on a file or a directory that a program reads, changes and replaces. */
 typedef struct furrow_file_lock furrow_file_lock;
 
-/* Locks a regular file of this machine, or a directory (a model), so that no other program that asks for the lock
- * changes it meanwhile: open the lock, load the file, change it, save it, close the lock. The lock does not prevent
- * reading. When the library in this process replaces the file, the new file is locked instead; another process that
- * saves there without the lock gets E_STATE. The lock works between programs on one machine, and between machines where
- * the file system supports it; on file systems without locks it has no effect.
+/* Locks a regular file of this machine, or a directory (a model), so that no other program that takes the lock changes
+ * it meanwhile: open the lock, load the file, change it, save it, close the lock. The lock does not prevent reading.
+ * When the library in this process replaces the file, the new file is locked instead; another process that saves there
+ * without the lock gets E_STATE. The lock works between programs on one machine, and between machines where the file
+ * system supports it; on file systems without locks it has no effect.
  * Errors:  E_STATE, another process holds the lock (the message names it), or this process already does; E_NOT_FOUND;
  *          E_ARGUMENT, neither a regular file nor a directory; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_file_lock_close. */
@@ -182,8 +182,8 @@ FURROW_API void furrow_file_lock_close(furrow_file_lock *lock);
 
 /* ---- Signals --------------------------------------------------------------------------------------------- */
 
-/* Tells the library that the process will end: calls that wait for a pipe or a terminal, make a row cache or load rows
- * fail with E_CANCELLED, now and later.
+/* Announces that the process will end: calls that wait for a pipe or a terminal, make a row cache or load rows fail
+ * with E_CANCELLED, now and later.
  * Threads: any; async-signal-safe, so signal handlers may call it. */
 FURROW_API void furrow_process_interrupt(void);
 /* Removes the temporary files and directories of all saves that this process has begun and not finished. A signal

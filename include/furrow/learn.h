@@ -55,9 +55,9 @@ FURROW_API void furrow_learn_conf_free(furrow_learn_conf *conf);
 FURROW_API furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const char *name,
                                                          furrow_error *err) FURROW_MUST_USE;
 /* Reads Angel's JSON algorithm file, or the graph.json of a model: `size` bytes of text, called `file` in messages.
- * Sections that the text does not have stay as they are; its `layers` replace the graph. A section `furrow`, which
- * Angel ignores, has keys by their short names: {"furrow": {"algorithm": "fm", "defaults": "furrow", "rank": "4"}};
- * they count as set, unless they were set before.
+ * Sections that are missing in the text stay unchanged; its `layers` replace the graph. A section `furrow`, which Angel
+ * ignores, has keys by their short names: {"furrow": {"algorithm": "fm", "defaults": "furrow", "rank": "4"}}; they
+ * count as set, unless they were set before.
  * Errors:  E_FORMAT, a key, type or value that is wrong: err has its byte, the message its path (layers/2/outputdim).
  */
 FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size,
@@ -82,12 +82,12 @@ FURROW_API furrow_status furrow_model_json_for_each(const char *path,
                                                     furrow_status (*visit)(void *user, const char *member,
                                                                            const char *text),
                                                     void *user, furrow_error *err) FURROW_MUST_USE;
-/* Returns: whether a column of this name, in any case, has the labels of a table if no label column is named: label,
- * target, y, class, click, clicked, rating, outcome, response, survived, converted. */
+/* Returns: whether a column of this name (in upper or lower case) is taken for the label column of a table if none is
+ * named: label, target, y, class, click, clicked, rating, outcome, response, survived, converted. */
 FURROW_API bool furrow_learn_is_label_name(const char *name);
-/* Sets a key, by Angel's name (ml.epoch.num) or by its short name (epochs). What is set here wins over the JSON,
- * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys without a meaning here, such as
- * angel.ps.number, are accepted and ignored: furrow_learn_conf_ignored lists them.
+/* Sets a key, by Angel's name (ml.epoch.num) or by its short name (epochs). A value set here overrides the JSON, in
+ * whichever order they come. angel.ml.conf reads the JSON file that it names. Angel's keys without a meaning here, such
+ * as angel.ps.number, are accepted and ignored: furrow_learn_conf_ignored lists them.
  * Errors:  E_ARGUMENT, an unknown key (the message names the nearest one) or a value that it does not take; of
  *          angel.ml.conf as furrow_learn_conf_load. */
 FURROW_API furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value,
@@ -107,10 +107,10 @@ FURROW_API furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, 
 
 /* A key of configurations, for help texts and documents. The library allocates it; it may grow at its end. */
 typedef struct furrow_learn_key {
-  const char *name;      /* what people write: "epochs" */
+  const char *name;      /* short name: "epochs" */
   const char *angel_key; /* "ml.epoch.num"; NULL: Angel has none */
   const char *json_path; /* "train/epoch"; NULL: not in the JSON file */
-  const char *value;     /* what it takes: "N", "X", "yes|no", "sgd|momentum|…" */
+  const char *value;     /* values that it accepts: "N", "X", "yes|no", "sgd|momentum|…" */
   const char *fallback;  /* Angel's default, as text */
   const char *help;      /* one line */
 } furrow_learn_key;
@@ -151,7 +151,7 @@ FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *con
 typedef struct furrow_score {
   double pred;  /* the graph's output; softmax: the output for the likeliest class */
   double proba; /* probability of the positive, or likeliest, class; 0 for regression */
-  double label; /* the label of the predicted class, as the data has it; of a model that does not know its labels
+  double label; /* the label of the predicted class, as in the data; for a model that does not know its labels
                    (furrow_scorer_class_label): 1 or -1, softmax: the number of the class. 0 for regression */
 } furrow_score;
 
@@ -175,15 +175,16 @@ typedef struct furrow_learn_metrics {
   double recall;    /* likewise */
   double f1;        /* likewise */
   double r2;        /* 1 - squared error / squared error of the mean label; regression, labels that differ */
-  double constant_logloss;  /* logloss of a constant prediction, the shares of the classes. A model whose logloss is not
-                               better has learned nothing that shows on these rows */
-  double constant_accuracy; /* likewise: the largest class */
-  double constant_rmse;     /* likewise: the mean label */
-  uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
-                      than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
-  double ndcg;     /* normalised discounted gain of the first 10. Of losses that rank items, for validation rows in
-                      training: mean over the users, of all items that they do not have in training rows. Of gbdt with
-                      rank:ndcg: mean over the groups (qid) that have a label above 0; its loss is 1 - ndcg */
+  double constant_logloss;  /* logloss of a constant prediction: the shares of the classes. A model with a logloss that
+                               is not better has learned nothing that helps on these rows */
+  double constant_accuracy; /* accuracy if the largest class is always predicted */
+  double constant_rmse;     /* rmse if the mean label is always predicted */
+  uint64_t binned; /* 0: auc and pr_auc are exact; else the number of rows that were counted in bins, where scores that
+                      differ by less than a factor of 1/1024 may count as ties: see furrow_evaluation and
+                      furrow_epoch */
+  double ndcg;     /* NDCG of the first 10 results. With losses that rank items, for validation rows during training:
+                      the mean over users, ranking all items that the user does not have in training rows. With gbdt and
+                      rank:ndcg: the mean over groups (qid) that have a label above 0; the loss is then 1 - ndcg */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */
@@ -206,7 +207,7 @@ typedef struct furrow_trainer furrow_trainer;
 typedef struct furrow_trainer_params {
   size_t size;             /* set by furrow_trainer_params_init */
   unsigned threads;        /* 0: one for each processor. The model does not depend on it */
-  bool hogwild;            /* has no effect: a fit adds a note that says so */
+  bool hogwild;            /* has no effect; a fit adds a note about that */
   const char *load;        /* an existing model to train further (incremental training); NULL: a new one */
   uint64_t max_features;   /* fail if the data has more features and no range is set; 0: no limit */
   const furrow_comm *comm; /* processes that train one model together, each with its part of the data; it must outlive
@@ -248,11 +249,12 @@ typedef struct furrow_epoch {
   bool best;            /* the best so far by the chosen metric */
   double learning_rate; /* the rate at the start of the epoch */
   double seconds;       /* seconds of training, without validation */
-  /* Of the scores that the updates were made from. gbdt: after the round, figures of 65,536 rows at most, evenly
-   * spread, though `rows` counts all. AUC is exact for up to 262,144 rows; beyond that and in several processes it
-   * comes from bins. Lives as long as the epoch. */
+  /* Metrics of the scores that the updates were made from. gbdt: metrics after the round, of at most 65,536 rows,
+   * evenly spread; `rows` still counts all rows. AUC is exact for up to 262,144 rows; beyond that and in several
+   * processes it comes from bins. Lives as long as the epoch. */
   const furrow_learn_metrics *train;
-  /* Likewise, exact for up to 33,554,432 rows in one process; rows is 0 without validation data. Never NULL. */
+  /* Metrics of the validation rows, exact for up to 33,554,432 rows in one process; rows is 0 without validation data.
+   * Never NULL. */
   const furrow_learn_metrics *valid;
 } furrow_epoch;
 
@@ -268,8 +270,8 @@ typedef struct furrow_trainer_fit_params {
   const char *checkpoint;             /* folder for a checkpoint, which replaces an earlier one; NULL: none */
   uint32_t checkpoint_every;          /* epochs; 0: each */
   bool resume; /* continue from the checkpoint if there is one: the result is the same as without the interruption */
-  /* Called after each epoch, which is valid until the training ends; a status that is not OK ends the training with it
-   * (FURROW_END: ends it well). NULL: none. */
+  /* Called after each epoch; the epoch is valid until the training ends. A status other than OK ends the training, and
+   * becomes its result (FURROW_END: the training ends with success). NULL: none. */
   furrow_status (*epoch)(void *user, const furrow_epoch *epoch, furrow_error *err);
   void *epoch_user; /* passed to `epoch` */
   /* Called from time to time within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads
@@ -388,7 +390,7 @@ FURROW_API furrow_status furrow_trainer_save(const furrow_trainer *trainer, cons
 typedef struct furrow_train_params {
   size_t size;                   /* set by furrow_train_params_init */
   const char *const *settings;   /* NULL. Texts "key=value" (furrow_learn_conf_set), and a NULL after the last */
-  const furrow_learn_conf *conf; /* NULL. The configuration, instead of an algorithm and settings */
+  const furrow_learn_conf *conf; /* NULL. A configuration, which replaces algorithm and settings */
   const char *valid;             /* NULL: the share of the rows that the configuration names; else validation data */
   const furrow_trainer_params *trainer;   /* NULL: the defaults */
   const furrow_trainer_fit_params *fit;   /* NULL: the defaults */
@@ -408,8 +410,8 @@ static inline void furrow_train_params_init(furrow_train_params *params) {
  *                         &FURROW_INIT(furrow_train_params, .settings = settings), &err);
  *
  * algorithm is a name as for furrow_learn_conf_set_algorithm; NULL: the setting angel.ml.conf or params->conf says what
- * is trained. *trainer (trainer may be NULL) has what is to be said about the training: furrow_trainer_get_epoch has
- * its figures, furrow_trainer_get_note its notes. params NULL: the defaults. Collective with params->trainer->comm.
+ * is trained. *trainer (trainer may be NULL) describes the training: furrow_trainer_get_epoch returns its figures,
+ * furrow_trainer_get_note its notes. params NULL: the defaults. Collective with params->trainer->comm.
  * Errors:  E_EXISTS, the folder is there, before anything is trained; E_ARGUMENT, a setting that is not key=value, or
  *          params->conf together with an algorithm or settings; otherwise as furrow_learn_conf_set_algorithm,
  *          furrow_learn_conf_set, furrow_trainer_create, furrow_trainer_fit and furrow_trainer_save. A model that
@@ -424,7 +426,7 @@ FURROW_API furrow_status furrow_train(furrow_trainer **trainer, const char *algo
 /* Reads rows as training does: in the format of the configuration, with the first feature index that it names. */
 typedef struct furrow_sample_reader furrow_sample_reader;
 
-/* Opens the rows of a URI. params NULL: the defaults; a format that is not "auto" wins over the configuration's.
+/* Opens the rows of a URI. params NULL: the defaults; a format that is not "auto" overrides the configuration's.
  * Errors:  E_NOT_FOUND; E_IO; E_PARSE; E_ARGUMENT, a configuration that does not fit; E_UNSUPPORTED, rows without
  *          labels in a format that always has them.
  * Owner:   the caller, who frees it with furrow_sample_reader_close. */
@@ -476,8 +478,9 @@ typedef enum furrow_fc_order {
 /* How a model is loaded. */
 typedef struct furrow_scorer_params {
   size_t size;                   /* set by furrow_scorer_params_init */
-  const furrow_learn_conf *conf; /* NULL: the model's graph.json. Furrow's own defaults do not count in it, unless the
-                                    key `defaults` is set: it is for Angel's models that lack that file */
+  const furrow_learn_conf *conf; /* NULL: the model's graph.json. A configuration is meant for models of Angel that lack
+                                    that file, so Furrow's own defaults do not apply to it unless its key `defaults` is
+                                    set */
   furrow_fc_order fc_order;      /* order of the weights of a layer; by default in x out */
   bool absent_is_zero;           /* trees: absent features count as 0, as in Angel, whatever gbdt.split.missing says */
   unsigned threads;              /* threads that load; 0: one for each processor */
@@ -534,11 +537,11 @@ FURROW_API size_t furrow_scorer_class_count(const furrow_scorer *scorer);
  *          one, and 1. A model that does not know its labels: -1 and 1, or i itself. NaN for regression, for models
  *          that rank, and past the last class. */
 FURROW_API double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i);
-/* Returns: the name of a feature; NULL: it has none.
+/* Returns: the name of a feature; NULL: the feature has no name.
  * Owner:   the scorer; valid until it is freed. */
 FURROW_API const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature);
-/* Returns: the encoder of a model that was trained on a raw log: it says what features stand for, and makes rows of
- *          events; NULL: the model is one of rows.
+/* Returns: the encoder of a model that was trained on a raw log: it maps features to columns and values, and makes rows
+ *          of events; NULL: the model was trained on rows.
  * Owner:   the scorer; valid until it is freed. */
 FURROW_API const furrow_encoder *furrow_scorer_encoder(const furrow_scorer *scorer);
 /* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; for other models the
@@ -559,7 +562,7 @@ typedef struct furrow_contributions {
   size_t count;             /* number of features */
   const uint64_t *features; /* columns of the model, ascending */
   const double *values;     /* contribution of feature i to class c: values[i * classes + c] */
-  const double *bias;       /* bias of each class: what a row has without contributions */
+  const double *bias;       /* bias of each class: the output without contributions */
   const double *outputs;    /* the graph's output for each class; furrow_score.pred is the likeliest class's */
 } furrow_contributions;
 
@@ -624,9 +627,9 @@ typedef struct furrow_tree_node {
   bool exists;      /* false: no path leads here */
   bool is_leaf;     /* rows end here */
   bool absent_left; /* rows without the feature go to 2n+1 */
-  int32_t feature;  /* the split's, a column of the model; -1: a leaf */
+  int32_t feature;  /* feature of the split: a column of the model; -1: a leaf */
   double value;     /* rows with feature <= value go to 2n+1 */
-  double predict;   /* what a leaf adds to the score, times the learning rate */
+  double predict;   /* a leaf adds this value times the learning rate to the score */
   double gain;      /* gain of the split; NaN: unknown */
   double cover;     /* sum of the hessians of the rows that reached the node in training; NaN: unknown */
 } furrow_tree_node;
@@ -650,7 +653,8 @@ typedef struct furrow_feature_importance {
   double cover;    /* cover of the split nodes; NaN: unknown */
 } furrow_feature_importance;
 
-/* Lists the features that have a split, by falling gain (where it is unknown, by falling count), then ascending.
+/* Lists the features that have a split, by descending gain (by descending count if gains are unknown), then by
+ * ascending feature.
  * Errors:  E_STATE, the model is not a forest.
  * Owner:   the caller, who frees *list with furrow_free. */
 FURROW_API furrow_status furrow_scorer_feature_importance(const furrow_scorer *scorer, furrow_feature_importance **list,
@@ -674,7 +678,7 @@ FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *score
  * one BiInnerSumCross and an input layer under a SumPooling: fm; of deepfm it gives the part without its fc layers. */
 
 /* Gets the dimension of such a vector: factors + 1.
- * Errors:  E_UNSUPPORTED, another graph; the message says what it lacks. */
+ * Errors: E_UNSUPPORTED, another graph; the message says which part is missing. */
 FURROW_API furrow_status furrow_scorer_vector_size(const furrow_scorer *scorer, size_t *size,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Writes the vector t of an item.
@@ -771,8 +775,8 @@ typedef struct furrow_curve_point {
   double threshold; /* rows from this probability on count as positive */
 } furrow_curve_point;
 
-/* Writes points of the ROC or PR curve in the order of falling thresholds: one for each score that occurs, or
- * `capacity` of them that are evenly spread, the last one always.
+/* Writes points of the ROC or PR curve by descending threshold: one for each score that occurs, or `capacity` of them
+ * that are evenly spread, the last one always.
  * Returns: how many were written; 0 for a model that does not have two classes, or without rows of both. */
 FURROW_API size_t furrow_evaluation_roc_curve(const furrow_evaluation *evaluation, furrow_curve_point *points,
                                               size_t capacity);

@@ -290,7 +290,7 @@ FURROW_INLINE double furrow_panel_get(const furrow_panel *panel, size_t r, size_
 
 /* ---- Formats -------------------------------------------------------------------------------------------- */
 
-/* A format says how the elements of a partition are stored as bytes. The library does the rest (partitions, rows,
+/* A format defines how the elements of a partition are stored as bytes. The library does the rest (partitions, rows,
  * files, metadata, windows of bytes, threads: different partitions may be decoded or encoded at once). For the library
  * a partition is a sequence of records:
  *   a row format has a record for each element, row after row;
@@ -304,13 +304,13 @@ enum {
   FURROW_MATRIX_FORMAT_COL_IDS = 8
 };
 
-/* What the library tells the functions of a format. It may grow at its end. */
+/* What the library passes to the functions of a format. It may grow at its end. */
 typedef struct furrow_matrix_format_context {
   furrow_element_type type; /* type of the elements */
   int key_bits;             /* 32, 64 */
   const char *separator;    /* separator of text */
   size_t separator_length;  /* its bytes */
-  bool angel_bytes;         /* encode: as Angel, even where that loses digits */
+  bool angel_bytes;         /* encode: write the same bytes as Angel, even where that loses digits */
   bool dense;               /* the row type is dense */
   size_t record_values;     /* 1; column formats: saved rows */
   int32_t row_id;           /* row formats without row ids: the row that the records belong to */
@@ -331,23 +331,23 @@ typedef struct furrow_matrix_records {
   void *values;     /* out: elements of the context's type */
 } furrow_matrix_records;
 
-/* A format: a table of texts and functions. What furrow_matrix_format_find and furrow_matrix_format_at return is a copy
- * of the table that was registered, which the library allocates; fields that an older table lacks are 0 in it. */
+/* A format: a table of texts and functions. furrow_matrix_format_find and furrow_matrix_format_at return a copy of the
+ * registered table, which the library allocates; fields that an older table lacks are 0 in the copy. */
 typedef struct furrow_matrix_format {
   size_t size;            /* set by furrow_matrix_format_init, or sizeof(furrow_matrix_format) */
-  const char *name;       /* "TextColumnFormat": what users write; a letter, then letters, digits, _ */
-  const char *class_name; /* what the metadata says; its last part is the name */
+  const char *name;       /* "TextColumnFormat": the name that users write; a letter, then letters, digits, _ */
+  const char *class_name; /* class name in the metadata; its last part is the name */
   const char *about;      /* a description in one line */
   unsigned flags;         /* bits: FURROW_MATRIX_FORMAT_… */
   /* Bounds on the bytes of a record; least > 0. Equal bounds make positions computable. `most` bounds what encode
    * writes; a format of text (FURROW_MATRIX_FORMAT_TEXT) may read longer records. */
   void (*record_size)(const furrow_matrix_format_context *context, size_t *least, size_t *most);
   /* Reads whole records from bytes[0 … size-1], at most records->capacity, and sets *used to the bytes they took. A
-   * record that the end of the bytes cuts is left alone unless `last` says that no more will come. 64 bytes before and
-   * after `bytes` may be read; their content is undefined. With `last`, or with size >= most (text: with a whole
-   * record), the function must consume bytes (*used > 0, if only of a header) or fail; malformed records are errors:
-   * set the message, err->offset from the start of `bytes`, and for text the token. On failure *used and records->count
-   * are as they were, but the arrays may not be.
+   * record that is cut off by the end of the bytes is not read, unless `last` says that no more bytes follow. 64 bytes
+   * before and after `bytes` may be read; their content is undefined. With `last`, or with size >= most (text: with a
+   * whole record), the function must consume bytes (*used > 0, if only of a header) or fail; malformed records are
+   * errors: set the message, err->offset from the start of `bytes`, and for text the token. On failure *used and
+   * records->count are unchanged; the arrays may have changed.
    */
   furrow_status (*decode)(const furrow_matrix_format_context *context, const char *bytes, size_t size, bool last,
                           size_t *used, furrow_matrix_records *records, furrow_error *err);
@@ -386,13 +386,13 @@ FURROW_API const furrow_matrix_format *furrow_matrix_format_at(size_t i);
 
 /* The order of rows in the file of a partition whose format stores no row ids. */
 typedef enum furrow_matrix_row_order {
-  FURROW_MATRIX_ROW_ORDER_AUTO,      /* ascending, refused where the data contradicts it; psmeta: as listed */
+  FURROW_MATRIX_ROW_ORDER_AUTO,      /* ascending; an error if the data contradicts that order. psmeta: as listed */
   FURROW_MATRIX_ROW_ORDER_ASCENDING, /* by row id */
   FURROW_MATRIX_ROW_ORDER_META,      /* as the metadata lists the rows */
   FURROW_MATRIX_ROW_ORDER_LIST       /* as furrow_matrix_source_params lists them */
 } furrow_matrix_row_order;
 
-/* What to assume about a matrix folder where its files do not say it, or say it wrongly. */
+/* What to assume about a matrix folder if its files leave it open or are wrong. */
 typedef struct furrow_matrix_source_params {
   size_t size;                       /* set by furrow_matrix_source_params_init */
   const char *meta_name;             /* metadata file; NULL: searched, see furrow_matrix_meta_load */
@@ -418,8 +418,8 @@ typedef struct furrow_matrix_source furrow_matrix_source;
 
 /* Opens a matrix folder. params NULL: the defaults.
  * Errors: E_NOT_FOUND, no metadata, no such data file or format; E_FORMAT, metadata or files are wrong; E_ARGUMENT, a
- *         parameter is wrong, or the metadata does not say the format or the row type and params do not either;
- *         E_UNSUPPORTED, rows of objects; E_STATE, another program replaced the folder meanwhile; E_IO; E_MEMORY.
+ *         parameter is wrong, or neither the metadata nor params name the format or the row type; E_UNSUPPORTED, rows
+ *         of objects; E_STATE, another program replaced the folder meanwhile; E_IO; E_MEMORY.
  * Owner:  the caller closes *source with furrow_matrix_source_close. */
 FURROW_API furrow_status furrow_matrix_source_open(furrow_matrix_source **source, const char *folder,
                                                    const furrow_matrix_source_params *params,
@@ -493,7 +493,7 @@ static inline void furrow_matrix_scan_params_init(furrow_matrix_scan_params *par
 }
 
 /* Receives a panel of partition `part` (an index into the parts of the metadata).
- * Returns: OK to go on; any other status ends the scan, which returns it. */
+ * Returns: OK to continue; any other status ends the scan and becomes its result. */
 typedef furrow_status (*furrow_panel_callback)(void *user, size_t part, const furrow_panel *panel, furrow_error *err);
 /* Calls visit for every panel of the selected partitions, cut to the selection. Panels of one partition come in order
  * from one thread; panels of different partitions come at once from several threads. params NULL: the defaults.
@@ -527,9 +527,9 @@ static inline void furrow_matrix_load_params_init(furrow_matrix_load_params *par
   params->size = sizeof *params;
 }
 
-/* A matrix in memory: panels, each with rows that no other panel has, columns ascending. A matrix from a row format has
- * a panel for each saved row (also for a row without elements), one from a column format a panel for each block of
- * rows. If an element is stored twice, the later one counts. */
+/* A matrix in memory: panels with ascending columns; each row is in one panel only. A matrix from a row format has a
+ * panel for each saved row (also for a row without elements), one from a column format a panel for each block of rows.
+ * If an element is stored twice, the later one counts. */
 typedef struct furrow_matrix furrow_matrix;
 
 /* Loads a matrix folder. params NULL: all of it.
@@ -622,13 +622,13 @@ typedef struct furrow_matrix_write_params {
   const char *separator; /* separator of text; NULL: "," (convert: the source's). Formats with several fields refuse
                             line ends and what numbers consist of: letters, digits, + - . */
   const char *meta_name; /* "_meta" or "meta"; NULL: "_meta" (convert: the source's) */
-  bool angel_bytes;      /* what Angel would write, even where that loses something: six decimals of doubles in
+  bool angel_bytes;      /* write what Angel would write, even where that loses data: six decimals of doubles in
                             RowIdColIdValueTextRowFormat, columns that the first row does not have in column formats,
                             columns of hash partitions in column formats, columns of sparse rows in formats of values
                             alone. false: nothing is lost; such formats of sparse rows are E_ARGUMENT */
-  bool overwrite;        /* replaces an existing folder, if it is empty, or a matrix or a model and nothing else:
-                            metadata that can be read, the files that it names, json files of a model. E_EXISTS names
-                            what would be lost. false: E_EXISTS if there is one */
+  bool overwrite;        /* replace an existing folder if it is empty, or holds only a matrix or a model: readable
+                            metadata, the files named in it, json files of a model. Otherwise E_EXISTS, which names what
+                            would be lost. false: E_EXISTS if the folder exists */
   unsigned threads;      /* 0: one for each processor */
 } furrow_matrix_write_params;
 
@@ -682,9 +682,9 @@ FURROW_API furrow_status furrow_matrix_writer_open_in(furrow_matrix_writer **wri
  * Errors: E_ARGUMENT, there is no such partition; E_STATE, it is out of order; E_IO. */
 FURROW_API furrow_status furrow_matrix_writer_begin_partition(furrow_matrix_writer *writer, size_t part,
                                                               furrow_error *err) FURROW_MUST_USE;
-/* Adds a panel to the partition, in the order that the format stores: for row formats row after row, and a row that was
- * left does not come again; for column formats the same rows, all of the partition's, in every panel. Columns ascend.
- * A dense row type needs every column.
+/* Adds a panel to the partition, in the order that the format stores: for row formats all panels of a row follow each
+ * other; for column formats every panel has all rows of the partition. Columns ascend. A dense row type needs every
+ * column.
  * Errors: E_STATE, the panel is out of order; E_RANGE, an element is outside of the partition, or a value or a column
  *         does not fit its type; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_matrix_writer_write_panel(furrow_matrix_writer *writer, const furrow_panel *panel,
@@ -746,8 +746,8 @@ typedef struct furrow_model_convert_params {
       *selection; /* other elements (rows of optimizer state …) are left out; NULL: all stay */
   const furrow_matrix_write_params *write; /* NULL: the defaults */
   const char *format;                      /* NULL: the source's */
-  /* Sets *format, which is params->format before, for one matrix of a model; NULL: all get params->format. What it
-   * returns other than OK ends the job. */
+  /* Chooses the format of one matrix of a model: *format is params->format when it is called, and may be replaced. A
+   * status other than OK ends the job. NULL: all matrices get params->format. */
   furrow_status (*choose_format)(void *user, const furrow_matrix_source *source, const char **format,
                                  furrow_error *err);
   void *user;               /* the user pointer of choose_format */
@@ -812,8 +812,8 @@ static inline void furrow_matrix_stats_params_init(furrow_matrix_stats_params *p
 /* Statistics of all elements of a matrix. */
 typedef struct furrow_matrix_stats {
   size_t size;                                /* set by furrow_matrix_stats_init */
-  uint64_t elements, zeros, nans, infinities; /* the number of each */
-  double min, max, mean, deviation;           /* figures of the finite ones; NaN if there are none */
+  uint64_t elements, zeros, nans, infinities; /* numbers of elements, of zeros, of NaN and of infinities */
+  double min, max, mean, deviation;           /* of the finite elements; NaN if there are none */
   int64_t min_col, max_col;                   /* valid if elements > 0 */
   uint64_t rows;                              /* saved rows */
   uint64_t bytes;                             /* bytes of all partitions */
@@ -873,7 +873,7 @@ typedef struct furrow_matrix_difference {
   int64_t col;                        /* its column */
   double a, b;                        /* its values; 0 where it is absent */
   bool in_a, in_b;                    /* whether each has it */
-  furrow_element_type type_a, type_b; /* what the matrices store */
+  furrow_element_type type_a, type_b; /* types of the elements in a and in b */
   int64_t exact_a, exact_b;           /* a, b where the type is i64 or i32: beyond 2^53 a double rounds; else 0 */
 } furrow_matrix_difference;
 
@@ -919,7 +919,7 @@ FURROW_API furrow_status furrow_matrix_compare(const furrow_matrix_source *a, co
 
 /* ---- Which format a layer's matrices get ---------------------------------------------------------------- */
 
-/* The keys of Angel's configuration that choose output formats, with their values; defaults where none is set. */
+/* The keys of Angel's configuration that choose output formats, and their values. */
 typedef struct furrow_layer_formats furrow_layer_formats;
 
 /* The kind of a layer, its key of the configuration and its default format. */
@@ -936,7 +936,8 @@ typedef enum furrow_layer_kind {
 FURROW_API furrow_status furrow_layer_formats_create(furrow_layer_formats **conf, furrow_error *err) FURROW_MUST_USE;
 /* Frees a configuration. Takes NULL. */
 FURROW_API void furrow_layer_formats_free(furrow_layer_formats *conf);
-/* Returns: whether a key is one of Angel's output keys: the four above, their two names of 2018, text.format.filed.sep.
+/* Returns: whether a key is one of Angel's output keys: the four above, the two names that two of them had in 2018,
+ *          text.format.filed.sep.
  */
 FURROW_API bool furrow_layer_formats_has_key(const char *key);
 /* Sets a key.

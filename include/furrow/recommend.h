@@ -80,8 +80,8 @@ FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *
 /* Returns: the schema and the dictionary of the recommender's log.
  * Owner:   the recommender; valid as long as it is. */
 FURROW_API const furrow_encoder *furrow_recommender_encoder(const furrow_recommender *recommender);
-/* Returns: the recommender's model, which scores rows and events; NULL: it is a recommender of a log, which does not
- *          score rows.
+/* Returns: the recommender's model, which scores rows and events; NULL: a recommender of a log, which does not score
+ *          rows.
  * Owner:   the recommender; valid until it is freed. */
 FURROW_API const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender);
 
@@ -106,8 +106,9 @@ static inline void furrow_recommender_fit_params_init(furrow_recommender_fit_par
 
 /* Finds the best recommender for a log: compares the most popular items, each user's own history, and weights between
  * items, with and without recency, ratings and features of items, on each user's last events; then computes the winner
- * from all events (docs/recommend.md). `encoder` was built from the log. Labels with two values say what a user wanted;
- * other labels are ratings, which express how strong a preference is. params NULL: the defaults.
+ * from all events (docs/recommend.md). `encoder` was built from the log. If labels have two values, the positive ones
+ * mark the items that a user wanted; other labels are ratings, which say how strong a preference is. params NULL: the
+ * defaults.
  * Errors:  E_ARGUMENT, the log has no event of a user with an item; E_UNSUPPORTED, the schema has no user or item;
  *          otherwise as furrow_events_load; E_CANCELLED by the progress callback; E_MEMORY.
  * Owner:   the caller, who frees *recommender with furrow_recommender_free. The recommender owns the encoder from then
@@ -121,25 +122,25 @@ FURROW_API furrow_status furrow_recommender_fit(furrow_recommender **recommender
 FURROW_API furrow_status furrow_recommender_save(const furrow_recommender *recommender, const char *folder,
                                                  bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
-/* One way to recommend, and how good it was for the events that were held out. Layout fixed. */
+/* A method of recommending, and its quality on the events that were held out. Layout fixed. */
 typedef struct furrow_recommender_candidate {
   const char *name;  /* "popular", "own-history", "item-item" …; valid for ever */
   double ndcg;       /* mean over users */
   double gain;       /* mean over users of its NDCG minus the NDCG of the most popular items */
   double gain_error; /* standard error of the gain */
-  bool chosen;       /* it is the recommender */
+  bool chosen;       /* whether the recommender uses it */
 } furrow_recommender_candidate;
 
 /* What was measured when a recommender of a log was fitted. */
 typedef struct furrow_recommender_figures {
   size_t size;    /* set by furrow_recommender_figures_init */
   size_t k;       /* of the NDCG */
-  uint64_t users; /* whose last events were compared */
+  uint64_t users; /* number of users whose last events were compared */
   double repeats; /* share of the held-out events whose item the user had taken before; from 0.1 on items that a user
                      took are recommended again */
   bool of_log;    /* the model is a recommender of a log; false: there are only the next four figures */
-  /* Of a recommender of a log for events that were held out, of other models as furrow_recommender_judge stored it;
-   * NaN: not known. */
+  /* NDCG of the model: of a recommender of a log, for events that were held out; of other models, as
+   * furrow_recommender_judge stored it. NaN: not known. */
   double ndcg;            /* of the model */
   double popular_ndcg;    /* of the most popular items */
   double gain;            /* mean over users of the model's NDCG minus the NDCG of the most popular items */
@@ -184,7 +185,7 @@ static inline void furrow_events_params_init(furrow_events_params *params) {
 typedef struct furrow_events_info {
   size_t size;            /* set by furrow_events_info_init */
   uint64_t rows;          /* events whose label was high enough */
-  uint64_t below;         /* events whose label was not */
+  uint64_t below;         /* events whose label was too low */
   uint64_t unknown_users; /* events of users that the model does not know; they are left out */
   uint64_t unknown_items; /* events of known users with items that the model does not know */
   uint64_t users;         /* known users that have events */
@@ -211,11 +212,12 @@ FURROW_API void furrow_events_get_info(const furrow_events *events, furrow_event
 
 /* ---- A table of items ----------------------------------------------------------------------------------- */
 
-/* Columns of a table that has a row for each item: titles, what may be recommended. */
+/* Columns of a table that has a row for each item: titles, or which items may be recommended. */
 typedef struct furrow_item_table furrow_item_table;
 
 /* Reads columns of a table (csv, tsv, JSON lines) whose column `furrow_recommender_item_column` has the items. Rows of
- * items that the model does not know are skipped; of several rows of an item the first counts. At least one column.
+ * items that the model does not know are skipped; if an item has several rows, the first one is used. At least one
+ * column.
  * Errors:  E_ARGUMENT, no column; E_FORMAT, not a table, or it lacks a column; E_PARSE, a row cannot be read;
  *          E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_item_table_free. */
@@ -250,12 +252,12 @@ typedef enum furrow_recommend_method {
 /* What to prepare for. */
 typedef struct furrow_prepare_params {
   size_t size;                    /* set by furrow_prepare_params_init */
-  furrow_recommend_method method; /* AUTO: the one that costs least */
-  uint64_t users;                 /* how many are expected; 0: all of the model */
+  furrow_recommend_method method; /* AUTO: the method that costs least */
+  uint64_t users;                 /* number of users that are expected; 0: all users of the model */
   size_t k;                       /* 10 */
   size_t candidates;              /* as in furrow_recommend_params */
   double recall;                  /* 0.99: the share of the best items that an index must find */
-  bool keep;                      /* true: an index is kept in the model directory where that can be written to */
+  bool keep;                      /* true: an index is kept in the model directory, if that is writable */
   unsigned threads;               /* 0: one for each processor */
 } furrow_prepare_params;
 
@@ -286,11 +288,11 @@ typedef struct furrow_recommender_info {
   size_t context_fields;          /* fields that are neither the user's nor the item's: rows do not have them */
   /* INDEX; 0 otherwise */
   uint64_t nlist, m, nprobe; /* its lists, sub-quantizers, and the lists that a search probes */
-  size_t fetch;              /* results of the index for each result, which are ranked again by their vectors */
+  size_t fetch;              /* candidates from the index for each result; their vectors decide the final order */
   double recall;             /* measured on `sample` users */
   size_t sample;             /* users */
-  bool built;                /* it was built now, not loaded from the model directory */
-  bool kept;                 /* it is stored in the model directory */
+  bool built;                /* whether the index was built now, not loaded from the model directory */
+  bool kept;                 /* the index is stored in the model directory */
   double positive;           /* the label of the positive class; NaN: the model is not one of two classes */
 } furrow_recommender_info;
 
@@ -309,7 +311,7 @@ typedef struct furrow_recommend_params {
   size_t k;          /* 10: results for each user */
   size_t candidates; /* 0: 500, and at least 10 k; candidates that the model scores if the vectors do not hold the whole
                         model */
-  const uint8_t *allowed;     /* NULL: all items; else a byte for each item, 0: it is not recommended */
+  const uint8_t *allowed;     /* NULL: all items; else a byte for each item: 0 excludes the item */
   const furrow_events *seen;  /* NULL: none; else the items of a user there are not recommended to them */
   const furrow_pair *context; /* cells of the event for which items are wanted: columns that are neither the user's nor
                                  the item's. Columns that are not given are left out of the rows */
@@ -350,8 +352,8 @@ typedef struct furrow_recommend_reason {
   double part;   /* of the score, positive */
 } furrow_recommend_reason;
 
-/* Finds the items of a user that speak most for an item: up to `count` reasons, the strongest first; *found: how many
- * there are. The model is a recommender of a log.
+/* Finds the user's items that contribute most to the score of an item: up to `count` reasons, the strongest first, and
+ * their number *found. The model is a recommender of a log.
  * Errors:  E_RANGE, there is no such user or item; E_UNSUPPORTED, another kind of model; E_MEMORY. */
 FURROW_API furrow_status furrow_recommender_explain(const furrow_recommender *recommender, uint64_t user, uint64_t item,
                                                     furrow_recommend_reason *reasons, size_t count, size_t *found,
@@ -362,9 +364,9 @@ FURROW_API furrow_status furrow_recommender_explain(const furrow_recommender *re
 /* Users of a log, known to the model or not, and the vectors that their events give them. */
 typedef struct furrow_new_users furrow_new_users;
 
-/* Reads a log and finds the vector of each of its users that is most likely after the labels of their events, given the
- * vectors of the users that the model knows (docs/recommend.md). Of several events with one item the last counts.
- * params NULL: the defaults.
+/* Reads a log and computes a vector for each of its users: the most likely one, given the labels of the user's events
+ * and the distribution of the vectors of known users (docs/recommend.md). Of several events with one item the last
+ * counts. params NULL: the defaults.
  * Errors:  E_UNSUPPORTED, the model is not a factorization machine (fm); E_RANGE, events that do not lead to finite
  *          numbers; otherwise the errors of furrow_events_load.
  * Owner:   the caller, who frees it with furrow_new_users_free. */
@@ -390,7 +392,7 @@ FURROW_API furrow_status furrow_recommender_recommend_new(const furrow_recommend
                                                           furrow_recommendation *results,
                                                           furrow_error *err) FURROW_MUST_USE;
 
-/* Finds the items of new user i that speak most for an item, as furrow_recommender_explain does.
+/* Finds the items of new user i that contribute most to the score of an item, as furrow_recommender_explain does.
  * Errors:  E_RANGE, there is no such user or item; E_UNSUPPORTED, not a recommender of a log; E_MEMORY. */
 FURROW_API furrow_status furrow_recommender_explain_new(const furrow_recommender *recommender,
                                                         const furrow_new_users *users, size_t i, uint64_t item,
@@ -418,7 +420,7 @@ typedef struct furrow_rank_figures {
   furrow_rank_figure mrr;    /* 1 / position of the first hit, 0 without one */
   furrow_rank_figure hit;    /* 1 if there is a hit */
   double coverage;           /* share of the allowed items that at least one user gets */
-  /* What simpler recommendations reach for the same users; NaN: not known. */
+  /* Figures of simpler recommendations for the same users; NaN: not known. */
   furrow_rank_figure popular_ndcg; /* NDCG of the items that are most frequent in the training data */
   double popular_gain;             /* mean over users of the model's NDCG minus popular_ndcg */
   double popular_gain_error;       /* standard error of popular_gain */
@@ -442,9 +444,9 @@ FURROW_API furrow_status furrow_recommender_evaluate(const furrow_recommender *r
 
 /* Measures how a model that scores rows orders items: recommends the last fifth of each user's events from the earlier
  * ones, for up to 1000 users (up to 100 if the model has to score every item), and compares with the most popular
- * items. The model was trained with these events, so that the figures are too good; a model that is worse than the most
- * popular items even so should not recommend. Stores the figures in the furrow.json of the model. `log`: the training
- * log. params NULL: the defaults.
+ * items. The model was trained with these events, so that the figures are too good; a model that is nevertheless worse
+ * than the most popular items should not be used for recommendations. Stores the figures in the furrow.json of the
+ * model. `log`: the training log. params NULL: the defaults.
  * Errors:  as furrow_recommender_open and furrow_recommender_evaluate; E_UNSUPPORTED, a recommender of a log, too;
  * E_IO.
  */

@@ -246,12 +246,12 @@ typedef struct furrow_parser_params {
   uint32_t part, nparts;        /* read part `part` of `nparts`: 0 of 1 */
   furrow_key_type key_type;     /* u32 */
   furrow_value_type value_type; /* f32 */
-  uint32_t threads; /* threads that parse, including the caller's; 0: one for each processor. 1: the caller's alone */
+  uint32_t threads; /* threads that parse, including the caller's; 0: one for each processor; 1: only the caller's */
   furrow_on_bad on_bad;  /* error */
-  size_t chunk_bytes;    /* bytes of text per block; 0: the default, 512 KiB. It alone decides where blocks end */
+  size_t chunk_bytes;    /* bytes of text per block; 0: the default, 512 KiB. Nothing else decides where blocks end */
   size_t max_line_bytes; /* how far a line or record may reach past its chunk; 0: the default, 128 MiB */
-  bool whole_chunks; /* parts end at the chunk boundaries of the whole data, so that all parts together give the same
-                        blocks as the whole; a part may then have no rows. false: parts are as equal as possible */
+  bool whole_chunks; /* parts end at chunk boundaries of the whole data, so that all parts together have the same blocks
+                        as the whole; a part may then have no rows. false: parts are as equal as possible */
 } furrow_parser_params;
 
 /* Sets the size and the defaults. */
@@ -314,7 +314,7 @@ typedef struct furrow_parser_stats {
   furrow_error first_ignored; /* place of the first one, if ignored > 0 */
   uint64_t recoded;           /* cells of tables that are not UTF-8 and were read as Windows-1252 */
   uint64_t side_weights;      /* training and scoring: rows whose weights are from the file DATA.weight */
-  uint64_t side_groups;       /* the same: groups of rows, from the file DATA.query */
+  uint64_t side_groups;       /* training and scoring: groups of rows that are from the file DATA.query */
 } furrow_parser_stats;
 
 /* Sets the size, and everything else to 0. */
@@ -335,7 +335,7 @@ FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
 /* Returns: bytes of the part's files on disk, or furrow_parser_bytes_read if that is more (compressed files, a last
  *          line that ends after the part); 0 when unknown (stdin, rows that are not parsed). For progress. */
 FURROW_API uint64_t furrow_parser_bytes_total(const furrow_parser *parser);
-/* Returns: the format that is read, or how it was chosen ("given", "argument format=csv", "content: …").
+/* Returns: the name of the format, or the reason for choosing it ("given", "argument format=csv", "content: …").
  * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_format(const furrow_parser *parser);
 FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
@@ -453,14 +453,15 @@ typedef struct furrow_rows_writer_params {
   const char *format;           /* "libsvm" */
   furrow_key_type key_type;     /* type of fields and indices in the cache file; text takes blocks of any type */
   furrow_value_type value_type; /* type of labels and values in the cache file */
-  uint64_t columns;             /* csv: number of feature columns; an index beyond is E_RANGE. Required for csv */
+  uint64_t columns;             /* csv: number of feature columns, required; a larger index is E_RANGE */
   char delimiter;               /* csv: ',' */
   bool header;                  /* csv: write a line of names (label, weight, f0, f1 …) */
-  const char *const *names; /* csv: of the `columns` features, valid until commit; NULL or a NULL element: f0, f1 … */
+  const char *const *names; /* csv: names of the `columns` features, valid until commit; NULL or a NULL element: f0, f1
+                               … */
   bool zeros_missing;       /* csv: an absent feature is an empty cell (true) or 0 (false); true */
   bool with_weight;         /* csv: write a weight column after the label */
   bool overwrite;           /* replace an existing file; else commit fails with E_EXISTS */
-  bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
+  bool drop_fields;         /* libsvm: write rows that have fields, without the fields; false: E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
   /* Ranks that write one file together, in a directory that all of them see: each rank's rows follow the rows of the
    * ranks before it, and the file has the bytes that one process would write. Commit is then collective: if a rank
@@ -570,7 +571,7 @@ typedef struct furrow_rows_chunk {
 FURROW_API furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, const char *message,
                                                   furrow_error *err) FURROW_MUST_USE;
 
-/* What open_rows is asked to read. The library makes it, valid while open_rows runs; it may grow at its end. */
+/* What open_rows has to read. The library makes it; it is valid while open_rows runs; it may grow at its end. */
 typedef struct furrow_rows_request {
   const char *const *paths;     /* paths of the URI, as they were written */
   size_t npaths;                /* how many there are */
@@ -643,9 +644,9 @@ static inline void furrow_rows_format_init(furrow_rows_format *format) {
  */
 FURROW_API furrow_status furrow_rows_format_register(const furrow_rows_format *format,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Adds a format before main, where a failure cannot be returned. The library keeps the failure, and
- * furrow_rows_format_find and furrow_parser_open return it when they are asked for that name. If two formats have the
- * same name, neither is used. */
+/* Adds a format before main, where a failure cannot be returned. The library keeps the failure, and returns it from
+ * furrow_rows_format_find and furrow_parser_open when that name is used. If two formats have the same name, neither is
+ * used. */
 FURROW_API void furrow_rows_format_register_early(const furrow_rows_format *format);
 /* Returns: the i-th format: first the built-in formats, then the others in the order of registration; NULL past the
  *          end.

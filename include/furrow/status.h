@@ -96,9 +96,9 @@ FURROW_API int furrow_status_exit_code(furrow_status status);
  * Returns: the length of the whole text, as snprintf does. */
 FURROW_API size_t furrow_error_to_text(const furrow_error *error, char *text, size_t size);
 
-/* A function of the caller that long jobs call from time to time. It gets the name of the phase ("reading", "coarse"
- * …), how much of the phase is done, and its total (0: unknown), both in units of the phase. `user` is the caller's
- * pointer.
+/* A function of the caller that long jobs call from time to time. The function gets the name of the phase ("reading",
+ * "coarse" …), how much of the phase is done, and its total (0: unknown), both in units of the phase. `user` is the
+ * caller's pointer.
  * Returns: true to go on; false ends the job with E_CANCELLED, as if it had failed.
  * Owner:   the library; phase is valid during the call.
  * Threads: one call at a time, but not always from the same thread. */

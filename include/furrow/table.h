@@ -50,15 +50,16 @@ FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool co
 
 /* How to propose a schema. */
 typedef struct furrow_schema_propose_params {
-  size_t size; /* set by furrow_schema_propose_params_init */
-  const char
-      *label; /* the column of the label. NULL, here and in the next five: found by name and content; "": no column */
+  size_t size;        /* set by furrow_schema_propose_params_init */
+  const char *label;  /* the column of the label. NULL, here and in the next five fields: found by name and content; "":
+                         no  column */
   const char *weight; /* the column of the rows' weights */
   const char *group;  /* the column of queries or sessions */
   const char *user;   /* the column of the users */
   const char *item;   /* the column of the items */
   const char *time;   /* the column of the times */
-  /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
+  /* "FILE=KEY": a table that is joined by the column KEY; "FILE=KEY:COLUMN" if that column is called COLUMN in the
+   * table. */
   const char *const *tables;
   size_t table_count;         /* how many there are */
   uint32_t history;           /* number of a user's last items that become features; 0: none */
@@ -67,8 +68,8 @@ typedef struct furrow_schema_propose_params {
   furrow_progress progress;   /* "reading", in bytes; NULL: none */
   void *progress_user;        /* given to progress */
   furrow_parser_stats *stats; /* gets the rows of the log that were read and left out; NULL: not wanted */
-  /* True if the proposal is used without a person's review: for a log with a user and an item the call then fails
-   * rather than guess which of two classes is positive, or that there is no label although a column looks like one. */
+  /* True if the proposal is used without a person's review: for a log with a user and an item, the call then fails
+   * instead of guessing which of two classes is positive, or whether a column that looks like a label is one. */
   bool strict;
   /* Ranks that examine the log together, each a part of it: all of them call furrow_schema_propose, and all get the
    * schema that one process would propose. Every rank reads the tables. NULL: this process is alone. */
@@ -84,8 +85,9 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
 
 /* Reads the whole log, in memory that does not grow with it, and proposes what each column is and why. params NULL: the
  * defaults.
- * Errors:  E_ARGUMENT, a column that is named does not exist, several may be the label, or a doubt where the params
- *          are strict; E_FORMAT, not a table; E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_ARGUMENT, a column that is named does not exist, several columns may be the label, or the proposal would
+ *          be a guess and the params are strict; E_FORMAT, not a table; E_PARSE, a record cannot be read; E_NOT_FOUND;
+ *          E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
                                                const furrow_schema_propose_params *params,
@@ -124,13 +126,13 @@ FURROW_API const char *furrow_schema_class_name(const furrow_schema *schema, siz
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
 typedef struct furrow_table_split_params {
-  size_t size;      /* set by furrow_table_split_params_init */
-  const char *time; /* the column that says when: numbers, or dates as a proposed schema reads them. The last rows go to
-                       the second of two files */
-  const char *user; /* with time: the last rows of each value of this column; NULL: of all rows */
-  double last;      /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
-                     * one row of a user goes to the first file */
-  const char *group;          /* the column whose values stay together: each goes to a file by chance */
+  size_t size;       /* set by furrow_table_split_params_init */
+  const char *time;  /* the column of times: numbers, or dates as a proposed schema reads them. The last rows go to the
+                        second of two files */
+  const char *user;  /* with time: the last rows of each value of this column; NULL: of all rows */
+  double last;       /* with time: how many of the last rows go to the second file: a share of the rows if below 1
+                        (rounded), else a number. At least one row of each user goes to the first file */
+  const char *group; /* the column whose values stay together: each goes to a file by chance */
   const double *shares;       /* without time: the share of each file; they add up to 1 */
   uint64_t seed;              /* without time: the seed of the random choice */
   bool overwrite;             /* files that exist; false: E_EXISTS */
@@ -180,10 +182,11 @@ typedef struct furrow_encoder_params {
    * encoder that one process would build. Every rank reads the tables, and all of the log where there is a history.
    * NULL: this process is alone. */
   const furrow_comm *comm;
-  /* True: items that only a table has are items, too: those whose key is the column with the role item. A recommender
-   * of the log can recommend them by their features. */
+  /* True: items that occur only in a table whose key is the item column become items of the dictionary, too. A
+   * recommender of the log can recommend them by their features. */
   bool table_items;
-  uint64_t *items_without_row; /* with table_items: gets the number of the log's items that no table has; NULL: none */
+  uint64_t *items_without_row; /* with table_items: gets the number of the log's items that are in no table; NULL: not
+                                  wanted */
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */
@@ -233,8 +236,8 @@ FURROW_API furrow_status furrow_encoder_uri(const char *log, const char *directo
 /* Whose feature a field is. */
 typedef enum furrow_side {
   FURROW_SIDE_CONTEXT, /* of the event */
-  FURROW_SIDE_USER,    /* of the user: the column with that role, its tables, the history */
-  FURROW_SIDE_ITEM     /* of the item: the column with that role, its tables */
+  FURROW_SIDE_USER,    /* describes the user: the column with that role, its tables, the history */
+  FURROW_SIDE_ITEM     /* describes the item: the column with that role, its tables */
 } furrow_side;
 
 /* A field of the rows: a column, a part of a time, a cross. The library makes it; it may grow at its end. */
@@ -243,7 +246,7 @@ typedef struct furrow_encoder_field {
   furrow_side side;          /* what it describes: the event, the user or the item */
   uint64_t first, count;     /* its features are first … first + count - 1 */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
-  uint64_t unknown, missing; /* cells of the training data with a value that is too rare, or without a value */
+  uint64_t unknown, missing; /* cells of the training data whose value was too rare; cells without a value */
 } furrow_encoder_field;
 
 /* Returns: the number of fields. */

@@ -166,7 +166,7 @@ typedef struct furrow_index_save_params {
   bool inline_lists;  /* false: lists on disk (ilod) stay in their data file, which the index names as before; so the
                          index must be in the folder of that file, where readers look for it. true: they become part of
                          the file (ilar). lists_file writes a new data file */
-  bool overwrite;     /* false: E_EXISTS where there is a file of that name */
+  bool overwrite;     /* false: E_EXISTS if there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
   const furrow_id_names *names; /* NULL: none; with overwrite, the names of the old index are removed. Names of all ids
@@ -227,7 +227,7 @@ FURROW_API furrow_status furrow_index_file_size(const furrow_index *index, const
 
 /* ---- What is in an index -------------------------------------------------------------------------------- */
 
-/* How an IVF index finds the place of an id in its lists. */
+/* How an IVF index finds the position of an id in its lists. */
 typedef enum furrow_direct_map {
   FURROW_DIRECT_MAP_NONE = 0,     /* no map: all lists are searched */
   FURROW_DIRECT_MAP_ARRAY = 1,    /* an array; ids are 0 … ntotal-1 */
@@ -258,16 +258,16 @@ typedef struct furrow_index_info {
   uint64_t stored;              /* vectors in all lists */
   uint64_t code_size;           /* bytes of a stored vector, also for PQ, SQ, PQ_FAST; 0: none */
   bool by_residual;             /* codes are of vectors minus their coarse centroid */
-  furrow_direct_map direct_map; /* how places of ids are found */
+  furrow_direct_map direct_map; /* how positions of ids are found */
   furrow_lists_kind lists;      /* where lists are */
   const char *lists_file;       /* ON_DISK: the name that is stored, valid as long as the index; NULL otherwise */
   bool lists_missing;           /* ON_DISK: the data file was not there (lists_optional) */
   /* kinds with a product quantizer; 0 otherwise */
   uint64_t m;     /* sub-quantizers */
-  unsigned nbits; /* bits of a sub-quantizer's number */
+  unsigned nbits; /* bits of a sub-quantizer's code */
   /* IVF_PQR: the quantizer of the refinement */
   uint64_t refine_m;     /* sub-quantizers */
-  unsigned refine_nbits; /* bits of a sub-quantizer's number */
+  unsigned refine_nbits; /* bits of a sub-quantizer's code */
   float k_factor;        /* IVF_PQR, REFINE: candidates for each result */
   /* HNSW */
   int32_t max_level;       /* the highest level of the graph */
@@ -373,7 +373,7 @@ typedef struct furrow_index_field {
   const char *type;    /* "fourcc", "bool", "u8", "i32", "u32", "i64", "u64", "f32", "f64", "bytes" */
   uint64_t count;      /* elements of an array; 1 for a single value */
   const char *value;   /* as text; of an array the first few elements */
-  const char *meaning; /* what it is for */
+  const char *meaning; /* meaning of the field */
 } furrow_index_field;
 
 /* Calls on_field for every field, in the order of the file, without a gap. The fields are the ones that
@@ -420,7 +420,7 @@ typedef struct furrow_index_spec {
   furrow_distance_metric metric; /* L2; or IP; any but LP for flat vectors (factory) */
   uint64_t nlist;                /* lists; must be set without a factory string */
   uint64_t m;                    /* sub-quantizers; 0: IVF_FLAT, which stores vectors as they are */
-  unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's number */
+  unsigned nbits;                /* 8; 1 … 16: bits of a sub-quantizer's code */
   bool by_residual;              /* true: codes are of vectors minus their coarse centroid */
   uint64_t hnsw_m;         /* 0: the coarse quantizer is flat; > 0: an HNSW graph with hnsw_m links for each vector */
   bool opq;                /* false. true: a rotation is trained before everything else */
@@ -428,13 +428,15 @@ typedef struct furrow_index_spec {
   bool normalize;          /* false. true: a transform scales vectors to unit length first */
   uint64_t refine_m;       /* 0. > 0: IVF_PQR with refine_m sub-quantizers of refine_nbits; L2 only */
   unsigned refine_nbits;   /* 8 */
-  bool refine_flat;        /* false. true: REFINE, the vectors themselves are kept, too, and rank the results */
+  bool refine_flat;        /* false. true: REFINE, which also stores the vectors themselves and ranks the results by
+                              them */
   float k_factor;          /* 0: 4 for refine_m, 1 for refine_flat as Faiss */
-  bool id_map;             /* false. true: custom ids where the index inside needs 0 … n-1: REFINE, IVF_PQR. With a
-                              factory string, an id map is added only where it is needed */
-  const char *factory;     /* NULL. A factory string, instead of all fields above but d, metric, k_factor and id_map */
-  int32_t ef_construction; /* 0: 100. Candidates for the links of an HNSW graph (factory): more make searches find more
-                              vectors, and adding slower */
+  bool id_map;             /* false. true: custom ids also for kinds that need ids 0 … n-1 (REFINE, IVF_PQR), by an id
+                              map around them. With a factory string, an id map is added only if it is needed */
+  const char *factory;     /* NULL. A factory string, which replaces all fields above except d, metric, k_factor and
+                              id_map */
+  int32_t ef_construction; /* 0: 100. Candidates for the links of an HNSW graph (factory): more candidates improve the
+                              recall of searches and slow adding down */
 } furrow_index_spec;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -464,17 +466,18 @@ FURROW_API furrow_status furrow_index_factory(const furrow_index *index, char **
 typedef struct furrow_index_train_params {
   size_t size;               /* set by furrow_index_train_params_init */
   uint64_t seed;             /* 1234: the same seed gives the same bytes, whatever the number of threads */
-  unsigned coarse_rounds;    /* 10: of k-means, for the lists */
-  unsigned pq_rounds;        /* 25: of k-means, for each sub-quantizer */
-  uint64_t sample_per_list;  /* 256: vectors that k-means looks at, for each centroid */
+  unsigned coarse_rounds;    /* 10: rounds of k-means for the lists */
+  unsigned pq_rounds;        /* 25: rounds of k-means for each sub-quantizer */
+  uint64_t sample_per_list;  /* 256: vectors that k-means uses for each centroid */
   unsigned threads;          /* 0: one for each processor. Here as everywhere: at most 1024 */
   furrow_progress progress;  /* NULL. Phases are "opq", "coarse", "pq", "refine"; they count rounds or sub-quantizers */
   void *user;                /* first argument of progress */
   const furrow_comm *comm;   /* NULL. Processes that train one index together: each has a part of the vectors, and all
                                 end with the same index. The call is collective then */
   const uint64_t *positions; /* NULL: rank 0's vectors come first, then rank 1's …; else the positions of this rank's
-                                vectors among all vectors, ascending. If the positions are the order that one process
-                                would have, the result differs from that process's only by the rounding of sums */
+                                vectors among all vectors, ascending. If the positions follow the order of the vectors
+                                in one process, the result differs from that process's result only by the rounding of
+                                sums */
 } furrow_index_train_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -509,8 +512,8 @@ typedef struct furrow_index_add_params {
   bool skip_nan;      /* false: E_RANGE for a vector that training would refuse. true: such vectors are not stored, but
                          counted (not by PQ, which has no code for them) */
   unsigned threads;   /* 0: one for each processor */
-  bool count_ids; /* false. true: if ids is NULL, ids are ntotal, ntotal + 1, … as in Faiss, which may exist already if
-                     vectors were removed */
+  bool count_ids; /* false. true: if ids is NULL, ids are ntotal, ntotal + 1, … as in Faiss; after removals, some of
+                     these may be in use */
 } furrow_index_add_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -556,7 +559,7 @@ typedef enum furrow_id_filter_kind {
 typedef struct furrow_id_filter {
   size_t size;                          /* set by furrow_id_filter_init */
   furrow_id_filter_kind kind;           /* RANGE */
-  bool invert;                          /* false. true: the filter keeps the ids that it would not keep otherwise */
+  bool invert;                          /* false. true: the filter is inverted */
   int64_t first, end;                   /* RANGE: 0, 0, so that nothing is kept */
   const int64_t *sorted;                /* SORTED: ascending */
   size_t sorted_count;                  /* SORTED: ids in `sorted` */
@@ -581,9 +584,9 @@ FURROW_API bool furrow_id_filter_keeps(const furrow_id_filter *filter, int64_t i
  * furrow_searcher_open owns its index and the names of its ids. One from furrow_searcher_create borrows the index,
  * which must not be changed or freed while the searcher is used. Searches take a const searcher and may run at once.
  *
- * Its threads start with the first search that uses more than one, and stay. That search decides how many there are: as
- * many as its params ask for (0: one for each processor), but more than the number of processors only if it has work
- * for them. Later searches use these threads, even if they ask for more. */
+ * Its threads start with the first search that uses more than one, and stay. That search decides their number: the
+ * number in its params (0: one for each processor), but more than the number of processors only if it has work for
+ * them. Later searches use these threads, even if they ask for more. */
 typedef struct furrow_searcher furrow_searcher;
 
 /* How a searcher is prepared. */
@@ -611,7 +614,7 @@ typedef struct furrow_searcher_open_params {
   size_t size;                          /* set by furrow_searcher_open_params_init */
   const furrow_index_load_params *load; /* NULL: the defaults */
   const furrow_comm *comm; /* NULL. Processes that search the shards of a manifest together, as with furrow_shards_open;
-                              of an index file every rank loads a copy. Rank 0 alone has the names */
+                              each rank loads a copy of an index file. Rank 0 alone has the names */
   bool skip_names;         /* false. true: names are not loaded */
   unsigned threads;        /* 0: one for each processor; only while preparing */
 } furrow_searcher_open_params;
@@ -702,7 +705,7 @@ FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
 /* ---- Choosing and tuning -------------------------------------------------------------------------------- */
 
-/* What is wanted of an index. */
+/* Requirements on an index, for furrow_index_choose. */
 typedef struct furrow_index_wish {
   size_t size;                   /* set by furrow_index_wish_init */
   uint64_t n;                    /* vectors; must be set */
@@ -710,7 +713,7 @@ typedef struct furrow_index_wish {
   furrow_distance_metric metric; /* L2; or IP */
   bool normalize;                /* false. true: vectors are scaled to unit length first (cosine, with IP) */
   bool ids;           /* false. true: vectors have custom ids, which may need an id map (furrow_index_spec.id_map) */
-  double recall;      /* 0.95: share of the nearest vectors that searches are to find. 1: exact search */
+  double recall;      /* 0.95: share of the nearest vectors that searches should find. 1: exact search */
   uint64_t max_bytes; /* 0: no limit; else the most bytes of the index file */
 } furrow_index_wish;
 
@@ -726,7 +729,7 @@ static inline void furrow_index_wish_init(furrow_index_wish *wish) {
 typedef struct furrow_index_selection {
   size_t size;       /* set by furrow_index_selection_init */
   char factory[128]; /* the factory string */
-  uint64_t bytes;    /* of the file, about */
+  uint64_t bytes;    /* approximate size of the file */
   uint64_t nlist;    /* lists of an index for n vectors, if it has lists */
   uint64_t nprobe;   /* furrow_default_nprobe(nlist) */
   uint64_t m;        /* sub-quantizers of codes for such vectors; 0: there are too few vectors for codes */
@@ -750,7 +753,7 @@ FURROW_API uint64_t furrow_default_nprobe(uint64_t nlist);
 /* How settings are found. */
 typedef struct furrow_index_tune_params {
   size_t size;            /* set by furrow_index_tune_params_init */
-  double recall;          /* 0.95: share of the true neighbours that a search is to find */
+  double recall;          /* 0.95: share of the true neighbours that a search should find */
   const int64_t *own_ids; /* NULL: queries are not in the index; else their ids there, which do not count as results.
                            * The settings are then for queries that are not in the index. A graph is searched without
                            * its own vectors: at most a sixteenth of them, the first queries, is used */
@@ -767,7 +770,7 @@ static inline void furrow_index_tune_params_init(furrow_index_tune_params *param
 /* The settings that were found. */
 typedef struct furrow_index_tuning {
   size_t size;       /* set by furrow_index_tuning_init */
-  bool reached;      /* whether they reach the recall; otherwise they are the ones that find most */
+  bool reached;      /* whether the settings reach the recall; otherwise they are the best that were found */
   double recall;     /* of these queries */
   uint64_t nprobe;   /* lists to probe; 0: the index has none */
   float k_factor;    /* candidates for each result; 0: the index has no refinement */
@@ -906,8 +909,8 @@ FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_i
  *         E_MEMORY. */
 FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
                                              furrow_error *err) FURROW_MUST_USE;
-/* Appends the vectors of `other` (not changed), with id_shift added to their ids; nothing checks that ids stay
- * different (saving does, if it is asked to). Dense ids continue: id_shift is ntotal, or 0.
+/* Appends the vectors of `other` (not changed), with id_shift added to their ids; duplicate ids are not detected here
+ * (saving can check them: unique_ids). Dense ids continue: id_shift is ntotal, or 0.
  * Errors: E_ARGUMENT, names what differs: dimension, metric, lists, centroids, quantizer, transforms; E_RANGE, an id
  *         becomes too large; E_STATE, the direct map is an array and ids do not continue, or as for
  *         furrow_index_remove; E_UNSUPPORTED, a kind that cannot be merged; E_MEMORY. */
@@ -934,8 +937,8 @@ FURROW_API furrow_status furrow_index_save_parts(furrow_index *const *parts, siz
                                                  const furrow_index_save_params *save,
                                                  furrow_error *err) FURROW_MUST_USE;
 /* Rebuilds the direct map as `type`, or removes it.
- * Errors: E_STATE, an array is asked for, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT,
- *         the index has no lists; E_MEMORY. */
+ * Errors: E_STATE, `type` is an array, but an id is not below ntotal, or as for furrow_index_remove; E_ARGUMENT, the
+ *         index has no lists; E_MEMORY. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
                                                      furrow_error *err) FURROW_MUST_USE;
 /* Sets the number of lists that a search probes by default, which is stored in the file. A searcher of the index stays

@@ -35,10 +35,10 @@ typedef struct furrow_vectors_reader furrow_vectors_reader;
 /* How vectors are read. */
 typedef struct furrow_vectors_reader_params {
   size_t size;      /* set by furrow_vectors_reader_params_init */
-  const char *kind; /* NULL: by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs", "fbin",
-                       "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. As text
+  const char *kind; /* NULL: chosen by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs",
+                       "fbin", "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. As text
                        (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe */
-  size_t d;         /* 0: what the file says; must be set for f32. E_FORMAT where the file says otherwise */
+  size_t d;         /* 0: the dimension in the file; must be set for f32. E_FORMAT if the file has another one */
   /* of matrices */
   furrow_axis vectors; /* AUTO: columns if a column format stored the matrix, else rows */
   int64_t first_id;    /* INT64_MIN: from the first vector on; else from this id on */
@@ -148,8 +148,8 @@ static inline void furrow_ids_init(furrow_ids *ids) {
 }
 
 /* Reads a file of integers: npy, ivecs, ibin; i64: 64-bit integers without any header, little-endian; txt: numbers
- * between blanks, commas and line ends. kind NULL: by the ending of the name; of any other name: txt. What *ids held
- * before is not freed.
+ * between blanks, commas and line ends. kind NULL: chosen by the ending of the name; txt if the ending is none of
+ * these. What *ids held before is not freed.
  * Errors: E_ARGUMENT, there is no such kind; E_NOT_FOUND; E_FORMAT, the file is not of its kind, or has real numbers;
  *         E_PARSE, text that is not an id; E_IO; E_MEMORY.
  * Owner:  the caller frees ids->ids with furrow_ids_clear. */
@@ -349,9 +349,10 @@ FURROW_API furrow_status furrow_exact_search(furrow_vectors_reader *base, const 
 /* How centroids are found. */
 typedef struct furrow_kmeans_params {
   size_t size;                  /* set by furrow_kmeans_params_init */
-  unsigned rounds;              /* 25: of Lloyd's algorithm; fewer if nothing changes any more */
+  unsigned rounds;              /* 25: rounds of Lloyd's algorithm; fewer if nothing changes any more */
   uint64_t seed;                /* 1234: the same seed gives the same centroids, whatever the number of threads */
-  uint64_t sample_per_centroid; /* 256: of more vectors than these for each centroid, a random sample is used */
+  uint64_t sample_per_centroid; /* 256: vectors for each centroid; if there are more, a random sample of that size is
+                                   used */
   bool spherical;               /* false: the nearest centroid has the smallest distance. true: centroids have unit
                                    length, and the nearest one has the largest inner product */
   unsigned threads;             /* 0: one for each processor */
@@ -368,18 +369,18 @@ static inline void furrow_kmeans_params_init(furrow_kmeans_params *params) {
   params->sample_per_centroid = 256;
 }
 
-/* Finds k centroids (k * d floats) of n vectors (n * d floats), which are only read. They begin as vectors drawn by
- * k-means++ (the best of a few candidates each, as in scikit-learn; of many vectors, from a random sample, so that it
- * takes no longer than a few rounds), and an empty cluster takes half of a large one, as in Faiss. If k is n, they are
- * the vectors. After a failure the centroids are undefined. params NULL: the defaults.
+/* Finds k centroids (k * d floats) of n vectors (n * d floats), which are only read. The first centroids are vectors
+ * drawn by k-means++ (the best of a few candidates each, as in scikit-learn; of many vectors, from a random sample, so
+ * that it takes no longer than a few rounds), and an empty cluster takes half of a large one, as in Faiss. If k is n,
+ * they are the vectors. After a failure the centroids are undefined. params NULL: the defaults.
  * Errors: E_ARGUMENT, n is less than k, or k, d or sample_per_centroid is 0; E_RANGE, a vector has a NaN or an
  *         infinity, or is too large (the message has its row); E_CANCELLED; E_MEMORY. */
 FURROW_API furrow_status furrow_kmeans(const float *vectors, size_t n, size_t d, size_t k,
                                        const furrow_kmeans_params *params, float *centroids,
                                        furrow_error *err) FURROW_MUST_USE;
 /* Finds the nearest of k centroids for each of n vectors. *objective (may be NULL) is the sum of the squared distances
- * to them, which k-means makes small, or with `spherical` of the inner products, which it makes large. Of params only
- * `spherical` and `threads` count.
+ * to them, which k-means minimises, or with `spherical` the sum of the inner products, which it maximises. Only
+ * params->spherical and params->threads are used.
  * Errors: as furrow_kmeans, except that n may be less than k; E_RANGE also for a centroid. */
 FURROW_API furrow_status furrow_kmeans_assign(const float *vectors, size_t n, size_t d, const float *centroids,
                                               size_t k, const furrow_kmeans_params *params, uint32_t *nearest,
@@ -393,7 +394,8 @@ typedef struct furrow_vectors_writer furrow_vectors_writer;
 /* How rows are written. */
 typedef struct furrow_vectors_writer_params {
   size_t size;      /* set by furrow_vectors_writer_params_init */
-  const char *kind; /* NULL: by the ending. Floats: "fvecs", "fbin", "npy", "f32"; ids: "ivecs", "ibin", "npy", "i64" */
+  const char *kind; /* NULL: chosen by the ending of the name. Floats: "fvecs", "fbin", "npy", "f32"; ids: "ivecs",
+                       "ibin", "npy", "i64" */
   bool ids;         /* false: rows of floats. true: rows of 64-bit ids */
   size_t dim;       /* elements of a row; must be set */
   bool flat;        /* false. true: npy with one dimension; dim is 1 */
