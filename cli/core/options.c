@@ -361,7 +361,7 @@ static furrow_status take_operand(parse_state *state, furrow_error *err) {
   const option *operand = state->operands;
   /* a list takes all remaining words */
   for (size_t i = 0; operand && operand->name && operand->kind != OPTION_LIST && i < state->noperands; i++) operand++;
-  if (!operand || !operand->name) return fail_token(err, word, "this word is one too many");
+  if (!operand || !operand->name) return fail_token(err, word, "unexpected argument");
   state->noperands++;
   return store_value(operand, word, state->values + operand->offset, err);
 }

@@ -47,7 +47,7 @@ furrow_status names_sync(const char *path, furrow_error *err) {
   if (fd >= 0) close(fd);
   free(folder);
   if (errnum == 0 || errnum == EINVAL || (fd < 0 && errnum == EACCES)) return FURROW_OK;
-  return fail_file(err, FURROW_E_IO, path, "written, but its directory cannot be brought to the disk", errnum);
+  return fail_file(err, FURROW_E_IO, path, "written, but its directory cannot be synced to disk", errnum);
 }
 
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {

@@ -39,19 +39,20 @@ static const option build_options[] = {
     {.name = "factory",
      .kind = OPTION_TEXT,
      .argument = "STRING",
-     .help = "the index as a factory string of Faiss: Flat, HNSW32, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; "
-             "instead of the options of the index below, except for --metric and --k-factor",
+     .help = "the index as a Faiss factory string: Flat, HNSW32, IVF1024,SQ8, OPQ16,IVF1024,PQ16x4fs,RFlat ...; "
+             "replaces the options about the index below, except --metric and --k-factor",
      .offset = offsetof(build_values, spec.factory)},
     {.name = "ef-construction",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "with --factory HNSW...: candidates for the links of a vector (100); more find more and build slower",
+     .help = "with --factory HNSW...: candidates for the links of a vector (100); more improve the recall and slow the "
+             "build down",
      .offset = offsetof(build_values, spec.ef_construction)},
     {.name = "recall",
      .kind = OPTION_REAL,
      .argument = "R",
      .help = "choose search settings that find this share of the 10 nearest vectors, and store them in the index (0.95 "
-             "where the index is chosen, too)",
+             "without --factory and --nlist)",
      .offset = offsetof(build_values, recall)},
     {.name = "max-bytes",
      .kind = OPTION_BYTES,
@@ -66,12 +67,12 @@ static const option build_options[] = {
     {.name = "direct-map",
      .kind = OPTION_ENUM,
      .choices = "none|array|hash",
-     .help = "store a map from ids to places in the lists (array: ids must be 0, 1, 2 ...)",
+     .help = "store a map from ids to positions in the lists (array: ids must be 0, 1, 2 ...)",
      .offset = offsetof(build_values, direct_map)},
     {.name = "shards",
      .kind = OPTION_FLAG,
-     .help = "each process writes the vectors that it read to a file of its own, a shard; INDEX is the manifest that "
-             "names them. No file system has to be shared, and no machine needs space for the whole index",
+     .help = "each process writes the vectors that it read to a separate file, a shard; INDEX is the manifest of the "
+             "shards. The machines need no shared file system, and no machine needs space for the whole index",
      .offset = offsetof(build_values, shards)},
     FORCE_OPTION(offsetof(build_values, force)),
     JSON_OPTION(offsetof(build_values, json)),
@@ -377,7 +378,7 @@ static furrow_status tune(building *b, furrow_error *err) {
     const furrow_status status =
         build_tune(b->index, &b->fill, values->recall > 0 ? values->recall : 0.95, &b->job, &b->tuning, err);
     if (status == FURROW_OK && !b->tuning.reached)
-      print_note(values->fill.quiet, "searches find a share of %.3f at most, less than --recall", b->tuning.recall);
+      print_note(values->fill.quiet, "searches find at most a share of %.3f, less than --recall", b->tuning.recall);
     return status;
   }
   if (!ivf) return FURROW_OK;
@@ -491,7 +492,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
 static furrow_status check_input(const char *path, furrow_error *err) {
   if (!path || strcmp(path, "-") != 0 || ranks_count() == 1) return FURROW_OK;
   fail(err, FURROW_E_ARGUMENT, "several processes cannot read standard input");
-  return add_hint(err, "each of them reads its own part of a file that all of them see");
+  return add_hint(err, "name a file that all processes can read: each reads its own part");
 }
 
 /* Whether the kind of the index is to be chosen: the options name nothing but its metric. */
@@ -520,8 +521,8 @@ static furrow_status check_build_values(const build_values *values, furrow_error
   if (values->shards && values->spec.refine_flat && values->spec.refine_m > 0)
     return fail(err, FURROW_E_ARGUMENT, "--shards takes one of --refine-flat and --refine-m");
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
-    return fail(err, FURROW_E_ARGUMENT, "several processes cannot make an array of ids that are given"),
-           add_hint(err, "--direct-map hash takes any ids");
+    return fail(err, FURROW_E_ARGUMENT, "--direct-map array cannot be used with given ids in several processes"),
+           add_hint(err, "--direct-map hash accepts any ids");
   if (values->recall < 0 || values->recall > 1)
     return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
   if (values->max_bytes && !is_chosen(values))
@@ -545,7 +546,7 @@ static furrow_status choose(building *b, furrow_index_spec *spec, bool ids, furr
   furrow_index_selection_init(&b->selection);
   if (b->empty || count == FURROW_COUNT_UNKNOWN) {
     fail(err, FURROW_E_ARGUMENT, "an index cannot be chosen, because the number of vectors is unknown");
-    return add_hint(err, "--factory says what it is to be");
+    return add_hint(err, "name the index with --factory");
   }
   wish.n = count;
   wish.d = spec->d;

@@ -38,7 +38,7 @@ static const option convert_options[] = {
     {.name = "direct-map",
      .kind = OPTION_ENUM,
      .choices = "keep|none|array|hash",
-     .help = "map from ids to places in the lists: keep it, drop it, or rebuild it",
+     .help = "map from ids to positions in the lists: keep it, drop it, or rebuild it",
      .offset = offsetof(convert_values, direct_map)},
     FORCE_OPTION(offsetof(convert_values, force)),
     JSON_OPTION(offsetof(convert_values, json)),
@@ -108,7 +108,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
   if (convert->inline_lists && convert->form.lists_file)
-    return fail(err, FURROW_E_ARGUMENT, "--inline-lists and --lists-file exclude each other");
+    return fail(err, FURROW_E_ARGUMENT, "--inline-lists and --lists-file cannot be used together");
   status = edit_check_lists_file(convert->destination, convert->form.lists_file, err);
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) {

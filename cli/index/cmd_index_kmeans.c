@@ -308,7 +308,7 @@ const command index_kmeans_command = {
     .example = "furrow index kmeans vectors.npy --k 1000 --out centroids.npy\n"
                "furrow index kmeans vectors.fvecs --k 64 --out centroids.npy --out-clusters clusters.npy --spherical",
     .about =
-        "The centroids begin as vectors drawn by k-means++: far from each other, each the best of a few candidates. "
+        "The initial centroids are vectors drawn by k-means++: far from each other, each the best of a few candidates. "
         "In each round every vector belongs to its nearest centroid, and each centroid moves to the mean of its "
         "vectors; an empty cluster takes half of a large one. The "
         "objective is the sum of the squared distances of all vectors to their nearest centroids, or with "

@@ -27,8 +27,7 @@ static const option names_options[] = {
     {.name = "set",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "give the ids, in ascending order, the names in this file, one on each line; names that were there are "
-             "replaced",
+     .help = "name the ids in ascending order by the lines of this file; existing names are replaced",
      .offset = offsetof(names_values, set)},
     {.name = "drop", .kind = OPTION_FLAG, .help = "remove the names", .offset = offsetof(names_values, drop)},
     JSON_OPTION(offsetof(names_values, json)),
@@ -138,7 +137,7 @@ const command index_names_command = {
     .about =
         "Prints each id and its name, with a tab between them, by ascending id. The names are stored next to the "
         "index, in INDEX.names, which belongs to that very index file: after another program has changed the index, "
-        "the names must be set again. --set names the vectors of an index that has no names yet, for example one "
+        "set the names again. --set names the vectors of an index that has no names yet, for example one "
         "that Faiss wrote.",
     .operands = names_operands,
     .groups = names_groups,

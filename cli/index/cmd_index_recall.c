@@ -161,7 +161,7 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   index_job_stop(&m->job);
   if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)ntotal)
     print_note(values->quiet,
-               "%s has %" PRIu64 " vector%s, but the index has %" PRId64 ": the recall refers to other vectors",
+               "%s has %" PRIu64 " vector%s, but the index has %" PRId64 ": the recall is for other vectors",
                truth_name(&values->truth), compared, compared == 1 ? "" : "s", ntotal);
   return status;
 }

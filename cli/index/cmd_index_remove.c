@@ -98,7 +98,7 @@ static void report_remove(const remove_values *values, const named_index *change
 static furrow_status check_others(const remove_values *remove, const furrow_id_filter *filter, furrow_error *err) {
   if (!remove->others || filter->kind != FURROW_ID_FILTER_SORTED || filter->sorted_count > 0) return FURROW_OK;
   const char *list = remove->ids.ids ? remove->ids.ids : remove->ids.names;
-  fail_file(err, FURROW_E_ARGUMENT, list, "lists nothing: with --others, all vectors would be removed", 0);
+  fail_file(err, FURROW_E_ARGUMENT, list, "has no ids: with --others, all vectors would be removed", 0);
   return add_hint(err, "--ids : removes all vectors");
 }
 

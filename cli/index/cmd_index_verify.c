@@ -126,7 +126,7 @@ static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow
   for (size_t i = 1; status == FURROW_OK && i < count; i++) twice += all[i] == all[i - 1];
   free(all);
   char message[64];
-  snprintf(message, sizeof message, "%zu id%s there more than once", twice, twice == 1 ? " is" : "s are");
+  snprintf(message, sizeof message, "%zu id%s more than once", twice, twice == 1 ? " occurs" : "s occur");
   if (status == FURROW_OK && twice > 0) add_fault(f, "shards", FURROW_OK, message);
   return status;
 }

@@ -41,7 +41,7 @@ furrow_status index_source_check(const char *path, furrow_error *err) {
 /* Names that do not fit; --set and --drop leave a file alone that does not begin as names do. */
 static void hint_names(furrow_error *err) {
   add_hint(err, err->offset == 0
-                    ? "move it away: the names go there"
+                    ? "move it away: the names are stored there"
                     : "'furrow index names INDEX --set FILE' names the vectors again, --drop removes the names");
 }
 

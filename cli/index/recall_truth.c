@@ -14,12 +14,12 @@ const option truth_options[] = {
     {.name = "base",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "the vectors of the index, to compare all of them with the queries",
+     .help = "the vectors of the index: each query is compared with all of them",
      .offset = offsetof(truth_values, base)},
     {.name = "from-model",
      .kind = OPTION_TEXT,
      .argument = "FOLDER",
-     .help = "or: the vectors of one of Angel's matrices, MODEL/MATRIX, as 'furrow index build' reads them",
+     .help = "or: the vectors of one of Angel's matrices, MODEL/MATRIX, as in 'furrow index build'",
      .offset = offsetof(truth_values, model)},
     {.name = "by",
      .kind = OPTION_ENUM,
@@ -34,7 +34,7 @@ const option truth_options[] = {
     {.name = "truth",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "or: the true ids, nearest first, a row for each query: .ivecs .ibin .npy",
+     .help = "or: a file with the true ids, nearest first, a row for each query: .ivecs .ibin .npy",
      .offset = offsetof(truth_values, truth)},
     {0}};
 

@@ -29,12 +29,13 @@ static const option info_operands[] = {{.name = "PATH",
                                         .required = true},
                                        {0}};
 
-static const option line_options[] = {{.name = "max-line",
-                                       .kind = OPTION_BYTES,
-                                       .argument = "BYTES",
-                                       .help = "refuse longer lines, beyond the block they begin in (16MiB)",
-                                       .offset = offsetof(info_values, max_line)},
-                                      {0}};
+static const option line_options[] = {
+    {.name = "max-line",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "how far a line may reach past the end of its block (16MiB)",
+     .offset = offsetof(info_values, max_line)},
+    {0}};
 
 static const option_group info_groups[] = {
     {.title = "Options", .options = line_options},

@@ -373,8 +373,8 @@ static furrow_status run_ranking(const eval_values *values, output *out, furrow_
   const scoring_values *from = &values->scoring;
   if (values->curves || from->conf || from->algorithm || from->format || from->define.count > 0)
     return fail(err, FURROW_E_ARGUMENT,
-                "--rank takes a raw log and a model of one: --curves, --format, --conf, --algorithm and -D do not go "
-                "with it");
+                "--rank needs a raw log and a model of one: it cannot be used with --curves, --format, --conf, "
+                "--algorithm and -D");
   if (!from->data) return fail(err, FURROW_E_ARGUMENT, "--data LOG is missing, the events");
   const ranking_source log = {
       .model = from->model, .data = from->data, .threads = from->threads, .on_bad = from->on_bad, .quiet = from->quiet};
@@ -411,15 +411,16 @@ const command eval_command = {
     .example = "furrow eval --model clicks.model --data test.libsvm\n"
                "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json\n"
                "furrow eval --model movies.model --data test.csv --rank -k 10 --exclude train.csv",
-    .about = "Transforms labels as in training. For models of two classes it prints AUC, PR-AUC (average precision), "
-             "accuracy, logloss and a calibration table and can draw curves; for several classes accuracy, logloss "
-             "and means over the classes; for regression RMSE, MAE and R2. Classes have a table of precision, recall "
-             "and F1 and a confusion matrix. `constant` figures belong to a constant prediction for the same "
-             "rows: a model that is worse gets a warning.\n\n"
-             "With --rank it recommends to all users of the log, over all items, and counts how many of the log's "
-             "items they get, of models of two classes those with the positive label: NDCG, recall, MAP, MRR and hit "
-             "rate at K with 95 % confidence intervals over users, and "
-             "the share of the items that anyone gets (coverage).",
+    .about =
+        "Transforms labels as in training. For models of two classes it prints AUC, PR-AUC (average precision), "
+        "accuracy, logloss and a calibration table and can draw curves; for several classes accuracy, logloss "
+        "and means over the classes; for regression RMSE, MAE and R2. Classes have a table of precision, recall "
+        "and F1 and a confusion matrix. `constant` figures belong to a constant prediction for the same "
+        "rows: a warning says if the model is worse.\n\n"
+        "With --rank it recommends items to all users of the log, and counts how many of the log's items each user "
+        "gets (with models of two classes: only items with the positive label): NDCG, recall, MAP, MRR and hit "
+        "rate at K with 95 % confidence intervals over users, and "
+        "the share of the items that anyone gets (coverage).",
     .one_of = "--data URI",
     .groups = eval_groups,
     .size = sizeof(eval_values),

@@ -31,8 +31,8 @@ static const option predict_options[] = {
     {.name = "sid",
      .kind = OPTION_ENUM,
      .choices = "auto|first|row",
-     .help = "id of a row: the number at the start of its line (its label), or its number from 0 (auto: first, of raw "
-             "logs row)",
+     .help = "id of a row: first, the number at the start of its line (its label), or row, its number from 0 (auto: "
+             "first; for raw logs row)",
      .offset = AT(sid)},
     {.name = "scores",
      .kind = OPTION_TEXT,
@@ -58,7 +58,7 @@ static const option predict_options[] = {
     {.name = "event",
      .kind = OPTION_LIST,
      .argument = "COLUMN=VALUE",
-     .help = "instead of --data: one event, a column at a time; for models of raw logs",
+     .help = "instead of --data: one event, one option for each column; for models of raw logs",
      .offset = AT(events)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
     FORCE_OPTION(AT(force)),

@@ -83,9 +83,8 @@ static const option main_options[] = {
     {.name = "folds",
      .kind = OPTION_U32,
      .argument = "K",
-     .help =
-         "cross-validation: train K models, each without one K-th of the rows, and score that; then one of all rows "
-         "if there is --out",
+     .help = "cross-validation: train K models, each scored on the K-th of the rows that it was not trained on; with "
+             "--out, then train a model on all rows",
      .offset = AT(folds)},
     {.name = "format",
      .kind = OPTION_TEXT,
@@ -126,7 +125,7 @@ static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
      .argument = "loss|auc|accuracy|logloss|rmse|mae|ndcg",
-     .help = "metric that decides which epoch is best (loss; ndcg of losses that rank)",
+     .help = "metric that decides which epoch is best (loss; ndcg for ranking losses)",
      .offset = AT(metric)},
     {.name = "keep-best", .kind = OPTION_FLAG, .help = "the same as --keep best", .offset = AT(keep_best)},
     {.name = "checkpoint",
@@ -176,7 +175,7 @@ static const option writing_options[] = {
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "write the files of N of Angel's servers (1 for each rank)",
+     .help = "write the files that N servers of Angel would write (1 for each rank)",
      .offset = AT(servers)},
     {.name = "part-size",
      .kind = OPTION_COUNT64,
@@ -622,7 +621,7 @@ static furrow_status check_folds(const train_values *values, furrow_error *err) 
   if (values->folds == 1 || values->folds > MOST_FOLDS)
     return fail(err, FURROW_E_ARGUMENT, "--folds must be 2 to %d, or 0 for none", MOST_FOLDS);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (others[i].given) return fail(err, FURROW_E_ARGUMENT, "--folds and %s do not go together", others[i].name);
+    if (others[i].given) return fail(err, FURROW_E_ARGUMENT, "--folds and %s cannot be used together", others[i].name);
   return FURROW_OK;
 }
 

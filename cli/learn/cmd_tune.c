@@ -462,7 +462,7 @@ static furrow_status check_values(const tune_values *values, furrow_error *err) 
                 "furrow train --model recommender chooses among its settings itself: there is nothing to tune");
   if (values->valid && values->folds)
     return fail(err, FURROW_E_ARGUMENT,
-                "--valid and --folds do not go together: either decides which rows are compared");
+                "--valid and --folds cannot be used together: each decides which rows are compared");
   if (values->folds == 1 || values->folds > MOST_FOLDS)
     return fail(err, FURROW_E_ARGUMENT, "--folds must be 2 to %d, or 0 for none", MOST_FOLDS);
   if (values->runs < 1 || values->runs > MOST_RUNS)
@@ -482,7 +482,7 @@ static furrow_status prepare(tuning *t, const tune_values *values, const furrow_
   const search_space space = search_space_of(conf, is_given, values);
   uint64_t seed = 0;
   if (space.count == 0)
-    return fail(err, FURROW_E_ARGUMENT, "there is nothing to search for: all settings that it would try are given");
+    return fail(err, FURROW_E_ARGUMENT, "there is nothing to search for: all settings that could be tried are given");
   if (!read_u64(furrow_learn_conf_get(conf, "seed"), &seed))
     return fail(err, FURROW_E_ARGUMENT, "the seed is not a number");
   furrow_parser_params_init(&t->parser);
@@ -532,9 +532,9 @@ const command tune_command = {
         "ninth of the rows, the better third of them on a third, and the better third of these on all; data of fewer "
         "than 18,000 rows begins with a third, of fewer than 6,000 with all. Settings are compared on rows that play "
         "no "
-        "part in training. As the best of many is chosen on these rows, its figure there is a little too good: rows "
-        "that "
-        "neither trained nor compared anything tell the truth (furrow eval). The same samples, --runs and --seed give "
+        "part in training. As the best of many is chosen on these rows, its figure there is a little too good: measure "
+        "the model on rows that were used neither for training nor for comparing (furrow eval). The same samples, "
+        "--runs and --seed give "
         "the same result for any number of threads.\n\n"
         "Searched for: gbdt: trees, lr, depth, leaves, min-rows, reg-lambda, row-ratio, feature-ratio; lr, linear, "
         "robust, softmax: l2; svm: l2, ftrl-alpha; fm and deep models: rank, lr, batch, l2, init-embedding, fc; mlr: "

@@ -117,7 +117,7 @@ static furrow_status contributions_of(const explaining *e, const furrow_row *row
   snprintf(err->file, sizeof err->file, "%s", s->values->model);
   furrow_forest_info_init(&forest);
   furrow_scorer_get_forest_info(s->scorer, &forest);
-  return forest.trees > 0 ? add_hint(err, "train the model with --node-stats yes: then it has them") : status;
+  return forest.trees > 0 ? add_hint(err, "train the model with --node-stats yes, which stores them") : status;
 }
 
 furrow_status explain_row(explaining *e, const furrow_row *row, const char *sid, output *out, furrow_error *err) {

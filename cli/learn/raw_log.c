@@ -20,8 +20,8 @@ const option raw_log_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE|auto",
      .help =
-         "the samples are a raw log: csv, tsv, JSON lines, Vowpal Wabbit's text; what its columns are ('furrow rows "
-         "schema'), or auto, the default for tables with a header and texts and for JSON lines. The model keeps what "
+         "the samples are a raw log (csv, tsv, JSON lines, Vowpal Wabbit's text): its schema, a file of 'furrow rows "
+         "schema', or auto, the default for tables with a header and texts and for JSON lines. The model keeps what "
          "it "
          "needs to read such logs",
      .offset = AT(schema)},
@@ -48,7 +48,7 @@ const option raw_log_options[] = {
     {.name = "user-history",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "with --schema auto: the last N items of the user before the event are features (0: none)",
+     .help = "with --schema auto: use the user's last N items before the event as features (0: none)",
      .offset = AT(columns.history)},
     {0}};
 #undef AT

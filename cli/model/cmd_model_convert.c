@@ -31,7 +31,7 @@ static const option convert_operands[] = {{.name = "SRC",
                                            .required = true},
                                           {.name = "DST",
                                            .kind = OPTION_TEXT,
-                                           .help = "the directory to write, of the same kind",
+                                           .help = "the directory to write: a model or a matrix folder, as SRC",
                                            .offset = offsetof(convert_values, destination),
                                            .required = true},
                                           {0}};

@@ -48,8 +48,8 @@ static const option vectors_options[] = {
     {.name = "data",
      .kind = OPTION_TEXT,
      .argument = "URI",
-     .help = "rows, one for each vector; without it, every feature (of --cols) is an item, or, of a model that was "
-             "trained from a raw log, every item or user by name",
+     .help = "rows, each of which gives a vector; without --data, every feature (of --cols) is an item, or, with a "
+             "model that was trained from a raw log, every item or user by name",
      .offset = AT(data)},
     {.name = "format",
      .kind = OPTION_TEXT,
@@ -178,7 +178,7 @@ static furrow_status put_names(making *m, furrow_error *err) {
   furrow_container *rows = NULL;
   if (place != SIZE_MAX) furrow_encoder_get_field(m->names, place, &field);
   if (field.entries == 0)
-    return fail_in(err, FURROW_E_UNSUPPORTED, m->wanted->model, "the model knows no %s by name",
+    return fail_in(err, FURROW_E_UNSUPPORTED, m->wanted->model, "the model has no names of %s",
                    items ? "item" : "user"),
            add_hint(err, "export rows with --data, or features with --cols");
   const uint64_t end = field.first + field.count;
@@ -281,7 +281,8 @@ static const option export_options[] = {
     {.name = "by",
      .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "what a vector is: a row, or a column, that is all rows of one feature (auto: a column if the matrix is "
+     .help = "part of the matrix that is a vector: a row, or a column (all rows of one feature) (auto: a column if the "
+             "matrix is "
              "stored by columns)",
      .offset = AT(by)},
     {.name = "type",

@@ -190,7 +190,7 @@ static furrow_status check_name(checking *c, const furrow_model_listing *listing
   if (status != FURROW_OK) return status;
   snprintf(name, sizeof name, "%.*s", (int)text.size, text.bytes);
   if (!lists(listing->matrices, listing->matrix_count, name))
-    add_missing(c, listing->path, name, "there is no such matrix, which the graph has");
+    add_missing(c, listing->path, name, "the matrix is missing, but the graph has it");
   return FURROW_OK;
 }
 

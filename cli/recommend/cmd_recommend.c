@@ -48,9 +48,8 @@ static const option model_options[] = {
     {.name = "events",
      .kind = OPTION_TEXT,
      .argument = "LOG",
-     .help =
-         "recommend to the users of this log by their events in it, whether the model knows them or not (recommender, "
-         "fm)",
+     .help = "recommend to the users of this log from their events in it, even if the model does not know the users "
+             "(recommender, fm)",
      .offset = AT(events)},
     {.name = "like",
      .kind = OPTION_TEXT,
@@ -67,7 +66,7 @@ static const option output_options[] = {
     {.name = "explain",
      .kind = OPTION_U32,
      .argument = "N",
-     .help = "recommender: also print up to N items of the user that speak most for each item",
+     .help = "recommender: for each item, also print up to N of the user's items that contributed most to its score",
      .offset = AT(explain)},
     {.name = "json",
      .kind = OPTION_FLAG,
@@ -364,13 +363,14 @@ static furrow_status check_recommend_values(const recommend_values *values, furr
   if (values->like || values->events) {
     const char *which = values->like ? "--like" : "--events";
     if (values->like && values->explain > 0)
-      return fail(err, FURROW_E_ARGUMENT, "--explain is about users: it does not go with --like");
-    if (values->like && values->events) return fail(err, FURROW_E_ARGUMENT, "--like and --events are two questions");
+      return fail(err, FURROW_E_ARGUMENT, "--explain cannot be used with --like");
+    if (values->like && values->events)
+      return fail(err, FURROW_E_ARGUMENT, "--like and --events cannot be used together");
     if (values->users || values->finding.exclude || values->finding.context.count > 0)
-      return fail(err, FURROW_E_ARGUMENT, "--users, --exclude and --context do not go with %s", which);
+      return fail(err, FURROW_E_ARGUMENT, "--users, --exclude and --context cannot be used with %s", which);
     if (values->finding.exact || values->finding.candidates || values->finding.recall != 0)
-      return fail(err, FURROW_E_ARGUMENT, "%s compares all items: --exact, --candidates and --recall mean nothing",
-                  which);
+      return fail(err, FURROW_E_ARGUMENT,
+                  "%s compares all items: --exact, --candidates and --recall cannot be used with it", which);
   }
   return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
 }
@@ -387,7 +387,7 @@ static void note_without(const recommending *r) {
   const bool again = recommend_job_is_of_log(&r->job) && !r->job.params.include_seen;
   if (r->without == 0 || r->values->quiet) return;
   say("furrow: note: for %" PRIu64 " %s no item is left%s\n", r->without, r->without == 1 ? "user" : "users",
-      again ? "; --include-seen also recommends what they took" : "");
+      again ? "; --include-seen also recommends items that they took" : "");
 }
 
 static furrow_status find_items(recommending *r, furrow_error *err) {

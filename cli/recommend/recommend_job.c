@@ -26,7 +26,8 @@ const option finding_options[] = {
      .offset = AT(exclude)},
     {.name = "include-seen",
      .kind = OPTION_FLAG,
-     .help = "recommender: also recommend what a user took in the training log (by default only if that log repeats)",
+     .help = "recommender: also recommend items that the user took in the training log (default: only if users of that "
+             "log take items repeatedly)",
      .offset = AT(include_seen)},
     {.name = "items",
      .kind = OPTION_TEXT,
@@ -51,12 +52,12 @@ const option finding_options[] = {
     {.name = "context",
      .kind = OPTION_LIST,
      .argument = "COL=VALUE",
-     .help = "the event that items are wanted for: columns that are neither the user's nor the item's; may be given "
+     .help = "context of the recommendations: columns that are neither the user's nor the item's; may be given "
              "several times (features of columns that are not given are left out)",
      .offset = AT(context)},
     {.name = "exact",
      .kind = OPTION_FLAG,
-     .help = "let the model score every item, whatever that takes",
+     .help = "score every item with the model, however long that takes",
      .offset = AT(exact)},
     {.name = "candidates",
      .kind = OPTION_COUNT64,
@@ -299,7 +300,7 @@ static void note_method(const recommend_job *job) {
   furrow_recommender_info_init(&info);
   furrow_recommender_get_info(job->recommender, &info);
   if (info.context_fields > 0 && job->params.context_count == 0)
-    say("furrow: note: %zu %s neither the user's nor the item's: rows are without them (--context COL=VALUE gives "
+    say("furrow: note: %zu %s neither the user's nor the item's, and left out of the rows (--context COL=VALUE sets "
         "them)\n",
         info.context_fields, info.context_fields == 1 ? "field is" : "fields are");
   if (info.method == FURROW_RECOMMEND_INDEX)

@@ -42,7 +42,7 @@ static const option encode_options[] = {
     {.name = "label",
      .kind = OPTION_TEXT,
      .argument = "COL",
-     .help = "with --schema auto: what a model predicts; '': nothing",
+     .help = "with --schema auto: the column that a model predicts; '': none",
      .offset = AT(label)},
     {.name = "out",
      .kind = OPTION_TEXT,
@@ -54,8 +54,7 @@ static const option encode_options[] = {
      .kind = OPTION_TEXT,
      .argument = "DIR",
      .help =
-         "with --schema: keep the schema and the dictionary here; without it: encode with the ones in this directory, "
-         "or of a model",
+         "directory of schema and dictionary: written with --schema, read without it (a model directory works, too)",
      .offset = AT(dictionary)},
     {.name = "per-rank",
      .kind = OPTION_FLAG,
@@ -86,7 +85,7 @@ static furrow_status get_encoder(const encode_values *encode, const char *log, f
   if (!encode->schema && !encode->dictionary)
     return fail(err, FURROW_E_ARGUMENT, "--schema FILE, --schema auto or --dictionary DIR must be given");
   if (!encode->schema && encode->label)
-    return fail_token(err, encode->label, "--label is for --schema auto; the schema of the dictionary names its own");
+    return fail_token(err, encode->label, "--label is for --schema auto; the dictionary's schema names the label");
   if (!encode->schema) return furrow_encoder_load(encoder, encode->dictionary, err);
   const encoder_reading reading = {
       .threads = encode->threads, .on_bad = encode->on_bad, .quiet = encode->quiet, .comm = ranks_comm()};
@@ -99,7 +98,7 @@ static furrow_status check_dictionary(const encode_values *encode, furrow_error 
   char model[4096];
   snprintf(model, sizeof model, "%s/furrow.json", encode->dictionary);
   if (access(model, F_OK) == 0)
-    return fail_token(err, encode->dictionary, "--dictionary: a model has a dictionary of its own, which must stay");
+    return fail_token(err, encode->dictionary, "--dictionary names a model, whose dictionary must not be replaced");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", encode->dictionary, names[i]);

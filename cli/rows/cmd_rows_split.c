@@ -129,7 +129,7 @@ static const option log_options[] = {
     {.name = "time",
      .kind = OPTION_TEXT,
      .argument = "COL",
-     .help = "the column of the time: the latest rows go to the second of two files",
+     .help = "time column: writes two files, with the latest rows in the second",
      .offset = AT(time)},
     {.name = "user",
      .kind = OPTION_TEXT,
@@ -139,7 +139,7 @@ static const option log_options[] = {
     {.name = "last",
      .kind = OPTION_PARSED,
      .argument = "SHARE|N",
-     .help = "with --time: the share of the rows that are the last, below 1, or their number",
+     .help = "with --time: rows of the second file: a share below 1, or a number of rows",
      .offset = AT(last),
      .parse = parse_last},
     {.name = "group",
@@ -207,14 +207,14 @@ static furrow_status check_options(const split_values *split, furrow_error *err)
     fail(err, FURROW_E_ARGUMENT, "one of --fractions and --time is required");
     return add_hint(err, "--fractions 0.8,0.2 splits at random, --time COL --last 0.2 by time");
   }
-  if (split->time && split->group) return fail(err, FURROW_E_ARGUMENT, "--time and --group exclude each other");
+  if (split->time && split->group) return fail(err, FURROW_E_ARGUMENT, "--time and --group cannot be used together");
   if (!split->time && !split->group && (split->user || split->last > 0))
     return fail(err, FURROW_E_ARGUMENT, "%s needs --time", split->user ? "--user" : "--last");
   if (split->group && (split->user || split->last > 0))
-    return fail(err, FURROW_E_ARGUMENT, "--group and %s exclude each other", split->user ? "--user" : "--last");
+    return fail(err, FURROW_E_ARGUMENT, "--group and %s cannot be used together", split->user ? "--user" : "--last");
   if (split->time && !(split->last > 0)) return fail(err, FURROW_E_ARGUMENT, "--time needs --last");
   if (split->time && split->fractions.count > 0)
-    return fail(err, FURROW_E_ARGUMENT, "--time and --fractions exclude each other");
+    return fail(err, FURROW_E_ARGUMENT, "--time and --fractions cannot be used together");
   if (split->group && split->fractions.count == 0) return fail(err, FURROW_E_ARGUMENT, "--group needs --fractions");
   return FURROW_OK;
 }
@@ -569,8 +569,8 @@ const command rows_split_command = {
              "files for any number of threads. The files appear only when all of them are complete. With --time and "
              "--group, and where the name of the file ends in .csv, .tsv or .jsonl, records of a raw log (csv, tsv, "
              "JSON lines, Vowpal Wabbit's text) are copied as they are, with "
-             "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
-             "least stays in the first, and rows of the same time keep their order. Under mpirun every rank reads a "
+             "the header. Of a user's n rows, the last n times SHARE (rounded) go to the second file, but at least one "
+             "row stays in the first; rows of the same time keep their order. Under mpirun every rank reads a "
              "part; the files are the same as with one process.",
     .one_of = "--fractions F,F... | --time COL",
     .operands = split_operands,

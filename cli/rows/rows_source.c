@@ -69,7 +69,7 @@ const option source_options[] = {
     {.name = "max-line",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "refuse longer lines, beyond the block they begin in (128MiB)",
+     .help = "how far a line may reach past the end of its block (128MiB)",
      .offset = AT(max_line)},
     {.name = "api",
      .kind = OPTION_ENUM,
@@ -98,7 +98,8 @@ furrow_status source_divide(source_values *values, const char *uri, furrow_error
     return add_hint(err, "write it to a file that all ranks see, or start one process");
   }
   if (values->part.nparts > 1)
-    return fail(err, FURROW_E_ARGUMENT, "--part: the parts of %u ranks are their own", ranks_count());
+    return fail(err, FURROW_E_ARGUMENT, "--part cannot be used with %u ranks, each of which reads its own part",
+                ranks_count());
   values->part = (part_of){ranks_number(), ranks_count()};
   values->divided = true;
   return furrow_rows_compare_files(uri, ranks_comm(), err);

@@ -1,4 +1,4 @@
-/* cli/shell/cmd_complete.c: furrow complete: how the last of some words may go on. For the scripts of shells. */
+/* cli/shell/cmd_complete.c: furrow complete: list completions of the last of some words. For the scripts of shells. */
 #include "core/commands.h"
 #include <ctype.h>
 #include <stddef.h>
@@ -185,7 +185,7 @@ static furrow_status complete_run(const void *values, output *out, furrow_error 
 
 const command complete_command = {
     .name = "complete",
-    .summary = "how the last of some words may go on",
+    .summary = "list completions of the last of some words",
     .example = "furrow complete -- rows d",
     .about = "Used by the scripts of 'furrow completion'. Prints a line for each candidate: the word, a tab, a "
              "description. The line :files stands for file names.",

@@ -32,7 +32,7 @@ static furrow_status read_member(furrow_json *json, furrow_json_text key, const 
                                  uint32_t *seen, void *into, furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!furrow_json_is(key, members[i].name)) continue;
-    if (*seen & UINT32_C(1) << i) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is there twice");
+    if (*seen & UINT32_C(1) << i) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "occurs twice");
     *seen |= UINT32_C(1) << i;
     return members[i].read(into, json, err);
   }

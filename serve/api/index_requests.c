@@ -119,7 +119,7 @@ static furrow_status next_member(reading *r, const char *const *members, size_t 
   for (*member = 0; *member < count; ++*member)
     if (furrow_json_is(key, members[*member])) break;
   if (*member == count) return unknown_member(r, key, members, count);
-  if (r->given & BIT(*member)) return refuse_member(r, key, "is there twice");
+  if (r->given & BIT(*member)) return refuse_member(r, key, "occurs twice");
   r->given |= BIT(*member);
   return FURROW_OK;
 }
@@ -376,7 +376,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   r->given = 0;
   r->most = MOST_FILTER_IDS;
   while (status == FURROW_OK && (status = next_member(r, kinds, KINDS, &kind)) == FURROW_OK) {
-    if (++members > 1) return refuse_whole(r, "is a second filter: one is taken");
+    if (++members > 1) return refuse_whole(r, "is a second filter, but only one is allowed");
     if (kind == KIND_NAMES && !r->view->base->names) return refuse_names(r);
     filter->invert = kind == KIND_EXCLUDE;
     status =
@@ -398,9 +398,9 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
 
 /* Returns why an option has no effect for this index, so that it is refused; NULL: it has one. */
 static const char *why_not(const index_base *base, size_t member) {
-  if (member == NPROBE && base->ivf_info.nlist == 0) return "does nothing: this index has no lists";
-  if (member == K_FACTOR && !base->is_refined) return "does nothing: this index does not refine results";
-  if (member == EF_SEARCH && !base->has_graph) return "does nothing: this index has no HNSW graph";
+  if (member == NPROBE && base->ivf_info.nlist == 0) return "has no effect: this index has no lists";
+  if (member == K_FACTOR && !base->is_refined) return "has no effect: this index does not refine results";
+  if (member == EF_SEARCH && !base->has_graph) return "has no effect: this index has no HNSW graph";
   return NULL;
 }
 
@@ -478,8 +478,8 @@ static furrow_status find_parameter(reading *r, const char *name, const char *co
                                     unsigned allowed, size_t *which) {
   for (*which = 0; *which < count; ++*which)
     if ((allowed & BIT(*which)) && strcmp(name, names[*which]) == 0) break;
-  if (*which == count) return fail_parameter(r->fault, name, "is not one of this request");
-  if (r->given & BIT(*which)) return fail_parameter(r->fault, name, "is there twice");
+  if (*which == count) return fail_parameter(r->fault, name, "does not belong to this request");
+  if (r->given & BIT(*which)) return fail_parameter(r->fault, name, "occurs twice");
   r->given |= BIT(*which);
   return FURROW_OK;
 }
@@ -696,7 +696,7 @@ static const void *find_second(const void **elements, size_t n, int (*compare)(c
 
 static furrow_status refuse_second(reading *r, size_t member, size_t place) {
   snprintf(r->fault->pointer, sizeof r->fault->pointer, "/%s/%zu", add_members[member], place);
-  return fail(&r->fault->error, FURROW_E_ARGUMENT, "%s/%zu is in the request before", add_members[member], place);
+  return fail(&r->fault->error, FURROW_E_ARGUMENT, "%s/%zu repeats an earlier element", add_members[member], place);
 }
 
 /* scratch: space for n pointers. */

@@ -211,7 +211,7 @@ static furrow_status check_label(reading *r, furrow_json_text line) {
   while (at < end && *at != ' ' && *at != '\t' && *at != ':' && *at != '#') at++;
   if (!r->decoder->has_label || at == first || at == end || *at != ':') return FURROW_OK;
   (void)fail_row(r, FURROW_E_PARSE, "the line does not begin with a label");
-  return add_hint(r->err, "begin it with a label, which may be any: \"0 1:1 47:1\"; weights of rows are not read");
+  return add_hint(r->err, "begin it with any label: \"0 1:1 47:1\"; weights of rows are not read");
 }
 
 static furrow_status take_line(reading *r) {
@@ -257,7 +257,8 @@ static const char *explain_event(reading *r, furrow_status status) {
 static void point_to_line(reading *r, furrow_status status) {
   const size_t row = r->err->line > 0 ? (size_t)r->err->line - 1 : 0;
   if (r->kind == LINES && status != FURROW_E_UNSUPPORTED && status != FURROW_E_MEMORY)
-    (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library's hint is about files */
+    (void)add_hint(r->err,
+                   "a row is a line in the format of the training data"); /* the library's hint is about files */
   if (status == FURROW_E_MEMORY || r->err->line == 0) return;
   const char *name = r->kind == EVENTS ? explain_event(r, status) : NULL;
   point_to(r->pointer, r->read->member, row, name, name ? strlen(name) : 0);
@@ -510,7 +511,7 @@ static furrow_status take_top(reading *r) {
 static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned options) {
   r->pointer[0] = 0;
   json_pointer_add(r->pointer, POINTER_SIZE, key.bytes, key.size);
-  (void)fail(r->err, FURROW_E_PARSE, "a request has no such member");
+  (void)fail(r->err, FURROW_E_PARSE, "a request does not have this member");
   if (furrow_json_is(key, "inputs"))
     return add_hint(r->err, "columns as lists are not read: \"instances\" has an object for each row"), FURROW_E_PARSE;
   return add_hint(r->err, "it has \"instances\" or \"rows\"%s", options & TAKES_TOP ? ", \"top\"" : ", \"details\""),
@@ -526,7 +527,7 @@ static furrow_status take_once(reading *r, furrow_json_text key, unsigned member
   if (!is_double) return FURROW_OK;
   r->pointer[0] = 0;
   json_pointer_add(r->pointer, POINTER_SIZE, key.bytes, key.size);
-  return fail(r->err, FURROW_E_PARSE, "the member is there twice");
+  return fail(r->err, FURROW_E_PARSE, "the member occurs twice");
 }
 
 static furrow_status take_member(reading *r, furrow_json_text key, unsigned options) {
@@ -676,9 +677,9 @@ model_version *instances_version(call *c) {
     return NULL;
   }
   if (version->scorer) return version;
-  problem_set(c->answer, 422,
-              "the model is a recommender, which ranks items for users and does not score rows: ask it for "
-              ":recommend or :similar");
+  problem_set(
+      c->answer, 422,
+      "the model is a recommender, which ranks items for users and does not score rows: call :recommend or :similar");
   shared_release(&version->shared);
   return NULL;
 }

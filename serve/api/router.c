@@ -202,7 +202,8 @@ static void refuse_version(const target_path *path, served_model *model, http_an
   else if (model)
     fail(&err, FURROW_E_NOT_FOUND, "version %llu is not served", (unsigned long long)path->version);
   else
-    fail(&err, FURROW_E_NOT_FOUND, "an index is asked without /versions/%llu", (unsigned long long)path->version);
+    fail(&err, FURROW_E_NOT_FOUND, "an index has no versions: leave /versions/%llu out",
+         (unsigned long long)path->version);
   if (v) shared_release(&v->shared);
   refuse_path(answer, &err);
 }
@@ -217,7 +218,7 @@ static void refuse_rest(const target_path *path, http_answer *answer) {
   const int size = path->name.size < NAME_SIZE ? (int)path->name.size : NAME_SIZE;
   size_t count = 0;
   furrow_error err = {0};
-  fail(&err, FURROW_E_NOT_FOUND, "there is nothing here");
+  fail(&err, FURROW_E_NOT_FOUND, "nothing is served at this path");
   for (size_t i = 0; i < ROUTES; i++)
     if (routes[i].target == path->kind && routes[i].path[0]) names[count++] = routes[i].path;
   const char *name = closest(path->rest, names, count);
@@ -226,7 +227,7 @@ static void refuse_rest(const target_path *path, http_answer *answer) {
   else if (path->kind == A_MODEL && http_text_is(path->rest, "/metadata"))
     add_hint(&err, "GET /v1/models/%.*s describes the model", size, path->name.at);
   else
-    add_hint(&err, "/openapi.json lists what is");
+    add_hint(&err, "/openapi.json lists the paths");
   for (size_t i = 0; path->kind != NO_TARGET && i < ROUTES; i++)
     if (routes[i].target == path->kind && is_meant(&routes[i], path->rest))
       add_hint(&err, "write /v1/%s/%.*s%s", of, size, path->name.at, routes[i].path);
@@ -280,7 +281,7 @@ static size_t on_head(void *user, http_request *request) {
     return 0;
   }
   if (request->head.coding == HTTP_UNKNOWN_CODING) {
-    problem_set(answer, 415, "of compressed requests, gzip and zstd are read");
+    problem_set(answer, 415, "compressed requests must be gzip or zstd");
     answer->headers = "Accept-Encoding: gzip, zstd\r\n";
     return 0;
   }

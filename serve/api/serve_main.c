@@ -29,7 +29,7 @@ static furrow_status find_named(const text_list *list, const char *name, const c
   *rest = NULL;
   for (size_t i = 0; i < list->count; i++)
     if (strncmp(list->texts[i], name, length) == 0 && list->texts[i][length] == '=') {
-      if (*rest) return fail_token(err, list->texts[i], "is there twice for one model");
+      if (*rest) return fail_token(err, list->texts[i], "is given twice for one model");
       *rest = list->texts[i] + length + 1;
     }
   return FURROW_OK;
@@ -198,7 +198,7 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
     stop_at_next_signal();
   }
   if (s.server && !service_stop(&s, milliseconds(v->drain)))
-    say("furrow: requests that were not done in time were cut off\n");
+    say("furrow: requests that did not end in time were cut off\n");
   if (!watcher_stop(w, 1000)) end_while_loading(&s);
   if (!close_all(&s) && status == FURROW_OK) {
     status = fail(err, FURROW_E_IO, "changes of a writable index are in its log, but not in its file");

@@ -147,7 +147,7 @@ static furrow_status read_source(config_reader *r, const char *opt, const char *
   furrow_status status = furrow_json_object(r->json, err);
   while (status == FURROW_OK && (status = furrow_json_member(r->json, &key, err)) == FURROW_OK) {
     if (furrow_json_is(key, "path")) {
-      if (has_path) return fail_member(r, err, "is there twice");
+      if (has_path) return fail_member(r, err, "occurs twice");
       has_path = true;
       status = keep_path(r, opt, name, err);
     } else if (is_model && furrow_json_is(key, "items"))
@@ -242,7 +242,7 @@ static furrow_status read_value(config_reader *r, const char *name, furrow_error
 static furrow_status read_member(config_reader *r, furrow_json_text key, furrow_error *err) {
   for (size_t i = 0; i < r->name_count; i++) {
     if (!furrow_json_is(key, r->names[i])) continue;
-    if (r->seen[i]) return fail_member(r, err, "is there twice");
+    if (r->seen[i]) return fail_member(r, err, "occurs twice");
     r->seen[i] = true;
     return read_value(r, r->names[i], err);
   }
@@ -346,7 +346,7 @@ static furrow_status check_about(const text_list *list, const char *opt, bool ha
     const char *text = list->texts[i], *equals = strchr(text, '=');
     if (has_path && (!equals || !equals[1])) return fail_token(err, text, "--%s takes NAME=FILE", opt);
     if (!has_name(served, served->count, text, has_path ? (size_t)(equals - text) : strlen(text)))
-      return fail_token(err, text, "--%s names no %s that is served", opt, what);
+      return fail_token(err, text, "--%s: no served %s has this name", opt, what);
   }
   return FURROW_OK;
 }
@@ -394,17 +394,17 @@ static furrow_status check_listen(const char *listen, furrow_error *err) {
   if (colon && is_port && !is_bare) return FURROW_OK;
   fail_token(err, listen, "--listen takes HOST:PORT");
   if (is_bare) return add_hint(err, "an IPv6 address is written in brackets: [::1]:8080");
-  return add_hint(err, "127.0.0.1:%s is for programs of this machine", is_port ? port : "8080");
+  return add_hint(err, "127.0.0.1:%s is reachable only from this machine", is_port ? port : "8080");
 }
 
 static furrow_status check_loopback(const char *listen, furrow_error *err) {
   if (settings_is_loopback(listen)) return FURROW_OK;
   fail_token(err, listen,
-             listen[0] == ':' ? "without a host, --listen means all addresses, and others can reach them"
-                              : "others can reach this address");
+             listen[0] == ':' ? "without a host, --listen means all addresses, which other machines can reach"
+                              : "other machines can reach this address");
   return add_hint(err,
-                  "--listen 127.0.0.1%s is for programs of this machine; for others give --token-file FILE, or "
-                  "--insecure to let anyone ask",
+                  "--listen 127.0.0.1%s is reachable only from this machine; for other machines give --token-file "
+                  "FILE, or --insecure to accept requests from anyone",
                   strrchr(listen, ':'));
 }
 

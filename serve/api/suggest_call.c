@@ -23,7 +23,7 @@ static furrow_status keep_typed(suggest_request *r, const char *member, furrow_j
   fw_buffer *kept = &r->c->memory->text;
   furrow_json_text text;
   if (r->member)
-    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is there besides \"%s\": ask for one of them",
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "cannot be used together with \"%s\"",
                             r->member);
   FW_TRY(furrow_json_string(json, &text, err));
   if (memchr(text.bytes, 0, text.size))

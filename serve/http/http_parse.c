@@ -192,7 +192,7 @@ static http_parsed parse_version(http_head *head, const char *at, const char *en
   }
   const http_parsed parsed = line_end(at + 8, end, next, "the request line goes on after its version");
   if (parsed.state != HTTP_PARSE_DONE) return parsed;
-  if (at[5] != '1' || at[7] > '1') return bad(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+  if (at[5] != '1' || at[7] > '1') return bad(505, "only HTTP/1.1 and HTTP/1.0 are supported");
   head->http_1_0 = at[7] == '0';
   head->keep_alive = !head->http_1_0;
   return parsed;
@@ -267,7 +267,7 @@ static http_parsed read_accept_encoding(http_head *head, http_text value) {
 }
 
 static http_parsed read_content_length(http_head *head, http_text value) {
-  if (head->has_length) return bad(400, "Content-Length is there twice");
+  if (head->has_length) return bad(400, "Content-Length occurs twice");
   if (value.size == 0 || value.size > 18) return bad(400, "Content-Length is not a number of bytes");
   for (size_t i = 0; i < value.size; i++) {
     if (value.at[i] < '0' || value.at[i] > '9') return bad(400, "Content-Length is not a number of bytes");
@@ -279,7 +279,7 @@ static http_parsed read_content_length(http_head *head, http_text value) {
 
 static http_parsed read_transfer_encoding(http_head *head, http_text value) {
   static const char *const codings[] = {"gzip", "x-gzip", "deflate", "compress", "x-compress", "identity", "chunked"};
-  if (head->chunked) return bad(400, "Transfer-Encoding is there twice");
+  if (head->chunked) return bad(400, "Transfer-Encoding occurs twice");
   head->chunked = is_word(value, "chunked");
   if (head->chunked) return taken(NULL, NULL);
   http_text member = {0};
@@ -288,18 +288,18 @@ static http_parsed read_transfer_encoding(http_head *head, http_text value) {
     is_known = false;
     for (size_t i = 0; i < sizeof codings / sizeof *codings; i++) is_known |= is_word(member, codings[i]);
   }
-  return is_known ? bad(501, "the only Transfer-Encoding that is read is chunked")
+  return is_known ? bad(501, "the only supported Transfer-Encoding is chunked")
                   : bad(400, "Transfer-Encoding is not chunked");
 }
 
 static http_parsed read_expect(http_head *head, http_text value) {
-  if (!is_word(value, "100-continue")) return bad(417, "the only Expect that is met is 100-continue");
+  if (!is_word(value, "100-continue")) return bad(417, "the only supported Expect is 100-continue");
   head->expects_continue = !head->http_1_0;
   return taken(NULL, NULL);
 }
 
 static http_parsed read_host(http_head *head, http_text value) {
-  if (head->has_host) return bad(400, "Host is there twice");
+  if (head->has_host) return bad(400, "Host occurs twice");
   http_text name, port;
   if (!http_split_host(value, &name, &port)) return bad(400, "Host is not a host and a port");
   head->has_host = true;
@@ -367,8 +367,9 @@ static http_parsed parse_header(http_head *head, const char *begin, const char *
 
 /* Checks that need all headers. `host` is the host of the request target, if it had one. */
 static http_parsed check_head(const http_head *head, http_text host) {
-  if (!head->has_host && !head->http_1_0) return bad(400, "there is no Host");
-  if (head->chunked && head->has_length) return bad(400, "Content-Length and Transfer-Encoding are both there");
+  if (!head->has_host && !head->http_1_0) return bad(400, "Host is missing");
+  if (head->chunked && head->has_length)
+    return bad(400, "Content-Length and Transfer-Encoding cannot be used together");
   if (head->chunked && head->http_1_0) return bad(400, "HTTP/1.0 does not have Transfer-Encoding");
   if (host.size > 0 && head->has_host) {
     const http_text named = http_header_value(head, "Host");

@@ -53,8 +53,9 @@ static void close_file(log_file *file) {
 /* ---- Writing ---- */
 
 static furrow_status fail_broken_log(const change_log *log, furrow_error *err) {
-  fail_file(err, FURROW_E_IO, log->first_path, "the log of changes could not be written and takes nothing more", 0);
-  return add_hint(err, "look at the space and the health of the disk");
+  fail_file(err, FURROW_E_IO, log->first_path, "the log of changes could not be written and accepts no more changes",
+            0);
+  return add_hint(err, "check the free space and the health of the disk");
 }
 
 static int write_all(int fd, const void *data, size_t size, uint64_t at) {
@@ -71,9 +72,8 @@ static furrow_status sync_folder(const change_log *log, furrow_error *err) {
   const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
   if (fd >= 0) close(fd);
   /* EINVAL: the file system has no such call for folders */
-  return failed && failed != EINVAL
-             ? fail_file(err, FURROW_E_IO, log->folder, "cannot bring the folder to the disk", failed)
-             : FURROW_OK;
+  return failed && failed != EINVAL ? fail_file(err, FURROW_E_IO, log->folder, "cannot sync the folder to disk", failed)
+                                    : FURROW_OK;
 }
 
 /* Whether a path still leads to an open file: another process may have replaced it. */
@@ -252,7 +252,7 @@ furrow_status change_log_repair(change_log *log, furrow_error *err) {
 static furrow_status fail_locked(const change_log *log, int fd, furrow_error *err) {
   struct flock owner = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_GETLK, &owner) == 0 && owner.l_type != F_UNLCK && owner.l_pid > 0)
-    fail_in(err, FURROW_E_STATE, log->first_path, "process %ld has the log of changes", (long)owner.l_pid);
+    fail_in(err, FURROW_E_STATE, log->first_path, "process %ld has the log of changes open", (long)owner.l_pid);
   else
     fail_in(err, FURROW_E_STATE, log->first_path, "the log of changes is open elsewhere");
   return add_hint(err, "stop the other server, or serve this index without --writable");
@@ -491,7 +491,7 @@ static furrow_status cut_tail(change_log *log, log_file *file, const log_extent 
   if (extent->used < size && ftruncate(file->fd, (off_t)extent->used) != 0)
     return fail_file(err, FURROW_E_IO, path_of(log, file), "cannot cut off an incomplete record", errno);
   if (fsync(file->fd) != 0)
-    return fail_file(err, FURROW_E_IO, path_of(log, file), "cannot bring the log of changes to the disk", errno);
+    return fail_file(err, FURROW_E_IO, path_of(log, file), "cannot sync the log of changes to disk", errno);
   file->sequence = extent->sequence;
   file->synced = extent->used;
   return sync_folder(log, err);

@@ -123,7 +123,7 @@ static furrow_status collect(folding *f, const fresh_view *view, size_t d, furro
     f->n++;
   }
   if (f->n != count || fresh_view_next(view, &at, &item))
-    return fail(err, FURROW_E_STATE, "the changes have another number of vectors than they count");
+    return fail(err, FURROW_E_STATE, "the number of vectors differs from the number that the changes state");
   sort_touched(f, view);
   return FURROW_OK;
 }

@@ -101,7 +101,7 @@ static furrow_status check_capacity(const index_editor *e, size_t n, furrow_erro
     return fail(err, FURROW_E_RANGE, "more vectors than an index takes between two checkpoints, which is %llu",
                 (unsigned long long)e->max_fresh);
   if (waiting + n <= e->max_fresh) return FURROW_OK;
-  return fail(err, FURROW_E_MEMORY, "%llu changes wait already: nothing more is taken until the next checkpoint",
+  return fail(err, FURROW_E_MEMORY, "%llu changes wait already: no more are accepted until the next checkpoint",
               (unsigned long long)waiting);
 }
 

@@ -189,7 +189,7 @@ static furrow_status read_header(log_reader *r, furrow_error *err) {
     return FURROW_E_FORMAT;
   }
   if (fw_get_le64(r->data + 32) > (uint64_t)1 << 63)
-    return fail_at(r, 32, "the log says that an id beyond the last one is next", err);
+    return fail_at(r, 32, "the next id of the log is beyond the last possible id", err);
   r->extent = (log_extent){LOG_HEADER, fw_get_le64(r->data + 16), fw_get_le64(r->data + 24), fw_get_le64(r->data + 32)};
   return FURROW_OK;
 }
@@ -231,7 +231,7 @@ static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t e
   for (size_t i = 0; i < count; i++) {
     const char *name = (const char *)r->data + at;
     const size_t size = strnlen(name, end - at);
-    if (size == end - at) return fail_at(r, at, "a name is not ended", err);
+    if (size == end - at) return fail_at(r, at, "a name is not terminated", err);
     if (name_problem(name, size)) return fail_at(r, at, "a name is empty, not UTF-8 or has a control character", err);
     r->names[i] = name;
     at += size + 1;

@@ -359,7 +359,7 @@ furrow_status fw_array_read_flat(fw_array_reader *r, fw_array_type as, void **el
   void *all;
   size_t got;
   if (r->info.dim != 1 && r->info.rows != 0)
-    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "rows of %zu elements where one is wanted", r->info.dim);
+    return fw_bytes_in_fail(r->in, 0, err, FURROW_E_FORMAT, "rows of %zu elements, but one is expected", r->info.dim);
   if (r->info.rows == FW_ARRAY_UNKNOWN)
     return fw_bytes_in_fail(r->in, 0, err, FURROW_E_STATE, "the number of rows is not known");
   furrow_status status = fw_alloc(&all, (size_t)r->info.rows, fw_array_type_size(as), err);

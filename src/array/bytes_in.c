@@ -92,7 +92,7 @@ furrow_status fw_bytes_in_open(fw_bytes_in **in, const char *path, furrow_error 
   char *paths[] = {(char *)path};
   furrow_status status = fw_fileset_open(&set, paths, 1, err);
   if (status == FURROW_OK && set.nfiles != 1) {
-    status = fw_fail(err, FURROW_E_ARGUMENT, "%zu files where one is wanted", set.nfiles);
+    status = fw_fail(err, FURROW_E_ARGUMENT, "%zu files, but one is expected", set.nfiles);
     fw_error_set_file(err, path);
   }
   if (status == FURROW_OK) status = open_found(in, &set.files[0], err);

@@ -113,7 +113,7 @@ static furrow_status read_tensor_member(fw_safetensors *file, furrow_json *json,
                                                              : 0;
   if (bit == 0 || *seen & bit)
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s",
-                            bit ? "is there twice" : "is not a known key");
+                            bit ? "occurs twice" : "is not a known key");
   *seen |= bit;
   if (bit == 1) return read_dtype(file, json, t, err);
   if (bit == 2) return read_counts(json, t->shape, FW_TENSOR_DIMENSIONS, &t->dimensions, err);
@@ -171,7 +171,7 @@ static furrow_status read_members(fw_safetensors *file, furrow_json *json, furro
     if (!furrow_json_is(key, "__metadata__")) {
       status = read_tensor(file, json, key, err);
     } else if (noted) {
-      status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is there twice");
+      status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "occurs twice");
     } else {
       noted = true;
       status = read_notes(file, json, err);

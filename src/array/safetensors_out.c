@@ -122,7 +122,7 @@ static furrow_status write_header(fw_safetensors_writer *w, furrow_error *err) {
   while (!out.missing && out.size < LENGTH_SIZE + w->capacity) fw_buffer_byte(&out, ' ');
   furrow_status status = fw_buffer_status(&out, err);
   if (status == FURROW_OK && out.size > LENGTH_SIZE + w->capacity)
-    status = fw_fail(err, FURROW_E_STATE, "the header got longer than its place");
+    status = fw_fail(err, FURROW_E_STATE, "the header is longer than the space reserved for it");
   if (status == FURROW_OK) status = fw_atomic_file_write_at(w->file, 0, out.bytes, out.size, err);
   fw_buffer_clear(&out);
   return status;

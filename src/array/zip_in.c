@@ -75,10 +75,12 @@ static furrow_status read_ending64(const fw_zip *zip, ending *e, furrow_error *e
   furrow_status status = read_at(zip, place, locator, sizeof locator, err);
   if (status != FURROW_OK || fw_get_le32(locator) != FW_ZIP_LOCATOR) return status;
   const uint64_t at = fw_get_le64(locator + 8);
-  if (at > place || place - at < sizeof record) return fail_at(zip, place, err, "the zip64 locator points nowhere");
+  if (at > place || place - at < sizeof record)
+    return fail_at(zip, place, err, "the zip64 locator points outside of the file");
   status = read_at(zip, at, record, sizeof record, err);
   if (status != FURROW_OK) return status;
-  if (fw_get_le32(record) != FW_ZIP_END64) return fail_at(zip, place, err, "the zip64 locator points nowhere");
+  if (fw_get_le32(record) != FW_ZIP_END64)
+    return fail_at(zip, place, err, "the zip64 locator points outside of the file");
   if (fw_get_le32(record + 16) || fw_get_le32(record + 20) || fw_get_le64(record + 24) != fw_get_le64(record + 32))
     return fail_at(zip, at, err, "an archive in several files");
   *e = (ending){fw_get_le64(record + 32), fw_get_le64(record + 40), fw_get_le64(record + 48), at};
@@ -204,7 +206,7 @@ static furrow_status check_members(fw_zip *zip, furrow_error *err) {
   }
   qsort(m, zip->count, sizeof *m, by_name);
   for (size_t i = 1; i < zip->count; i++) {
-    if (strcmp(m[i].name, m[i - 1].name) == 0) return fail_at(zip, m[i].header, err, "two members have one name");
+    if (strcmp(m[i].name, m[i - 1].name) == 0) return fail_at(zip, m[i].header, err, "two members have the same name");
   }
   return FURROW_OK;
 }

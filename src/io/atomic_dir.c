@@ -171,7 +171,7 @@ static int fail_entry(int fd, const char *name, const struct stat *info, void *u
 
 static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, const struct stat *info) {
   const char *what = S_ISDIR(info->st_mode) ? "there is a directory of that name already"
-                                            : "there is something of that name already, and it is not a directory";
+                                            : "a file of that name exists already, and it is not a directory";
   furrow_status status = fw_target_fail(&dir->target, err, FURROW_E_EXISTS, what);
   if (!S_ISDIR(info->st_mode)) fw_error_set_hint(err, "only a directory is replaced: move it away");
   return status;
@@ -206,7 +206,9 @@ static furrow_status ask_to_replace(const fw_atomic_dir *dir, const char *name, 
 static furrow_status check_target(const fw_atomic_dir *dir, bool *there, struct stat *info, furrow_error *err) {
   *there = false;
   if (fstatat(dir->target.directory, dir->target.name, info, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot look at what is there");
+    return errno == ENOENT
+               ? FURROW_OK
+               : fw_target_fail_errno(&dir->target, err, errno, "cannot examine the existing file or directory");
   if (!dir->may_replace || !S_ISDIR(info->st_mode)) return fail_exists(dir, err, info);
   *there = true;
   return ask_to_replace(dir, dir->target.name, info, err);
@@ -361,7 +363,7 @@ static furrow_status sync_new(const fw_atomic_dir *dir, furrow_error *err) {
   if (errnum == 0) return FURROW_OK;
   return fw_target_fail_errno(t, err, errnum,
                               tree.refused ? "cannot give it the permissions of the old directory"
-                                           : "cannot bring the directory to the disk");
+                                           : "cannot sync the directory to disk");
 }
 
 /* Renames the new directory to a free name. Without RENAME_NOREPLACE, a file system still refuses to replace a file
@@ -433,7 +435,7 @@ static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err)
   int errnum = sync_fd(dir->target.directory);
   return errnum == 0 ? FURROW_OK
                      : fw_target_fail_errno(&dir->target, err, errnum,
-                                            "written, but the directory it is in cannot be brought to the disk");
+                                            "written, but the directory around it cannot be synced to disk");
 }
 
 furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {

@@ -50,12 +50,12 @@ static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   struct stat old;
   if (fstatat(file->target.directory, file->target.name, &old, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? FURROW_OK
-                           : fw_target_fail_errno(&file->target, err, errno, "cannot look at the file that is there");
+                           : fw_target_fail_errno(&file->target, err, errno, "cannot examine the existing file");
   if (!S_ISREG(old.st_mode))
     return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
                           S_ISDIR(old.st_mode) ? "a directory, not a file to write" : "not a regular file");
   if (faccessat(file->target.directory, file->target.name, W_OK, AT_EACCESS) != 0)
-    return fw_target_fail_errno(&file->target, err, errno, "cannot replace the file that is there");
+    return fw_target_fail_errno(&file->target, err, errno, "cannot replace the existing file");
   file->replaces = true;
   return fw_target_check_free(&file->target, err); /* checked now, not only after all the work */
 }
@@ -261,7 +261,7 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
   if (file->in_order)
-    return fw_target_fail(&file->target, err, FURROW_E_STATE, "bytes that went out in order cannot be changed");
+    return fw_target_fail(&file->target, err, FURROW_E_STATE, "bytes that were written to a stream cannot be changed");
   uint64_t total = fw_atomic_file_size(file);
   if (offset > total || size > total - offset)
     return fw_target_fail(&file->target, err, FURROW_E_ARGUMENT,
@@ -299,7 +299,7 @@ static int rename_temporary(const fw_atomic_file *file) {
 /* Flushes and syncs the whole file under its temporary name. */
 static furrow_status sync_temporary(fw_atomic_file *file, furrow_error *err) {
   if (file->fd < 0) return FURROW_OK; /* done already */
-  if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot bring the file to the disk");
+  if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot sync the file to disk");
   int fd = file->fd;
   file->fd = -1;
   file->held = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -326,8 +326,8 @@ static int sync_names(const fw_atomic_file *file) {
   return fsync(file->target.directory) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-static const char written_unsynced[] = "written, but its directory cannot be brought to the disk",
-                  unsynced[] = "cannot bring its directory to the disk";
+static const char written_unsynced[] = "written, but its directory cannot be synced to disk",
+                  unsynced[] = "cannot sync its directory to disk";
 
 /* Gives the file its name. `failed`: the message if the directory cannot be synced then. */
 static furrow_status put_in_place(fw_atomic_file *file, const char *failed, furrow_error *err) {

@@ -154,7 +154,7 @@ furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
   if (errnum == EINVAL || (fd < 0 && errnum == EACCES))
     errnum = 0; /* EINVAL: the file system does not sync directories */
   if (errnum != 0) {
-    fw_fail_errno(err, FURROW_E_IO, errnum, "changed, but its directory cannot be brought to the disk");
+    fw_fail_errno(err, FURROW_E_IO, errnum, "changed, but its directory cannot be synced to disk");
     fw_error_set_file(err, path);
   }
   return errnum == 0 ? FURROW_OK : FURROW_E_IO;

@@ -205,7 +205,7 @@ static bool is_there(const fw_target *target, const struct stat *open_file) {
 static furrow_status open_old(int *fd, const fw_target *target, furrow_error *err) {
   *fd = openat(target->directory, target->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd >= 0 || errno == ENOENT || errno == EACCES || errno == EPERM || errno == ELOOP) return FURROW_OK;
-  return fw_target_fail_errno(target, err, errno, "cannot look at what is there");
+  return fw_target_fail_errno(target, err, errno, "cannot examine the existing file or directory");
 }
 
 furrow_status fw_replacing_begin(fw_replacing *old, const fw_target *target, furrow_error *err) {

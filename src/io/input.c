@@ -72,7 +72,7 @@ furrow_status fw_path_stat(const char *path, struct stat *info, furrow_error *er
   if (system)
     status = stat_elsewhere(system, rest, path, info, err);
   else if (stat(rest, info) != 0)
-    status = fail_open(path, errno, "cannot look at the file", err);
+    status = fail_open(path, errno, "cannot examine the file", err);
   fw_file_system_let_go(system);
   return status;
 }
@@ -188,7 +188,7 @@ void fw_input_close(fw_input *input) {
 furrow_status fw_input_stat(const fw_input *input, struct stat *info, furrow_error *err) {
   if (input->system) return stat_elsewhere(input->system, input->rest, input->path, info, err);
   if (fstat(input->fd, info) == 0) return FURROW_OK;
-  fw_fail_errno(err, FURROW_E_IO, errno, "cannot look at the file");
+  fw_fail_errno(err, FURROW_E_IO, errno, "cannot examine the file");
   fw_error_set_file(err, input->path);
   return FURROW_E_IO;
 }
@@ -243,8 +243,7 @@ static furrow_status call_read(const fw_input *input, void *buffer, size_t size,
   error.offset = offset;
   furrow_status status = calls->read_at(calls->user, input->file, buffer, size, offset, &n, &error);
   if (status == FURROW_OK && n > size)
-    status =
-        fw_fail(&error, FURROW_E_IO, "the file system says that it read %zu bytes where %zu were asked for", n, size);
+    status = fw_fail(&error, FURROW_E_IO, "the file system reports %zu bytes, but only %zu were requested", n, size);
   if (status != FURROW_OK) return fw_callback_failed(status, &error, input->path, err);
   *got = n;
   return FURROW_OK;

@@ -94,7 +94,7 @@ static furrow_status add_entry(fw_memory_entry *entry, const char *path, furrow_
   pthread_mutex_lock(&lock);
   furrow_status status = FURROW_OK;
   if (is_taken(entry->path))
-    status = fail_path(err, FURROW_E_EXISTS, path, "there is something at that path in memory already");
+    status = fail_path(err, FURROW_E_EXISTS, path, "a file or folder is at that path in memory already");
   if (status == FURROW_OK) status = FW_GROW(&entries, &capacity, nentries + 1, err);
   if (status == FURROW_OK) entries[nentries++] = entry;
   pthread_mutex_unlock(&lock);
@@ -142,7 +142,7 @@ furrow_status fw_memory_remove(const char *path, const char *kind, furrow_error 
   }
   pthread_mutex_unlock(&lock);
   fw_free(tidy);
-  if (!found) return fail_path(err, FURROW_E_NOT_FOUND, path, "there is nothing of the kind at that path in memory");
+  if (!found) return fail_path(err, FURROW_E_NOT_FOUND, path, "nothing of this kind is at that path in memory");
   fw_memory_let_go(found);
   return FURROW_OK;
 }

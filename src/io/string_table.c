@@ -138,8 +138,8 @@ static furrow_status read_header(layout *l, size_t *count, const unsigned char *
     return refuse_image(err, AT_COUNT, "has more texts than bytes for them");
   if (bytes > size) return refuse_image(err, AT_TEXT_BYTES, "has longer texts than bytes for them");
   if (fw_get_le32(image + AT_SLOT_BITS) != slot_bits((size_t)texts))
-    return refuse_image(err, AT_SLOT_BITS, "has another number of slots than its count needs");
-  if (fw_get_le32(image + AT_ZERO) != 0) return refuse_image(err, AT_ZERO, "has a byte that must be 0 and is not");
+    return refuse_image(err, AT_SLOT_BITS, "has a wrong number of slots for its count");
+  if (fw_get_le32(image + AT_ZERO) != 0) return refuse_image(err, AT_ZERO, "has a byte that is not 0 but must be");
   plan_layout(l, (size_t)texts, bytes);
   if (l->size > size) return refuse_image(err, size, "is cut short");
   if (fw_get_le64(image + AT_DIGEST) != XXH3_64bits(image + 8, l->size - 8))
@@ -156,10 +156,9 @@ static furrow_status check_offsets(const unsigned char *image, const layout *l, 
     if (offset < before) return refuse_image(err, l->at_offsets + 8 * i, "has offsets that descend");
     before = offset;
   }
-  if (before != l->text_bytes)
-    return refuse_image(err, l->at_offsets + 8 * count, "ends elsewhere than its last offset says");
+  if (before != l->text_bytes) return refuse_image(err, l->at_offsets + 8 * count, "does not end at its last offset");
   for (size_t i = l->at_text + l->text_bytes; i < l->at_slots; i++)
-    if (image[i] != 0) return refuse_image(err, i, "has a byte that must be 0 and is not");
+    if (image[i] != 0) return refuse_image(err, i, "has a byte that is not 0 but must be");
   return FURROW_OK;
 }
 

@@ -214,7 +214,7 @@ __attribute__((format(printf, 3, 4))) static furrow_status fail_stale(furrow_err
 static furrow_status check_source(const fw_cache_info *info, const furrow_parser_params *params, uint64_t stamp,
                                   const char *name, furrow_error *err) {
   if (info->key_type != params->key_type || info->value_type != params->value_type) {
-    return fail_stale(err, name, "the row cache holds %s/%s rows where %s/%s are asked for",
+    return fail_stale(err, name, "the row cache holds %s/%s rows, but %s/%s are requested",
                       furrow_key_type_name(info->key_type), furrow_value_type_name(info->value_type),
                       furrow_key_type_name(params->key_type), furrow_value_type_name(params->value_type));
   }

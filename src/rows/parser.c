@@ -887,7 +887,7 @@ furrow_status fw_parser_check_memory(const furrow_parser *p, furrow_error *err) 
   fw_fail(err, FURROW_E_RANGE,
           "the records lack so many columns of the model that the rows would need far more memory than the text");
   fw_error_set_hint(
-      err, "a model that is trained anew stores only what records have; with the key `stream` no rows are kept");
+      err, "a newly trained model stores only the columns that records have; with the key `stream` no rows are kept");
   return FURROW_E_RANGE;
 }
 

@@ -181,7 +181,7 @@ static void check_json_line(const fw_table *table, size_t slots, const char *lin
   const bool strict = is_json_object(line, end);
   check(one.records + one.bad <= 1);
   if (one.records == 1) check(strict);
-  if (one.bad == 1 && strict) { /* only a key that is there twice */
+  if (one.bad == 1 && strict) { /* only a key that occurs twice */
     size_t quotes = 0;
     for (const char *p = line; p < end; p++) quotes += *p == '"';
     check(quotes >= 4);

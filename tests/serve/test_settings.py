@@ -90,8 +90,8 @@ def test_options(folder):
 
 def test_addresses(folder):
     for address in ADDRESSES:
-        text = f"without a host, --listen means all addresses, and others can reach them ({address})" if address[0] == ":" else \
-            f"others can reach this address ({address})"
+        text = f"without a host, --listen means all addresses, which other machines can reach ({address})" if address[0] == ":" else \
+            f"other machines can reach this address ({address})"
         refused(2, f"{text}\nhint: --listen 127.0.0.1:{address.split(':')[-1]} is for programs of this machine; for others give "
                 "--token-file FILE, or --insecure", "--model", "a=x", "--listen", address)
     for address, hint in [("8099", "127.0.0.1:8099 is for"), ("8080x", "127.0.0.1:8080 is for"), ("localhost", "127.0.0.1:8080 is for"),
@@ -142,8 +142,8 @@ CONFIGS = [
     (7, "config is not a setting", '{"config": "x"}'),
     (7, "writable is not a setting", '{"writable": ["x"]}'),
     (7, "has no \"path\"", '{"models": {"a": {"items": "x:y"}}}'),
-    (7, "is there twice", '{"watch": 1, "watch": 2}'),
-    (7, "is there twice", '{"models": {"a": {"path": "x", "path": "y"}}}'),
+    (7, "occurs twice", '{"watch": 1, "watch": 2}'),
+    (7, "occurs twice", '{"models": {"a": {"path": "x", "path": "y"}}}'),
     (7, "is not a name", '{"models": {"a=b": "x"}}'),
     (7, "is not a name", '{"models": {"": "x"}}'),
     (7, "is not a name", '{"models": {"../a": "x"}}'),
@@ -170,7 +170,7 @@ CONFIGS = [
      '{"max_body": 4096, "max_memory": 2048, "models": {"a": "x"}}'),
     (2, "--max-body 536870912 is more than --max-memory 268435456", '{"max_body": "512MiB", "models": {"a": "x"}}'),
     (2, "two models have the same name (a)", '{"models": {"a": "x", "a": "y"}}'),
-    (2, "others can reach this address", '{"models": {"a": "x"}, "listen": "0.0.0.0:0"}'),
+    (2, "other machines can reach this address", '{"models": {"a": "x"}, "listen": "0.0.0.0:0"}'),
     (2, "nothing to serve", '{}'),
     (2, "nothing to serve", '{"models": {}, "indexes": {}}'),
     (7, "more text follows", '{} {}'),

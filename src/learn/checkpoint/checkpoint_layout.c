@@ -1,5 +1,5 @@
-/* learn/checkpoint/checkpoint_layout.c: epochs as bytes; the folder of checkpoints: names of files, whose it is, and
- * what killed trainings left in it. */
+/* learn/checkpoint/checkpoint_layout.c: epochs as bytes; the folder of checkpoints: names of files, ownership, and
+ * files that killed trainings left. */
 #include "learn/checkpoint/checkpoint_layout.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
 
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   furrow_learn_metrics_init(m);
-  m->ndcg = NAN; /* fit.c finds the ndcg of forests in their loss; other models that rank have no checkpoints */
+  m->ndcg = NAN; /* fit.c computes the ndcg of forests from their loss; other ranking models have no checkpoints */
   m->rows = fw_get_le64(at);
   m->binned = fw_get_le64(at + 8);
   for (size_t i = 0; i < FIGURES; i++) *(double *)((unsigned char *)m + figures[i]) = get_real(at + 16 + 8 * i);
@@ -108,7 +108,7 @@ furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint6
   return take_name(&text, path, err);
 }
 
-/* Whether it is the name of a part; what may follow it in the name is up to the caller. */
+/* Whether a file name begins with the name of a part; the caller checks the rest of the name. */
 static bool is_part(const char *name, uint64_t *id, const char **end) {
   static const char start[] = FW_CHECKPOINT_NAME ".";
   char digits[17] = "";

@@ -23,7 +23,7 @@ enum {
   FW_AT_RANKS = 76, /* parts of the checkpoint; 0: it is whole */
   FW_AT_BEST_STEPS = 80,
   FW_AT_HEADER_DIGEST = 88,
-  /* of a part, instead of epochs, best, halvings and best steps */
+  /* header of a part: these fields replace epochs, best, halvings and best steps */
   FW_AT_PART_RANK = FW_AT_EPOCHS,
   FW_AT_PART_RANKS = FW_AT_BEST,
   FW_AT_PART_UNUSED = FW_AT_HALVINGS,
@@ -57,7 +57,7 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
 
 /* ---- The folder of checkpoints ---- */
 
-/* What is to be removed from a folder. */
+/* Which files of a folder to keep; the others are removed. */
 typedef struct fw_checkpoint_wanted {
   bool all;     /* temporary files of checkpoints, too */
   bool damaged; /* keep all parts: it is unknown which belong to the checkpoint */

@@ -1,5 +1,5 @@
-/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all; or
- * only what it says of itself. */
+/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: the whole, or the features of one rank from the parts of all
+ * ranks, or only its header and history. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) static furrow_status damaged(furrow_error 
   return FURROW_E_FORMAT;
 }
 
-/* Magic, version, and what the header says of itself and of the file's size. */
+/* Checks the magic number, the version, the header's digest and the size of the file. */
 static furrow_status check_fields(const unsigned char *bytes, uint64_t size, bool part, furrow_error *err) {
   const char *magic = part ? FW_CHECKPOINT_PART_MAGIC : FW_CHECKPOINT_MAGIC;
   if (size < FW_CHECKPOINT_HEADER || memcmp(bytes, magic, 8) != 0)
@@ -56,7 +56,7 @@ static furrow_status check_digest(const unsigned char *header, uint64_t digest, 
   return damaged(err, FW_AT_PAYLOAD_DIGEST, "the checkpoint is damaged: its digest is wrong");
 }
 
-/* The three parts of the payload must add up to it. */
+/* The sizes of the three parts must add up to the size of the payload. */
 static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) {
   const uint64_t payload = fw_get_le64(bytes + FW_AT_PAYLOAD_BYTES);
   const uint64_t epochs = fw_get_le32(bytes + FW_AT_EPOCHS), snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES);
@@ -66,15 +66,15 @@ static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) 
   if (snapshot > left || best != left - snapshot)
     return damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
   if (fw_get_le32(bytes + FW_AT_BEST) > epochs)
-    return damaged(err, FW_AT_BEST, "the best epoch is none of those that there were");
+    return damaged(err, FW_AT_BEST, "the best epoch is not one of the recorded epochs");
   if (fw_get_le32(bytes + FW_AT_HALVINGS) > FW_HALVINGS_MAX)
-    return damaged(err, FW_AT_HALVINGS, "the rate was halved more often than it ever is");
+    return damaged(err, FW_AT_HALVINGS, "the rate was halved more often than possible");
   if (fw_get_le64(bytes + FW_AT_BEST_STEPS) > fw_get_le64(bytes + FW_AT_STEPS))
-    return damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all");
+    return damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all epochs together epochs together");
   const uint64_t ranks = fw_get_le32(bytes + FW_AT_RANKS);
   if (fw_checkpoint_is_in_parts(bytes) &&
       (ranks == 0 || best > 0 || snapshot != FW_CHECKPOINT_PARTS_ID + ranks * FW_CHECKPOINT_PART_RECORD))
-    return damaged(err, FW_AT_RANKS, "the number of parts is not that of their records");
+    return damaged(err, FW_AT_RANKS, "the number of parts differs from the number of their records");
   return FURROW_OK;
 }
 
@@ -103,7 +103,8 @@ static furrow_status decode_history(const unsigned char *bytes, fw_checkpoint *c
   checkpoint->epochs = epochs;
   for (size_t i = 0; i < epochs; i++) {
     const size_t at = FW_CHECKPOINT_HEADER + i * FW_CHECKPOINT_EPOCH;
-    if (fw_get_le32(bytes + at + 4) > 1) return damaged(err, at + 4, "the best epoch is none of those that there were");
+    if (fw_get_le32(bytes + at + 4) > 1)
+      return damaged(err, at + 4, "the best epoch is not one of the recorded epochs");
     fw_checkpoint_get_epoch(bytes + at, &checkpoint->history[i]);
     const uint32_t number = checkpoint->history[i].shown.epoch;
     if (number != i + 1) return damaged(err, at, "epoch %" PRIu32 " of the history is not %zu", number, i + 1);
@@ -122,7 +123,7 @@ static void take_numbers(const unsigned char *header, fw_checkpoint *checkpoint)
 /* ---- From memory ---------------------------------------------------------------------------------------------------
  */
 
-/* The net or forest itself, and the bytes of the best epoch. */
+/* Decodes the net or forest, and keeps the bytes of the best epoch. */
 static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
                                       const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   const size_t snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES), best = fw_get_le64(bytes + FW_AT_BEST_BYTES);
@@ -137,7 +138,7 @@ static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint 
   return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_snapshot, err) : status;
 }
 
-/* Into a checkpoint of zeros, to be cleared if this fails. */
+/* Decodes into a checkpoint of zeros, which the caller clears if this fails. */
 static furrow_status decode(const unsigned char *bytes, size_t size, fw_checkpoint *made,
                             const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   FW_TRY(check_header(bytes, size, err));
@@ -165,11 +166,11 @@ furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_c
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* All zeros, then opened, then closed, also if opening fails. */
+/* Starts as all zeros; must be closed, even if opening fails. */
 typedef struct opened_file {
   fw_input *input;
   uint64_t size;
-  unsigned char header[FW_CHECKPOINT_HEADER]; /* or what there is of it, and zeros */
+  unsigned char header[FW_CHECKPOINT_HEADER]; /* padded with zeros if the file is shorter */
 } opened_file;
 
 static furrow_status open_file(opened_file *file, const char *path, furrow_error *err) {
@@ -206,7 +207,7 @@ static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t 
   return status;
 }
 
-/* Header, history and records: all of a file that names parts, the beginning of a whole one. */
+/* Reads header, history and records: a file that names parts has nothing else, a whole checkpoint begins with them. */
 static furrow_status read_head(const opened_file *file, unsigned char **head, furrow_error *err) {
   const unsigned char *header = file->header;
   FW_TRY(check_fields(header, file->size, false, err));
@@ -305,7 +306,7 @@ static furrow_status verify_part(loading *l, unsigned rank, opened_part *part, f
   return check_digest(part->file.header, digest, err);
 }
 
-/* This rank's features of a part, now or of the best epoch. */
+/* Takes this rank's features from a part: those of the last epoch, or of the best one. */
 static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *taken, opened_part *part,
                                furrow_error *err) {
   FW_TRY(open_part(l, rank, part, err));
@@ -344,8 +345,8 @@ static furrow_status take_parts(loading *l, bool best, uint64_t *taken, furrow_e
   return status;
 }
 
-/* The best epoch first: its bytes are kept, and the features of the last one, which are at least the same, take their
- * place in the object. */
+/* Reads the best epoch first and keeps its bytes; then the last epoch, which has at least the same features, replaces
+ * it in the object. */
 static furrow_status take_all(loading *l, fw_checkpoint *made, furrow_error *err) {
   const fw_snapshot_ops *ops = l->snapshot_ops;
   uint64_t taken = 0;
@@ -396,7 +397,7 @@ static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, con
   return status;
 }
 
-/* Whether the parameters are in parts: then the file has another version. */
+/* Finds out by the version of the file whether the parameters are in parts. */
 static furrow_status find_parts(const char *path, bool *parts, furrow_error *err) {
   opened_file file = {0};
   const furrow_status status = open_file(&file, path, err);
@@ -452,7 +453,7 @@ typedef struct inspected {
   fw_epoch last;
 } inspected;
 
-/* What the records of parts say, where there are any. */
+/* Sums the bytes of the parts from their records, if there are parts. */
 static uint64_t bytes_of_parts(const unsigned char *bytes) {
   uint64_t sum = 0;
   for (uint32_t r = 0; fw_checkpoint_is_in_parts(bytes) && r < fw_get_le32(bytes + FW_AT_RANKS); r++)

@@ -1,5 +1,5 @@
-/* learn/checkpoint/checkpoint_save.c: writes a checkpoint: one file, or of several ranks a part of each and a file that
- * names them. */
+/* learn/checkpoint/checkpoint_save.c: writes a checkpoint: one file, or a part for each rank and a file that names the
+ * parts. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -64,7 +64,7 @@ static furrow_status write_snapshots(writer *w, saving *s, furrow_error *err) {
   return status;
 }
 
-/* The files of a checkpoint: all of it, the file that names the parts of ranks, a part. */
+/* The kinds of files: a whole checkpoint, the file that names the parts of ranks, and a part. */
 typedef enum file_kind { WHOLE, COMMIT, PART } file_kind;
 
 static furrow_status write_payload(writer *w, saving *s, file_kind kind, furrow_error *err) {
@@ -120,7 +120,7 @@ static furrow_status write_file(const char *path, file_kind kind, saving *s, uns
   return status;
 }
 
-/* One process writes everything: it is alone, or all ranks have the same. */
+/* The first rank writes everything: it is the only one, or all ranks have the same object. */
 static furrow_status save_whole(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
   if (!fw_comm_is_first(s->comm)) return FURROW_OK;
@@ -161,8 +161,8 @@ static furrow_status gather_table(saving *s, const unsigned char *header, furrow
   return status;
 }
 
-/* The file that names the parts makes them the checkpoint. It may be there even after a failure of its folder's sync:
- * then the parts stay, and the next checkpoint removes those that are not its own. */
+/* Writes the file that names the parts, which commits the checkpoint. The file may exist even if syncing its folder
+ * failed; so the parts stay then, and the next checkpoint removes them. */
 static furrow_status commit_parts(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
   if (!fw_comm_is_first(s->comm)) return FURROW_OK;

@@ -152,7 +152,7 @@ static furrow_status set_runner(furrow_learn_conf *conf, const char *value, furr
   return fw_conf_ignore(conf, "angel.app.submit.class", false, err);
 }
 
-/* The older name of ml.feature.index.range, which wins where both are set. */
+/* Sets the older name of ml.feature.index.range; the newer name takes precedence if both are set. */
 static furrow_status set_feature_number(furrow_learn_conf *conf, const char *value, furrow_error *err) {
   if (fw_conf_has_key(conf, FW_KEY_RANGE)) return fw_conf_ignore(conf, "ml.feature.num", false, err);
   return furrow_learn_conf_set(conf, "ml.feature.index.range", value, err);

@@ -1,4 +1,4 @@
-/* learn/conf/conf.c: a configuration: what the JSON file says, what keys say, and what counts of it. */
+/* learn/conf/conf.c: a configuration: the values of the JSON file, the values of keys, and which of them apply. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -169,7 +169,7 @@ static const char *own_default(const furrow_learn_conf *conf, fw_key key) {
   return ranking ? ranking : fw_recommended(fw_conf_algorithm(conf), objective, key);
 }
 
-/* A default that the data decides ("auto") has the number 0. */
+/* A default of "auto", which depends on the data, has the number 0. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
   if (conf->keys[key].text) return conf->keys[key];
   if (conf->json.values[key].text) return conf->json.values[key];

@@ -14,19 +14,20 @@
 #include "furrow/learn.h"
 
 /* X(name, Angel's class name, family): types of layers; in JSON in any case */
-#define FW_LAYER_TYPES(X)                        \
-  X(INPUT, "SimpleInputLayer", INPUT)            \
-  X(EMBEDDING, "Embedding", EMBEDDING)           \
-  X(FC, "FCLayer", FC)                           \
-  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)      \
-  X(BI_INNER, "BiInnerCross", CROSS)             \
-  X(BI_INTERACTION, "BiInteractionCross", CROSS) \
-  X(CONCAT, "ConcatLayer", JOIN)                 \
-  X(SUM_POOLING, "SumPooling", JOIN)             \
-  X(MUL_POOLING, "MulPooling", JOIN)             \
-  X(DOT_POOLING, "DotPooling", JOIN)             \
-  X(LOSS, "SimpleLossLayer", LOSS)               \
-  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* not Angel's; at the end, since fingerprints have the numbers */
+#define FW_LAYER_TYPES(X)                                                                                        \
+  X(INPUT, "SimpleInputLayer", INPUT)                                                                            \
+  X(EMBEDDING, "Embedding", EMBEDDING)                                                                           \
+  X(FC, "FCLayer", FC)                                                                                           \
+  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)                                                                      \
+  X(BI_INNER, "BiInnerCross", CROSS)                                                                             \
+  X(BI_INTERACTION, "BiInteractionCross", CROSS)                                                                 \
+  X(CONCAT, "ConcatLayer", JOIN)                                                                                 \
+  X(SUM_POOLING, "SumPooling", JOIN)                                                                             \
+  X(MUL_POOLING, "MulPooling", JOIN)                                                                             \
+  X(DOT_POOLING, "DotPooling", JOIN)                                                                             \
+  X(LOSS, "SimpleLossLayer", LOSS)                                                                               \
+  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* not one of Angel's; at the end, because fingerprints contain these \
+                                              numbers */
 typedef enum fw_layer_type {
 #define FURROW_X(name, text, family) FW_LAYER_##name,
   FW_LAYER_TYPES(FURROW_X)
@@ -59,17 +60,17 @@ typedef enum fw_activation {
 #undef FURROW_X
 } fw_activation;
 
-#define FW_LOSSES(X)                                                             \
-  X(LOG, "LogLoss")                                                              \
-  X(HINGE, "HingeLoss")                                                          \
-  X(L2, "L2Loss")                                                                \
-  X(HUBER, "HuberLoss")                                                          \
-  X(CROSS_ENTROPY, "CrossEntropyLoss")                                           \
-  X(SOFTMAX, "SoftmaxLoss")                                                      \
-  X(BPR, "BPRLoss") /* from here on not Angel's: losses of the order of items */ \
-  X(WARP, "WARPLoss")                                                            \
-  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                       \
-  X(LAMBDA, "LambdaRankLoss") /* of the order of rows in groups: gbdt's alone, by its objective */
+#define FW_LOSSES(X)                                                         \
+  X(LOG, "LogLoss")                                                          \
+  X(HINGE, "HingeLoss")                                                      \
+  X(L2, "L2Loss")                                                            \
+  X(HUBER, "HuberLoss")                                                      \
+  X(CROSS_ENTROPY, "CrossEntropyLoss")                                       \
+  X(SOFTMAX, "SoftmaxLoss")                                                  \
+  X(BPR, "BPRLoss") /* from here on not Angel's: losses for ranking items */ \
+  X(WARP, "WARPLoss")                                                        \
+  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                   \
+  X(LAMBDA, "LambdaRankLoss") /* ranks the rows within groups; only for gbdt, set by the objective */
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,
   FW_LOSSES(FURROW_X)
@@ -123,22 +124,22 @@ typedef enum fw_label_transform {
 
 typedef struct fw_optimizer {
   fw_optimizer_type type;
-  double lr; /* its own rate, which the decay scales; NaN: the training's */
+  double lr; /* learning rate of this optimizer, scaled by the decay; NaN: the training's rate */
   double l1, l2;
   double a, b; /* momentum: a = momentum; adam: beta, gamma; adagrad: a = beta; ftrl, adadelta: alpha, beta */
 } fw_optimizer;
 
-/* One layer of a resolved graph. An fc stack of n dims is n of them. */
+/* One layer of a resolved graph. An fc stack of n dims becomes n layers. */
 typedef struct fw_layer {
   const char *name; /* the name of its matrices, too */
   fw_layer_type type;
   size_t input_count;
   const size_t *inputs; /* indices of layers before this one */
-  size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
+  size_t width;         /* outputs per row; embedding: slots * factors, 0 if the slots are free */
   size_t in_width;      /* fc: width of its input */
   size_t
       factors; /* embedding, and crosses of one; FieldAwareCross: factors of one vector, embedding: fields times that */
-  int64_t outputdim; /* embedding: what graph.json has, also where the slots are free */
+  int64_t outputdim; /* embedding: outputdim in graph.json, even if the slots are free */
   size_t slots;      /* embedding: vectors of a row; 0: as many as the row has features (free) */
   fw_activation activation;
   double dropout; /* probability that a unit is dropped */
@@ -167,13 +168,13 @@ typedef struct fw_data_conf {
   int64_t range;       /* features are 0 … range - 1; -1: open */
   int64_t fields;      /* -1: not set */
   double valid_ratio;  /* 0.05 */
-  double sample_ratio; /* 1: share of the rows that is used */
+  double sample_ratio; /* share of the rows that is used */
   bool shuffle;
-  double posneg_ratio; /* positives for each negative; <= 0: as they come */
+  double posneg_ratio; /* positive rows for each negative row; <= 0: all rows are used */
   fw_label_transform label;
   double threshold;
   bool has_label;
-  bool finds_labels;    /* what classes there are is found in the data */
+  bool finds_labels;    /* the classes are found in the data */
   size_t label_count;   /* labels of the classes, ascending; 0: labels are transformed as `label` says */
   const double *labels; /* two classes: the first is negative; more: class 0, 1 … */
   bool signed_classes;  /* classes are -1 and 1, else 0, 1 … */
@@ -216,17 +217,18 @@ typedef struct fw_train_conf {
   uint32_t decay_intervals;
   bool decay_on_batch;
   uint64_t seed;
-  double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
-  bool recommended;                           /* Furrow's own defaults count, and what comes with them */
+  double init_input, init_embedding, init_fc; /* standard deviation of the initial weights; init_fc 0: from the layer's
+                                                 shape */
+  bool recommended;                           /* Furrow's own defaults apply */
   bool lbfgs;                                 /* the exact minimum is sought; else steps of the optimizers */
   bool lbfgs_pairs;                           /* then: of a factorization machine */
-  bool own_l2;                                /* it is set; else lbfgs has a strength of its own */
+  bool own_l2;                                /* l2 is set; otherwise lbfgs chooses a strength */
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
   uint32_t patience;                          /* stop after this number of epochs without improvement; 0: never */
   /* Options that Angel does not have: false for its configurations. */
   bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
-  bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
+  bool ftrl_keeps_first_weights; /* FTRL keeps weights that were drawn, loaded or set before its first step */
   bool published_adagrad;        /* the name adagrad of a key means published-adagrad; angel-adagrad is Angel's */
 } fw_train_conf;
 
@@ -234,7 +236,7 @@ typedef struct fw_train_conf {
 typedef struct fw_forest_conf {
   bool used;                  /* the algorithm is gbdt: graph has a loss and outputs, but no layers */
   uint32_t rounds;            /* trees, of each class */
-  unsigned levels;            /* levels of nodes in a tree, root and leaves among them: depth + 1 */
+  unsigned levels;            /* levels of nodes in a tree, including the root and the leaves: depth + 1 */
   uint32_t splits;            /* candidates of a feature at most */
   double row_ratio;           /* share of the rows that a tree is grown from */
   double feature_ratio;       /* share of the features that a tree may split by */
@@ -252,12 +254,13 @@ typedef struct fw_forest_conf {
   uint32_t truncation;        /* rank:ndcg: one row of a pair is among the first `truncation` rows of its group */
 } fw_forest_conf;
 
-/* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
+/* How rows are divided into users and items, for ranking losses and drawn negatives. */
 typedef struct fw_ranking_conf {
   const uint64_t *user_fields, *item_fields; /* the id's field first */
   size_t user_field_count, item_field_count; /* 0: not set */
-  uint32_t negatives;                        /* 0: by the loss; none without a ranking loss */
-  bool popular;                              /* negatives are drawn by the number of their rows, else all alike */
+  uint32_t negatives;                        /* 0: the loss decides; without a ranking loss none */
+  bool popular;                              /* negatives are drawn in proportion to the number of their rows, else with
+                                                equal chances */
   bool same_hour;                            /* negatives are items of rows with the same feature of hour_field */
   int64_t hour_field;                        /* -1: not set */
   bool has_positive_from;
@@ -272,19 +275,20 @@ typedef struct fw_plan {
   fw_graph graph;
   fw_forest_conf forest;
   fw_ranking_conf rank;
-  bool open_fields, open_classes; /* not known before the data is: the graph has the fewest there can be */
+  bool open_fields, open_classes; /* not known before the data was read: until then the graph has the least possible
+                                     number */
   void *memory;
 } fw_plan;
 
-/* Resolves, and checks what furrow_learn_conf_check does. Where no consumer of an embedding needs fixed slots (all are
- * BiInnerSumCross or BiInteractionCross) its slots are free. The plan is independent of the conf. */
+/* Resolves a configuration, with the checks of furrow_learn_conf_check. Where no consumer of an embedding needs fixed
+ * slots (all are BiInnerSumCross or BiInteractionCross) its slots are free. The plan is independent of the conf. */
 furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) FURROW_MUST_USE;
 /* Whether the rows of a data format have fields: then a slot of an embedding is a field. */
 bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
 /* A fingerprint of all settings that the result of a training depends on, except for the number of epochs. */
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
-/* Sets the keys of what a model's furrow.json says of the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
+/* Sets the keys that a model's furrow.json has about the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
  * version. */
 furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                  furrow_error *err) FURROW_MUST_USE;
@@ -314,8 +318,8 @@ const char *fw_objective_name(fw_loss_type loss);
 /* Whether the labels are two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
-/* Whether the loss is about an order alone, of items or of the rows of a group: a score cannot be compared with a
- * label. */
+/* Whether the loss depends only on an order, of items or of the rows of a group: its scores cannot be compared with
+ * labels. */
 bool fw_loss_ranks(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);
@@ -324,7 +328,7 @@ size_t fw_optimizer_state(fw_optimizer_type type);
 
 /* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha. */
 double fw_recommended_rate(fw_optimizer_type type);
-/* Whether some layer is trained by an optimizer with a rate: any but FTRL and AdaDelta. */
+/* Whether a layer is trained by an optimizer with a learning rate: any except FTRL and AdaDelta. */
 bool fw_graph_has_rate(const fw_graph *graph);
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
@@ -342,7 +346,7 @@ typedef struct fw_save_params {
   int64_t part_size; /* 0: Angel's rule */
 } fw_save_params;
 
-/* Where the caller does not say how many servers there are to be, there are as many as ranks. */
+/* If the caller does not set the number of servers, it is the number of ranks. */
 furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, unsigned ranks,
                                   furrow_error *err) FURROW_MUST_USE;
 /* Writes graph.json, the files of the encoder, and `about` (may be NULL), the text of furrow.json. */

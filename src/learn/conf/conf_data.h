@@ -13,12 +13,12 @@
 #include "furrow/status.h"
 #include "learn/conf/conf.h"
 
-#define FW_WIDTH_MAX (1 << 24)  /* numbers of a layer's output for a row */
-#define FW_LAYERS_MAX 512       /* of a graph, stacks counted layer by layer */
-#define FW_INPUTS_MAX 256       /* of a layer; and layers of a stack */
+#define FW_WIDTH_MAX (1 << 24)  /* most outputs of a layer per row */
+#define FW_LAYERS_MAX 512       /* most layers of a graph; a stack counts as its layers */
+#define FW_INPUTS_MAX 256       /* most inputs of a layer, and most layers of a stack */
 #define FW_NAME_MAX 200         /* bytes of a layer's name */
 #define FW_DENSE_MAX 2147483647 /* weights of an fc layer: Angel numbers them with ints */
-#define FW_LEVELS_MAX 16        /* of nodes in a tree that is trained */
+#define FW_LEVELS_MAX 16        /* most levels of nodes in a tree that is trained */
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
@@ -76,11 +76,11 @@ typedef enum fw_value_kind {
   X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
     "the job of Angel's configuration; inctrain continues from the model in load")                                     \
   X(SEPARATOR, "separator", "ml.data.splitor", NULL, SEPARATOR, 0, 0, "\\s+", "\\s+",                                  \
-    "what stands between the fields of libsvm, dummy and dense data: blanks")                                          \
+    "separator of the fields of libsvm, dummy and dense data: blanks")                                                 \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
-    "format of the data: Angel's three, or any other of rows")                                                         \
+    "format of the data: one of Angel's three, or any other format of rows")                                           \
   X(RANGE, "range", "ml.feature.index.range", "data/indexrange", INT, -1, FW_RANGE_MAX, "-1", "N",                     \
-    "features are 0 … N-1; -1: whatever comes")                                                                        \
+    "features are 0 … N-1; -1: no limit")                                                                              \
   X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
     "fields of a row: features, or fields of libffm; -1: not set")                                                     \
   X(SHORT_ROWS, "short-rows", NULL, "data/shortrows", YES_NO, 0, 0, "no", "yes|no",                                    \
@@ -90,9 +90,9 @@ typedef enum fw_value_kind {
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
     "share of the rows that is used")                                                                                  \
   X(SHUFFLE, "shuffle", "ml.data.use.shuffle", "data/useshuffle", YES_NO, 0, 0, "no", "yes|no",                        \
-    "rows in another order in each epoch")                                                                             \
+    "use the use the rows in another order in each epoch")                                                             \
   X(POSNEG_RATIO, "posneg-ratio", "ml.data.posneg.ratio", "data/posnegratio", REAL, -1, 1e9, "-1", "X",                \
-    "positives for each negative; 0 or less: as they come")                                                            \
+    "positive rows for each negative row, by leaving out rows of one class; 0 or less: all rows")                      \
   X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
     "NoTrans|PosNegTrans|ZeroOneTrans|AddOneTrans|SubOneTrans",                                                        \
     "how labels are transformed; losses of two classes have PosNegTrans by default")                                   \
@@ -101,89 +101,94 @@ typedef enum fw_value_kind {
   X(HAS_LABEL, "has-label", "ml.data.has.label", "data/haslabel", YES_NO, 0, 0, "yes", "yes|no",                       \
     "rows begin with a label")                                                                                         \
   X(INDEX_BASE, "index-base", NULL, "data/indexbase", INDEX_BASE, 0, 0, "1", "0|1|auto",                               \
-    "first index of libsvm and libffm data")                                                                           \
+    "smallest feature index in libsvm and libffm data")                                                                \
   X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                          \
     "labels of the classes in ascending order; found in the data unless `label` is set")                               \
   X(CLASS_NAMES, "class-names", NULL, NULL, TEXT, 0, 0, "", "JSON",                                                    \
-    "what users call the classes, in the order of their labels: a list in JSON, for programs that show models")        \
+    "names of the classes for users, in the order of their labels: a list in JSON, for programs that show models")     \
   X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                     \
     "names of the features of tables, in their order; found in the header of csv data")                                \
   X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
   X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \
   X(ENCODER, "encoder", NULL, NULL, TEXT, 0, 0, "", "DIR",                                                             \
-    "directory of schema.json and dictionary.furrow: data is a raw log that is read through them")                     \
-  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                 \
+    "directory of schema.json and dictionary.furrow, through which a raw log is read")                                 \
+  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "separator of the columns of csv data")                   \
   X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                       \
-    "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
+    "auto: centre and scale features of uneven ranges in training; the saved weights are for the unscaled data")       \
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
-    "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
+    "factor for the weights of each class's rows; balanced: all classes have the same total weight")                   \
   X(USER_FIELDS, "user-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
     "fields of the user, the field with the id first; if not set, every field that is not in item-fields")             \
   X(ITEM_FIELDS, "item-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
     "fields of the item, the one with its id first: for ranking losses and negatives")                                 \
   X(NEGATIVES, "negatives", NULL, NULL, INT, 0, 1048576, "0", "N",                                                     \
-    "items that the user does not have, drawn for each positive row; of ranking losses 0: by the loss")                \
+    "items to draw for each positive row, among those that the user does not have; 0 with a ranking loss: set by the " \
+    "loss")                                                                                                            \
   X(NEGATIVE_SAMPLING, "negative-sampling", NULL, NULL, WORD, 0, 0, "uniform", "uniform|popularity|hour",              \
-    "how negatives are drawn: all items alike, by the number of their rows, or from rows of the same hour")            \
+    "how negatives are drawn: with equal chances, in proportion to the rows of an item, or from rows of the same "     \
+    "hour")                                                                                                            \
   X(HOUR_FIELD, "hour-field", NULL, NULL, INT, -1, FW_COUNT_MAX, "-1", "N",                                            \
-    "the field whose features are hours, for negatives from the same hour; of raw logs it is found; -1: not set")      \
+    "field whose features are hours, for negatives from the same hour; found by itself in raw logs; -1: not set")      \
   X(POSITIVE_FROM, "positive-from", NULL, NULL, REAL, -1e300, 1e300, "", "X",                                          \
-    "rows with labels from X on are positives; all above 0 where it is not set")                                       \
+    "rows with a label of at least X are positives; if not set, rows with a label above 0")                            \
   X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
-    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (with a JSON file: Angel's)")   \
+    "defaults of settings that are not given: Furrow's for the algorithm, or Angel's (with a JSON file: Angel's)")     \
   X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
     "stop after N epochs without improvement; 0: never")                                                               \
   X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                 \
   X(MODEL_TYPE, "model-type", "ml.model.type", "model/modeltype", ROW_TYPE, 0, 0, "T_FLOAT_DENSE", "T_FLOAT_DENSE|…",  \
     "row type of the matrices: float or double, dense, sparse or sparse_longkey")                                      \
   X(MODEL_SIZE, "model-size", "ml.model.size", "model/modelsize", INT, -1, FW_RANGE_MAX, "-1", "N",                    \
-    "features that are expected; kept for Angel")                                                                      \
+    "expected number of features; stored for Angel")                                                                   \
   X(BLOCK_SIZE, "block-size", "ml.block.size", "model/blockSize", INT, 1, 2147483647, "1000000", "N",                  \
-    "columns of a partition; kept for Angel")                                                                          \
-  X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
-  X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
+    "columns of a partition; stored for Angel")                                                                        \
+  X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to continue training")  \
+  X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR",                                    \
+    "the directory to save the model to")                                                                              \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
   X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                  \
     "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust, softmax and fm")         \
   X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                 \
-    "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
+    "linear: a net starts as the linear model of the data, and is replaced by that model if it is not better")         \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
-    "updates of an epoch, where batch is not set")                                                                     \
+    "updates per epoch, if batch is not set")                                                                          \
   X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
-    "rows of an update; wins over updates")                                                                            \
+    "rows per update; overrides updates")                                                                              \
   X(STALENESS, "staleness", "angel.staleness", NULL, INT, 0, 64, "0", "K",                                             \
     "accepted for older configurations; has no effect")                                                                \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
     "learning rate; replaces the rates of optimizers in the JSON")                                                     \
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \
-    "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "how the learning rate falls")                  \
+    "StandardDecay|WarmRestarts|CorrectionDecay|ConstantLearningRate", "schedule of the learning rate")                \
   X(DECAY_ALPHA, "decay-alpha", "ml.opt.decay.alpha", "train/decayalpha", REAL, 0, 1e300, "0.001", "X",                \
-    "speed of the decay; of StandardDecay learn-decay where this is not set")                                          \
+    "speed of the decay; StandardDecay uses learn-decay if this is not set")                                           \
   X(DECAY_BETA, "decay-beta", "ml.opt.decay.beta", "train/decaybeta", REAL, 0, FW_BELOW_1, "0.001", "X",               \
     "beta of CorrectionDecay")                                                                                         \
   X(LEARN_DECAY, "learn-decay", "ml.learn.decay", NULL, REAL, 0, 1e300, "0.5", "X",                                    \
-    "the older decay-alpha of StandardDecay; counts where decay-alpha is not set")                                     \
+    "older name of decay-alpha for StandardDecay; used if decay-alpha is not set")                                     \
   X(DECAY_INTERVALS, "decay-intervals", "ml.opt.decay.intervals", "train/decayintervals", INT, 1, FW_COUNT_MAX, "100", \
     "N", "steps up to the first restart (WarmRestarts)")                                                               \
   X(DECAY_ON_BATCH, "decay-on-batch", "ml.opt.decay.on.batch", "train/decayonbatch", YES_NO, 0, 0, "no", "yes|no",     \
-    "a step of the decay is an update, not an epoch")                                                                  \
-  X(SEED, "seed", NULL, "train/seed", INT, 0, FW_RANGE_MAX, "1", "N", "what all random numbers come from")             \
+    "apply the decay after each update, not after each epoch")                                                         \
+  X(SEED, "seed", NULL, "train/seed", INT, 0, FW_RANGE_MAX, "1", "N", "seed of all random numbers")                    \
   X(INIT_INPUT, "init-input", NULL, "train/initinput", REAL, 0, 1e6, "0", "X",                                         \
-    "first weights of input layers: deviation of a normal")                                                            \
-  X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X", "the same, embeddings")  \
-  X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X", "the same, fc layers; 0: by the layer's shape")  \
+    "standard deviation of the initial weights of input layers")                                                       \
+  X(INIT_EMBEDDING, "init-embedding", NULL, "train/initembedding", REAL, 0, 1e6, "0.01", "X",                          \
+    "standard deviation of the initial embeddings")                                                                    \
+  X(INIT_FC, "init-fc", NULL, "train/initfc", REAL, 0, 1e6, "0", "X",                                                  \
+    "standard deviation of the initial weights of fc layers; 0: from the layer's shape")                               \
   X(OPTIMIZER, "optimizer", NULL, "default_optimizer", OPTIMIZER, 0, 0, "Momentum",                                    \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL|published-adagrad|angel-adagrad",                                         \
-    "optimizer of all layers (in the JSON: of those that name none)")                                                  \
+    "optimizer of all layers (in the JSON: of layers that do not name one)")                                           \
   X(INPUT_OPTIMIZER, "input-optimizer", "ml.inputlayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                  \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of input layers (linear, robust: SGD)")                      \
   X(EMBEDDING_OPTIMIZER, "embedding-optimizer", "ml.embedding.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",           \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of embeddings")                                              \
   X(FC_OPTIMIZER, "fc-optimizer", "ml.fclayer.optimizer", NULL, OPTIMIZER, 0, 0, "Momentum",                           \
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of fc layers")                                               \
-  X(L1, "l1", "ml.reg.l1", NULL, REAL, 0, 1e300, "0", "X", "L1 regularisation; wins over reg1 of the JSON")            \
-  X(L2, "l2", "ml.reg.l2", NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation; wins over reg2 of the JSON")            \
+  X(L1, "l1", "ml.reg.l1", NULL, REAL, 0, 1e300, "0", "X", "L1 regularisation; overrides reg1 of the JSON")            \
+  X(L2, "l2", "ml.reg.l2", NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation; overrides reg2 of the JSON")            \
   X(MOMENTUM, "momentum", "ml.opt.momentum.momentum", NULL, REAL, 0, 1, "0.9", "X",                                    \
     "share of the last step in the next (Momentum)")                                                                   \
   X(ADAM_BETA, "adam-beta", "ml.opt.adam.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                                 \
@@ -203,9 +208,9 @@ typedef enum fw_value_kind {
     "loss of fm and deep models: L2Loss and HuberLoss for regression, the last three to rank items with fm (in the "   \
     "JSON: of dnn)")                                                                                                   \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
-    "where the Huber loss turns linear")                                                                               \
+    "error from which on the Huber loss is linear")                                                                    \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
-    "the same, of robust; wins over huber-delta there")                                                                \
+    "huber-delta for the algorithm robust, where it overrides huber-delta")                                            \
   X(CLASSES, "classes", "ml.num.class", "gbdt/classnum", INT, 2, 1048576, "2", "N",                                    \
     "classes of softmax and of gbdt with multi:softmax")                                                               \
   X(RANK, "rank", "ml.fm.rank", NULL, INT, 1, 65536, "8", "N", "factors of a feature: fm and deep models")             \
@@ -218,11 +223,11 @@ typedef enum fw_value_kind {
   X(DROPOUT, "dropout", NULL, NULL, REAL, 0, FW_BELOW_1, "0", "X",                                                     \
     "share of hidden units that is dropped in training; for sigmoid, tanh and identity")                               \
   X(TREES, "trees", "ml.gbdt.tree.num", "gbdt/treenum", INT, 1, 1048576, "10", "N",                                    \
-    "rounds of gbdt: a tree each (multi:softmax: one for each class)")                                                 \
+    "rounds of gbdt: one tree per round (multi:softmax: one per class)")                                               \
   X(LEVELS, "levels", "ml.gbdt.tree.depth", "gbdt/treedepth", INT, 1, FW_LEVELS_MAX, "5", "N",                         \
-    "levels of nodes in a tree, root and leaves among them")                                                           \
+    "levels of nodes in a tree, including the root and the leaves")                                                    \
   X(DEPTH, "depth", NULL, NULL, INT, 0, FW_LEVELS_MAX - 1, "0", "N",                                                   \
-    "splits between the root and a leaf: levels - 1, and wins over levels; 0: as levels says")                         \
+    "splits between the root and a leaf (levels - 1); overrides levels; 0: set by levels")                             \
   X(SPLITS, "splits", "ml.gbdt.split.num", "gbdt/splitnum", INT, 1, 254, "10", "N",                                    \
     "candidates for a split of a feature, at most")                                                                    \
   X(FEATURE_RATIO, "feature-ratio", "ml.gbdt.sample.ratio", "gbdt/featureratio", REAL, 1e-9, 1, "1", "X",              \
@@ -240,15 +245,15 @@ typedef enum fw_value_kind {
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt that are categories, each with its number of values")                                            \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
-    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
+    "write gain and sums of each node next to Angel's three matrices: for importance and drawings")                    \
   X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
-    "leaves of a tree at most; the leaf whose split gains most is split first; 0: no limit, level by level")           \
+    "most leaves of a tree, which is then grown best split first; 0: no limit, grown level by level")                  \
   X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
-    "least number of rows of a leaf; 0: 20, or a tenth of the rows where that is fewer")                               \
+    "least number of rows of a leaf; 0: 20, or a tenth of the rows if that is less")                                   \
   X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
     "start scores at the log odds of the labels or the log shares of the classes, not at 0")                           \
   X(TRUNCATION, "truncation", NULL, "gbdt/truncation", INT, 1, 1000, "100", "N",                                       \
-    "rank:ndcg: pairs of rows have one among the first N of their group by score")
+    "rank:ndcg: use only pairs of rows with one among the N best-scored rows of their group")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,
@@ -281,8 +286,8 @@ const char *fw_conf_key_name(const furrow_learn_conf *conf, fw_key key);
 fw_key fw_key_at_path(const char *section, furrow_json_text member);
 fw_value_kind fw_key_kind(fw_key key);
 const furrow_learn_key *fw_key_facts(fw_key key);
-/* Reads a value; its text is then a canonical name or NULL (the text itself is good). E_ARGUMENT with a message that
- * goes on from the key's name: "must be …". */
+/* Reads a value; its text becomes a canonical name, or NULL if the text is used as it is. E_ARGUMENT; the message
+ * continues the key's name: "must be …". */
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value,
                            furrow_error *err) FURROW_MUST_USE;
 /* Replaces a value by one that was read from a text, which is copied. */
@@ -293,8 +298,8 @@ furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_
 
 /* ---- Furrow's own defaults (recommended.c) ---- */
 
-/* The default of a key for an algorithm, of gbdt for an objective (by its number), as text; "auto": by the data. NULL:
- * none but Angel's. */
+/* The default of a key for an algorithm (for gbdt: and the number of an objective) as text; "auto": depends on the
+ * data. NULL: only Angel's default. */
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key);
 
 /* Settings of an optimizer in addition to its rate and regularisation: a and b of fw_optimizer. */
@@ -304,10 +309,11 @@ typedef struct fw_optimizer_param {
 } fw_optimizer_param;
 /* Two of them. */
 const fw_optimizer_param *fw_optimizer_params(fw_optimizer_type type);
-/* `variant` of an AdaGrad in the JSON that is the published one: Angel, which skips the member, can load the model. */
+/* Value of the member `variant` in the JSON of a published AdaGrad. Angel ignores the member, so it can load the
+ * model. */
 #define FW_ADAGRAD_VARIANT "published"
 
-/* What a plan has for a key of the sections data, model and train. */
+/* The value in a plan of a key of the sections data, model and train. */
 fw_value fw_plan_value(const fw_plan *plan, fw_key key);
 /* Whether the plan has something else than the default. */
 bool fw_plan_differs(const fw_plan *plan, fw_key key);
@@ -374,7 +380,7 @@ typedef struct fw_defaults_spec {
 /* What one JSON file says. */
 typedef struct fw_conf_json {
   fw_value values[FW_KEYS]; /* texts are owned */
-  fw_value keys[FW_KEYS];   /* keys of its section furrow: they count as keys that were set; texts are owned */
+  fw_value keys[FW_KEYS];   /* keys of the section furrow, which are treated as keys that were set; texts are owned */
   fw_defaults_spec defaults;
   fw_graph_spec *graph; /* NULL: it has no layers */
   bool trees;           /* it has a section gbdt, and no layers */
@@ -395,26 +401,26 @@ struct furrow_learn_conf {
   fw_conf_json json;
   bool has_json;         /* a JSON file was read */
   uint64_t features;     /* of the data of a model whose furrow.json was read; 0: it does not say */
-  const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
+  const char *algorithm; /* set by furrow_learn_conf_set_algorithm; NULL: not set, or replaced by layers */
   fw_ignored_key *ignored;
   size_t ignored_count, ignored_capacity;
 };
 
-/* Sets a key that fw_key_find does not find: another name of a setting, or one of Angel's keys that means nothing here,
- * which is noted. E_ARGUMENT: Angel does not have such a key. */
+/* Sets a key that fw_key_find does not find: another name of a setting, or one of Angel's keys without a meaning here,
+ * which is recorded as ignored. E_ARGUMENT: Angel does not have such a key. */
 furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Notes a key once; the text is kept as it is. */
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model,
                              furrow_error *err) FURROW_MUST_USE;
 
-/* The effective value: of the key, else of the JSON, else the default. */
+/* The effective value: the key's, else the JSON's, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 /* Takes the elements of a list from `arena`; an empty list leaves both results as they are. */
 furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,
                                 size_t *count, furrow_error *err) FURROW_MUST_USE;
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
-/* Whether the key or the JSON says it. */
+/* Whether the key or the JSON sets the value. */
 bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
 /* Whether Furrow's own defaults count: unless a JSON file was read, Angel's class named (ml.model.class.name), or the
  * key `defaults` says otherwise. */
@@ -422,14 +428,14 @@ bool fw_conf_recommends(const furrow_learn_conf *conf);
 /* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 
-/* The graph of the conf's algorithm, with what the layers of the JSON say of the same types. */
+/* The graph of the conf's algorithm; layers of the JSON set the shapes of layers of the same type. */
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *algorithm,
                                furrow_error *err) FURROW_MUST_USE;
 /* Keys of shapes (rank, fc …) that are set must be among `used` (bits from FW_KEY_LOSS on): E_ARGUMENT for the others.
  */
 furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph,
                                    furrow_error *err) FURROW_MUST_USE;
-/* The short name of an algorithm: lr for LogisticRegression; NULL: none that can be trained here. */
+/* The short name of an algorithm: lr for LogisticRegression; NULL: it cannot be trained here. */
 const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
@@ -485,8 +491,8 @@ furrow_status fw_conf_settle(furrow_learn_conf **settled_conf, const furrow_lear
                              furrow_error *err) FURROW_MUST_USE;
 /* Whether the data still decides the value of a key: it is empty, -1 or auto. */
 bool fw_conf_is_open(const furrow_learn_conf *conf, fw_key key);
-/* Makes a copy of a configuration whose open keys have what a model's own configuration says: how rows are read, what
- * classes and slots there are, and what all trees of a model have in common. */
+/* Makes a copy of a configuration, and sets its open keys from the configuration of a model: how rows are read, the
+ * classes, the slots, and the settings that all trees of a model share. */
 furrow_status fw_conf_inherit(furrow_learn_conf **inherited, const furrow_learn_conf *conf,
                               const furrow_learn_conf *model, furrow_error *err) FURROW_MUST_USE;
 
@@ -509,8 +515,8 @@ bool fw_class_weights_are_used(const fw_class_weights *weights);
 furrow_status fw_class_weights_check(const fw_class_weights *weights, size_t classes,
                                      furrow_error *err) FURROW_MUST_USE;
 /* The factor of each class, from the number of rows of each. Balanced, as scikit-learn: rows / (K * rows of the class),
- * K being the classes that have rows; then all classes weigh the same, and all rows together what they did. A class
- * without rows gets 1. The weights must fit (fw_class_weights_check). */
+ * K being the classes that have rows; then all classes have the same total weight, and the weight of all rows together
+ * is unchanged. A class without rows gets 1. The weights must fit (fw_class_weights_check). */
 void fw_class_weights_factors(const fw_class_weights *weights, const uint64_t *rows, size_t classes, double *factors);
 
 #endif

@@ -47,12 +47,12 @@ static furrow_status refuse_member(furrow_json *json, furrow_json_text member, c
 }
 
 static furrow_status fail_twice(furrow_json *json, furrow_error *err) {
-  return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "occurs twice");
 }
 
 /* ---- Plain values ---- */
 
-/* The text of the value that comes next, which must be of the JSON type that the key's kind has, or (any) a text. */
+/* Reads the text of the next value, which must have the JSON type of the key's kind, or (any) be a string. */
 static furrow_status value_text(furrow_json *json, fw_value_kind kind, bool any, furrow_json_text *text,
                                 furrow_error *err) {
   const furrow_json_kind next = furrow_json_peek(json);
@@ -205,7 +205,7 @@ static furrow_status check_number(const furrow_json *json, const typed_object *o
 
 /* ---- Optimizers ---- */
 
-/* Where a number goes; those that the type does not have are refused. */
+/* Copies numbers to their fields, and refuses numbers that the type does not have. */
 static furrow_status take_numbers(const furrow_json *json, const typed_object *object, fw_optimizer_spec *spec,
                                   furrow_error *err) {
   static const fw_key common[] = {FW_KEY_LR, FW_KEY_L1, FW_KEY_L2};
@@ -247,7 +247,7 @@ static furrow_status read_optimizer(furrow_json *json, fw_optimizer_spec *spec, 
 static furrow_status read_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
-                         .text = "actiontype"}; /* train or predict: we know which it is */
+                         .text = "actiontype"}; /* train or predict: the caller decides that */
   FW_TRY(read_object(json, &object, err));
   FW_TRY(check_number(json, &object, 0, FW_KEY_DROPOUT, err));
   const fw_activation type = (fw_activation)object.type;
@@ -277,7 +277,8 @@ static const char *const member_names[MEMBERS] = {"name",       "type",       "o
                                                   "numfactors", "inputlayer", "inputlayers", "transfunc",
                                                   "transfuncs", "lossfunc",   "optimizer"};
 
-/* What a layer may have, and must have, by its family. Angel wants outputdim of poolings, too; we know it. */
+/* What a layer may have, and must have, by its family. Angel requires outputdim of poolings, too; here it follows from
+ * the inputs. */
 #define BIT(member) (1u << (member))
 static const struct {
   unsigned may, must;
@@ -364,8 +365,8 @@ static furrow_status read_list(furrow_json *json, reading *r, size_t member, siz
   furrow_status status = furrow_json_array(json, err);
   while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
     const size_t i = (*count)++;
-    status = i == FW_INPUTS_MAX ? furrow_json_fail(json, furrow_json_offset(json), NULL, err,
-                                                   "is beyond the %d that there may be", FW_INPUTS_MAX)
+    status = i == FW_INPUTS_MAX
+                 ? furrow_json_fail(json, furrow_json_offset(json), NULL, err, "exceeds the limit of %d", FW_INPUTS_MAX)
              : member == WIDTHS ? read_width(json, &r->width_list[i], err)
              : member == INPUTS ? read_input(json, r, &r->input_list[i], err)
                                 : read_activation(json, &r->activation_list[i], err);
@@ -407,7 +408,7 @@ static furrow_status read_known_member(furrow_json *json, reading *r, furrow_jso
   for (size_t i = 0; i < MEMBERS; i++) {
     if (!furrow_json_is(key, member_names[i])) continue;
     r->offsets[i] = furrow_json_next_offset(json);
-    if (r->seen & BIT(i)) return furrow_json_fail(json, r->offsets[i], NULL, err, "is there twice");
+    if (r->seen & BIT(i)) return furrow_json_fail(json, r->offsets[i], NULL, err, "occurs twice");
     r->seen |= BIT(i);
     return read_member(json, r, i, err);
   }
@@ -436,9 +437,11 @@ static furrow_status check_members(const furrow_json *json, const reading *r, ui
 static furrow_status check_stack(const furrow_json *json, const reading *r, uint64_t begin, furrow_error *err) {
   const bool one = r->seen & BIT(WIDTH), many = r->seen & BIT(WIDTHS);
   if (!one && !many) return furrow_json_fail(json, begin, "outputdims", err, "is missing");
-  if (one && many) return furrow_json_fail(json, r->offsets[WIDTH], "outputdim", err, "stands beside outputdims");
+  if (one && many)
+    return furrow_json_fail(json, r->offsets[WIDTH], "outputdim", err, "cannot be used together with outputdims");
   if (r->seen & BIT(ACTIVATION) && (many || r->seen & BIT(ACTIVATIONS)))
-    return furrow_json_fail(json, r->offsets[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
+    return furrow_json_fail(json, r->offsets[ACTIVATION], "transfunc", err,
+                            "does not apply to a stack: use transfuncs");
   if (many && r->widths == 0) return furrow_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "is empty");
   for (size_t i = 0; i < r->widths; i++)
     if (r->width_list[i] < 1)
@@ -494,8 +497,7 @@ static void start_layer(reading *r) {
 
 static furrow_status check_count(const furrow_json *json, const reading *r, furrow_error *err) {
   if (r->graph->count < FW_LAYERS_MAX) return FURROW_OK;
-  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is beyond the %d layers that there may be",
-                          FW_LAYERS_MAX);
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "exceeds the limit of %d layers", FW_LAYERS_MAX);
 }
 
 static furrow_status read_array(furrow_json *json, reading *r, furrow_error *err) {

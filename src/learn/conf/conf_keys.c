@@ -120,7 +120,7 @@ static furrow_status parse_real(const key_rule *rule, const char *text, size_t s
   return fw_key_check((fw_key)(rule - rules), value->real, err);
 }
 
-/* The number of the word that the text is, -1: none; words are separated by |. */
+/* The index of the text among words that are separated by |; -1: it is not one of them. */
 static int word_of(const char *words, const char *text, size_t size) {
   for (int i = 0;; i++) {
     const size_t n = strcspn(words, "|");
@@ -161,8 +161,7 @@ static furrow_status parse_separator(const char *text, size_t size, furrow_error
 
 /* ---- Lists ---- */
 
-/* Reads one element: a number, and of a category also how many values it has, which may be left out. NULL: it is
- * malformed. */
+/* Reads one element: a number, for a category optionally followed by its number of values. NULL: malformed. */
 static const char *read_element(fw_value_kind kind, const char *at, const char *end, fw_element *element) {
   bool overflow = false;
   uint64_t values;
@@ -188,7 +187,7 @@ static furrow_status bad_list(fw_value_kind kind, furrow_error *err) {
                                            : "none, all, or features with their numbers of values: 0:2,7:5");
 }
 
-/* Whether a number is in a list that was checked, and ends in a comma. */
+/* Whether a number is in a list, which was checked before and ends in a comma. */
 static bool occurs(const char *list, const char *end, uint64_t number) {
   for (fw_element other; list < end; list++) {
     list = read_element(FW_VALUE_FIELDS, list, end, &other);
@@ -252,7 +251,7 @@ static furrow_status parse_loss(const char *text, size_t size, fw_value *value, 
   return parse_name(&fw_loss_names, text, size, value, err);
 }
 
-/* A copy that ends in 0, of what is short enough for any name. */
+/* A copy that ends in 0 of a text that is short enough to be a name. */
 enum { NAME_CAPACITY = 256 };
 static const char *short_copy(char buffer[NAME_CAPACITY], const char *text, size_t size) {
   if (size >= NAME_CAPACITY || memchr(text, 0, size)) size = 0;

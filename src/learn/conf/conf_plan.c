@@ -24,7 +24,7 @@ void fw_plan_free(fw_plan *plan) {
 
 typedef enum field_type { TEXT, REAL, BOOL, I32, U32, I64 } field_type;
 
-/* Where a plan has the value of a key. Some are changed afterwards, by what else is set. */
+/* Offsets of keys' values in a plan. Some values are changed later, depending on other keys. */
 #define AT(member) offsetof(fw_plan, member)
 static const struct plan_field {
   fw_key key;
@@ -153,18 +153,18 @@ bool fw_plan_differs(const fw_plan *plan, fw_key key) {
 /* ---- Training ---- */
 
 static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
-  /* batch where it is set, else the number of updates where that is set, else 128; keys before the file */
+  /* batch if it is set, else the number of updates if that is set, else 128; keys take precedence over the file */
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
   const bool by_updates = by_key || (fw_conf_is_set(conf, FW_KEY_UPDATES) && !fw_conf_is_set(conf, FW_KEY_BATCH));
   if (by_updates) train->batch = 0;
-  /* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+  /* Angel's StandardDecay reads ml.learn.decay, which has a default, so Angel never uses decay-alpha; Furrow does. */
   if (train->decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA))
     train->decay_alpha = fw_conf_value(conf, FW_KEY_LEARN_DECAY).real;
   train->recommended = fw_conf_recommends(conf);
   train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
 }
 
-/* A key that is set and that only optimizers' steps use; FW_KEYS: none is set. */
+/* Returns a key that is set although only the solver `steps` uses it; FW_KEYS: there is none. */
 static fw_key step_key(const furrow_learn_conf *conf) {
   for (unsigned key = FW_KEY_UPDATES; key < FW_KEY_LOSS; key++)
     if (key != FW_KEY_SEED && key != FW_KEY_L2 && key != FW_KEY_STALENESS && fw_conf_is_set(conf, (fw_key)key))
@@ -178,7 +178,7 @@ static bool is_linear(const fw_graph *graph) {
          graph->loss != FW_LOSS_CROSS_ENTROPY;
 }
 
-/* Whether the graph is an input layer, an embedding, and the sum of the products of pairs: such a score splits into a
+/* Whether the graph consists of an input layer, an embedding and a BiInnerSumCross: its score is an inner product of a
  * vector of the user and a vector of the item. */
 static bool is_machine(const fw_graph *graph) {
   size_t inputs = 0, embeddings = 0, crosses = 0;
@@ -278,7 +278,7 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
              {FW_KEY_FC_OPTIMIZER, FW_LAYER_FC, "fc layers"}};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, of which there are none", fw_key_facts(own[i].key)->name,
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, but the graph has none", fw_key_facts(own[i].key)->name,
                      own[i].layers);
   for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_PUBLISHED_ADAGRAD; type++) {
     const fw_optimizer_param *params = fw_optimizer_params((fw_optimizer_type)type);
@@ -372,7 +372,7 @@ static furrow_status take_categories(plan_memory *memory, const furrow_learn_con
   return FURROW_OK;
 }
 
-/* Levels of nodes: by depth, unless levels alone are set. */
+/* Levels of nodes: set by depth, unless only `levels` is set. */
 static unsigned plan_levels(const furrow_learn_conf *conf) {
   const bool by_levels = fw_conf_is_set(conf, FW_KEY_LEVELS) && !fw_conf_is_set(conf, FW_KEY_DEPTH);
   const int64_t depth = by_levels ? 0 : fw_conf_value(conf, FW_KEY_DEPTH).integer;
@@ -406,7 +406,7 @@ static furrow_status check_trees(const fw_plan *plan, const furrow_learn_conf *c
                                   : fw_fail(err, FURROW_E_ARGUMENT, "leaves must be 2 at least, or 0 for no limit");
 }
 
-/* Trees in place of a graph: the plan's graph has a loss and outputs, but no layers. */
+/* Plans trees: the plan's graph then has a loss and outputs, but no layers. */
 static furrow_status plan_trees(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
 #define FURROW_X(name, text, loss) FW_LOSS_##loss,
   static const fw_loss_type losses[] = {FW_OBJECTIVES(FURROW_X)};
@@ -463,8 +463,7 @@ static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_con
   const fw_ranking_conf *rank = &plan->rank;
   for (size_t i = 0; rank->negatives == 0 && i < sizeof keys / sizeof *keys; i++)
     if (fw_conf_is_set(conf, keys[i]))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s goes with negatives, or with a loss that ranks",
-                     fw_key_facts(keys[i])->name);
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s needs negatives, or a loss that ranks", fw_key_facts(keys[i])->name);
   if (rank->negatives > 0 && !fw_loss_has_two_classes(plan->graph.loss))
     return fw_fail(err, FURROW_E_ARGUMENT, "negatives are rows of the negative class, and %s has none",
                    fw_loss_name(plan->graph.loss));

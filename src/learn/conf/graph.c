@@ -53,18 +53,18 @@ static furrow_status check_names(const resolver *r) {
 
 static furrow_status add_layer(resolver *r, const fw_layer_spec *spec, const fw_layer *layer) {
   fw_graph *graph = r->graph;
-  if (graph->count == FW_LAYERS_MAX) return FAIL(r, "%s: there may be %d layers", spec->path, FW_LAYERS_MAX);
+  if (graph->count == FW_LAYERS_MAX) return FAIL(r, "%s: at most %d layers are possible", spec->path, FW_LAYERS_MAX);
   for (size_t i = 0; i < graph->count; i++)
     if (strcmp(graph->layers[i].name, layer->name) == 0)
-      return FAIL(r, "%s would be called %s, as another layer is", spec->path, layer->name);
+      return FAIL(r, "%s would be called %s, like another layer", spec->path, layer->name);
   graph->layers[graph->count++] = *layer;
   return FURROW_OK;
 }
 
-/* Adds a layer of this width, which the file may say, too. */
+/* Adds a layer of this width; if the file also has a width, it must be the same. */
 static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_layer *layer, uint64_t width) {
   if (width > FW_WIDTH_MAX)
-    return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)width, FW_WIDTH_MAX);
+    return FAIL(r, "%s has %llu outputs; the limit is %d", spec->path, (unsigned long long)width, FW_WIDTH_MAX);
   if (spec->has_width && spec->width > 0 && (uint64_t)spec->width != width)
     return FAIL(r, "%s/outputdim is %lld, but its inputs make %llu", spec->path, (long long)spec->width,
                 (unsigned long long)width);
@@ -74,7 +74,7 @@ static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_lay
 
 /* ---- Optimizers, activations, losses ---- */
 
-/* A number: the key that was set, else what the file says, else the default. */
+/* A number: from the key if it is set, else from the file, else the default. */
 static double choose(const resolver *r, fw_key key, double spec) {
   return fw_conf_has_key(r->conf, key) || isnan(spec) ? fw_conf_value(r->conf, key).real : spec;
 }
@@ -96,7 +96,7 @@ static fw_optimizer_spec optimizer_spec(const resolver *r, const fw_layer_spec *
       fw_conf_has_key(r->conf, own) || !fw_conf_has_key(r->conf, FW_KEY_OPTIMIZER) ? own : FW_KEY_OPTIMIZER;
   if (spec.spec && !fw_conf_has_key(r->conf, key)) return spec;
   fw_optimizer_type type = optimizer_of_key(r, key);
-  /* Angel's regressions look the optimizer up by a wrong name and get SGD */
+  /* Angel's regressions look up the optimizer by a wrong name, and so use SGD */
   const char *algorithm = r->plan->model.algorithm;
   if (!fw_conf_has_key(r->conf, key) && algorithm && !fw_conf_recommends(r->conf) &&
       (strcmp(algorithm, "linear") == 0 || strcmp(algorithm, "robust") == 0))
@@ -147,7 +147,7 @@ static bool has_slots(const fw_graph_spec *spec, const fw_layer_spec *embedding)
   return false;
 }
 
-/* Vectors of a row: the key `fields`, else outputdim, else numfield of the file. */
+/* The number of slots: the key `fields`, else outputdim, else numfield of the file. */
 static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, uint64_t *slots) {
   const int64_t fields = r->plan->data.fields;
   const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
@@ -233,7 +233,7 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
     layer->in_width = layer->width;
     layer->width = (size_t)spec->fc_widths[k];
     if ((uint64_t)layer->in_width * layer->width > FW_DENSE_MAX)
-      return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", spec->path, k, layer->in_width,
+      return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; the limit is %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
     if (k > 0) {
       FW_TRY(FW_ARENA_TAKE(r->arena, &previous, 1, r->err));
@@ -283,7 +283,7 @@ static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_laye
   return add_of_width(r, spec, layer, width);
 }
 
-/* Concatenated, or pooled, which takes inputs of one width. */
+/* Builds a concatenation, or a pooling, whose inputs must have the same width. */
 static furrow_status build_join(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *first = &r->graph->layers[layer->inputs[0]];
   const bool concat = spec->type == FW_LAYER_CONCAT;
@@ -363,7 +363,7 @@ static furrow_status visit_input(resolver *r, const fw_layer_spec *layer, size_t
   return visit(r, input);
 }
 
-/* As deep as the longest way through the graph: FW_LAYERS_MAX at most. */
+/* Recursion is as deep as the longest path through the graph: at most FW_LAYERS_MAX. */
 static furrow_status visit(resolver *r, size_t i) {
   const fw_layer_spec *layer = &r->spec->layers[i];
   if (r->built[i] < NOT_YET) return FURROW_OK;

@@ -16,7 +16,7 @@ typedef struct builder builder;
 typedef struct algorithm {
   const char *name;
   void (*build)(builder *b);
-  fw_loss_type loss; /* the loss that is given to of build_linear */
+  fw_loss_type loss; /* the loss of a linear model */
 } algorithm;
 
 struct builder {
@@ -24,8 +24,8 @@ struct builder {
   fw_graph_spec *graph;
   size_t capacity;
   const furrow_learn_conf *conf;
-  uint64_t used;        /* keys of shapes that had a say: bits from FW_KEY_LOSS on */
-  furrow_status status; /* the first failure; nothing is added after it */
+  uint64_t used;        /* keys of shapes that were used: bits from FW_KEY_LOSS on */
+  furrow_status status; /* the first failure; no layer is added after it */
   furrow_error *err;
 };
 
@@ -75,7 +75,7 @@ static int64_t integer(builder *b, fw_key key) {
   return value_of(b, key).integer;
 }
 
-/* A shape: the key if it is set, else the JSON file's layer. */
+/* The source of a shape: NULL if the key is set, else the JSON file's layer. */
 static const fw_layer_spec *from_json_without(builder *b, fw_layer_type type, fw_key key) {
   return fw_conf_has_key(b->conf, key) ? NULL : from_json(b, type);
 }
@@ -129,14 +129,14 @@ static fw_activation_spec hidden_activation(builder *b) {
   default:
     if (b->status == FURROW_OK)
       b->status = fw_fail(b->err, FURROW_E_ARGUMENT,
-                          "dropout goes with the activations sigmoid, tanh and identity, not with %s: Angel's graphs "
+                          "dropout needs the activation sigmoid, tanh or identity, not %s: Angel's graphs "
                           "have no such layer",
                           fw_activation_name(type));
     return (fw_activation_spec){true, type, 0};
   }
 }
 
-/* Hidden layers of the widths that the key has, and a last one of `outputs`. */
+/* Adds hidden layers with the widths of the key, and a last layer with `outputs` outputs. */
 static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   fw_element *hidden = NULL;
   size_t count = 0;

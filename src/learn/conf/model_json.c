@@ -1,4 +1,4 @@
-/* learn/conf/model_json.c: a model's own configuration: graph.json, and what furrow.json says of the data
+/* learn/conf/model_json.c: a model's own configuration: graph.json, and the settings of the data in furrow.json
  * (docs/formats/furrow-json.md). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static furrow_status set(furrow_learn_conf *conf, furrow_json *json, fw_key key,
   if (status == FURROW_E_ARGUMENT) {
     char message[sizeof err->message] = "";
     if (err) snprintf(message, sizeof message, "%s", err->message);
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not what a model has: %.150s", message);
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not valid in a model: %.150s", message);
   }
   fw_free(value);
   return status;
@@ -45,7 +45,7 @@ static furrow_status fail_kind(furrow_json *json, const char *wanted, furrow_err
   return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not %s", wanted);
 }
 
-/* Names of columns, or numbers, as the key has them. */
+/* Reads names of columns, or numbers, in the form that the key takes. */
 static furrow_status read_item(furrow_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
   furrow_json_text item = {0};
   if (key == FW_KEY_COLUMNS) {
@@ -88,7 +88,7 @@ static furrow_status read_value(furrow_learn_conf *conf, furrow_json *json, fw_k
   return status;
 }
 
-/* The digest of the dictionary, if it has that size. */
+/* Reads the digest of the dictionary, if it has the size of a digest. */
 static furrow_status read_dictionary(furrow_json *json, char dictionary[17], furrow_error *err) {
   furrow_json_text digest;
   if (furrow_json_peek(json) != FURROW_JSON_STRING) return furrow_json_skip(json, NULL, err);
@@ -143,7 +143,7 @@ static furrow_status read_version(furrow_json *json, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-/* null: the graph is from a JSON file. */
+/* Checks the algorithm; null: the graph is from a JSON file. */
 static furrow_status check_algorithm(furrow_json *json, furrow_error *err) {
   furrow_json_text name;
   char text[32];
@@ -155,7 +155,7 @@ static furrow_status check_algorithm(furrow_json *json, furrow_error *err) {
                           fw_builtin_names);
 }
 
-/* `dictionary` stays as it is where the text names none. */
+/* `dictionary` is unchanged if the text does not name one. */
 static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                 char dictionary[17], furrow_error *err) {
   furrow_json json;
@@ -232,7 +232,7 @@ furrow_status fw_model_check_scores(const char *folder, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-/* Reads graph.json; says why a recommender has none. */
+/* Reads graph.json; for a recommender, the error explains why there is none. */
 static furrow_status load_graph(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL;
   FW_TRY(fw_path_join(&path, folder, "graph.json", err));
@@ -328,7 +328,7 @@ static furrow_status walk_value(walk *w, furrow_error *err) {
                                      : walk_scalar(w, err);
 }
 
-/* Checks for everything that a reader of the model would refuse. */
+/* Makes all checks that a reader of the model makes. */
 static furrow_status check(const char *text, size_t size, const char *path, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_status status = furrow_learn_conf_create(&conf, err);

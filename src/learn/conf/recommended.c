@@ -24,8 +24,8 @@ static const recommendation of_graphs[] = {
 static const recommendation of_linear[] = {
     {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
 
-/* For losses that are smooth as well. fm uses it to predict numbers; for two classes it takes steps unless the key is
- * set. */
+/* For convex losses that are smooth. fm also uses lbfgs to predict numbers; for two classes it uses steps, unless the
+ * key is set. */
 static const recommendation of_smooth[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
 static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
@@ -42,7 +42,7 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_INIT_EMBEDDING, "0.1"},
                                          {FW_KEYS, NULL}};
 
-/* Without larger vectors their products would be too small for the fc layers of nfm to learn from. */
+/* With smaller vectors, their products would be too small for the fc layers of nfm to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}, {FW_KEYS, NULL}};
 
 /* Regions that start with equal weights would stay equal. */

@@ -1,4 +1,5 @@
-/* learn/conf/settle.c: configurations with what was found out: values become the texts that their keys take. */
+/* learn/conf/settle.c: writes values that were found in the data into configurations: as the texts that their keys
+ * take. */
 #include "learn/conf/conf_data.h"
 
 #include <inttypes.h>
@@ -57,7 +58,7 @@ static bool put_fields(fw_buffer *out, const fw_settled_fields *fields) {
   return fields->count > 0;
 }
 
-/* The text of a field that is set; false: it is not. */
+/* Writes the text of a field; false: the field is not set. */
 static bool put_field(fw_buffer *out, const struct settled_field *field, const fw_settled *settled) {
   const void *at = (const char *)settled + field->offset;
   const furrow_matrix_row_type *type;
@@ -131,7 +132,7 @@ static fw_settled known_numbers(const furrow_learn_conf *conf, const fw_plan *mo
   };
 }
 
-/* How rows are read: columns in another order would be other features. */
+/* Inherits how rows are read: columns in another order would be other features. */
 static furrow_status inherit_reading(furrow_learn_conf *conf, const furrow_learn_conf *model, furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_LABELS,        FW_KEY_CLASS_NAMES, FW_KEY_COLUMNS,    FW_KEY_LABEL_COLUMN,
                                 FW_KEY_WEIGHT_COLUMN, FW_KEY_USER_FIELDS, FW_KEY_ITEM_FIELDS};
@@ -144,8 +145,8 @@ static furrow_status inherit_reading(furrow_learn_conf *conf, const furrow_learn
   return FURROW_OK;
 }
 
-/* A model of doubles would change if its weights became floats; all trees of a model have one objective, rate and
- * size. */
+/* Inherits the row type (a model of doubles would change if its weights became floats), and for trees objective, rate
+ * and size, which all trees of a model share. */
 static furrow_status inherit_shape(furrow_learn_conf *conf, const furrow_learn_conf *model, bool trees,
                                    furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_MODEL_TYPE, FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};

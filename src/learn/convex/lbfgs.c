@@ -12,7 +12,7 @@ enum { LEAST_HISTORY = 10, BLOCK = 1 << 13, MOST_TRIALS = 30 };
 
 #define SUFFICIENT_DECREASE 1e-4
 #define CURVATURE 0.9
-/* Values this close, as a share, may differ by rounding alone; the slope decides then. */
+/* Values with a smaller relative difference may differ only by rounding; then the slope decides. */
 #define ROUNDING 1e-13
 
 /* ---- Vectors, in blocks ---- */
@@ -64,7 +64,7 @@ static void weighted_square_block(const vector_loop *loop, size_t begin, size_t 
   *part = sum;
 }
 
-/* The sum of a² by the inverse of the diagonal. */
+/* The sum of a² divided by the diagonal. */
 static double square(const fw_lbfgs *l, const double *a) {
   return l->inverse ? run_sum(l, (vector_loop){.body = weighted_square_block, .a = a, .b = l->inverse}) : dot(l, a, a);
 }
@@ -169,7 +169,7 @@ static double *change_of(const fw_lbfgs *l, size_t pair) {
   return l->change + pair * l->n;
 }
 
-/* The two loops: direction = -H * gradient, H about the inverse of the Hessian. */
+/* The two loops: direction = -H * gradient, where H approximates the inverse of the Hessian. */
 static void find_direction(fw_lbfgs *l) {
   double share[FW_LBFGS_HISTORY], factor = 1;
   memcpy(l->direction, l->gradient, l->n * sizeof *l->gradient);
@@ -187,7 +187,7 @@ static void find_direction(fw_lbfgs *l) {
   }
 }
 
-/* Keeps the last step for the directions to come, unless the curvature along it is lost in rounding. */
+/* Keeps the last step for later directions, unless the curvature along it is lost in rounding. */
 static void remember(fw_lbfgs *l) {
   const size_t i = l->pairs > 0 ? (l->newest + 1) % l->history : 0;
   double *const step = step_of(l, i), *const change = change_of(l, i);
@@ -206,7 +206,8 @@ static void remember(fw_lbfgs *l) {
 
 /* ---- Line search ---- */
 
-/* A point on the line: the length of the step, the value there and its derivative by the length. */
+/* A point on the line: the length of the step, the value at the point, and its derivative with respect to the
+ * length. */
 typedef struct trial {
   double length, value, slope;
 } trial;
@@ -237,8 +238,8 @@ static bool falls(const trial *t, const trial *start) {
   return t->value <= start->value + ROUNDING * fabs(start->value) && fabs(t->slope) < fabs(start->slope);
 }
 
-/* Finds a step between one that is too short (lower) and one that is too long (upper, once there is one). *found
- * false: there is none that can be told from rounding. */
+/* Finds a step between one that is too short (lower) and one that is too long (upper, once there is one). *found false:
+ * no step lowers the value by more than rounding errors. */
 static furrow_status search_line(fw_lbfgs *l, const trial *start, double first, trial *t, bool *found,
                                  furrow_error *err) {
   trial lower = *start, upper = {.length = INFINITY};
@@ -288,7 +289,7 @@ static void take_step(fw_lbfgs *l, const trial *t) {
   l->largest = largest(l, l->gradient);
 }
 
-/* One direction and a step along it; *found false: there was none. */
+/* Makes one iteration: a direction and a step along it; *found false: no step was found. */
 static furrow_status iterate(fw_lbfgs *l, bool *found, furrow_error *err) {
   trial start = {.value = l->value}, t;
   *found = false;
@@ -308,7 +309,7 @@ furrow_status fw_lbfgs_step(fw_lbfgs *l, fw_lbfgs_state *state, furrow_error *er
   if (l->state == FW_LBFGS_GOING && converged(l)) l->state = FW_LBFGS_CONVERGED;
   if (l->state == FW_LBFGS_GOING) {
     FW_TRY(iterate(l, &found, err));
-    if (!found && l->pairs > 0) { /* what was remembered may be of little use: forget it */
+    if (!found && l->pairs > 0) { /* the history may be of little use: clear it */
       l->pairs = 0;
       FW_TRY(iterate(l, &found, err));
     }

@@ -11,7 +11,7 @@ struct fw_linear_problem {
   size_t outputs, factors;
   size_t width; /* parameters of a feature: outputs + factors */
   double delta, l2, factor_l2;
-  double *factor_scale; /* by feature, where there are factors: what factor_l2 is multiplied with */
+  double *factor_scale; /* for each feature, if there are factors: the factor of factor_l2 */
   fw_spin_pool *pool;
   fw_arena scratch; /* while it is created */
   /* ranks: rank r has blocks, rows and features begin[r] … begin[r + 1] - 1 */
@@ -30,9 +30,9 @@ struct fw_linear_problem {
   /* blocks */
   size_t blocks;
   double *block_value, *block_gradient; /* gradient: outputs biases, or all parameters where by_feature is false */
-  double *all_value, *all_gradient;     /* the same of all ranks; alone they are those above */
+  double *all_value, *all_gradient;     /* the same of all ranks; with one rank, the arrays above */
   double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): of each row if
-                    by_feature, else of one row for each block, the row at work */
+                    by_feature, else of the current row of each block */
   double *all_slope, *own_gradient; /* where gradients are summed by feature: slopes of all ranks' rows; gradients of
                                        this rank's features, in jobs of several ranks */
   /* the transposed copy */
@@ -42,16 +42,17 @@ struct fw_linear_problem {
   float *use_value;     /* NULL: all 1 */
   size_t segments;
   uint32_t *segment_feature; /* feature of the first use of each segment */
-  double *cut;               /* 2 * width for each segment: sums of features that began before it, that end after it */
+  double *cut;               /* 2 * width numbers for each segment: the sums of a feature that began before it, and of a
+                                feature that ends after it */
 };
 
-/* Where piece i of `pieces` equal ones begins. */
+/* The begin of piece i, if something is cut into `pieces` equal pieces. */
 static inline size_t fw_piece_begin(size_t total, size_t pieces, size_t i) {
   const size_t each = total / pieces, rest = total % pieces;
   return i * each + (i < rest ? i : rest);
 }
 
-/* Fills the arrays of rows, of blocks and of keys. Each rank then has the rows of its own blocks. */
+/* Fills the arrays of rows, blocks and keys. Afterwards each rank has the rows of its own blocks. */
 furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err);
 /* Fills the transposed copy and its segments. */
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err);
@@ -62,7 +63,7 @@ furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void
 /* Lets one rank after the other add its rows to the state, so that it has the bits of one process. */
 furrow_status fw_linear_add_by_rank(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
                                     void *state, size_t bytes, furrow_error *err);
-/* By feature: the sum of weight * value^2 of its uses. */
+/* For each feature: the sum of weight * value^2 over its uses. */
 furrow_status fw_linear_sum_squares(const fw_linear_problem *p, double *square, furrow_error *err);
 
 #endif

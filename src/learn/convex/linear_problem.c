@@ -1,10 +1,11 @@
 /* learn/convex/linear_problem.c: objective and gradient of linear models and factorization machines over rows in
  * memory.
  *
- * Rows are cut into blocks, at most 64 of them. Where there are few parameters each block sums a gradient of
- * its own, in one pass over the rows, and the blocks' are added in order. Else rows leave their derivatives, and the
- * gradient is summed by feature over a transposed copy: its list of uses is cut into segments of equal length, so that
- * threads share a feature that most rows have; the parts that segments have of such a feature are added in order.
+ * Rows are cut into blocks, at most 64 of them. With few parameters, each block sums its own gradient in one pass over
+ * the rows, and the gradients of the blocks are added in order. With more, the pass stores the derivatives of rows, and
+ * the gradient is summed by feature over a transposed copy of the rows: the list of uses is cut into segments of equal
+ * length, so that several threads work on a feature that most rows have; the partial sums of such a feature are added
+ * in order.
  *
  * Several ranks use the same blocks and segments as one process does, so that sums have the same bits: rows move to the
  * rank that has their block, uses to the rank that has their feature. In each pass ranks exchange the sums of blocks,
@@ -39,7 +40,7 @@ static size_t own_blocks(const fw_linear_problem *p) {
   return p->block_begin[p->comm->rank + 1] - p->block_begin[p->comm->rank];
 }
 
-/* The first of this rank's rows that is in block i of its own. */
+/* The first row of block i of this rank. */
 static size_t block_row(const fw_linear_problem *p, size_t i) {
   const size_t all = p->row_begin[p->comm->ranks];
   return fw_piece_begin(all, p->blocks, p->block_begin[p->comm->rank] + i) - p->row_begin[p->comm->rank];
@@ -101,8 +102,8 @@ static inline void add_scaled(double *to, double factor, const double *from, siz
   for (size_t i = 0; i < n; i++) to[i] += factor * from[i];
 }
 
-/* n columns of the vectors v of a row from `at` on: sums of value * v; the sum of the products of all pairs of them is
- * half of what the square of the sum exceeds the sum of the squares by. */
+/* Sums value * v over the features of a row, for n columns of the vectors v from `at` on. The sum of the products of
+ * all pairs is (square of the sum - sum of the squares) / 2. */
 static double pairs_of_row(const fw_linear_problem *p, const double *x, size_t row, size_t at, size_t n, double *sum) {
   double squares[COLUMNS] = {0}, total = 0;
   for (size_t j = 0; j < n; j++) sum[j] = 0;
@@ -145,7 +146,7 @@ static void score_row(const fw_linear_problem *p, const double *x, size_t row, d
     add_scaled(z, value ? (double)value[i] : 1.0, x + feature[i] * p->width, p->outputs);
 }
 
-/* The derivative by a vector v is value * (that by the sums) - value^2 * (that by the output) * v. */
+/* The derivative by a vector v is value * (derivative by the sums) - value^2 * (derivative by the output) * v. */
 static void add_row_factors(const fw_linear_problem *p, const double *x, size_t row, const double *slope,
                             double *gradient) {
   for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
@@ -172,19 +173,19 @@ static void add_row(const fw_linear_problem *p, const double *x, size_t row, con
   }
 }
 
-/* Of tasks over rows or features at the parameters x. */
+/* One pass over rows or features at the parameters x, in tasks. */
 typedef struct pass {
   const fw_linear_problem *p;
   const double *x;
   double *gradient, *scores; /* what is wanted */
 } pass;
 
-/* Parameters that a block sums the gradient of; the bias is the last of them. */
+/* The number of parameters whose gradient a block sums, including the bias, which is the last one. */
 static size_t block_width(const fw_linear_problem *p) {
   return p->by_feature ? p->outputs : fw_linear_problem_size(p);
 }
 
-/* Derivatives of a row's loss, times its weight; its loss. */
+/* Writes the derivatives of a row's loss, times its weight; returns the loss. */
 static double row_slopes(const fw_linear_problem *p, const double *x, size_t row, double *slope) {
   const double weight = p->weight ? p->weight[row] : 1;
   score_row(p, x, row, slope);
@@ -270,7 +271,8 @@ static bool is_own(const fw_linear_problem *p, size_t feature) {
   return feature >= p->first_feature && feature < p->last_feature;
 }
 
-/* The features that segments share: set by the segment in which they begin, then added to. */
+/* Adds up features that several segments share: the segment in which a feature begins sets the sum, later ones add to
+ * it. */
 static void join_segments(const fw_linear_problem *p, double *gradient) {
   const size_t uses = (size_t)p->use_offset[p->features], bytes = p->width * sizeof *gradient;
   for (size_t s = 0; s < p->segments; s++) {
@@ -301,7 +303,7 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* What each rank found of its rows, for all ranks. */
+/* Exchanges the results of each rank's rows, so that all ranks have them. */
 static furrow_status share_blocks(const fw_linear_problem *p, furrow_error *err) {
   if (p->comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_linear_gather(p, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
@@ -381,7 +383,7 @@ void fw_linear_problem_scores(const fw_linear_problem *p, const double *x, doubl
   run_tasks(p, own_blocks(p), score_block, &s);
 }
 
-/* The number of a key; features: it has none. */
+/* The number of a key; `features` if the key does not occur. */
 static size_t find_feature(const fw_linear_problem *p, uint64_t key) {
   if (key < p->features && p->key[key] == key) return (size_t)key; /* all keys below occur */
   const size_t i = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, key);
@@ -428,8 +430,8 @@ static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Allocates *own for `count` rows of `width` numbers of this rank, and *all for `all_count` rows of all ranks. A job
- * of one rank has one array for both. */
+/* Allocates *own for `count` rows (of `width` numbers) of this rank, and *all for `all_count` rows of all ranks. With
+ * one rank, both are the same array. */
 static furrow_status alloc_shared(const fw_linear_problem *p, double **own, double **all, size_t count,
                                   size_t all_count, size_t width, furrow_error *err) {
   FW_TRY(FW_ALLOC_ROWS(own, count, width, err));

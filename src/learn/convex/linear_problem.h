@@ -50,10 +50,10 @@ typedef enum fw_lbfgs_state {
 
 enum { FW_LBFGS_HISTORY = 120 }; /* the most pairs that are kept */
 
-/* For reading: where it is, and after the first step the value and the largest derivative there, and the calls of the
- * function so far. The rest is its own. */
+/* Callers may read the current point x, after the first step also the value, the largest derivative and the number of
+ * calls of the function. The rest is private. */
 typedef struct fw_lbfgs {
-  double *x; /* n numbers; before the first step the start */
+  double *x; /* the current point, n numbers; before the first step the start */
   double value, largest;
   size_t evaluations;
   size_t n, blocks;
@@ -75,19 +75,19 @@ furrow_status fw_lbfgs_create(fw_lbfgs **lbfgs, size_t n, const double *start, c
 void fw_lbfgs_free(fw_lbfgs *lbfgs);
 
 /* One iteration: a direction and a step along it that fulfils the strong Wolfe conditions. The first call evaluates the
- * start before that. Does nothing once it has converged or is stuck. E_RANGE: not finite at the start; else what the
- * function says. */
+ * start before that. Does nothing once it has converged or is stuck. E_RANGE: the start is not finite; otherwise the
+ * status of the function. */
 furrow_status fw_lbfgs_step(fw_lbfgs *lbfgs, fw_lbfgs_state *state, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Problem -------------------------------------------------------------------------------------------- */
 
-/* Owns a copy of the rows; over ranks all ranks call its functions, and rows move between them. Its parameters are one
- * array: W[feature][output] by ascending key, then b[output]. With factors, the parameters of a feature are its weight
- * and its vector. */
+/* Owns a copy of the rows. With several ranks, all ranks call its functions, and rows move between them. Its parameters
+ * are one array: W[feature][output] by ascending key, then b[output]. With factors, the parameters of a feature are its
+ * weight and its vector. */
 typedef struct fw_linear_problem fw_linear_problem;
 
 typedef struct fw_linear_params {
-  const furrow_rowblock *rows; /* needed by create alone, as are the arrays below */
+  const furrow_rowblock *rows; /* used only by create, like the arrays below */
   const uint32_t *use;         /* numbers of the rows to use; NULL: all */
   size_t count;                /* number of rows to use */
   const double *label;         /* by row of the block: 1 or -1 (log), 0 … outputs - 1 (softmax), any number */
@@ -114,8 +114,9 @@ void fw_linear_problem_free(fw_linear_problem *problem);
 
 /* Keys that occur in the rows, ascending; they stay with the problem. */
 const uint64_t *fw_linear_problem_keys(const fw_linear_problem *problem, size_t *features);
-/* The rows that this rank has now, their labels and weights (NULL: all 1). Over ranks these are not the rows that it
- * came with: ranks have consecutive rows of all, in the order of ranks. */
+/* The rows that this rank has now, their labels and weights (NULL: all 1). With several ranks these are not the rows
+ * that the rank passed to create: the rows of all ranks are divided again into consecutive ranges, in the order of
+ * ranks. */
 size_t fw_linear_problem_rows(const fw_linear_problem *problem, const double **label, const double **weight);
 /* Parameters in all: features * (outputs + factors) + outputs. */
 size_t fw_linear_problem_size(const fw_linear_problem *problem);

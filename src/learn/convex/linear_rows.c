@@ -87,7 +87,7 @@ static size_t row_number(const fw_linear_params *params, size_t i) {
   return params->use ? params->use[i] : i;
 }
 
-/* Memory of the rows; offset, label and weight are filled. */
+/* Allocates the rows, and fills offset, label and weight. */
 static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
                                furrow_error *err) {
   const furrow_rowblock *rows = params->rows;
@@ -207,7 +207,7 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* rows, uses: where those for each rank begin. */
+/* rows, uses: the begins of the rows and uses for each rank. */
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
   FW_TRY(SHARE_MOVE(p, &p->offset, rows, &p->rows, err));
@@ -248,7 +248,8 @@ furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *
 
 /* ---- The transposed copy ---- */
 
-/* use_offset[f + 1] is where the next use of feature f goes while rows are copied, and its end at last. */
+/* While rows are copied, use_offset[f + 1] is the position of the next use of feature f; at the end it is the end of
+ * its uses. */
 static void fill_uses(fw_linear_problem *p) {
   const size_t first = p->row_begin[p->comm->rank];
   for (size_t row = 0; row < p->rows; row++)
@@ -301,8 +302,8 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
   return FURROW_OK;
 }
 
-/* Exchanges counts and uses. counts has the own uses by feature, and is replaced by all ranks' counts for this rank's
- * features. begin: where the own uses for each rank begin. */
+/* Exchanges counts and uses. counts has this rank's uses by feature, and is replaced by all ranks' counts for this
+ * rank's features. begin: the begins of this rank's uses for each rank. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
   FW_TRY(SHARE_MOVE(p, counts, p->feature_begin, NULL, err));
   FW_TRY(SHARE_MOVE(p, &p->use_row, begin, NULL, err));
@@ -310,8 +311,8 @@ static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const si
   return fw_comm_all_ok(p->comm, join_uses(p, *counts, err), err);
 }
 
-/* Sets use_offset to the offsets of all ranks' uses. `own` has the offsets of this rank's uses; begin[r] is set to
- * where the uses for rank r begin. */
+/* Sets use_offset to the offsets of all ranks' uses. `own` has the offsets of this rank's uses; begin[r] is set to the
+ * begin of the uses for rank r. */
 static furrow_status join_offsets(fw_linear_problem *p, const uint64_t *own, size_t *begin, furrow_error *err) {
   for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] = own[f + 1] - own[f];
   FW_TRY(fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err));

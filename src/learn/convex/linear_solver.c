@@ -1,4 +1,4 @@
-/* learn/convex/linear_solver.c: where L-BFGS starts on a linear problem, how it scales the parameters, and its steps.
+/* learn/convex/linear_solver.c: L-BFGS on a linear problem: the start, the scaling of the parameters, and the steps.
  */
 #include <math.h>
 #include <string.h>
@@ -49,8 +49,8 @@ static void add_shares(const fw_linear_problem *p, void *state) {
   for (size_t i = 0; i < p->rows; i++) share[(size_t)p->label[i]] += (p->weight ? p->weight[i] : 1) / total;
 }
 
-/* Shares of classes (log: of the positive one) and the bias that a model without features would have. share: space for
- * one number more. */
+/* Computes the shares of the classes (log: of the positive class) and the bias of a model without features. share: has
+ * space for one more number. */
 static furrow_status start_bias(const fw_linear_problem *p, const label_sums *sums, double *share, double *bias,
                                 furrow_error *err) {
   if (p->loss == FW_LOSS_LOG) {
@@ -77,12 +77,14 @@ static double mean_square_factors(const fw_linear_problem *p, const double *x) {
 }
 
 /* Approximates the second derivatives by the derivatives of a model without features; in regression, of the squared
- * difference. A derivative by a number of a vector also has the squares of the numbers that it is multiplied with. */
+ * difference. The second derivative by a component of a vector also contains the squares of the numbers that the
+ * component is multiplied with. */
 static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share,
                                    const double *start, double *diagonal, furrow_error *err) {
   const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
   const double others = mean_square_factors(p, start);
-  double *square = diagonal; /* by feature first; spread over its parameters from the end on */
+  double *square = diagonal; /* first one number per feature; then copied to the feature's parameters, from the end
+                                on */
   FW_TRY(fw_linear_sum_squares(p, square, err));
   for (size_t k = 0; k < p->outputs; k++)
     diagonal[p->features * p->width + k] = sums->total * (classes ? share[k] * (1 - share[k]) : 1);
@@ -109,7 +111,7 @@ static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params
   memcpy(start + weights, params->bias ? params->bias : bias, p->outputs * sizeof *start);
 }
 
-/* memory: of start, diagonal, and shares and biases of the outputs */
+/* memory: for the start, the diagonal, and the shares and biases of the outputs */
 static furrow_status start_lbfgs(fw_lbfgs **solver, fw_linear_problem *p, const fw_linear_solver_params *params,
                                  double *memory, furrow_error *err) {
   const size_t size = fw_linear_problem_size(p);

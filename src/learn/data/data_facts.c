@@ -14,7 +14,7 @@
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
   uint64_t uses, nonzero;
-  uint64_t last_row;      /* the last row that has it, from 1 */
+  uint64_t last_row;      /* number of the last row with the feature, from 1 */
   double mean, squares;   /* squares: sum of squared deviations from the mean */
   double nonzero_squares; /* sum of squares */
   float first, second;    /* the first two different values; `different` says how many are known */
@@ -82,7 +82,7 @@ static void note_slot(feature_facts *f, uint64_t slot) {
   if (f->slot != slot) f->slots = 2;
 }
 
-/* The field of feature i, or without fields its position in the row; UINT64_MAX if it does not follow in order. */
+/* The slot of feature i: its field, or without fields its position in the row; UINT64_MAX if slots do not ascend. */
 static uint64_t slot_of(const furrow_row *row, size_t i) {
   if (row->field.any) return furrow_row_get_field(row, i);
   const bool follows = i == 0 || furrow_row_get_index(row, i - 1) < furrow_row_get_index(row, i);
@@ -102,7 +102,7 @@ static void add_use(feature_facts *f, const furrow_row *row, size_t i, uint64_t 
   note_slot(f, slot_of(row, i));
 }
 
-/* Features of one class; the class of most data is 0 of 1. */
+/* One pass over the values of some features: those of class `class` of `classes`; mostly there is one class. */
 typedef struct value_pass {
   fw_features *features;
   uint64_t row; /* number of the next, from 0 */
@@ -163,7 +163,8 @@ static void add_in_order(fw_data_facts *facts, const furrow_row *row) {
   add_digest(facts, row);
 }
 
-/* Adds all facts but the values of features. in_order: facts that depend on the rows before; shape: the other facts. */
+/* Adds all facts except the values of features. in_order: whether to add facts that depend on earlier rows; shape:
+ * whether to add the others. */
 static void add_rows(fw_data_facts *facts, const furrow_rowblock *block, bool in_order, bool shape) {
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -205,7 +206,7 @@ static furrow_status take_values(void *user, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
-/* The lengths, features and fields of the rows of all ranks. */
+/* Combines the lengths, features and fields of the rows of all ranks. */
 static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, const furrow_rowblock *block,
                                  furrow_error *err) {
   add_rows(facts, block, false, true);
@@ -272,7 +273,7 @@ static furrow_status add_class(fw_samples *samples, value_pass pass, const void 
   return status;
 }
 
-/* Passes on what `ready` has; *came is what the rank before passed on, to be freed. */
+/* Sends the facts in `ready` to the next rank; *came gets what the previous rank sent, to be freed. */
 static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, void **came, size_t *bytes,
                              furrow_error *err) {
   size_t *sizes = NULL;
@@ -308,7 +309,7 @@ static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furro
   size_t bytes = 0;
   furrow_status status = FURROW_OK;
   for (unsigned step = 0; status == FURROW_OK && step < classes + comm->ranks - 1; step++) {
-    const unsigned class = step - comm->rank; /* beyond all of them before this rank begins */
+    const unsigned class = step - comm->rank; /* beyond the last class before this rank begins */
     const value_pass pass = {.row = samples->first_row, .part = class, .parts = classes};
     fw_buffer_reset(&ready);
     if (class < classes) status = add_class(samples, pass, came, bytes, last ? &complete : &ready, err);

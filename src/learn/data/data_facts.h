@@ -1,5 +1,5 @@
-/* learn/data/data_facts.h: what one pass over the data tells before training begins: its labels, the lengths of its
- * rows, the values of its features. */
+/* learn/data/data_facts.h: facts that one pass over the data finds before training begins: about labels, lengths of
+ * rows and values of features. */
 #ifndef FW_LEARN_DATA_DATA_FACTS_H
 #define FW_LEARN_DATA_DATA_FACTS_H
 
@@ -23,20 +23,21 @@ typedef struct fw_data_facts {
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
   double label_mean, label_squares;  /* label_squares: sum of the squared deviations from the mean */
   bool whole_labels;                 /* all are whole numbers */
-  fw_features *features;             /* records of data_facts.c; NULL: values are of no interest. Must be the last */
+  fw_features *features;             /* records of data_facts.c; NULL: values are not examined. Must be the last
+                                        member */
 } fw_data_facts;
 
 /* Whether some value is not 1. */
 bool fw_block_has_values(const furrow_rowblock *block);
 
-/* `values`: whether the values of features are of interest. To be cleared after a failure, too. */
+/* `values`: whether to examine the values of features. To be cleared after a failure, too. */
 furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error *err) FURROW_MUST_USE;
 void fw_data_facts_clear(fw_data_facts *facts);
 /* Counts the rows of a block; fits fw_samples_visit, whose `user` is the fw_data_facts. */
 furrow_status fw_data_facts_add(void *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 
 /* Finds the facts of the rows of all ranks, equal to the last bit to the facts that one process finds. `values`: as
- * above, where some value is not 1. To be cleared after a failure, too. */
+ * above, but only if some value is not 1. To be cleared after a failure, too. */
 furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values,
                                  furrow_error *err) FURROW_MUST_USE;
 
@@ -49,23 +50,24 @@ typedef struct fw_gaps {
 } fw_gaps;
 furrow_status fw_data_facts_gaps(const fw_data_facts *facts, fw_gaps *gaps, furrow_error *err) FURROW_MUST_USE;
 
-/* The scaling that the features need, by the rule of docs/design/defaults.md: one that every row lists and that is
- * neither mostly 0 nor of two values is centred (`centre`) and divided by its deviation; any other is divided by the
- * root of its mean square where that is more than 1. Features that stay as they are have no entry. */
+/* The scaling that the features need, by the rule of docs/design/defaults.md: a feature that every row lists, that is
+ * not mostly 0 and has more than two values is centred (`centre`) and divided by its deviation; any other feature is
+ * divided by the root of its mean square if that is above 1. Features that stay unchanged have no entry. */
 furrow_status fw_data_facts_scaling(const fw_data_facts *facts, bool centre, fw_scaling *scaling,
                                     furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Labels and classes (label_map.c) ---- */
 
-/* The class of a label, as the loss takes it (-1 and 1, or 0, 1 …); infinite: it is not one of data->labels. */
+/* The class of a label, in the form that the loss takes (-1 and 1, or 0, 1 …); infinite: the label is not in
+ * data->labels. */
 double fw_label_class(const fw_data_conf *data, double label);
 /* The label of such a class; the class itself where data has no labels. */
 double fw_class_label(const fw_data_conf *data, double of);
 /* E_RANGE: a label that is not one of data->labels, which the message lists. */
 furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_error *err);
 
-/* Whether the plan's loss can be trained with the labels of the data: E_ARGUMENT says why not and what would fit.
- * *listed: the plan leaves it to the data what the classes are, and they are facts->labels. */
+/* Checks that the plan's loss can be trained with the labels of the data: otherwise E_ARGUMENT, with the reason and a
+ * loss that fits. *listed: the plan takes its classes from the data: facts->labels. */
 furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bool *listed,
                              furrow_error *err) FURROW_MUST_USE;
 
@@ -74,10 +76,10 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bo
 furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether labels of more than two values are numbers to predict rather than classes: they are not whole numbers, or
- * have more values than the classes that someone would number, or hardly repeat. */
+ * have more values than hand-numbered classes would, or hardly repeat. */
 bool fw_labels_are_numbers(const fw_data_facts *facts);
-/* Whether the plan would separate two classes, but the data has more labels than these, and nobody set the loss (nets)
- * or the objective (trees): the labels decide about it. */
+/* Whether the labels decide about the loss: the plan separates two classes, but the data has more than two labels, and
+ * the loss (nets) or the objective (trees) is not set. */
 bool fw_labels_decide(const fw_plan *plan, const fw_data_facts *facts);
 
 #endif

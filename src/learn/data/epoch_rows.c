@@ -28,7 +28,7 @@ struct fw_epoch_rows {
   uint64_t first_row;       /* number of its first row in the data */
   bool ended;               /* no block follows */
   bool ordered;             /* rows are taken by `order`, else all as they come */
-  bool together;            /* order, count and at are of the rows of all ranks, else of the block */
+  bool together;            /* order, count and at refer to the rows of all ranks, else to the block */
   uint32_t *order;
   size_t count, at, order_capacity; /* rows to be taken from the block, and taken */
 };
@@ -57,8 +57,8 @@ static bool is_in_subset(const fw_epoch_rows *e, uint64_t row) {
   return is_held_out(e, row) == (p->subset == FW_SUBSET_VALID);
 }
 
-/* Whether a row of the share is used in this epoch: by a number drawn for the row, so that it does not matter which
- * rows were looked at before. */
+/* Whether a row of the share is used in this epoch: decided by a number that is drawn for the row alone, so that it
+ * does not depend on other rows. */
 static bool is_used(const fw_epoch_rows *e, const furrow_rowblock *block, size_t i, uint64_t row) {
   double chance = e->params.sample_ratio;
   if (e->params.posneg_ratio > 0) {
@@ -99,7 +99,8 @@ static furrow_status count_block(void *user, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
-/* Sets the chances of both classes so that the surplus of one is left out: positives / negatives become the ratio. */
+/* Sets the chances of both classes so that surplus rows of one class are left out: positives / negatives becomes the
+ * ratio. */
 static void set_chances(fw_epoch_rows *e) {
   const double positives = (double)e->positives, negatives = (double)(e->rows - e->positives);
   const double wanted = e->params.posneg_ratio * negatives;
@@ -176,7 +177,7 @@ void fw_epoch_rows_get_stats(const fw_epoch_rows *e, furrow_parser_stats *stats)
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */
 
-/* Seeds of an epoch: of the sample, and of the order of the rows at hand. */
+/* A seed for the epoch: for the sample, or for the order of the rows. */
 static uint64_t epoch_seed(const fw_epoch_rows *e, uint64_t use) {
   return fw_rng_hash(fw_rng_hash(e->params.seed, e->epoch), use);
 }
@@ -198,7 +199,7 @@ static bool is_chosen(const fw_epoch_rows *e, size_t i) {
   return is_in_subset(e, row) && is_used(e, &e->block, i, row);
 }
 
-/* All rows, one after the other, unless they are shuffled or some are left out. */
+/* Starts with all rows in order, unless they are shuffled or some are left out. */
 static void start_order(fw_epoch_rows *e, uint64_t rows) {
   e->at = 0;
   e->count = rows;
@@ -227,7 +228,7 @@ static furrow_status choose_rows(fw_epoch_rows *e, furrow_error *err) {
 
 /* ---- The order of the rows of all ranks ---- */
 
-/* A rank's rows: how many, and a bit for each that is chosen. */
+/* Size of a message about a rank's rows: their number, and a bit for each row, set if the row is chosen. */
 static size_t bits_size(uint64_t rows) {
   return sizeof(uint64_t) + (size_t)(rows + 7) / 8;
 }
@@ -251,7 +252,7 @@ static void list_chosen(fw_epoch_rows *e, const unsigned char *marks) {
   }
 }
 
-/* Every rank has the whole order, in which it looks for its own rows. */
+/* Every rank has the whole order, and finds its own rows in it. */
 static furrow_status choose_together(fw_epoch_rows *e, furrow_error *err) {
   const furrow_comm *comm = comm_of(e);
   const uint64_t all = e->samples->all_rows;

@@ -119,7 +119,7 @@ static void *record_at(const fw_features *features, uint64_t number) {
   return features->chunks[number >> features->chunk_shift] + within * features->params.bytes;
 }
 
-/* The slot of a key, or the empty one where it would go. */
+/* The slot of a key, or the empty slot for it. */
 static slot *slot_of(const fw_features *features, uint64_t key) {
   size_t at = home_of(features, key);
   while (features->slots[at].record && features->slots[at].key != key) at = (at + 1) & (features->slot_count - 1);

@@ -22,7 +22,7 @@ typedef struct fw_features_params {
   uint64_t most;  /* refuse more features than that, of a table; 0: no limit */
   void (*first)(const void *context, uint64_t key, void *record); /* writes the first numbers */
   const void *context;
-  unsigned rank, ranks; /* ranks of 0 or 1: all features are its own */
+  unsigned rank, ranks; /* ranks is 0 or 1: all features belong to this rank */
 } fw_features_params;
 
 /* Hashes of numbers for tables, with a seed that is not known before the process runs (fw_hash_seed). The high bits of
@@ -52,15 +52,16 @@ uint64_t fw_features_count(const fw_features *features);
 
 /* NULL: the feature has no record here. */
 void *fw_features_find(const fw_features *features, uint64_t key);
-/* Finds, and makes where there is none; the feature must be its own. E_RANGE: beyond the range, or one more than
- * `most`. */
+/* Finds the record of a feature, or makes it; the feature must belong to this rank. E_RANGE: it is beyond the range, or
+ * one more than `most`. */
 furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) FURROW_MUST_USE;
-/* The same for many, with memory prefetched. find: `none` stands for those that are missing. */
+/* The same for many features, with prefetched memory. The function that only finds uses `none` for missing ones. */
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records);
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
                                    furrow_error *err) FURROW_MUST_USE;
 
-/* Keys that have a record, ascending, to be freed with fw_free; of an array that has all keys: NULL, and the range. */
+/* The keys that have a record, ascending, to be freed with fw_free; NULL if the records are an array over all keys, and
+ * then the count is the range. */
 furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count,
                                furrow_error *err) FURROW_MUST_USE;
 

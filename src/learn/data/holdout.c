@@ -15,7 +15,7 @@ enum { MOST_COPIES = 4 };
 /* A row with its label and a random number that orders the rows of a label. Rows of a group have the same number, and
  * so have copies of a row: neither the order of the rows nor their copies decide which rows are held out. */
 typedef struct draw {
-  double stratum; /* the label, where each label gives its share; else 0 */
+  double stratum; /* the label, if rows are held out label by label; else 0 */
   double label;
   uint64_t content, number; /* content: of its features */
   size_t row;
@@ -35,7 +35,7 @@ static bool are_copies(const draw *x, const draw *y) {
   return x->stratum == y->stratum && x->content == y->content;
 }
 
-/* Copies by their labels and rows, so that qsort has no choice. */
+/* Orders copies of a row by label and row number, so that the order is unique for qsort. */
 static int compare_contents(const void *a, const void *b) {
   const draw *x = a, *y = b;
   if (x->stratum != y->stratum) return compare_reals(x->stratum, y->stratum);
@@ -69,8 +69,8 @@ static unsigned smallest_fold(const size_t *rows, unsigned folds) {
 }
 
 /* Deals out the rows of one label, in the order that was drawn; copies stay together. `before` is the number of rows of
- * other labels: it keeps the remainders of many labels from all being held out. `dealt` has the rows of each fold so
- * far. */
+ * earlier labels: with it, rounding does not hold out a remainder of every label. `dealt` has the number of rows of
+ * each fold so far. */
 static void deal(const dealing *d, const draw *draws, size_t count, size_t before, size_t *dealt, unsigned folds,
                  double ratio) {
   const size_t out =
@@ -107,8 +107,8 @@ static uint64_t content_of(const furrow_rowblock *rows, size_t i) {
   return row.length && row.value.any ? fw_digest_elements(row.value.any, value, row.length, digest) : digest;
 }
 
-/* Numbers the rows by their contents. Where there are only a few different rows, which come again and again, each copy
- * counts as a row of its own, as it will among the rows to be predicted. */
+/* Numbers the rows by their contents. If the data consists of many copies of a few different rows, each copy counts as
+ * a separate row. */
 static void number_contents(draw *draws, size_t n, uint64_t seed) {
   size_t different = n > 0, copy = 0;
   qsort(draws, n, sizeof *draws, compare_contents);

@@ -1,4 +1,4 @@
-/* learn/data/label_map.c: what classes the labels of the data are, and labels back from classes. */
+/* learn/data/label_map.c: from labels of the data to classes, and back. */
 #include "learn/data/data_facts.h"
 
 #include <inttypes.h>
@@ -41,7 +41,10 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 
 /* ---- The labels of the data ---- */
 
-enum { FEW_CLASSES = 20 }; /* the most classes of whole numbers, where nobody says that they are classes */
+enum {
+  FEW_CLASSES = 20
+}; /* whole numbers with more values are quantities, unless the configuration says that they are
+      classes */
 
 /* Whole numbers that repeat can be classes; other labels are quantities. */
 static bool can_be_classes(const fw_data_facts *facts) {
@@ -60,7 +63,7 @@ static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
-/* From here on a label may have been another number in the data: labels of rows are floats. */
+/* From this number on, a label may differ from the number in the data: labels of rows are floats. */
 #define INEXACT_LABEL 16777216.0 /* 2^24 */
 
 furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_error *err) {
@@ -74,7 +77,7 @@ furrow_status fw_labels_check_exact(const double *labels, size_t count, furrow_e
   return FURROW_E_RANGE;
 }
 
-/* fm and deep models, which the key `loss` is for: they have layers between the input and the loss. */
+/* Whether the key `loss` applies: to fm and deep models, which have layers between the input and the loss. */
 static bool is_net(const fw_plan *plan) {
   return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
 }

@@ -95,12 +95,12 @@ void fw_local_ids_start(fw_local_ids *n) {
   if (n->array) next_stamp(&n->array->stamp, n->array->latest, (size_t)n->range * sizeof *n->array->latest);
 }
 
-/* Reserves memory for `count` keys and one more, which is written but does not count. */
+/* Reserves memory for `count` keys, and for one more that is written but not used. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
   return FW_GROW(&n->key, &n->capacity, count + 1, err);
 }
 
-/* At most a quarter of the table is used. */
+/* At most a quarter of the slots is used. */
 furrow_status fw_local_ids_reserve(fw_local_ids *n, size_t more, furrow_error *err) {
   if (n->array) return FURROW_OK;
   FW_TRY(reserve_keys(n, n->count + more, err));

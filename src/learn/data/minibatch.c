@@ -16,7 +16,7 @@
 
 struct fw_batcher {
   fw_batcher_params rules;
-  fw_minibatch batch; /* what finish hands out: of the arrays below */
+  fw_minibatch batch; /* the result of fw_batcher_finish; points into the arrays below */
   size_t rows, row_capacity;
   float *label, *weight, *x;
   uint64_t *qid; /* NULL: rows need not have one */
@@ -48,7 +48,7 @@ static size_t grown_capacity(size_t capacity, size_t count) {
 }
 
 static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
-  if (rows < b->row_capacity) return FURROW_OK; /* <: there is an offset more than there are rows */
+  if (rows < b->row_capacity) return FURROW_OK; /* <, not <=: there is one more offset than rows */
   size_t capacity = grown_capacity(b->row_capacity, rows + 64), dense = 0;
   if (b->rules.dense && !fw_size_mul(capacity, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(FW_REALLOC(&b->label, capacity, err));
@@ -79,7 +79,7 @@ static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err)
 
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
 
-/* For scoring: every use is a feature of its own. */
+/* For scoring: every use counts as a separate feature. */
 static void list_features(fw_batcher *b, const furrow_row *row) {
   for (size_t i = 0; i < row->length; i++) {
     b->local_ids.key[b->uses + i] = furrow_row_get_index(row, i);
@@ -109,7 +109,7 @@ static void copy_values(fw_batcher *b, const furrow_row *row) {
   b->has_value = true;
 }
 
-/* From now on places are stored: so far, use i was at place i. */
+/* From now on positions are stored; so far, use i was at position i. */
 static void keep_positions(fw_batcher *b) {
   if (b->has_place) return;
   for (size_t i = 0; i < b->uses; i++) b->place[i] = (uint32_t)i;
@@ -119,7 +119,7 @@ static void keep_positions(fw_batcher *b) {
 static furrow_status place_by_field(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   const uint64_t slots = b->rules.slots;
   if (row->length && !row->field.any)
-    return fw_fail(err, FURROW_E_RANGE, "the row has no fields, which the embedding's slots are");
+    return fw_fail(err, FURROW_E_RANGE, "the row has no fields, but the embedding has a slot for each field");
   keep_positions(b);
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t field = furrow_row_get_field(row, i);
@@ -152,7 +152,7 @@ static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow
   FW_TRY(check_length(b, row->length, err));
   if (!b->has_place && row->length == b->rules.slots && is_ascending(row)) return FURROW_OK;
   keep_positions(b);
-  uint32_t *order = b->use + b->uses; /* free until finish: the features in the order of their slots */
+  uint32_t *order = b->use + b->uses; /* scratch until fw_batcher_finish: the features in the order of their slots */
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = furrow_row_get_index(row, i);
     size_t at = i;
@@ -176,7 +176,7 @@ static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_err
   FW_TRY(ensure_capacity(b, row->length, err));
   FW_TRY(place_features(b, row, err));
   if (b->rules.plain)
-    list_features(b, row); /* what is beyond the range counts as 0 */
+    list_features(b, row); /* features beyond the range count as 0 */
   else
     FW_TRY(fw_local_ids_add(&b->local_ids, row, b->feature + b->uses, err));
   copy_values(b, row);
@@ -229,7 +229,7 @@ static furrow_status check_label(const fw_data_conf *data, const fw_graph *graph
   if (isinf(label) && data->label_count > 0) return fw_label_refuse(data, given, err);
   if (!fw_loss_takes(graph, label)) return fw_loss_refuse(graph, label, err);
   if (data->label_count > 0 || !is_doubtful(data, given)) return FURROW_OK;
-  fw_fail(err, FURROW_E_RANGE, "the label %.9g is not 0, 1 or -1, and not known as that of a class", given);
+  fw_fail(err, FURROW_E_RANGE, "the label %.9g is not 0, 1 or -1, and is not the label of a class", given);
   fw_error_set_hint(err, "name the labels of both classes with the key `labels`");
   return FURROW_E_RANGE;
 }
@@ -339,8 +339,8 @@ static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
     }
 }
 
-/* Counting sort: use_offset[f + 2] counts the uses of feature f; summed up, use_offset[f + 1] is where they begin; when
- * all are placed it is where they end. */
+/* Counting sort: use_offset[f + 2] first counts the uses of feature f. After the prefix sum, use_offset[f + 1] is their
+ * begin, and after all uses were placed their end. */
 static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   const size_t features = b->local_ids.count;
   FW_TRY(FW_GROW(&b->use_offset, &b->offset_capacity, features + 2, err));

@@ -1,4 +1,4 @@
-/* learn/data/minibatch.h: a mini-batch as the net takes it: rows in columns, its features numbered.
+/* learn/data/minibatch.h: a mini-batch in the form that a net takes: rows as arrays, with numbered features.
  *
  * Each different feature of a batch has a local number, in order of first appearance; uses of a feature are listed by
  * feature too, so that updates run over features while the forward pass runs over rows. */
@@ -18,9 +18,9 @@ typedef struct fw_local_ids {
   uint64_t *key; /* key of each number */
   size_t count, capacity;
   uint64_t range; /* keys must be below; 0: open */
-  /* For a known range that is not too large: an array over it, its own or another fw_local_ids' array */
+  /* For a known range that is not too large: an array over the range, owned or shared with another fw_local_ids */
   struct fw_local_id_array *array, *own;
-  /* Else a table, searched from a key's hash on */
+  /* Otherwise a hash table */
   struct fw_local_id_entry *table;
   uint64_t seed;  /* seed of hashes */
   unsigned shift; /* 64 - log2(size of the table) */
@@ -40,7 +40,7 @@ void fw_local_ids_start(fw_local_ids *local_ids);
 furrow_status fw_local_ids_reserve(fw_local_ids *local_ids, size_t n, furrow_error *err) FURROW_MUST_USE;
 /* E_RANGE: the key is beyond the range (0: there is none). */
 furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error *err) FURROW_MUST_USE;
-/* Takes the features of a row, for which there must be capacity. E_RANGE: one is beyond the range. */
+/* Adds the features of a row, for which capacity must be reserved. E_RANGE: one is beyond the range. */
 furrow_status fw_local_ids_add(fw_local_ids *local_ids, const furrow_row *row, uint32_t *number,
                                furrow_error *err) FURROW_MUST_USE;
 /* Ends the batch: fills `number` with the numbers of all rows' features, in the order of the calls of
@@ -52,7 +52,7 @@ typedef struct fw_minibatch {
   size_t rows;
   float *label;       /* transformed; NaN: there is none */
   float *weight;      /* NULL: all 1 */
-  uint64_t *qid;      /* the rows' groups, of a loss that ranks the rows of each; else NULL */
+  uint64_t *qid;      /* group of each row, for a loss that ranks the rows of a group; else NULL */
   uint32_t *position; /* positions of rows in the batch of all ranks, ascending; NULL: row i is at i */
   uint64_t first_row; /* number of its first row in the data, for errors (streamed data; else in the epoch) */
   /* sparse data; NULL for dense data */
@@ -61,13 +61,13 @@ typedef struct fw_minibatch {
   uint32_t *feature; /* uses: the local number */
   float *value;      /* uses; NULL: all 1 */
   uint32_t
-      *place; /* uses: place of its vector in an embedding with fixed slots: row * slots + slot. NULL: use i is at i */
+      *place; /* position of a use's vector in an embedding with fixed slots: row * slots + slot. NULL: use i is at i */
   size_t features;      /* different ones */
   uint64_t *key;        /* features: the feature's id, 0-based */
   uint32_t *use_offset; /* features + 1 */
   uint32_t *use_row;    /* the rows of uses by feature, ascending for each */
-  uint32_t *use;        /* those uses; NULL where there are neither values nor slots */
-  uint32_t *use_place;  /* their places; `use` itself where place is NULL */
+  uint32_t *use;        /* the numbers of these uses; NULL if there are neither values nor slots */
+  uint32_t *use_place;  /* the positions of these uses; `use` itself if place is NULL */
   /* dense data */
   float *x; /* rows * columns; NULL for sparse data */
   size_t columns;
@@ -85,10 +85,11 @@ typedef struct fw_batcher_params {
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_local_ids_init */
   const fw_data_conf *data;        /* label transform, has_label */
-  const fw_graph *graph;           /* every row must have a label that its loss can take. NULL: no row need have one */
+  const fw_graph *graph;           /* every row must have a label that the graph's loss accepts. NULL: labels are
+                                      optional */
 } fw_batcher_params;
 
-/* What every row of a plan's data must be like. The plan must outlive the rules. */
+/* The rules for every row of a plan's data. The plan must outlive the result. */
 fw_batcher_params fw_plan_rules(const fw_plan *plan);
 
 /* "row N: " before an error's message. */
@@ -112,14 +113,16 @@ void fw_batcher_free(fw_batcher *batcher);
 void fw_batcher_start(fw_batcher *batcher);
 furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furrow_error *err) FURROW_MUST_USE;
-/* The same for a row of a batch of several ranks; positions ascend. All rows of a batch have one, or none has. */
+/* The same for a row of a batch of several ranks, with its position; positions ascend. Either all rows of a batch have
+ * a position or none has. */
 furrow_status fw_batcher_add_at(fw_batcher *batcher, const furrow_row *row, uint32_t position,
                                 furrow_error *err) FURROW_MUST_USE;
 
-/* What one rank has of a batch: all its rows, but only the uses of features that belong to this rank. */
+/* One rank's part of a batch: all rows of that rank, but only the uses of features that belong to the receiving
+ * rank. */
 typedef struct fw_batch_part {
   size_t rows, keys, uses;
-  const uint32_t *position;  /* rows; NULL: its rows follow the rows of the part before */
+  const uint32_t *position;  /* positions of the rows; NULL: the rows follow the rows of the previous part */
   const float *label;        /* rows */
   const float *weight;       /* rows; NULL: all 1 */
   const uint32_t *row_uses;  /* rows: how many uses; NULL: none */
@@ -133,8 +136,8 @@ typedef struct fw_batch_part {
   size_t next_row, next_use; /* scratch */
 } fw_batch_part;
 
-/* A batch of the rows of all parts, by position; its uses are in the order of rows, and of a part in a row. Embeddings
- * with slots have use i at i. */
+/* Makes a batch of the rows of all parts, by position; uses are in the order of rows, and within a row in the order of
+ * its part. In embeddings with slots, use i is at i. */
 furrow_status fw_batcher_join(fw_batcher *batcher, fw_batch_part *parts, size_t count, fw_minibatch **batch,
                               furrow_error *err) FURROW_MUST_USE;
 

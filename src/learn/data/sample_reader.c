@@ -16,7 +16,7 @@ struct furrow_sample_reader {
 };
 
 /* Rows to be scored do not show whether indices count from 0 or 1: without feature 0 they look like data that counts
- * from 1. So the model or the URI must say it. */
+ * from 1. So the model or the URI must set the base. */
 static furrow_status check_base(const furrow_sample_reader *samples, furrow_error *err) {
   if (samples->data->index_base < 0 || samples->data->uri_says_base) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
@@ -96,7 +96,7 @@ typedef struct line_format {
 struct furrow_line_reader {
   fw_plan *plan;
   line_format own;
-  line_format dummy; /* instead of libsvm, for indices without values: as files are read */
+  line_format dummy; /* replaces libsvm for indices without values, as for files */
   fw_buffer copy;    /* copy of the text, with padding */
   fw_chunk chunk;
   furrow_rowblock block;
@@ -160,7 +160,7 @@ void furrow_line_reader_free(furrow_line_reader *reader) {
   fw_free(reader);
 }
 
-/* Copies the lines to where there is padding, and ends the last one. */
+/* Copies the lines into a padded buffer, and terminates the last one. */
 static furrow_status take_text(furrow_line_reader *r, const char *lines, size_t size, furrow_error *err) {
   static const char pad[FW_KERN_PAD] = {0};
   fw_buffer *copy = &r->copy;

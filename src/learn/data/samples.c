@@ -54,8 +54,8 @@ static furrow_status open_files(fw_samples *s, const fw_data_conf *data, furrow_
   if (s->once && s->comm->ranks > 1)
     return fw_fail(err, FURROW_E_ARGUMENT, "standard input, or a pipe, cannot be read in parts by several processes");
   if (!s->once || !automatic || data->encoder) FW_TRY(fw_parser_find_format(s->parser, &format, err));
-  /* Angel's libsvm text has values. Indices without values are its dummy text, which counts from 0: as libsvm, which
-   * counts from 1, it would be read as other features. */
+  /* Angel's libsvm text has values. Indices without values are Angel's dummy text, which counts from 0. Read as libsvm,
+   * which counts from 1, they would become other features. */
   bool dummy = false;
   if (strcmp(format, "libsvm") == 0 && !s->once && !fw_uri_arg_value(&s->uri, "indexing_mode"))
     FW_TRY(fw_parser_looks_like_dummy(s->parser, &dummy, err));
@@ -106,7 +106,7 @@ static furrow_status add_csv_arguments(fw_samples *s, const fw_data_conf *data, 
   return data->label_optional && data->label_column ? add_argument(s, "label", "optional", err) : FURROW_OK;
 }
 
-/* Adds what the conf says about rows, unless the URI says it. */
+/* Adds the arguments that the conf has for rows, unless the URI has them. */
 static furrow_status add_arguments(fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   FW_TRY(check_table_keys(s, data, err));
   if (!data->has_label && begins_with_label(s->format)) FW_TRY(add_argument(s, "has_label", "no", err));
@@ -132,7 +132,7 @@ static furrow_status copy_text(char **copy, const char *text, furrow_error *err)
   return text ? fw_strndup(copy, text, strlen(text), err) : FURROW_OK;
 }
 
-/* The one column whose name says that it has the labels; none if several do. */
+/* Finds the only column with the name of a label column; none if there are several. */
 static furrow_status find_label_name(fw_samples *s, furrow_error *err) {
   const char *found = NULL;
   for (size_t i = 0; i < furrow_parser_column_count(s->parser); i++) {
@@ -158,7 +158,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A name that two columns have, which cannot be found again. */
+/* Finds a name that two columns share: such a column cannot be found again by name. */
 static furrow_status find_twice(fw_samples *s, size_t count, furrow_error *err) {
   const char **names = NULL, *twice = NULL;
   FW_TRY(FW_ALLOC(&names, count + 1, err));
@@ -186,8 +186,8 @@ static furrow_status note_columns(fw_samples *s, furrow_error *err) {
   return status;
 }
 
-/* The text of a key that is not set: the name that the header has, or else the argument of the URI, as it was meant.
- * NULL: there is none, or the key is set. */
+/* The text for a key that is not set: the name in the header, else the decoded argument of the URI. NULL: there is
+ * none, or the key is set. */
 static furrow_status settle_argument(fw_samples *s, const furrow_learn_conf *conf, const char *key, char **name,
                                      const char *argument, const char **text, furrow_error *err) {
   const char *given = fw_uri_arg_value(&s->uri, argument);
@@ -238,13 +238,13 @@ static furrow_status find_index_base(fw_samples *s, const char *mode, furrow_err
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
-/* Gets the parser to the first row, and what the conf leaves to the data. */
+/* Moves the parser to the first row, and finds what the conf leaves to the data. */
 static furrow_status begin_rows(fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   const char *mode = fw_uri_arg_value(&s->uri, "indexing_mode");
   const bool has_base = fw_samples_has_index_base(s->format);
   int base = data->encoder ? 0 : data->index_base; /* features of an encoder count from 0 */
   if (has_base && base < 0 && !mode && s->once)
-    base = s->index_base = 1; /* an index 0 is an error then, which names the key */
+    base = s->index_base = 1; /* then an index 0 is an error, which names the key */
   const bool find_base = has_base && base < 0, find_columns = is_csv(s) && !s->once;
   s->uri_says_base = has_base && mode && mode[0] != '-'; /* -1: it is to be found */
   if (has_base && base >= 0) FW_TRY(add_argument(s, "indexing_mode", base ? "1" : "0", err));
@@ -254,7 +254,7 @@ static furrow_status begin_rows(fw_samples *s, const fw_data_conf *data, furrow_
   return find_base ? find_index_base(s, mode, err) : FURROW_OK;
 }
 
-/* Parts of the data do not know the numbers of their rows. */
+/* Side files need the numbers of rows, which are unknown in parts of the data. */
 static furrow_status open_side_files(fw_samples *s, furrow_error *err) {
   if (s->uri.npaths != 1 || s->once) return FURROW_OK;
   FW_TRY(fw_side_files_read(&s->side, s->uri.paths[0], err));
@@ -284,7 +284,7 @@ static uint64_t leading_number(const char *text) {
   return after && !overflow ? number : UINT64_MAX;
 }
 
-/* Adds what to do about an index, or a field, that is 0 or too large: it is in the token. */
+/* Adds a hint about an index or a field in the token that is 0 or too large. */
 static furrow_status add_index_hint(const fw_samples *samples, furrow_status status, furrow_error *err) {
   if (status != FURROW_E_RANGE || !err) return status;
   const bool has_fields = samples->format && fw_format_has_fields(samples->format);
@@ -302,7 +302,7 @@ static furrow_status add_index_hint(const fw_samples *samples, furrow_status sta
 
 /* ---- In memory ------------------------------------------------------------------------------------------ */
 
-/* stats: of a caller that keeps the rows; NULL: they are only visited. */
+/* stats: for a caller that keeps the rows; NULL: the rows are only visited. */
 static furrow_status visit_pass(fw_samples *samples, fw_block_taker take, void *user, furrow_parser_stats *stats,
                                 furrow_error *err) {
   fw_sample_pass *pass = NULL;
@@ -346,7 +346,7 @@ static furrow_status count_block(void *rows, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
-/* Where the rows of this rank are among all rows. */
+/* Finds the position of this rank's rows among all rows. */
 static furrow_status number_rows(fw_samples *samples, furrow_status status, furrow_error *err) {
   uint64_t rows = samples->block.size;
   if (status == FURROW_OK && !samples->in_memory && samples->comm->ranks > 1) /* alone they need not be counted */
@@ -407,7 +407,7 @@ furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, f
   return samples->in_memory ? fw_scaled_block_fill(&samples->scaled, scaling, &samples->block, err) : FURROW_OK;
 }
 
-/* Copies the rows that are in the fold, or those that are not. */
+/* Copies the rows of the fold, or all other rows. */
 static furrow_status copy_rows(furrow_container **copy, const furrow_rowblock *rows, const fw_holdout *holdout,
                                unsigned fold, bool in_fold, furrow_error *err) {
   furrow_container *made = NULL;

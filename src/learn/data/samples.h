@@ -19,9 +19,9 @@ typedef struct fw_scaling {
   uint64_t *key; /* ascending */
   double *mean;
   double *factor;      /* above 0 */
-  int64_t *slot;       /* for each feature with a mean, the slot that no other feature has in any row; -1: unknown */
+  int64_t *slot;       /* for each feature with a mean, a slot that no other feature uses in any row; -1: unknown */
   double label_mean;   /* 0 */
-  double label_factor; /* above 0; 0: labels stay as they are, whatever the mean */
+  double label_factor; /* above 0; 0: labels are not scaled, whatever the mean */
 } fw_scaling;
 
 /* The caller's struct, for `count` features: means 0, factors 1, slots -1, keys to be filled in; labels stay as they
@@ -70,7 +70,8 @@ typedef struct fw_holdout_params {
   unsigned folds; /* above 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio`, 1 the rest */
   double ratio;
   uint64_t seed;
-  const furrow_comm *comm; /* ranks that share the rows, and all call; NULL: alone */
+  const furrow_comm *comm; /* the ranks among which the rows are divided; all of them call the function; NULL: one
+                              process */
   uint64_t first_row;      /* the number of this rank's first row among the rows of all ranks */
 } fw_holdout_params;
 
@@ -96,28 +97,29 @@ typedef struct fw_side_files {
   size_t qid_capacity;
 } fw_side_files;
 
-/* Reads the files that are there. `files` starts as zeros, and is cleared after a failure, too; `data` must outlive
- * it. E_PARSE: a line is not a number. */
+/* Reads the files that exist. `files` starts as zeros, and is cleared after a failure, too; `data` must outlive it.
+ * E_PARSE: a line is not a number. */
 furrow_status fw_side_files_read(fw_side_files *files, const char *data, furrow_error *err) FURROW_MUST_USE;
 void fw_side_files_clear(fw_side_files *files);
-/* Gives a block, which begins with row number `first`, its weights and groups, valid until the next call. E_FORMAT:
- * they end before it; E_ARGUMENT: it has its own. */
+/* Gives a block, which begins with row number `first`, its weights and groups, valid until the next call. E_FORMAT: the
+ * files end before the block; E_ARGUMENT: the rows already have weights or groups. */
 furrow_status fw_side_files_add(fw_side_files *files, uint64_t first, furrow_rowblock *block,
                                 furrow_error *err) FURROW_MUST_USE;
-/* After the last row. E_FORMAT: the files are for more rows. */
+/* Called after the last row. E_FORMAT: the files have entries for more rows. */
 furrow_status fw_side_files_end(const fw_side_files *files, uint64_t rows, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Samples ---- */
 
 /* Other files read the first members; the rest belongs to samples.c and sample_reader.c. */
 typedef struct fw_samples {
-  char *format;            /* the parser's: the one that was given, or that was found */
+  char *format;            /* the parser's format, given or found */
   const furrow_comm *comm; /* the ranks that share the rows */
   /* The number of this rank's first row among all rows, from 0, and the rows of all ranks. Streamed rows of one process
    * are not counted: both are 0. */
   uint64_t first_row, all_rows;
-  int index_base;     /* what was found where the conf has `auto`; -1: the conf says it, or the format has none */
-  bool uri_says_base; /* the URI itself has indexing_mode 0 or 1 */
+  int index_base;     /* the base that was found for index-base=auto; -1: the conf sets the base, or the format has
+                         none */
+  bool uri_says_base; /* the URI has indexing_mode 0 or 1 */
   char *
       found_label; /* the csv column that was taken for the labels by its name; NULL: it was given, or none was found */
   fw_uri uri;      /* with the arguments that the conf adds */
@@ -146,19 +148,20 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
                               const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_samples_close(fw_samples *samples);
-/* From now on rows come in other units; `scaling` must outlive the samples. */
+/* From now on rows are scaled; `scaling` must outlive the samples. */
 furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
 /* All rows; NULL: they are streamed. */
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 /* The same before they were scaled. */
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
-/* Whether they are streamed from what can be read only once. */
+/* Whether rows are streamed from a source that can be read only once. */
 bool fw_samples_pass_once(const fw_samples *samples);
-/* Leaves out the rows of a fold, of rows in memory that are not scaled; all ranks do. *left_out (may be NULL) gets
- * them, to be freed with furrow_container_free. */
+/* Leaves out the rows of a fold. The rows must be in memory and not scaled; all ranks call it. *left_out (may be NULL)
+ * gets these rows, to be freed with furrow_container_free. */
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
-/* Takes rows in memory in place of its own, which are not scaled; frees them with itself, after a failure at once. */
+/* Replaces the rows, which must not be scaled, by other rows in memory, and takes ownership of them, also after a
+ * failure. */
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
 /* The name of the data in messages. */
 const char *fw_samples_name(const fw_samples *samples);
@@ -166,10 +169,10 @@ const char *fw_samples_name(const fw_samples *samples);
  * texts are valid while the samples are open. */
 furrow_status fw_samples_settle_columns(fw_samples *samples, const furrow_learn_conf *conf, fw_settled *settled,
                                         furrow_error *err) FURROW_MUST_USE;
-/* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
+/* Fills in what was left out and skipped when the rows were loaded; zeros for streamed rows. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 
-/* Whether the indices of a format count from 0 or 1, as the data says. */
+/* Whether a format has indices that count from 0 or from 1, depending on the data. */
 bool fw_samples_has_index_base(const char *format);
 
 /* Calls `take` for the rows of this rank: all in one block if they are in memory, else block by block in a pass. */
@@ -209,7 +212,7 @@ typedef struct fw_epoch_rows_params {
   bool shuffle;
   uint64_t seed;
   /* Several ranks with rows in memory: an epoch has the order that one process would have, over the rows of all ranks;
-   * of each batch a rank takes its own rows, with their positions. Else each rank has an order of its own rows. */
+   * of each batch a rank takes its own rows, with their positions. Otherwise each rank orders only its own rows. */
   bool together;
 } fw_epoch_rows_params;
 
@@ -222,18 +225,18 @@ void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
 
 /* Every n-th row is for validation. Returns n = ceil(1 / ratio), as Angel does; 0: no row is. */
 uint64_t fw_valid_every(double ratio);
-/* Rows of the share, before sampling, of all ranks (which all call it). Streamed samples are read once if that is not
- * known yet. */
+/* Returns the number of rows of the subset on all ranks, before sampling; all ranks call it. Streamed samples are read
+ * once if the number is not known yet. */
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
-/* Rows of the share of all ranks, about, as far as they are known without reading; 0: not known. */
+/* Returns about how many rows the subset has on all ranks, as far as known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
-/* The rows of the share, by their place in memory, ascending. To be freed with fw_free. */
+/* Lists the rows of the subset by position in memory, ascending. To be freed with fw_free. */
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 /* What was left out and skipped when the samples were loaded, or in the last pass. */
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
 
-/* Goes to the first row of an epoch. All ranks call it; a failure of one is a failure of all. */
+/* Goes to the first row of an epoch. All ranks call it; if one rank fails, all fail. */
 furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
 /* Reads the next rows; fits fw_row_source.fill, whose first argument is the fw_epoch_rows. Rows are numbered from 1 in
  * the data of all ranks. Together with other ranks, `rows` is the size of the batch of all ranks, and *count may be 0

@@ -127,7 +127,7 @@ static void put_key(void *keys, furrow_key_type type, size_t i, uint64_t key) {
     ((uint32_t *)keys)[i] = (uint32_t)key;
 }
 
-/* One row, from `at` on; returns where the next one begins. */
+/* Expands one row, from `at` on; returns the begin of the next row. */
 static size_t expand_row(fw_scaled_block *s, const fw_scaling *scaling, const furrow_row *row, const float *values,
                          float *to, size_t at) {
   for (size_t i = 0; i < row->length; i++, at++) {

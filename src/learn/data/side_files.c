@@ -9,7 +9,7 @@
 #include "io/input.h"
 #include "learn/data/samples.h"
 
-/* Takes the number that a line has; NULL, or why it is not one. */
+/* Takes the number on a line. Returns NULL, or the reason why the number is not valid. */
 typedef const char *take_line(fw_side_files *files, const char *line, const char *end, furrow_status *status,
                               furrow_error *err);
 

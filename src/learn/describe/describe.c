@@ -1,4 +1,4 @@
-/* learn/describe/describe.c: descriptions of a configuration: what its layers keep, in numbers and in memory. */
+/* learn/describe/describe.c: descriptions of a configuration: numbers of parameters, and memory, of its layers. */
 #include "learn/describe/describe.h"
 
 #include <math.h>
@@ -93,7 +93,8 @@ static void put_bytes(fw_buffer *out, uint64_t bytes) {
   fw_buffer_format(out, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-/* A number of the whole model; with an unknown number of features what is fixed, and what each feature adds. */
+/* Writes a number for the whole model; if the number of features is unknown, the fixed part and the part that each
+ * feature adds. */
 static void put_sum(fw_buffer *out, void (*put)(fw_buffer *out, uint64_t number), const fw_description *about,
                     uint64_t all, uint64_t fixed, uint64_t each) {
   put(out, about->features == FW_COUNT_UNKNOWN ? fixed : all);
@@ -245,7 +246,7 @@ static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int 
   }
 }
 
-/* The cell alone, for its width; memory that runs out is remembered where it counts. */
+/* Writes one cell, to find its width; the other buffer reports if memory runs out. */
 static void fill_cell(fw_buffer *out, fw_buffer *cell, const fw_description *about, size_t i, int column) {
   fw_buffer_reset(cell);
   put_cell(cell, about, i, column);

@@ -7,7 +7,7 @@
 #include "base/json_out.h"
 #include "learn/conf/conf_data.h"
 
-#define FW_COUNT_UNKNOWN UINT64_MAX /* it depends on the number of features, which is unknown; or it is too large */
+#define FW_COUNT_UNKNOWN UINT64_MAX /* the count depends on the unknown number of features, or is too large */
 
 /* What a layer keeps. */
 typedef struct fw_layer_size {
@@ -18,7 +18,7 @@ typedef struct fw_layer_size {
   uint64_t bytes; /* bytes, with the optimizer's state */
 } fw_layer_size;
 
-/* Where a layer stands in a drawing: rows from above, columns from the left. */
+/* The position of a layer in a drawing: rows from the top, columns from the left. */
 typedef struct fw_layer_place {
   size_t level, column;
   size_t last; /* the lowest row that takes its output */
@@ -30,7 +30,7 @@ typedef struct fw_description {
   fw_layer_size *sizes; /* size of each layer */
   fw_layer_place *positions;
   uint64_t parameters, bytes;
-  /* where the number of features is not known: what does not depend on it, and what each feature adds */
+  /* if the number of features is unknown: the fixed part, and the part that each feature adds */
   uint64_t fixed, fixed_bytes, each, each_bytes;
 } fw_description;
 

@@ -70,7 +70,7 @@ static bool is_free(const fw_layer_place *positions, size_t i, size_t column) {
   return true;
 }
 
-/* The column in the middle of its inputs. */
+/* The column in the middle of a layer's inputs. */
 static size_t wanted_column(const fw_layer_place *positions, const fw_layer *layer) {
   size_t sum = 0;
   if (layer->input_count == 0) return 0;
@@ -197,7 +197,7 @@ static double middle_of_data(const drawing *d) {
 
 /* ---- Drawing ---- */
 
-/* Straight down in its own column, then over to the layer in the gap above it. */
+/* Draws an edge: straight down in the column of its input, then sideways in the gap above the layer. */
 static void put_edge(const drawing *d, double x, double y, double to, size_t row) {
   const double end = top_of(row), bend = end - GAP_Y;
   double reach = (x - to) * 0.2;

@@ -34,7 +34,7 @@ static void put_value(fw_json_out *json, fw_key key, fw_value value) {
     fw_json_out_text(json, kind == FW_VALUE_INDEX_BASE ? "auto" : value.text);
 }
 
-/* An object, an array that is a member. */
+/* Begins an object or an array as a member. */
 static void open_object(fw_json_out *json, const char *key) {
   fw_json_out_key(json, key);
   fw_json_out_open(json);
@@ -109,7 +109,7 @@ static void put_matrix(fw_json_out *json, const char *layer, const char *ending,
   fw_json_out_close(json);
 }
 
-/* As Angel stores them: an fc layer's weights are one row. */
+/* Lists matrices as Angel stores them: the weights of an fc layer are one row. */
 static void put_matrices(fw_json_out *json, const fw_description *about, const fw_layer *layer,
                          const fw_layer_size *size) {
   open_array(json, "matrices");
@@ -289,7 +289,7 @@ void fw_describe_angel(fw_buffer *out, const fw_description *about) {
 
 /* ---- Keys ---------------------------------------------------------------------------------------------------- */
 
-/* All that are needed to get the configuration again. */
+/* Writes all keys that are needed to restore the configuration. */
 
 /* Leaves out keys of what is trained and of input and output: they do not say how to train. */
 static bool is_left_out(fw_key key) {
@@ -310,8 +310,8 @@ static bool has_plan(const furrow_learn_conf *conf, const fw_plan *plan) {
 }
 
 /* Sets a key whose default counts, unless it would be refused, or change the plan, once it is set: the rate of steps
- * where the exact minimum is sought, a parameter of an optimizer that no layer has. The default of lr says nothing
- * where no optimizer has a rate. */
+ * where the exact minimum is sought, a parameter of an optimizer that no layer has. The default of lr is left out if no
+ * optimizer has a rate. */
 static furrow_status settle(furrow_learn_conf *conf, fw_key key, const fw_plan *plan, furrow_error *err) {
   const char *name = fw_key_facts(key)->name;
   const int64_t objective = fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;

@@ -251,7 +251,8 @@ static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t fea
   const size_t tree = at / forest->nodes, node = at % forest->nodes;
   const int32_t feature = forest->feature[at];
   if (feature < -1)
-    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: feature %d is neither one nor -1", tree, node, feature);
+    return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: feature %d is neither a feature nor -1", tree, node,
+                   feature);
   if (feature >= 0 && features > 0 && (uint64_t)feature >= features)
     return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: feature %d, but the model has %llu", tree, node, feature,
                    (unsigned long long)features);

@@ -215,7 +215,7 @@ static furrow_status open_matrix(furrow_matrix_source **source, const char *fold
   FW_TRY(fw_path_join(&path, folder, matrices[kind].name, err));
   const furrow_status status = furrow_matrix_source_open(source, path, NULL, err);
   if (status == FURROW_E_NOT_FOUND && !is_there(folder, kind)) {
-    fw_fail(err, status, "there is no such matrix, which a forest has");
+    fw_fail(err, status, "the matrix is missing, but a forest needs it");
     fw_error_set_file(err, path);
   }
   fw_free(path);

@@ -158,7 +158,7 @@ static furrow_status check_covers(const fw_forest *forest, size_t *nodes, furrow
     size_t splits = 0;
     if (!forest->hessian || (forest->feature[base] >= 0 && !(forest->hessian[base] > 0))) {
       fw_fail(err, FURROW_E_UNSUPPORTED, "contributions need the covers of nodes, which tree %zu does not have", tree);
-      fw_error_set_hint(err, "train with node-stats yes: then the model has them");
+      fw_error_set_hint(err, "train with node-stats yes, which stores them");
       return FURROW_E_UNSUPPORTED;
     }
     for (size_t node = 0; node < forest->nodes; node++) {

@@ -1,8 +1,8 @@
 /* learn/layers/fc_packed.c: fully connected layers of floats with packed weights.
  *
- * Packing a matrix takes as long as its product with a few rows, and a task has few. So the weights of a net in
- * training are packed once for an update, by the tasks that update them, and the gradients of a layer's output by the
- * tasks that compute them. All sums equal the sums of the plain products to the bit. Doubles have no packed
+ * Packing a matrix takes as long as multiplying it with a few rows, and a task has only a few rows. So the weights of a
+ * net in training are packed once for an update, by the tasks that update them, and the gradients of a layer's output
+ * by the tasks that compute them. All sums equal the sums of the plain products to the bit. Doubles have no packed
  * products. */
 
 #include "base/error.h"

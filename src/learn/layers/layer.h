@@ -34,23 +34,25 @@ typedef struct packed_weights packed_weights; /* fc_packed.c */
 /* A layer with its parameters, which it borrows. */
 typedef struct node {
   const fw_layer *layer;
-  size_t index; /* its place in the graph, and the place of its tensors in a pass */
+  size_t index; /* its index in the graph, and the index of its tensors in a pass */
   const layer_ops *ops;
   size_t width;    /* numbers of a row in its tensors */
   size_t in_width; /* fc and dense input layer: numbers of a row of its input */
   /* dense arrays: fc, input layer of dense data (in x out, row-major), biases; aligned to 64 bytes */
   size_t weights; /* number of them */
   real *weight;
-  size_t states;  /* arrays of the optimizer for each weight; 0 where the net does not train */
+  size_t states;  /* arrays of optimizer state for each weight; 0 if the net does not train */
   real *state[2]; /* state of dense arrays; NULL where there is none */
   size_t biases;
   real *bias;
   real *bias_state[2]; /* as state, where the optimizer steps biases, too */
   bool bias_optimizer; /* the plan's train.bias_optimizer */
   bool keeps_first;    /* the plan's train.ftrl_keeps_first_weights */
-  /* by feature: where the numbers of this layer begin in a feature's record: weights, then each array of state */
+  /* layers with weights by feature: offset of this layer's numbers in a feature's record: weights, then each array of
+   * state */
   size_t record_at, record_width; /* width: outputs or factors; 0: none */
-  /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
+  /* The layer whose backward pass sets this layer's gradient; layers that come later add to it. NO_LAYER: the gradient
+   * starts from 0 */
   size_t set_by;
   size_t field_cross; /* embedding: the FieldAwareCross that takes it; NO_LAYER: none does */
   /* fc: the layers that it reads, one after the other: its input, or the inputs of a concatenation that it alone reads,
@@ -60,7 +62,7 @@ typedef struct node {
   size_t reads_through;
   bool is_read_through;   /* that concatenation */
   packed_weights *packed; /* fc; NULL: not packed */
-  size_t dense_at; /* fc and dense input layer: where its gradients are in real_pass.dense: weights, then biases */
+  size_t dense_at; /* fc and dense input layer: offset of its gradients in real_pass.dense: weights, then biases */
 } node;
 
 /* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
@@ -68,7 +70,7 @@ typedef struct node {
  * vectors, and the sum of their squares, which is all that its consumers need. */
 typedef struct tensor {
   real *out, *grad;
-  real *packed; /* the gradient as it is packed for the gradient of weights; NULL: it is not */
+  real *packed; /* the gradient, packed for computing the gradient of weights; NULL: not packed */
 } tensor;
 
 typedef struct real_net {
@@ -85,9 +87,9 @@ typedef struct real_net {
   size_t dense_sums;     /* numbers of real_pass.dense */
 } real_net;
 
-/* What a pass is for. Where features are divided among ranks, a batch has two on each of them: one for the rank's own
- * rows, whose records are read alone and may be copies without all of the state; and one for its own features, over the
- * rows of all ranks, which has nothing but the gradients that the update takes. */
+/* The purpose of a pass. If features are divided among ranks, each rank has two passes for a batch: one for the rank's
+ * own rows, whose records are only read and may be copies without all of the state; and one for the rank's own features
+ * over the rows of all ranks, which has only the gradients for the update. */
 typedef enum pass_kind { PASS_ALONE, PASS_OWN_ROWS, PASS_OWN_FEATURES } pass_kind;
 
 typedef struct real_pass {
@@ -96,12 +98,12 @@ typedef struct real_pass {
   real **record;       /* record of each feature of the batch */
   const real *x;       /* dense data: batch->x in the net's type */
   const fw_step *step; /* NULL: scoring: no dropout, no gradients */
-  /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
+  /* if the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
   real *sums;
   size_t sum_parts;
   pass_kind kind;
-  /* several ranks: gradients of dense arrays, summed over the rows; NULL: none are kept. Without a step they are the
-   * result of the update, else what it takes. */
+  /* several ranks: gradients of dense arrays, summed over the rows; NULL: none are kept. Without a step these sums are
+   * the result of the update, else its input. */
   real *dense;
 } real_pass;
 

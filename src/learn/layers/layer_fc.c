@@ -6,8 +6,8 @@
 
 /* Weights of one task of the update, at most: their gradient lies on the stack. */
 #define TASK_WEIGHTS 3072
-/* About the number of columns of a task. Tasks begin at multiples of the products' tile: COLUMN_STEP columns, ROW_STEP
- * rows. */
+/* Approximate number of columns of a task. Tasks begin at multiples of the products' tile: COLUMN_STEP columns,
+ * ROW_STEP rows. */
 #define TASK_COLUMNS 160
 #define COLUMN_STEP 16
 #define ROW_STEP 8
@@ -91,7 +91,7 @@ size_t REAL_NAME(fw_dense_tasks)(const node *self) {
   return shape.down * shape.across + 1;
 }
 
-/* The part of W that a task has. */
+/* The part of W that a task updates. */
 typedef struct task_part {
   size_t row, col, down, across;
 } task_part;

@@ -1,4 +1,4 @@
-/* learn/layers/layer_pooling.c: layers that put their inputs together: Concat, SumPooling, MulPooling, DotPooling. */
+/* learn/layers/layer_pooling.c: layers that combine their inputs: Concat, SumPooling, MulPooling, DotPooling. */
 #include <string.h>
 
 #include "learn/layers/layer.h"
@@ -74,7 +74,7 @@ const layer_ops REAL_NAME(fw_sum_pooling_ops) = {.forward = sum_forward, .backwa
 
 /* ---- MulPooling: the product of the inputs, element by element -------------------------------------------------- */
 
-/* The product of element i of all inputs but one; `without` = their number: of all. */
+/* The product of element i of all inputs except input `without`; of all inputs if `without` is their number. */
 static inline real product_without(const node *self, const real_pass *pass, size_t i, size_t without) {
   real product = 1;
   for (size_t k = 0; k < self->layer->input_count; k++)

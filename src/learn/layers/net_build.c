@@ -1,4 +1,4 @@
-/* learn/layers/net_build.c: a net of some parameters: its nodes, which borrow their arrays. */
+/* learn/layers/net_build.c: builds a net over parameters: its nodes borrow the arrays of the parameters. */
 #include <assert.h>
 #include <string.h>
 
@@ -105,11 +105,11 @@ static void set_inputs(real_net *net, const node *self) {
     net->nodes[self->layer->inputs[k]].set_by = self->ops->sets_gradients ? self->index : NO_LAYER;
 }
 
-/* The backward pass goes from the last layer to the first; a concatenation that is read through has its turn with the
- * layer that does so. */
+/* The backward pass goes from the last layer to the first; a concatenation that is read through is handled together
+ * with the layer that reads through it. */
 static void choose_setters(real_net *net) {
   for (size_t i = 0; i < net->count; i++) net->nodes[i].set_by = NO_LAYER;
-  for (size_t i = 0; i < net->count; i++) { /* so the last one to write here is the first there */
+  for (size_t i = 0; i < net->count; i++) { /* so the last writer in this loop is the first in the backward pass */
     const node *self = &net->nodes[i];
     const bool through = self->layer->type == FW_LAYER_FC && self->reads_through != NO_LAYER;
     if (!self->is_read_through) set_inputs(net, self);

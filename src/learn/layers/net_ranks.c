@@ -1,4 +1,4 @@
-/* learn/layers/net_ranks.c: a net whose features are divided among ranks: what goes from rank to rank, as bytes. */
+/* learn/layers/net_ranks.c: a net whose features are divided among ranks: messages between ranks as bytes. */
 #include <assert.h>
 #include <string.h>
 

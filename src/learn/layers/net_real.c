@@ -11,7 +11,7 @@
 #define ALIGNMENT 64
 #define CACHE_LINE 64
 /* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses, and alone where
- * uses are not listed. Few enough for many threads to get some tasks of each batch. */
+ * uses are not listed. Tasks are small enough that many threads get some tasks of each batch. */
 #define TASK_COST 512
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
@@ -86,7 +86,7 @@ static bool copies_x(const fw_minibatch *batch) {
   return batch->x && sizeof(real) != sizeof *batch->x;
 }
 
-/* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
+/* The number of parts of the rows with separate sums: it depends on the tasks, not on the threads that run them. */
 static size_t sum_parts(const real_net *net, const fw_minibatch *batch, pass_kind kind) {
   const bool summed = net->training && net->features && !batch->use_offset && kind != PASS_OWN_ROWS;
   return summed ? (batch->rows + FW_SUM_ROWS - 1) / FW_SUM_ROWS : 0;
@@ -208,7 +208,7 @@ static void forward_net(const fw_net *net, fw_pass *pass, size_t begin, size_t e
 
 static void train_net(const fw_net *net, fw_pass *pass, const fw_step *step, size_t begin, size_t end, double *loss) {
   const real_net *of = real_net_of(net);
-  real_pass self = *real_pass_of(pass); /* a copy: tasks that run at once must not write the step */
+  real_pass self = *real_pass_of(pass); /* a copy, because concurrent tasks must not write the step */
   const size_t rows = rows_at_once(of, end - begin);
   self.step = step;
   double sum = 0;
@@ -226,7 +226,8 @@ static void copy_outputs(const fw_net *net, const fw_pass *pass, size_t row, dou
 
 /* ---- Sums by row ---- */
 
-/* The one layer with numbers by feature, if there is one alone and it has one for each; else NULL. */
+/* The only layer with numbers by feature, if it has one number for each feature; NULL if there is no such layer, or
+ * more than one layer has numbers by feature. */
 static const node *only_weights(const real_net *net) {
   const node *found = NULL;
   for (size_t i = 0; i < net->count; i++) {
@@ -266,7 +267,7 @@ static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
   return net->features ? (cost_before(batch, batch->features) + TASK_COST - 1) / TASK_COST : 0;
 }
 
-/* The first feature of a task: the first with that much before it. */
+/* The first feature of a task: the first one with at least this cost before it. */
 static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
   if (!batch->use_offset) return task * TASK_COST < high ? task * TASK_COST : high;

@@ -1,4 +1,4 @@
-/* learn/metrics/loss.c: losses, their derivatives, and what an output says about a row. */
+/* learn/metrics/loss.c: losses, their derivatives, and the score of a row from its outputs. */
 #include "learn/metrics/metrics.h"
 
 #include <float.h>
@@ -21,7 +21,7 @@ static double huber(double d, double delta) {
   return fabs(d) > delta ? delta * fabs(d) - 0.5 * delta * delta : 0.5 * d * d;
 }
 
-/* The probability that a row's label was given, at least eps. */
+/* The predicted probability of the label y, at least eps. */
 static double given(double p, double y) {
   const double right = y > 0 ? p : 1.0 - p;
   return right < CROSS_ENTROPY_EPS ? CROSS_ENTROPY_EPS : right;
@@ -119,6 +119,6 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
     *score = (furrow_score){out[best], exp(out[best] - log_sum(out, graph->outputs)), (double)best};
     return;
   }
-  default: *score = (furrow_score){z, 0, 0}; /* a quantity, or a place in an order */
+  default: *score = (furrow_score){z, 0, 0}; /* regression or ranking: the score has no probability */
   }
 }

@@ -299,7 +299,7 @@ furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*
 
 /* ---- Rows that have their scores ------------------------------------------------------------------------ */
 
-/* Rows that one task finds the terms of, and how many tasks at most. */
+/* Rows per task that computes terms, and the largest number of tasks. */
 enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
 
 /* Adds rows first, first + every … All threads compute the terms of rows beforehand. */
@@ -488,7 +488,7 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
 
 /* ---- Several sets of rows ------------------------------------------------------------------------------- */
 
-/* Set i of an array of structs that may be smaller than ours. */
+/* Element i of an array of structs, which may be smaller than in this version. */
 static furrow_learn_metrics set_at(const furrow_learn_metrics *sets, size_t i) {
   furrow_learn_metrics set = {0};
   const size_t size = sets->size;

@@ -67,7 +67,7 @@ furrow_status fw_score_list_sort_in(fw_score_list *list, fw_spin_pool *pool, fur
  * in a row) more than bins do. */
 enum { FW_EXACT_ROWS = 1 << 25, FW_EXACT_TRAIN_ROWS = 1 << 18 };
 
-/* Keeps score, class and weight of each row and sorts them when a figure is asked for. Beyond the limit, and where
+/* Keeps score, class and weight of each row, and sorts the rows when a figure is requested. Beyond the limit, and where
  * memory is short, it counts rows in bins instead: a bin is 1/1024 of its scores wide at most, and two rows of one bin
  * count as a tie. Figures of rows that are kept do not depend on the order of rows and merges. */
 typedef struct fw_ranking fw_ranking;
@@ -90,11 +90,12 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
 /* Gives each rank the rows of all ranks. Rows are kept if all ranks together have at most one rank's limit. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
-/* The figures of the rows of all ranks, for each rank, with the bits of one process as long as rows are kept: the same
- * as a reduction, but every rank has only some of the rows afterwards. Nothing else can be asked, or added. */
+/* Computes the figures of the rows of all ranks on each rank, with the bits of one process as long as rows are kept.
+ * The result equals a reduction, but afterwards every rank has only some of the rows: only the figures can be read, and
+ * no rows can be added. */
 furrow_status fw_ranking_sum_ranks(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
-/* The figures of the rows. Any number of threads may ask at once. */
+/* The figures of the rows. May be called from any number of threads at once. */
 typedef struct fw_ranking_figures {
   double auc;    /* the chance that a positive row is above a negative one, a tie being half a chance; NaN: one class */
   double pr_auc; /* average precision: the precision at each threshold, weighted by the recall it adds; NaN: no
@@ -132,7 +133,7 @@ typedef struct fw_row_terms {
 fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label);
 void fw_tally_add_terms(fw_tally *tally, const double *out, double label, double weight, fw_row_terms terms);
 /* Adds rows one after the other: the same sums as fw_tally_add_terms has, faster, and with several threads. `out` is
- * the only output of a row; of several classes it is not used. `last`: figures will be asked for next. */
+ * the only output of a row; not used with several classes. `last`: figures are requested next. */
 typedef struct fw_tally_row {
   fw_row_terms terms;
   double out;
@@ -202,7 +203,7 @@ bool fw_row_groups_differ(const fw_row_groups *groups, size_t group, const float
 
 /* 2^grade - 1. */
 double fw_grade_gain(double grade);
-/* The discount of a place, counted from 0: 1 / log2(place + 2). */
+/* The discount of a position, counted from 0: 1 / log2(position + 2). */
 double fw_rank_discount(size_t place);
 /* The discounted gain of the best order of a group, of its first `top` rows. */
 double fw_row_groups_ideal(const fw_row_groups *groups, size_t group, const float *label, size_t top);

@@ -19,10 +19,11 @@ struct fw_ranking {
   size_t exact_rows;
   fw_score_list list; /* while not binned */
   bool sorted, binned;
-  bool summed; /* sums has all rows: of ranks, whose lists have only some of them, or of a list that is sorted */
+  bool summed; /* sums covers all rows: after the list was sorted, or after a sum over ranks, whose lists have only some
+                  of the rows */
   sums_of_ties sums;
   double *count;            /* for each bin the weight of negative rows, then of positive ones */
-  size_t begin, end;        /* bins that may have rows: the others are not looked at */
+  size_t begin, end;        /* range of bins that may have rows */
   pthread_mutex_t settling; /* lets one of several callers sort, while the others wait */
 };
 
@@ -236,7 +237,7 @@ furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_e
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */
 
-/* Sorts the list before it is read. This is the one change that asking for figures makes, and it makes it once. */
+/* Sorts the list before it is read. This is the only change that a const function makes, and it happens once. */
 static void settle(const fw_ranking *ranking) {
   fw_ranking *r = (fw_ranking *)ranking;
   pthread_mutex_lock(&r->settling);

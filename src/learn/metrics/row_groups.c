@@ -55,7 +55,7 @@ void fw_row_groups_clear(fw_row_groups *groups) {
 
 furrow_status fw_fail_group(furrow_error *err) {
   fw_fail(err, FURROW_E_RANGE, "the row has no qid, the group whose rows the model ranks");
-  fw_error_set_hint(err, "libsvm data has it after the label: 2 qid:7 1:0.5 …");
+  fw_error_set_hint(err, "in libsvm data the qid follows the label: 2 qid:7 1:0.5 …");
   return FURROW_E_RANGE;
 }
 

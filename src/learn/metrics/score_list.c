@@ -18,7 +18,7 @@ furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_er
 
 /* ---- Radix sort, from the lowest digit ------------------------------------------------------------------ */
 
-/* 11 bits: a float has 3 digits, a double 6, and the 2048 places that are written to fit into the cache. */
+/* 11 bits: a float has 3 digits, a double 6, and the 2048 output positions fit into the cache. */
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
 static uint32_t weight_bits(float weight) {
@@ -186,7 +186,7 @@ enum { RANGES = 64, PROBES = 4, LEAST_ROWS = 1 << 14 };
 typedef struct range_sort {
   fw_score_list *list, other;
   uint64_t limit[RANGES - 1]; /* the first key of each range but the first */
-  size_t at[RANGES][RANGES];  /* for each block and range: how many rows, then where they go */
+  size_t at[RANGES][RANGES];  /* for each block and range: the number of rows, later their offset */
   size_t begin[RANGES + 1];   /* begins of ranges, in `other` */
   furrow_status status[RANGES];
 } range_sort;
@@ -245,7 +245,8 @@ static void copy_rows(const fw_score_list *from, size_t at, fw_score_list *to, s
   memcpy(to->weight + to_at, from->weight + at, count * sizeof *to->weight);
 }
 
-/* Sorting swaps arrays, so a range is sorted in a list of its own. After a failure it has its rows in no order. */
+/* Sorting swaps arrays, so a range is sorted in a list of its own. After a failure the range has its rows in undefined
+ * order. */
 static void sort_range(void *context, size_t range) {
   range_sort *s = context;
   const size_t begin = s->begin[range], count = s->begin[range + 1] - begin;

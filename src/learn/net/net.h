@@ -33,11 +33,11 @@ typedef struct fw_pass {
 typedef struct fw_step {
   uint64_t number;   /* number of the update, from 1: Adam's t, dropout's key */
   double rate;       /* learning rate now */
-  double scale;      /* what the rate of an optimizer with an lr of its own is multiplied with: rate / train.lr */
+  double scale;      /* factor for the rate of an optimizer with its own lr: rate / train.lr */
   uint32_t halvings; /* halvings of all rates: rate and scale have them already, alpha of FTRL does not */
 } fw_step;
 
-enum { FW_SUM_ROWS = 512 }; /* of a task of `sum`, which needs nothing but these rows */
+enum { FW_SUM_ROWS = 512 }; /* rows of a task of `sum`, which uses only these rows */
 
 /* Bytes that a batch needs where the features of a net are divided among ranks. */
 typedef struct fw_net_sizes {

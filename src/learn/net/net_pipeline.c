@@ -24,7 +24,7 @@ typedef struct flight {
   furrow_error error;
 } flight;
 
-/* What threads read all the time, and what they write often, do not share lines of cache. */
+/* Members that threads read all the time, and members that they write often, are on different cache lines. */
 struct fw_pipeline {
   fw_net_solver *solver;
   flight flights[MOST_SLOTS];
@@ -68,7 +68,7 @@ static bool try_lock(fw_pipeline *p) {
 
 static void lock(fw_pipeline *p) {
   for (unsigned tries = 1; !try_lock(p); tries++)
-    if (tries % 1024 == 0) sched_yield(); /* the thread that has it may wait for this one's processor */
+    if (tries % 1024 == 0) sched_yield(); /* the thread that holds the lock may wait for this thread's processor */
 }
 
 static void unlock(fw_pipeline *p) {

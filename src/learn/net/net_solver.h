@@ -1,7 +1,7 @@
 /* learn/net/net_solver.h: trains and scores parameters with a net, batch by batch.
  *
- * One process prepares batches while others are trained (net_pipeline.c); several ranks exchange what they have of each
- * batch (rank_batch.c). What a batch does to the parameters depends on the batches before it alone, not on the
+ * One process prepares batches while others are trained (net_pipeline.c); several ranks exchange their parts of each
+ * batch (rank_batch.c). The effect of a batch on the parameters depends only on the batches before it, not on the
  * number of threads. */
 #ifndef FW_LEARN_NET_NET_SOLVER_H
 #define FW_LEARN_NET_NET_SOLVER_H
@@ -29,9 +29,10 @@ typedef struct fw_batch_slot {
   uint64_t *number;      /* number of each row in the data, from 1, for messages */
   double *out;           /* outputs of each row */
   fw_row_terms *terms;   /* terms of each row, for its tally */
-  bool has_terms;        /* they have been found; else the tally finds them */
+  bool has_terms;        /* whether the terms were computed; otherwise the tally computes them */
   double *loss;          /* loss of each task of rows */
-  atomic_uint *unsummed; /* tasks of each part of the rows whose sums are still to be made: fw_batch_slot_run */
+  atomic_uint *unsummed; /* for each part of the rows: tasks that are not done, after which its sums are computed:
+                            fw_batch_slot_run */
   atomic_bool unsound;   /* a loss or an output is not a number */
 } fw_batch_slot;
 
@@ -114,7 +115,7 @@ typedef struct fw_net_solver {
   fw_rank_batch *ranks;   /* the batch of a job of several ranks; else NULL */
 } fw_net_solver;
 
-/* What is borrowed must outlive the solver. max_features: of all ranks together; 0: no limit. */
+/* Borrowed arguments must outlive the solver. max_features: of all ranks together; 0: no limit. */
 furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
                                    fw_train_steps *steps, uint64_t max_features, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */

@@ -39,9 +39,9 @@ typedef struct home {
   uint32_t owner, number;
 } home;
 
-/* Where the next use that is sent to a rank is written. */
+/* The positions for writing the next use that is sent to a rank. */
 typedef struct use_writer {
-  uint32_t *number, *row_begin; /* number of the feature; where the row begins */
+  uint32_t *number, *row_begin; /* number of the feature; begin of the row */
   uint32_t *row_uses;           /* NULL: the rank has no feature of the batch */
   float *value;                 /* NULL: all 1 */
   uint32_t *use;                /* in fw_rank_batch.uses; NULL: not listed */
@@ -74,8 +74,8 @@ struct fw_rank_batch {
   fw_batch_part *parts;
   use_writer *writers;
   size_t *send_size, *receive_size;
-  /* of the rank's own rows: features by the rank that they belong to, and uses, where gradients of uses are sent; home:
-   * for each feature */
+  /* features of the rank's own rows, grouped by the rank that they belong to, and the uses whose gradients are sent;
+   * home: for each feature */
   uint32_t *order; /* all three lie here */
   size_t order_capacity;
   uint32_t *features, *uses;
@@ -207,7 +207,7 @@ static char *put_keys(const header *h, const uint64_t *key, const uint32_t *feat
   return to + h->keys * key_size(h);
 }
 
-/* Writes all but the uses, and notes where they go. */
+/* Writes everything except the uses, and stores the positions for the uses. */
 static void put_part(const fw_minibatch *batch, const header *h, const uint32_t *features, char *to,
                      use_writer *writer) {
   to = put_keys(h, batch->key, features, to);
@@ -355,7 +355,7 @@ static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_st
   return FURROW_OK;
 }
 
-/* If this rank has failed, the receivers ignore all but the notice. */
+/* If this rank has failed, the receivers ignore everything except the notice. */
 static void put_weights(fw_rank_batch *b, const notice *said) {
   char *to = b->send.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
@@ -549,7 +549,7 @@ static void run_parameters(void *context, size_t i) {
     fw_tally_batch(f->tally, &f->batch->whole);
 }
 
-/* Makes a batch of all ranks from what `own` was filled with. */
+/* Makes a batch of all ranks from the rows in `own`. */
 static furrow_status begin(flight *f, bool grow, furrow_error *err) {
   if (f->filled != FURROW_OK && err) *err = f->error;
   return begin_rank_batch(f->batch, f->own, f->filled, grow, err);

@@ -136,7 +136,7 @@ static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *er
   furrow_matrix_source *source = NULL;
   furrow_status status = furrow_matrix_source_open(&source, in->folder, NULL, err);
   if (status == FURROW_E_NOT_FOUND && !is_there(in->folder)) { /* a format or a file may be missing, too */
-    fw_fail(err, status, "there is no such matrix, which the graph has");
+    fw_fail(err, status, "the matrix is missing, but the graph has it");
     fw_error_set_file(err, in->folder);
   }
   if (status != FURROW_OK) return status;

@@ -174,7 +174,7 @@ static const char *key_fault(const snapshot *in, uint64_t i, uint64_t before, ui
   const int64_t range = in->p->plan->data.range;
   if (i > 0 && key <= before) return "the features do not ascend";
   if (range > 0 && key >= (uint64_t)range) return "a feature is beyond the model's range";
-  if (fw_feature_owner(key, in->range->ranks) != in->range->rank) return "a feature is that of another rank";
+  if (fw_feature_owner(key, in->range->ranks) != in->range->rank) return "a feature belongs to another rank";
   return NULL;
 }
 
@@ -215,7 +215,7 @@ static furrow_status read_features(snapshot *in, furrow_error *err) {
   const uint64_t count = fw_get_le64(bytes);
   const uint64_t all = feature_bytes(in->p) > 0 ? (uint64_t)in->p->plan->data.range : 0;
   if (!fw_parameters_are_open(in->p) && count != count_own(all, range->rank, range->ranks))
-    return fail_snapshot(in, err, "the number of features is not that of the model's range");
+    return fail_snapshot(in, err, "the number of features differs from the model's range");
   in->at += sizeof count;
   return read_records(in, count, err);
 }

@@ -478,7 +478,7 @@ static furrow_status note_perfect(fw_fit *f, furrow_error *err) {
   if (!saved || saved->valid.rows < FEWEST_ROWS || !(saved->valid.auc >= 1)) return FURROW_OK;
   if (f->data->leaks || !fw_conf_recommends(f->trainer->conf)) return FURROW_OK;
   return fw_trainer_note(f->trainer, true, err,
-                         "the AUC of the validation rows is 1: does a column tell the label, or a part of it?");
+                         "the AUC of the validation rows is 1: does a column contain the label, or a part of it?");
 }
 
 /* ---- Epochs ---- */

@@ -95,7 +95,7 @@ static furrow_status check_unique(const fw_import_ids *ids, const char *file, si
   for (size_t i = 1; i < ids->count && status == FURROW_OK; i++) {
     if (positions[i].id != positions[i - 1].id) continue;
     *place = positions[i].place;
-    status = fail_id(err, file, FURROW_E_FORMAT, positions[i].id, *place, "is there twice");
+    status = fail_id(err, file, FURROW_E_FORMAT, positions[i].id, *place, "occurs twice");
   }
   fw_free(positions);
   return status;

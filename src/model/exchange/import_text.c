@@ -146,12 +146,12 @@ static furrow_status add_element(text_in *t, int32_t row, int64_t col, const cha
   if (status != FURROW_OK) return status;
   const char *stop = read_element(t, *s, end, all->values + all->count * all->element, &overflow);
   if (stop && stop < end && *stop == '\t' && !blanks)
-    return fail_field(t, stop + 1, end, err, FURROW_E_PARSE, "a field too many: a line is row, column, value");
+    return fail_field(t, stop + 1, end, err, FURROW_E_PARSE, "too many fields: a line is row, column, value");
   if (!stop || (stop < end && !(blanks && (*stop == ' ' || *stop == '\t' || (t->commas && *stop == ',')))))
     return fail_field(t, *s, end, err, FURROW_E_PARSE, "the value is not a number of the matrix's type");
   if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the value does not fit the matrix's type");
   if (all->count > 0 && all->rows[all->count - 1] == row && all->cols[all->count - 1] == col)
-    return fail_field(t, *s, end, err, FURROW_E_FORMAT, "the element is there twice");
+    return fail_field(t, *s, end, err, FURROW_E_FORMAT, "the element occurs twice");
   all->rows[all->count] = row;
   all->cols[all->count++] = col;
   *s = stop;

@@ -30,7 +30,7 @@ static furrow_status check_params(const furrow_model_convert_params *params, fur
                       : params->servers < 0        ? "servers is negative"
                       : params->parts_per_file < 0 ? "parts_per_file is negative"
                       : params->hash_parts > 0 && (params->part_rows > 0 || params->part_cols > 0)
-                          ? "hash_parts and part_rows or part_cols exclude each other"
+                          ? "hash_parts cannot be used together with part_rows or part_cols"
                           : NULL;
   return wrong ? fw_fail(err, FURROW_E_ARGUMENT, "%s", wrong) : FURROW_OK;
 }

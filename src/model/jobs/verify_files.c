@@ -157,7 +157,7 @@ static furrow_status tell_unused(fw_verification *v, const char *name, furrow_er
   furrow_status status = fw_path_join(&path, v->folder, name, err);
   if (status == FURROW_OK)
     status = fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, path, FURROW_NO_OFFSET, err,
-                             "looks like a data file, but no partition is in it");
+                             "looks like a data file, but has no partition");
   fw_free(path);
   return status;
 }
@@ -215,7 +215,7 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
   const uint64_t end = 4 + (uint64_t)fw_get_be32(head);
   if (size <= end) return FURROW_OK;
   return fw_findings_add(fw_verification_common(v), FW_REMARK_STATUS, -1, v->meta_path, end, err,
-                         "%" PRIu64 " %s read by nobody", size - end,
+                         "%" PRIu64 " %s not used", size - end,
                          fw_plural(size - end, "byte after the JSON is", "bytes after the JSON are"));
 }
 

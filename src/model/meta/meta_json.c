@@ -107,7 +107,7 @@ static furrow_status read_member(meta_reader *r, const fw_meta_fields *fields, f
   if (!field) return keep_member(r, extra);
   uint64_t *at = &notes->at[field - fields->fields];
   const uint64_t here = furrow_json_next_offset(&r->json);
-  if (*at) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
+  if (*at) return furrow_json_fail(&r->json, here, NULL, r->err, "occurs twice");
   *at = here;
   return read_field(r, field, object);
 }

@@ -71,7 +71,7 @@ static furrow_status check_types(plan *p) {
     return refuse_spec(p, "row_type", "%d is not one of 0 … %d", s->row_type, FURROW_MATRIX_ROW_TYPES - 1);
   if (p->row_type->objects) return refuse_spec(p, "row_type", "%s has elements that are objects", p->row_type->name);
   if (s->hash_parts != 0 && p->row_type->dense)
-    return refuse_spec(p, "row_type", "%s is dense, which does not go with hash partitions", p->row_type->name);
+    return refuse_spec(p, "row_type", "%s is dense, which cannot be used with hash partitions", p->row_type->name);
   p->by_column = p->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   return FURROW_OK;
 }

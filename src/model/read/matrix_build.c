@@ -248,7 +248,7 @@ furrow_status fw_matrix_index_rows(furrow_matrix *matrix, furrow_error *err) {
   for (size_t i = 0; i < n; i++) {
     matrix->row_ids[i] = matrix->index[i].row_id;
     if (i > 0 && matrix->row_ids[i] == matrix->row_ids[i - 1])
-      return fw_fail(err, FURROW_E_ARGUMENT, "row %d is there twice", (int)matrix->row_ids[i]);
+      return fw_fail(err, FURROW_E_ARGUMENT, "row %d occurs twice", (int)matrix->row_ids[i]);
   }
   return FURROW_OK;
 }

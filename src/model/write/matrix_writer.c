@@ -462,8 +462,7 @@ furrow_status fw_writer_finish_parts(furrow_matrix_writer *writer, furrow_error 
   FW_TRY(finish_stream(writer, err));
   for (size_t f = 0; f < writer->file_count; f++) {
     const int errnum = writer->files[f].there ? fw_dir_sync_file(writer->fd, writer->files[f].name) : 0;
-    if (errnum)
-      return fw_fail_file(err, errnum, writer->path, writer->files[f].name, "cannot bring the file to the disk");
+    if (errnum) return fw_fail_file(err, errnum, writer->path, writer->files[f].name, "cannot sync the file to disk");
   }
   return FURROW_OK;
 }

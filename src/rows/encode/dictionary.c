@@ -225,7 +225,7 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
     return fail_at(err, at, "a field differs from the schema's");
   const uint32_t sparse = fw_get_le32(record + FW_DICT_FIELD_SPARSE);
   if (sparse > (uint32_t)fw_field_has_missing(field))
-    return fail_at(err, at + FW_DICT_FIELD_SPARSE, "a field is sparse that cannot be");
+    return fail_at(err, at + FW_DICT_FIELD_SPARSE, "a field is sparse but must not be");
   field->sparse = sparse;
   field->first = fw_get_le64(record + FW_DICT_FIELD_FIRST);
   field->size = fw_get_le64(record + FW_DICT_FIELD_FEATURES);
@@ -242,7 +242,7 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
     return fail_at(err, at + FW_DICT_FIELD_MEAN, "a scale is not finite");
   const uint64_t size = fw_get_le64(record + FW_DICT_FIELD_TEXTS_SIZE);
   if ((size > 0) != fw_field_has_texts(field))
-    return fail_at(err, at, "a field has texts but must not, or has none but must");
+    return fail_at(err, at, "a field has texts but must not have any, or lacks them");
   FW_TRY(open_texts(d, at + FW_DICT_FIELD_TEXTS, size, &field->texts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_COUNTS, field->texts.count, 8, &field->counts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_EDGES, edges, 8, &field->edges, err));
@@ -358,7 +358,7 @@ static furrow_status open_plan(fw_dictionary *d, const furrow_schema *schema, fu
   for (size_t i = 0; i < columns && status == FURROW_OK; i++) {
     const uint32_t table = fw_get_le32(d->image + at + 4 * i);
     column_table[i] = table == 0 ? SIZE_MAX : table - 1;
-    if (table > tables) status = fail_at(err, at + 4 * i, "a column is of a table that does not exist");
+    if (table > tables) status = fail_at(err, at + 4 * i, "a column refers to a table that does not exist");
   }
   if (status == FURROW_OK) status = fw_dictionary_plan(d, schema, column_table, err);
   fw_free(column_table);

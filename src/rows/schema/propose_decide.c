@@ -234,7 +234,7 @@ static void order_classes(decision *d, fw_counted_value values[2]) {
   if (order != 0)
     fw_buffer_format(&d->why, "; %.*s, by its name, is the positive class", n, positive);
   else
-    fw_buffer_format(&d->why, "; which class is positive the names do not say: %.*s, the rarer one, is a guess", n,
+    fw_buffer_format(&d->why, "; the names do not say which class is positive: %.*s, the rarer one, is a guess", n,
                      positive);
 }
 

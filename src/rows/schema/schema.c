@@ -266,7 +266,7 @@ static furrow_status refuse_unknown(const furrow_schema *schema, const char *whe
 static furrow_status check_twice(const furrow_schema *schema, furrow_error *err) {
   for (size_t i = 0; i < schema->count; i++)
     if (fw_schema_find(schema, schema->columns[i].name) != &schema->columns[i])
-      return fw_fail(err, FURROW_E_ARGUMENT, "columns: %s is there twice", schema->columns[i].name);
+      return fw_fail(err, FURROW_E_ARGUMENT, "columns: %s occurs twice", schema->columns[i].name);
   return FURROW_OK;
 }
 
@@ -317,7 +317,7 @@ static furrow_status check_tables(const furrow_schema *schema, furrow_error *err
     const char *uri = schema->tables[i].uri;
     status = check_table(schema, &schema->tables[i], err);
     if (status == FURROW_OK && fw_name_map_find(&uris, uri, strlen(uri)) != FW_NAME_NONE)
-      status = fw_fail(err, FURROW_E_ARGUMENT, "tables: %s is there twice", uri);
+      status = fw_fail(err, FURROW_E_ARGUMENT, "tables: %s occurs twice", uri);
     if (status == FURROW_OK) status = fw_name_map_add(&uris, uri, strlen(uri), i, err);
   }
   fw_name_map_clear(&uris);
@@ -347,7 +347,7 @@ static furrow_status check_cross(const furrow_schema *schema, const fw_cross *cr
     FW_TRY(check_cross_name(schema, cross->names[i], err));
     for (size_t j = 0; j < i; j++)
       if (strcmp(cross->names[i], cross->names[j]) == 0)
-        return fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is there twice", cross->names[i]);
+        return fw_fail(err, FURROW_E_ARGUMENT, "cross: %s occurs twice", cross->names[i]);
   }
   return FURROW_OK;
 }

@@ -181,7 +181,7 @@ static furrow_status read_texts(schema_reader *r, char ***texts, size_t *count) 
   while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_string(r, false, &text));
     for (size_t i = 0; i < *count; i++)
-      if (furrow_json_is(text, (*texts)[i])) return refuse_member(r, "is there twice");
+      if (furrow_json_is(text, (*texts)[i])) return refuse_member(r, "occurs twice");
     FW_TRY(fw_text_list_add(texts, count, text.bytes, text.size, r->err));
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -196,7 +196,7 @@ static furrow_status read_parts(schema_reader *r, unsigned *parts) {
   FW_TRY(furrow_json_array(&r->json, r->err));
   while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_word(r, "a part of a time", part_names, COUNT(part_names), &part));
-    if (*parts >> part & 1) return refuse_member(r, "is there twice");
+    if (*parts >> part & 1) return refuse_member(r, "occurs twice");
     *parts |= 1u << part;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -322,7 +322,7 @@ static furrow_status read_column(schema_reader *r, furrow_json_text name) {
     const uint64_t here = furrow_json_next_offset(&r->json);
     if (member == MEMBER_COUNT)
       return refuse_word(r, here, NULL, key, "a member of a column", member_names, MEMBER_COUNT);
-    if (r->at[member]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (r->at[member]) return furrow_json_fail(&r->json, here, NULL, r->err, "occurs twice");
     r->at[member] = here;
     status = read_member(r, (column_member)member, c);
   }
@@ -352,7 +352,7 @@ static furrow_status read_table_object(schema_reader *r, char **key, char **colu
     const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a table", names, COUNT(names));
     char **member = which == 0 ? key : column;
-    if (*member) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (*member) return furrow_json_fail(&r->json, here, NULL, r->err, "occurs twice");
     status = read_text(r, false, member);
   }
   if (status != FURROW_END) return status;
@@ -396,7 +396,7 @@ static furrow_status read_cross_object(schema_reader *r, fw_cross *cross) {
     const size_t which = find_word(name, names, COUNT(names));
     const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a cross", names, COUNT(names));
-    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "occurs twice");
     seen[which] = true;
     status =
         which == 0 ? read_texts(r, &cross->names, &cross->count) : read_number(r, 1, FW_HASH_BITS_MOST, &cross->bits);
@@ -459,7 +459,7 @@ static furrow_status read_schema(schema_reader *r) {
     const size_t which = find_word(name, names, COUNT(names));
     const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, NULL, name, "a member of a schema", names, COUNT(names));
-    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "occurs twice");
     seen[which] = true;
     status = readers[which](r);
   }

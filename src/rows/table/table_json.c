@@ -291,7 +291,7 @@ static bool find_cell(json_record *r, const json_text *outer, const json_text *k
   r->before = number + 1;
   if (r->scratch->seen[number] == r->scratch->record) {
     r->at = key->begin;
-    return malformed(r, "a key is there twice");
+    return malformed(r, "a key occurs twice");
   }
   r->scratch->seen[number] = r->scratch->record;
   if (t->names[number].slot == SIZE_MAX) return report_column(r, outer, key);

@@ -132,7 +132,7 @@ static furrow_status read_index(scan *s, const char *token, const char *what, ui
   } else if (s->row->out->key_type == FURROW_KEY_U32 && *index - s->format->base > UINT32_MAX && *index > 0) {
     status = FURROW_E_RANGE;
     problem = "does not fit in 32 bits";
-    hint = "keys of type u64 take it";
+    hint = "keys of type u64 can hold it";
   } else if (*index < s->format->base) {
     status = FURROW_E_RANGE;
     problem = "is 0 in data that counts from 1";

@@ -53,7 +53,7 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, const
   if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
     return refuse_names(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
-    return refuse_names(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
+    return refuse_names(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that is not 0 but must be");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
     return refuse_names(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
   return FURROW_OK;

@@ -279,7 +279,7 @@ static furrow_status prepare_merge(merging *m, furrow_index *index, const furrow
   const char *reason = why_not(index);
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "the indexes cannot be merged: %s", reason);
   if (m->dense_ids && index->ntotal != m->count)
-    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %" PRId64,
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but the index around it has %" PRId64,
                    furrow_index_kind_name(index->kind), index->ntotal,
                    fw_plural((uint64_t)index->ntotal, "vector", "vectors"), m->count);
   if (index->ntotal > INT64_MAX - other->ntotal) return fw_fail(err, FURROW_E_RANGE, "there are too many vectors");

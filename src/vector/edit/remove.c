@@ -116,7 +116,7 @@ static furrow_status prepare_removal(removal *r, furrow_index *index, furrow_err
   furrow_status status = FURROW_OK;
   if (reason) return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be removed: %s", reason);
   if (r->to && (uint64_t)index->ntotal != r->count)
-    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but what is around has %zu",
+    return fw_fail(err, FURROW_E_STATE, "%s has %" PRId64 " %s, but the index around it has %zu",
                    furrow_index_kind_name(index->kind), index->ntotal,
                    fw_plural((uint64_t)index->ntotal, "vector", "vectors"), r->count);
   if (fw_index_is_ivf(index)) return prepare_ivf(r, index, err);

@@ -308,7 +308,7 @@ static furrow_status set_names_aside(const names_paths *paths, const char *index
   FW_TRY(rename_file(paths->settled, paths->staged, err));
   if (fw_path_sync_names(paths->staged, err) == FURROW_OK) return FURROW_OK;
   (void)!rename(paths->staged, paths->settled);
-  return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory is not brought to the disk");
+  return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory cannot be synced to disk");
 }
 
 /* Call when the index is in place: moves the staged names to their place, or removes them if it has none. */

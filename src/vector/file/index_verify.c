@@ -144,7 +144,7 @@ static void verify_sorted_ids(verifier *v, const char *field, const int64_t *ids
     twice += i > 0 && ids[i] == ids[i - 1];
   }
   if (twice > 0)
-    add_finding(v, REMARK, field, 0, "%zu %s there more than once", twice, fw_plural(twice, "id is", "ids are"));
+    add_finding(v, REMARK, field, 0, "%zu %s more than once", twice, fw_plural(twice, "id occurs", "ids occur"));
   if (negative > 0)
     add_finding(v, REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
 }
@@ -305,7 +305,7 @@ static void verify_graph(verifier *v, const furrow_index *index) {
 
 static void verify_header(verifier *v, const furrow_index *index) {
   if (index->dummy[0] != FW_INDEX_DUMMY || index->dummy[1] != FW_INDEX_DUMMY)
-    add_finding(v, REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
+    add_finding(v, REMARK, "dummy", 0, "the two unused numbers are not %d", FW_INDEX_DUMMY);
   if (memcmp(index->fourcc, index->read_as, 4) != 0)
     add_finding(v, REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
 }
@@ -318,7 +318,7 @@ static void verify_trained(verifier *v, const furrow_index *index) {
   for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++)
     inner = inner && index->transforms.list[i].trained;
   if (index->trained != inner)
-    add_finding(v, REMARK, "is_trained", 0, "is %d, but what is inside is %strained", index->trained,
+    add_finding(v, REMARK, "is_trained", 0, "is %d, but the inner index is %strained", index->trained,
                 inner ? "" : "not ");
 }
 

@@ -313,7 +313,7 @@ static furrow_status write_own(together *t, fw_index_writer *w, furrow_error *er
   fw_write_index(w, t->index);
   if (w->status == FURROW_OK) w->status = flush(t, err);
   if (w->status == FURROW_OK && fsync(t->fd) != 0)
-    w->status = fw_target_fail_errno(&t->target, err, errno, "cannot bring the file to the disk");
+    w->status = fw_target_fail_errno(&t->target, err, errno, "cannot sync the file to disk");
   return w->status;
 }
 

@@ -83,7 +83,7 @@ static furrow_status find_member(const reading *r, furrow_json_text key, const c
                                  bool *seen, size_t *found, furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!furrow_json_is(key, names[i])) continue;
-    if (seen[i]) return fail_value(r, err, "is there twice");
+    if (seen[i]) return fail_value(r, err, "occurs twice");
     seen[i] = true;
     *found = i;
     return FURROW_OK;

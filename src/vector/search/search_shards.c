@@ -145,7 +145,7 @@ static bool is_own(const furrow_shards *s, size_t i) {
 static furrow_status check_lists(const furrow_shards *s, furrow_error *err) {
   for (size_t i = 0; i < s->manifest.count; i++)
     if (s->shards[i].index && furrow_index_ivf(s->shards[i].index)->ivf.nlist != s->facts.nlist)
-      return fail_shard(s->shards[i].path, err, "the number of lists differs from the first shard");
+      return fail_shard(s->shards[i].path, err, "the number of lists differs from that of the first shard");
   return FURROW_OK;
 }
 

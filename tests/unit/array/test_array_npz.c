@@ -246,7 +246,7 @@ static void refused(void **state) {
   refuse(&a, FURROW_E_UNSUPPORTED, "x.npy has compression 12");
   a = one(false);
   add(&a, "x.npy", "more", 4, false, false);
-  refuse(&a, FURROW_E_FORMAT, "two members have one name");
+  refuse(&a, FURROW_E_FORMAT, "two members have the same name");
   a = one(false);
   add(&a, "y.npy", "more", 4, false, false);
   fw_put_le32(a.entries + 20, 2004);

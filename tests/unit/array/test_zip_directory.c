@@ -149,7 +149,7 @@ typedef struct lie {
 } lie;
 
 static const char several[] = "an archive in several files";
-static const char nowhere[] = "the zip64 locator points nowhere";
+static const char nowhere[] = "the zip64 locator points outside of the file";
 static const char damaged[] = "the directory is damaged";
 static const char no_sizes[] = "an entry lacks its 64-bit sizes";
 static const char outside[] = "a member is not within the file";
@@ -232,7 +232,7 @@ static void members(void **state) {
   make_archive(&z, false);
   set(&z, B + 30, 'a', 1);
   set(&z, ENTRY_B + 46, 'a', 1);
-  expect_bytes(&z, FURROW_E_FORMAT, B, "two members have one name");
+  expect_bytes(&z, FURROW_E_FORMAT, B, "two members have the same name");
   make_archive(&z, false);
   set(&z, DIRECTORY + 8, 1, 2);
   expect_bytes(&z, FURROW_E_UNSUPPORTED, A, "a is encrypted");

@@ -61,7 +61,7 @@ static void what_fails_leaves_the_old_directory(void **state) {
   (void)state;
   save_old();
   fail_call("fstatat", 1, EIO);
-  expect_not_begun(FURROW_E_IO, "cannot look at what is there");
+  expect_not_begun(FURROW_E_IO, "cannot examine the existing file or directory");
   add_rule((call_rule){.call = "mkdirat", .times = FOR_EVER, .errnum = EEXIST}); /* a hundred names are tried */
   expect_not_begun(FURROW_E_IO, "cannot make a directory next to it");
   fail_call("mkdirat", 1, EDQUOT);
@@ -172,7 +172,7 @@ static void expect_not_committed(call_rule rule, furrow_status wanted, const cha
 
 static void what_is_not_on_the_disk_is_not_put_in_place(void **state) {
   (void)state;
-  static const char message[] = "cannot bring the directory to the disk";
+  static const char message[] = "cannot sync the directory to disk";
   save_old();
   expect_not_committed((call_rule){.call = "fstatat", .errnum = EIO}, FURROW_E_IO, message);
   expect_not_committed((call_rule){.call = "fsync", .errnum = EINVAL}, FURROW_E_IO, message);

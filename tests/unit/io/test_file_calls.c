@@ -49,13 +49,13 @@ static void what_fails_leaves_the_old_file(void **state) {
   (void)state;
   assert_true(test_write_text("x", "old"));
   fail_call("faccessat", 1, EACCES);
-  expect_kept("cannot replace the file that is there");
+  expect_kept("cannot replace the existing file");
   fail_call("fstatat", 1, EIO);
-  expect_kept("cannot look at the file that is there");
+  expect_kept("cannot examine the existing file");
   add_rule((call_rule){.call = "create", .times = FOR_EVER, .errnum = EEXIST}); /* a hundred names are tried */
   expect_kept("cannot create a file next to it");
   fail_call("openat", 1, EMFILE);
-  expect_kept("cannot look at what is there");
+  expect_kept("cannot examine the existing file or directory");
   fail_call("open", 1, EMFILE);
   expect_kept("cannot open its directory");
   add_rule((call_rule){.call = "pwrite"}); /* no byte is taken, without a reason */
@@ -222,7 +222,7 @@ static void a_pair_that_cannot_be_replaced_stays(void **state) {
   static const struct {
     const char *call, *file, *message;
   } cases[] = {{"renameat2", "x.ids", "cannot replace the file"},
-               {"fsync of a directory", "x.ids", "cannot bring its directory to the disk"},
+               {"fsync of a directory", "x.ids", "cannot sync its directory to disk"},
                {"renameat", "x", "cannot put the new file in place"}};
   for (size_t i = 0; i < 3; i++) {
     furrow_error err = {0};

@@ -60,7 +60,7 @@ static void what_cannot_be_read_says_why(void **state) {
   fail_call("stat", 1, EACCES);
   assert_int_equal(fw_path_stat("x", &info, &err), FURROW_E_IO);
   end_rules();
-  assert_non_null(strstr(err.message, "cannot look at the file"));
+  assert_non_null(strstr(err.message, "cannot examine the file"));
   assert_int_equal(fw_input_open(&input, "x", NULL), FURROW_OK);
   fail_call("fstat", 1, EIO);
   assert_int_equal(fw_input_stat(input, &info, &err), FURROW_E_IO);
@@ -160,7 +160,7 @@ static void names_are_synced_where_they_can_be(void **state) {
   fail_call("fsync of a directory", 1, EIO);
   assert_int_equal(fw_path_sync_names("d/x", &err), FURROW_E_IO);
   end_rules();
-  assert_non_null(strstr(err.message, "its directory cannot be brought to the disk"));
+  assert_non_null(strstr(err.message, "its directory cannot be synced to disk"));
 }
 
 /* ---- Processes that are to stop ------------------------------------------------------------------------- */

@@ -122,13 +122,13 @@ static void lies_are_refused(void **state) {
   (void)state;
   static const lie lies[] = {
       {8, UINT64_MAX, 8, "has more texts than bytes for them"},
-      {8, 8, 24, "has another number of slots than its count needs"},
+      {8, 8, 24, "has a wrong number of slots for its count"},
       {16, UINT64_MAX, 16, "has longer texts than bytes for them"},
-      {24, 63, 24, "has another number of slots than its count needs"},
-      {24, 5 | (uint64_t)1 << 32, 28, "has a byte that must be 0 and is not"},
+      {24, 63, 24, "has a wrong number of slots for its count"},
+      {24, 5 | (uint64_t)1 << 32, 28, "has a byte that is not 0 but must be"},
       {32, 1, 32, "does not begin with offset 0"},
       {40, 1000, 48, "has offsets that descend"},
-      {104, 4000, 104, "ends elsewhere than its last offset says"},
+      {104, 4000, 104, "does not end at its last offset"},
   };
   arena a;
   fw_buffer image = {0};

@@ -266,7 +266,7 @@ static void a_matrix_that_is_missing_is_named(void **state) {
     char path[TEST_PATH];
     save(f, &plan, "model", NULL);
     assert_true(test_remove_dir(test_path(path, "model", names[i])));
-    assert_refused(&plan, "model", FURROW_E_NOT_FOUND, "there is no such matrix, which a forest has");
+    assert_refused(&plan, "model", FURROW_E_NOT_FOUND, "the matrix is missing, but a forest needs it");
     assert_non_null(strstr(err.file, names[i]));
   }
   fw_forest *none = NULL;

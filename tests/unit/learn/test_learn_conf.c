@@ -319,7 +319,7 @@ static void refused_files(void **state) {
       {"{'furrow':{'save':'a~0b'}}", "furrow/save has a byte 0 in it", 18, ""},
       {"{'furrow':{'model-type':'T_FLOAT_DENSE~0'}}",
        "furrow/model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it", 24, ""},
-      {"{'default_optimizer':{'type':'Adam','beta':0.5,'beta':0.5}}", "default_optimizer/beta is there twice", 54, ""},
+      {"{'default_optimizer':{'type':'Adam','beta':0.5,'beta':0.5}}", "default_optimizer/beta occurs twice", 54, ""},
       {"{'default_optimizer':{'type':7}}", "default_optimizer/type is not a string", 29, ""},
       {"{'default_optimizer':{'type':'AdaGrad','variant':7}}", "default_optimizer/variant is not a string", 49, ""},
       {"{'default_optimizer':{'type':'Adam','':7}}", "default_optimizer/ is not one of Angel's keys", 39, ""},
@@ -333,7 +333,7 @@ static void refused_files(void **state) {
        61, ""},
       {"{'layers':[{'name':'a','type':'FCLayer','transfuncs':7}]}", "layers/0/transfuncs is not an array", 53, ""},
       {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':2,'transfunc':'relu','transfuncs':[]}]}",
-       "layers/0/transfunc is not of a stack; transfuncs is", 83, ""},
+       "layers/0/transfunc does not apply to a stack: use transfuncs", 83, ""},
       {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':0}]}",
        "layers/0/outputdim is not positive", 69, ""},
       {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':2,'transfuncs':['relu','relu']}]}",
@@ -433,7 +433,7 @@ static void file_by_key(void **state) {
   assert_int_equal(
       furrow_learn_conf_set(conf, "angel.ml.conf", test_source_path(path, "tests/reject/conf/key_twice.json"), &error),
       FURROW_E_FORMAT);
-  assert_string_equal(error.message, "train/epoch is there twice");
+  assert_string_equal(error.message, "train/epoch occurs twice");
   assert_int_equal(furrow_learn_conf_set(conf, "angel.ml.conf", "nowhere.json", &error), FURROW_E_NOT_FOUND);
   furrow_learn_conf_free(conf);
 }

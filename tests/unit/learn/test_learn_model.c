@@ -396,7 +396,7 @@ static void misfits_are_named(void **state) {
   refused("model", &fewer, FURROW_E_FORMAT, "input_weight has column 100, but the layer has 100 columns");
   refused("model", &higher, FURROW_E_FORMAT, "embedding_embedding has no row 4, but the layer has 9");
   refused("model", &wider, FURROW_E_FORMAT, "fclayer_0_weight has 240 columns, but the layer has 264");
-  refused("model", &deeper, FURROW_E_NOT_FOUND, "there is no such matrix, which the graph has");
+  refused("model", &deeper, FURROW_E_NOT_FOUND, "the matrix is missing, but the graph has it");
   assert_non_null(strstr(err.file, "fclayer_1"));
   assert_int_equal(remove("model/graph.json"), 0);
   refused("model", NULL, FURROW_E_NOT_FOUND, "");

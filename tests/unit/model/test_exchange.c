@@ -441,12 +441,12 @@ static void refused_text(void **state) {
   refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
   refuse_text("r.tsv", "0\t1\t1\n\n0\t2\t1\n", rows, FURROW_E_PARSE, 2, 1, "an empty line");
   refuse_text("r.tsv", "0\t1\t1\r\n0\t1\t2\r\n", rows, FURROW_E_FORMAT, 2, 5, "twice");
-  refuse_text("r.tsv", "0\t1\t1\n0\t2\t1\n0\t1\t2", rows, FURROW_E_FORMAT, 0, 0, "1 element is there twice");
+  refuse_text("r.tsv", "0\t1\t1\n0\t2\t1\n0\t1\t2", rows, FURROW_E_FORMAT, 0, 0, "1 element occurs twice");
   refuse_text("r.libsvm", "1 1:2 3\n", rows, FURROW_E_PARSE, 1, 7, "no index:value");
   refuse_text("r.libsvm", "x 1:2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.libsvm", "1.5 1:2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
   refuse_text("r.libsvm", "0 1:2\n1 2:\n", rows, FURROW_E_PARSE, 2, 5, "the value is not a number");
-  refuse_text("r.libsvm", "0 1:2\n5 1:1\n0 2:1\n", rows, FURROW_E_FORMAT, 3, 1, "the id 0 is there twice");
+  refuse_text("r.libsvm", "0 1:2\n5 1:1\n0 2:1\n", rows, FURROW_E_FORMAT, 3, 1, "the id 0 occurs twice");
   refuse_text("r.libsvm", "3000000000 1:2\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
   refuse_text("r.libsvm", "1 -1:2\n", columns, FURROW_E_RANGE, 1, 3, "not a row");
   refuse_text("r.libsvm", "1 1:2 1:3\n", columns, FURROW_E_FORMAT, 1, 9, "twice");
@@ -461,7 +461,7 @@ static void refused_text(void **state) {
   refuse_text("r.txt", "0,1,,2\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
   refuse_text("r.txt", "0,1,2,\n", rows, FURROW_E_PARSE, 1, 7, "the value is not a number");
   refuse_text("r.txt", "0 1:2\n", rows, FURROW_E_PARSE, 1, 3, "the value is not a number");
-  refuse_text("r.txt", "0 1\n4 1\n0 2\n", columns, FURROW_E_FORMAT, 3, 1, "the id 0 is there twice");
+  refuse_text("r.txt", "0 1\n4 1\n0 2\n", columns, FURROW_E_FORMAT, 3, 1, "the id 0 occurs twice");
   refuse_text("r.txt", "-1 1\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
   refuse_text("r.txt", "0 1\n\n", rows, FURROW_E_PARSE, 2, 1, "an empty line");
   refuse_text("r.txt", "0 1e99\n", rows, FURROW_E_RANGE, 1, 3, "does not fit");
@@ -507,7 +507,7 @@ static void refused_ids(void **state) {
   ids[128 + 8] = 5; /* 0 5 2 3 4 5 … */
   assert_true(test_write_file("i.npy.ids.npy", ids, size));
   assert_int_equal(furrow_model_import("i.npy", "n", &in, NULL, &err), FURROW_E_FORMAT);
-  assert_non_null(strstr(err.message, "the id 5 is there twice"));
+  assert_non_null(strstr(err.message, "the id 5 occurs twice"));
   ids[128 + 8] = 1;
   ids[128 + 7] = (char)0xff; /* the first is negative: no row */
   assert_true(test_write_file("i.npy.ids.npy", ids, size));

@@ -161,7 +161,7 @@ static void panels_that_are_refused(void **state) {
   furrow_panel p[2] = {{.rows = 2, .row_ids = up, .cols = 1, .values = {.f64 = values}}};
   p[1] = p[0];
   assert_int_equal(furrow_matrix_create(&matrix, p, 2, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "row 1 is there twice");
+  assert_string_equal(err.message, "row 1 occurs twice");
   p[1].type = FURROW_ELEMENT_I64;
   assert_int_equal(furrow_matrix_create(&matrix, p, 2, &err), FURROW_E_ARGUMENT);
   p[0].row_ids = down;
@@ -269,7 +269,7 @@ static void borrowing_refused(void **state) {
   }
   bad[0] = bad[1] = good;
   assert_int_equal(furrow_matrix_borrow(&matrix, bad, 2, count_release, &released, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "row 1 is there twice");
+  assert_string_equal(err.message, "row 1 occurs twice");
   assert_null(matrix);
   assert_int_equal(released, 0);
   assert_int_equal(furrow_matrix_borrow(&matrix, NULL, 0, NULL, NULL, &err), FURROW_OK);

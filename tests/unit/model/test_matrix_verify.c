@@ -599,7 +599,7 @@ static double one(int32_t row, int64_t col) {
   return 1;
 }
 
-/* More than one of a kind is told once. Rows that come back are read again, to find what is there twice. */
+/* More than one of a kind is told once. Rows that come back are read again, to find what occurs twice. */
 static void disorder_of_many(void **state) {
   (void)state;
   made m = {.format = "RowIdColIdValueText", .row_type = 7, .rows = 2, .cols = 4, .value = one};

@@ -740,8 +740,9 @@ static void parameters_that_are_wrong(void **state) {
   REFUSED(params.hash_parts = -1, "hash_parts is negative");
   REFUSED(params.servers = -1, "servers is negative");
   REFUSED(params.parts_per_file = -1, "parts_per_file is negative");
-  REFUSED(params.hash_parts = params.part_rows = 1, "hash_parts and part_rows or part_cols exclude each other");
-  REFUSED(params.hash_parts = 1; params.part_cols = 1, "hash_parts and part_rows or part_cols exclude each other");
+  REFUSED(params.hash_parts = params.part_rows = 1, "hash_parts cannot be used together with part_rows or part_cols");
+  REFUSED(params.hash_parts = 1;
+          params.part_cols = 1, "hash_parts cannot be used together with part_rows or part_cols");
   REFUSED(params.row_type = 77, "row_type 77 does not exist");
 #undef REFUSED
 }

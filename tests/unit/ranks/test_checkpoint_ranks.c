@@ -331,12 +331,12 @@ static void lies_are_refused(void **state) {
     uint32_t value;
     const char *message;
   } lies[] = {
-      {76, 3, "the number of parts is not that of their records"},
-      {76, 0, "the number of parts is not that of their records"},
-      {76, UINT32_MAX, "the number of parts is not that of their records"},
+      {76, 3, "the number of parts differs from the number of their records"},
+      {76, 0, "the number of parts differs from the number of their records"},
+      {76, UINT32_MAX, "the number of parts differs from the number of their records"},
       {8, 2, "unused bytes of the checkpoint's header are not 0"},
       {48, 1, "the sizes of the parts do not add up"},
-      {52, 9, "the best epoch is none of those that there were"},
+      {52, 9, "the best epoch is not one of the recorded epochs"},
       {96, 5, "epoch 5 of the history is not 1"},
       {40, 22, "the part is of another checkpoint"}, /* steps */
       {96 + 2 * 328 + 8, 1, "the part is of another checkpoint"},
@@ -374,7 +374,7 @@ static void lying_parts_are_refused(void **state) {
       {96, 1u << 30, "the parameters end inside the features"},
       {96, UINT64_MAX / 8, "the parameters end inside the features"},
       {96, 1, "bytes follow the parameters"},
-      {104, 1u << 20, "a feature is that of another rank"},
+      {104, 1u << 20, "a feature belongs to another rank"},
       {112, 1, "the features do not ascend"},
       {56, 8, "the sizes of the parts do not add up"},
   };

@@ -161,7 +161,7 @@ static void fields_of_the_header(void **state) {
       {56, 8, 3, ALL, REFUSED, 56, "do not add up"},
       {64, 8, 3, ALL, REFUSED, 56, "do not add up"},
       {52, 4, EPOCHS, ALL, TAKEN},
-      {52, 4, EPOCHS + 1, ALL, REFUSED, 52, "the best epoch is none of those that there were"},
+      {52, 4, EPOCHS + 1, ALL, REFUSED, 52, "the best epoch is not one of the recorded epochs"},
       {72, 4, FW_HALVINGS_MAX, ALL, TAKEN},
       {72, 4, FW_HALVINGS_MAX + 1, ALL, REFUSED, 72, "halved more often"},
       {80, 8, STEPS, ALL, TAKEN},
@@ -240,7 +240,7 @@ static void snapshots(void **state) {
                      ALL,
                      REFUSED,
                      AT_SNAPSHOT + dense,
-                     "the number of features is not that of the model's range"};
+                     "the number of features differs from the model's range"};
   tell_lie(&f, &count);
   decode(&f, &count);
 }

@@ -70,7 +70,7 @@ static void errors_have_their_line(void **state) {
                  "did you mean in.x?");
   expect_refused(reader, "{\"p\":1}\n{\"p\":1}\n{\"p\":\"many\"}\n", FURROW_E_PARSE, 3, "column p: not a number", "");
   expect_refused(reader, "{\"u\":[1,2]}", FURROW_E_PARSE, 1, "column u: a list, but one value is expected", "");
-  expect_refused(reader, "{\"p\":1,\"p\":2}", FURROW_E_PARSE, 1, "a key is there twice", "");
+  expect_refused(reader, "{\"p\":1,\"p\":2}", FURROW_E_PARSE, 1, "a key occurs twice", "");
   expect_refused(reader, "{\"p\":1}\n{\"p\":", FURROW_E_PARSE, 2, "a value is missing", "");
   expect_lines(reader, encoder, "{\"p\":1}", "- p:1\n"); /* it goes on */
   furrow_event_reader_free(reader);

@@ -249,8 +249,8 @@ static void json_lines(void **state) {
       {"{\"\\u0061b\":1}\n{\"ab\":2}\n", "", "ab: 1 / 2 / "},
       {" { \"a\" : 1 , \"b\" : [ 1 , 2 ] } \r\n\n", "", "a~b: 1~[1+2] / "},
       {"{}\n{\"a\":1}", "", "a: - / 1 / "},
-      {"{\"a\":1}\n{\"a\":1,\"a\":2}\n", "", "a: E_PARSE 8+9 a key is there twice 'a\":2}'"},
-      {"{\"a\":1}\n{\"x.y\":1,\"x\":{\"y\":2}}\n", "", "a~x.y: E_PARSE 8+16 a key is there twice 'y\":2}}'"},
+      {"{\"a\":1}\n{\"a\":1,\"a\":2}\n", "", "a: E_PARSE 8+9 a key occurs twice 'a\":2}'"},
+      {"{\"a\":1}\n{\"x.y\":1,\"x\":{\"y\":2}}\n", "", "a~x.y: E_PARSE 8+16 a key occurs twice 'y\":2}}'"},
       {"{\"a\":1}\n{\"a\":01}\n", "", "a: E_PARSE 8+6 not a number of JSON '01}'"},
       {"{\"a\":1}\n{\"a\":1.}\n", "", "a: E_PARSE 8+6 not a number of JSON '1.}'"},
       {"{\"a\":1}\n{\"a\":-}\n", "", "a: E_PARSE 8+6 not a number of JSON '-}'"},
@@ -318,9 +318,9 @@ static void json_mistakes(void **state) {
       {"{\"a\":1}\n{\"a\":[x]}", "", "a: E_PARSE 8+7 not a value of JSON 'x]}'"},
       {"{\"a\":1}\n{", "", "a: E_PARSE 8+2 a key in quotes is missing ''"},
       {"{\"a\":1}\n{\"a", "", "a: E_PARSE 8+2 a string is not closed '\"a'"},
-      {"{\"a\":1}\n{\"a\":1,\"\\u0061\":2}", "", "a: E_PARSE 8+1 a key is there twice '{\"a\":1,\"\\u0061\":2}'"},
+      {"{\"a\":1}\n{\"a\":1,\"\\u0061\":2}", "", "a: E_PARSE 8+1 a key occurs twice '{\"a\":1,\"\\u0061\":2}'"},
       {"{\"a\":1}\n{\"a\":1,\"a\":\"a text that is long\"}", "",
-       "a: E_PARSE 8+9 a key is there twice 'a\":\"a text that is l'"},
+       "a: E_PARSE 8+9 a key occurs twice 'a\":\"a text that is l'"},
   };
   EXPECT(list);
 }

@@ -41,8 +41,8 @@ static void heads(void **state) {
        "Content-Length is not a number of bytes"},
       {"GET / HTTP/1.1\r\n: x\r\n" HOST, 400, "a line of the head does not begin with a name"},
       {"GET / HTTP/1.1\r\nA : x\r\n" HOST, 400, "the name of a header is not followed by a colon"},
-      {"GET / HTTP/2.0\r\n" HOST, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here"},
-      {"GET / HTTP/1.2\r\n" HOST, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here"},
+      {"GET / HTTP/2.0\r\n" HOST, 505, "only HTTP/1.1 and HTTP/1.0 are supported"},
+      {"GET / HTTP/1.2\r\n" HOST, 505, "only HTTP/1.1 and HTTP/1.0 are supported"},
   };
   for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
     http_head head;

@@ -123,7 +123,7 @@ static const lie lies[] = {
     {NAMES, 1, 0x1f, RECORDS, NAMES, bad_name},
     {NAMES, 1, 0x7f, RECORDS, NAMES, bad_name},
     {NAMES, 1, ' ', RECORDS, END, NULL},
-    {NAMES + 3, 5, 0x7878787878, RECORDS, NAMES + 2, "a name is not ended"},
+    {NAMES + 3, 5, 0x7878787878, RECORDS, NAMES + 2, "a name is not terminated"},
     {NAMES + 4, 1, 'x', RECORDS, NAMES + 4, "unexpected bytes after the names"},
 };
 

@@ -568,7 +568,7 @@ static void test_other_shards(void **state) {
   m.quantizers--;
   put_shard(&m, "parts_other", 0);
   expect_not_opened(&m, false, FURROW_E_FORMAT, "the quantizers differ from the manifest");
-  expect_not_opened(&m, true, FURROW_E_FORMAT, "the number of lists differs from the first shard");
+  expect_not_opened(&m, true, FURROW_E_FORMAT, "the number of lists differs from that of the first shard");
   furrow_index *index = NULL;
   assert_int_equal(furrow_index_load(&index, "trained", NULL, NULL), FURROW_OK);
   assert_int_equal(furrow_index_save(index->child[0], "parts_flat", &overwriting, NULL), FURROW_OK);
