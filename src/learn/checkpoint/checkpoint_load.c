@@ -70,7 +70,7 @@ static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) 
   if (fw_get_le32(bytes + FW_AT_HALVINGS) > FW_HALVINGS_MAX)
     return damaged(err, FW_AT_HALVINGS, "the rate was halved more often than possible");
   if (fw_get_le64(bytes + FW_AT_BEST_STEPS) > fw_get_le64(bytes + FW_AT_STEPS))
-    return damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all epochs together epochs together");
+    return damaged(err, FW_AT_BEST_STEPS, "the best epoch has more updates than all epochs together");
   const uint64_t ranks = fw_get_le32(bytes + FW_AT_RANKS);
   if (fw_checkpoint_is_in_parts(bytes) &&
       (ranks == 0 || best > 0 || snapshot != FW_CHECKPOINT_PARTS_ID + ranks * FW_CHECKPOINT_PART_RECORD))

@@ -14,20 +14,19 @@
 #include "furrow/learn.h"
 
 /* X(name, Angel's class name, family): types of layers; in JSON in any case */
-#define FW_LAYER_TYPES(X)                                                                                        \
-  X(INPUT, "SimpleInputLayer", INPUT)                                                                            \
-  X(EMBEDDING, "Embedding", EMBEDDING)                                                                           \
-  X(FC, "FCLayer", FC)                                                                                           \
-  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)                                                                      \
-  X(BI_INNER, "BiInnerCross", CROSS)                                                                             \
-  X(BI_INTERACTION, "BiInteractionCross", CROSS)                                                                 \
-  X(CONCAT, "ConcatLayer", JOIN)                                                                                 \
-  X(SUM_POOLING, "SumPooling", JOIN)                                                                             \
-  X(MUL_POOLING, "MulPooling", JOIN)                                                                             \
-  X(DOT_POOLING, "DotPooling", JOIN)                                                                             \
-  X(LOSS, "SimpleLossLayer", LOSS)                                                                               \
-  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* not one of Angel's; at the end, because fingerprints contain these \
-                                              numbers */
+#define FW_LAYER_TYPES(X)                        \
+  X(INPUT, "SimpleInputLayer", INPUT)            \
+  X(EMBEDDING, "Embedding", EMBEDDING)           \
+  X(FC, "FCLayer", FC)                           \
+  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)      \
+  X(BI_INNER, "BiInnerCross", CROSS)             \
+  X(BI_INTERACTION, "BiInteractionCross", CROSS) \
+  X(CONCAT, "ConcatLayer", JOIN)                 \
+  X(SUM_POOLING, "SumPooling", JOIN)             \
+  X(MUL_POOLING, "MulPooling", JOIN)             \
+  X(DOT_POOLING, "DotPooling", JOIN)             \
+  X(LOSS, "SimpleLossLayer", LOSS)               \
+  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* unknown to Angel; last, since fingerprints have these numbers */
 typedef enum fw_layer_type {
 #define FURROW_X(name, text, family) FW_LAYER_##name,
   FW_LAYER_TYPES(FURROW_X)

@@ -90,7 +90,7 @@ typedef enum fw_value_kind {
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
     "share of the rows that is used")                                                                                  \
   X(SHUFFLE, "shuffle", "ml.data.use.shuffle", "data/useshuffle", YES_NO, 0, 0, "no", "yes|no",                        \
-    "use the use the rows in another order in each epoch")                                                             \
+    "use the rows in another order in each epoch")                                                                     \
   X(POSNEG_RATIO, "posneg-ratio", "ml.data.posneg.ratio", "data/posnegratio", REAL, -1, 1e9, "-1", "X",                \
     "positive rows for each negative row, by leaving out rows of one class; 0 or less: all rows")                      \
   X(LABEL, "label", "ml.data.label.trans.class", "data/translabel", LABEL, 0, 0, "NoTrans",                            \
