@@ -23,8 +23,8 @@ typedef struct fw_buffer {
 
 /* The slow path of fw_buffer_reserve: enlarges the memory. */
 char *fw_buffer_enlarge(fw_buffer *buffer, size_t size);
-/* Returns the address after the bytes, where `size` more can be written; fw_buffer_advance then counts them. NULL:
- * out of memory, now or earlier. */
+/* Returns the address after the bytes, where `size` more can be written; fw_buffer_advance then counts them. NULL: out
+ * of memory, now or in an earlier call. */
 static inline char *fw_buffer_reserve(fw_buffer *buffer, size_t size) {
   return !buffer->missing && size < buffer->capacity - buffer->size ? buffer->bytes + buffer->size
                                                                     : fw_buffer_enlarge(buffer, size);

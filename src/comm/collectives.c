@@ -104,8 +104,9 @@ static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
   return r * each + (r < more ? r : more);
 }
 
-/* Scratch memory of a call. Small sizes use `own`, so that allocation cannot fail: a rank that ran out of memory
- * would leave the call, and its next call would meet the other ranks, which still wait in this one. */
+/* Scratch memory of a call. Small sizes use `own`, so that allocation cannot fail: a rank that ran out of memory would
+ * leave the call, and its next collective call would be mixed up with this call, in which the other ranks still
+ * wait. */
 typedef struct call_memory {
   uint64_t own[1024];
   void *memory;
@@ -275,7 +276,7 @@ furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow
   return failed > 0 ? fw_fail(err, FURROW_E_STATE, OTHERS) : FURROW_OK;
 }
 
-/* The error of a rank, as it tells the other ranks. */
+/* The error of a rank, in the form that is sent to the other ranks. */
 typedef struct rank_error {
   furrow_error error;
   char host[64];

@@ -142,7 +142,7 @@ furrow_status furrow_comm_open_mpi_comm(furrow_comm **comm, const char *library,
   return open_comm(comm, library, mpi_comm, err);
 }
 
-/* A process that was started as one of many but sees only itself would do the work of all, and so would all others. */
+/* If each of several processes saw only itself, every one of them would do the whole work. */
 furrow_status furrow_comm_open_mpi(furrow_comm **comm, const char *library, furrow_error *err) {
   furrow_comm *opened = NULL;
   unsigned rank, ranks;

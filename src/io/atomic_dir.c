@@ -87,8 +87,8 @@ typedef struct old_tree {
   bool refused; /* the new directory could not get these permissions */
 } old_tree;
 
-/* Takes away what an old entry does not allow. A link to a file counts as the file. A directory that this process may
- * not read allows nothing. */
+/* Removes the permissions that an old entry does not have. A link to a file counts as the file. A directory that this
+ * process may not read allows nothing. */
 static int note_modes(int parent, const char *name, const struct stat *info, void *user, int depth) {
   old_tree *old = user;
   struct stat file = *info;
@@ -186,8 +186,8 @@ static furrow_status path_of_entry(const fw_atomic_dir *dir, const char *name, c
   return FURROW_OK;
 }
 
-/* Asks the caller's check whether the entry `name`, next to the target, may be replaced. The path must lead to the
- * entry that the directory handle sees, even when the working directory has changed. */
+/* Calls the caller's check for the entry `name`, next to the target. The path must lead to the entry that the directory
+ * handle sees, even when the working directory has changed. */
 static furrow_status ask_to_replace(const fw_atomic_dir *dir, const char *name, const struct stat *info,
                                     furrow_error *err) {
   struct stat seen;

@@ -36,8 +36,9 @@ struct fw_atomic_file {
   bool in_order;        /* standard output or a caller's output: written bytes cannot be changed */
   bool committed;
   bool replaces, has_temporary, keep_existing;
-  bool is_new;                        /* as the first of several files: no old file had its name */
-  char aside[FW_TARGET_MAX_NAME + 1]; /* name of the old file while others are replaced; "": none but its own */
+  bool is_new;                        /* first of several files: no old file has its name */
+  char aside[FW_TARGET_MAX_NAME + 1]; /* temporary name of the old file while other files are replaced; "": only its own
+                                         name */
   char *buffer;
   size_t filled;
   uint64_t flushed;   /* bytes that have left the buffer */
@@ -466,7 +467,7 @@ static void finish_file(fw_atomic_file *file) {
   if (file->committed && file->held >= 0) release_lock(file);
 }
 
-/* The first of several files: how it gets its name, and how that is undone. */
+/* The first of several files: the step that gives it its name, and the step that undoes this. */
 typedef struct first_step {
   fw_commit_first place;
   bool (*undo)(void *user); /* returns false if that fails; NULL: it cannot be undone */

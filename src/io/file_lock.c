@@ -21,8 +21,8 @@
 #include "io/file_system.h"
 #include "io/process_stop.h"
 
-/* How often to wait PAUSE_MS: a short look at a file needs little, a rename more, a set of files that belong
- * together most. */
+/* How many times to wait for PAUSE_MS: few for reading a file, more for a rename, most for a set of files that belong
+ * together. */
 enum { PAUSE_MS = 10, LOOK_PAUSES = 20, RENAME_PAUSES = 100, SET_PAUSES = 3000 };
 
 struct furrow_file_lock {

@@ -87,11 +87,11 @@ static bool give_zeros(uintptr_t address) {
   return false;
 }
 
-/* Does what the kernel would have done without our handler. */
+/* Handles the signal as the kernel would without our handler. */
 static void pass_on(int number, siginfo_t *info, void *context) {
   const bool sent = info->si_code <= 0; /* sent by a program, not raised by an access, which would be repeated */
   if (handler_before.sa_handler == SIG_IGN && sent) return;
-  /* not covered: the signal ends the process before coverage is written */
+  /* not covered by tests: the signal ends the process before coverage is written */
   if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) {
     signal(number, SIG_DFL);
     if (sent) raise(number); /* delivered when this handler returns */

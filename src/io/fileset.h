@@ -1,4 +1,4 @@
-/* io/fileset.h: the files that a list of paths means, in order, as one run of bytes. */
+/* io/fileset.h: the files of a list of paths, in order, as one run of bytes. */
 #ifndef FW_IO_FILESET_H
 #define FW_IO_FILESET_H
 

@@ -56,7 +56,7 @@ furrow_status furrow_path_watch_begin(furrow_path_watch **watch, const char *pat
   return FW_HAND_OVER(status, watch, made, free_watch);
 }
 
-/* The time of a directory changes with every file that is written into it, also with files that belong to nothing. */
+/* The time of a directory changes with every file that is written into it, including unrelated files. */
 static bool is_same(const struct stat *a, const struct stat *b) {
   if (a->st_dev != b->st_dev || a->st_ino != b->st_ino || (a->st_mode & S_IFMT) != (b->st_mode & S_IFMT)) return false;
   return S_ISDIR(a->st_mode) || (a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&

@@ -12,7 +12,7 @@
 
 enum { LIST_BYTES = 8192 }; /* a longer list is not copied, and the group loses its access */
 
-/* The mode without what the group may do beyond all others. */
+/* The mode without the permissions that the group has but others do not have. */
 static mode_t close_group(mode_t mode) {
   return (mode & ~(mode_t)(S_ISGID | 070)) | (mode & (mode << 3) & 070);
 }

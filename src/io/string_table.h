@@ -63,8 +63,8 @@ typedef struct fw_string_table {
  * err->offset is the byte of the image. */
 furrow_status fw_string_table_open(fw_string_table *table, const void *image, size_t size,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Checks what open does not, which can be wrong only in an image that another program made: each text is found under
- * its number, so all texts differ. E_FORMAT. */
+/* Checks that each text is found under its number, so that all texts differ. Opening an image does not check this; it
+ * can be wrong only in an image that another program made. E_FORMAT. */
 furrow_status fw_string_table_verify(const fw_string_table *table, furrow_error *err) FURROW_MUST_USE;
 
 /* Returns text i < count, which has no terminating 0. */

@@ -140,7 +140,7 @@ void fw_temporary_forget(int place) {
   if (place >= 0) atomic_store(&notes[place].state, FREE);
 }
 
-/* Waits for another thread that is about to make the file. */
+/* Waits for another thread that is creating the file. */
 static void wait_until_made(int place) {
   for (int tries = 0; tries < 100 && atomic_load(&notes[place].state) == ANNOUNCED; tries++) {
     if (pthread_equal(notes[place].thread, pthread_self())) return;
@@ -223,7 +223,7 @@ static bool may_be_left(int directory, const char *name, bool *is_directory) {
   return (S_ISREG(info.st_mode) || *is_directory) && info.st_uid == geteuid();
 }
 
-/* If two processes do this at the same time, one gets the lock and the other finds that the name is gone. */
+/* If two processes do this at the same time, one gets the lock, and the other one finds that the file was removed. */
 static void remove_left(int directory, const char *name) {
   bool is_directory = false;
   if (!may_be_left(directory, name, &is_directory)) return;

@@ -137,7 +137,7 @@ static double popular_ndcg(const evaluation *e, const fw_item_set *chosen, const
   return fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
 }
 
-/* Whether a user's own history is a recommendation. */
+/* Whether the user's own history is recommended for comparison. */
 static bool has_own(const evaluation *e) {
   return e->r->log_model && e->r->log_model->made.rule.repeats;
 }

@@ -116,7 +116,7 @@ static furrow_status learn(fw_factors *f, const fw_sparse_rows *rows, const fw_s
   return FURROW_OK;
 }
 
-/* Computes what is used together with the vectors. */
+/* Computes the members that are derived from the vectors. */
 static furrow_status complete(fw_factors *f, furrow_error *err) {
   const size_t blocks = (f->items + FW_BLOCK_VECTORS - 1) / FW_BLOCK_VECTORS;
   sum_square(f->vectors, f->items, f->size, f->others, f->square);

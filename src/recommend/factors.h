@@ -35,7 +35,7 @@ void fw_factors_clear(fw_factors *factors);
  * does not depend on the number of threads. */
 furrow_status fw_factors_fit(fw_factors *factors, const fw_sparse_rows *rows, const fw_factors_params *params,
                              fw_pool *pool, furrow_error *err) FURROW_MUST_USE;
-/* Takes over vectors that were learned, which it frees after a failure, too. */
+/* Takes ownership of learned vectors, also after a failure. */
 furrow_status fw_factors_from(fw_factors *factors, float *vectors, size_t items, const fw_factors_params *params,
                               furrow_error *err) FURROW_MUST_USE;
 

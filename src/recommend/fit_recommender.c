@@ -9,7 +9,7 @@
 #include "rows/encode/encoder.h"
 #include "vector/data/parallel.h"
 
-enum { FEATURE_MOST = 2000 }; /* items that share a feature; features of more items say too little */
+enum { FEATURE_MOST = 2000 }; /* most items that share a feature; features of more items are ignored */
 
 /* ---- Features of items ---------------------------------------------------------------------------------- */
 

@@ -183,7 +183,7 @@ static bool are_unsorted(const fw_interactions *all, const furrow_recommender *r
   return fw_tie_order_pairs(&order) > 0 && !fw_tie_order_is_sorted(&order);
 }
 
-/* Whether the log has one item after the other. */
+/* Whether the rows of each item are adjacent in the log. */
 static furrow_status is_by_item(const fw_interactions *all, const read_event *events, bool *by_item,
                                 furrow_error *err) {
   fw_item_rows *rows = NULL;

@@ -1,4 +1,4 @@
-/* recommend/interactions.h: what each user did, in the order of time. */
+/* recommend/interactions.h: the events of each user, in the order of time. */
 #ifndef FW_RECOMMEND_INTERACTIONS_H
 #define FW_RECOMMEND_INTERACTIONS_H
 
@@ -14,7 +14,7 @@ typedef struct fw_interactions {
   float *strength; /* of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
   bool timed, rated;
   bool in_order;    /* events of the same time are in the order in which they happened: the order of the log */
-  double deviation; /* of all ratings of the log that strengths are relative to */
+  double deviation; /* standard deviation of the ratings; strengths are relative to it */
 } fw_interactions;
 
 void fw_interactions_clear(fw_interactions *all);
@@ -22,7 +22,7 @@ void fw_interactions_clear(fw_interactions *all);
 /* What was found while reading. */
 typedef struct fw_interactions_info {
   furrow_events_info events;
-  uint64_t negatives; /* events with the lower one of two labels, which say what a user did not want */
+  uint64_t negatives; /* events with the lower one of two labels: items that the user did not want */
   double positive;    /* the higher one of two labels; NaN: there are not two */
 } fw_interactions_info;
 

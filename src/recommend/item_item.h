@@ -39,8 +39,8 @@ typedef struct fw_item_item_params {
   /* Strengths of regularisation; the weights are solved for each of them. */
   const double *l2;
   size_t l2_count; /* 1 to FW_ITEM_STRENGTHS_MOST */
-  /* 0: the order within a row does not count. Above: the share of (X'x_j)_s that comes only from rows in which s
-   * precedes j, each weighted by exp(-(events between them) / 3) */
+  /* 0: the order within a row is ignored. Above: the share of (X'x_j)_s that comes only from rows in which s precedes
+   * j, each weighted by exp(-(events between them) / 3) */
   double order;
   fw_pool *pool;            /* NULL: this thread */
   furrow_progress progress; /* "solving", in items; NULL: none */

@@ -2,8 +2,8 @@
  *
  * A model that scores rows was not trained to order items: a model of ratings puts obscure items first. Each user's
  * last events are taken as if they were to be recommended from the earlier ones. The model knows them, so its figures
- * are too good; if they are worse than those of the most popular items all the same, the model must not recommend. The
- * figures are a member "ranking" of furrow.json. */
+ * are too good; if they are nevertheless worse than the figures of the most popular items, the model must not
+ * recommend. The figures are a member "ranking" of furrow.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -124,7 +124,8 @@ static double read_number(const char *text) {
   return *text && *end == '\0' ? number : NAN;
 }
 
-/* A value of another type becomes NaN, which check_recipe refuses; *wrong becomes the name of a flag that is none. */
+/* A value of another type becomes NaN, which check_recipe refuses; *wrong becomes the name of a flag that is not a
+ * boolean. */
 static void see_setting(fw_recipe *recipe, const char *name, const char *text, const char **wrong) {
   for (size_t i = 0; i < NUMBERS; i++)
     if (strcmp(name, numbers[i].name) == 0) *(double *)((char *)recipe + numbers[i].offset) = read_number(text);

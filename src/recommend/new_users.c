@@ -24,7 +24,7 @@ enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
 
 #define LEAST_VARIANCE 1e-6
 
-/* How the events of a user are weighed. */
+/* The loss of a user's events. */
 typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
 
 typedef struct new_event {
@@ -50,7 +50,7 @@ struct furrow_new_users {
   float *queries;  /* d floats for each user */
   double *levels;  /* b + c for each user */
   uint32_t *items; /* the events' items */
-  /* of a recommender of a log, in place of queries, levels and items */
+  /* only for a recommender of a log, in place of queries, levels and items */
   fw_interactions log; /* user i has the events of users[i] */
   furrow_events_info info;
 };

@@ -11,8 +11,8 @@ typedef struct fw_recipe {
   bool weights;   /* item-item weights are used */
   double l2;      /* their regularisation */
   double order;   /* as in fw_item_item_params */
-  double content; /* how strongly features that items share tie them together; 0: not at all */
-  double trend;   /* popularity: an event counts exp(-(share of the log that follows it) / trend); 0: all count alike */
+  double content; /* weight of features that items share; 0: not used */
+  double trend;   /* popularity: an event has the weight exp(-(share of the log after it) / trend); 0: equal weights */
   size_t neighbours;
   bool factors; /* factors are used */
   size_t factor_size;

@@ -154,7 +154,7 @@ typedef struct worker {
   fw_item_set *seen;
   fw_scored *found;     /* `wanted` candidates for each user of a part */
   furrow_score *scores; /* of ROWS_AT_ONCE rows */
-  uint32_t *items;      /* of the rows that are not yet scored */
+  uint32_t *items;      /* items of the rows that are not scored yet */
 } worker;
 
 typedef struct job {

@@ -1,4 +1,4 @@
-/* recommend/rule_contest.c: how well rules recommend the events that were held out. */
+/* recommend/rule_contest.c: measures how well rules recommend the events that were held out. */
 #include "recommend/rule_contest.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/pool.h"
 #include "recommend/taste.h"
 
-/* How good a candidate is for the events that were held out. */
+/* The quality of a candidate on the events that were held out. */
 typedef struct fw_candidate {
   bool there;
   double ndcg;

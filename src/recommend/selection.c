@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 2 };
 
-/* Multiplications of a try; the recommender that is saved may cost more (recommend/recipe.h). */
+/* Limit on the multiplications of a trial; the recommender that is saved may cost more (recommend/recipe.h). */
 #define WEIGHTS_WORK 6e8
 #define FACTORS_WORK 1e8
 #define SCORES_WORK 4e8
@@ -32,13 +32,13 @@ typedef struct line {
   fw_contest *c;
   const fw_recipe_means *means;
   fw_recipe recipe;
-  fw_made_taste made; /* what the recipe makes of the earlier events */
+  fw_made_taste made; /* the tables of the recipe, computed from the earlier events */
   double best;        /* its NDCG */
-  size_t step;        /* it was compared by users 0, step, 2 step … */
+  size_t step;        /* it was compared for users 0, step, 2 step … */
   fw_candidate_kind kind;
 } line;
 
-/* Tries the rule with what the best recipe is made of; keeps it if it is better. */
+/* Tries the rule with the tables of the best recipe; keeps the rule if it is better. */
 static furrow_status try_rule(line *l, const fw_taste_rule *rule, furrow_error *err) {
   fw_taste taste = fw_made_taste_view(&l->made);
   double mean = 0;
@@ -50,7 +50,7 @@ static furrow_status try_rule(line *l, const fw_taste_rule *rule, furrow_error *
   return FURROW_OK;
 }
 
-/* Makes what another recipe needs and compares it under some rules; keeps the best if it is better. */
+/* Computes the tables of another recipe and compares it under several rules; keeps the best if it is better. */
 static furrow_status try_recipe(line *l, const fw_recipe *recipe, const fw_taste_rule *rules, size_t count,
                                 furrow_error *err) {
   line other = {.c = l->c, .recipe = *recipe, .best = -1, .step = l->step};
@@ -279,7 +279,7 @@ static furrow_status try_factors(line *l, double trend, fw_rule_selection *selec
 
 /* ---- Both, and features --------------------------------------------------------------------------------- */
 
-/* Weights and factors together. *l views what the other lines have made. */
+/* Tries weights and factors together. *l borrows the tables of the other lines. */
 static furrow_status try_blend(line *l, const line *items, const line *factors, fw_rule_selection *selection,
                                furrow_error *err) {
   *l = *items;
@@ -336,7 +336,7 @@ enum { FEW_EVENTS = 4 };
 #define COMMON_MOST 0.4 /* share of the most popular items in the lists */
 
 /* Lets popular items count more for users with few events, as long as that is better for them and their lists do not
- * become alike. */
+ * become too similar. */
 static furrow_status try_few(line *l, furrow_error *err) {
   static const double values[] = {.02, .05, .1, .2, .3, .5, .7, 1, 1.4, 2};
   fw_taste taste = fw_made_taste_view(&l->made);

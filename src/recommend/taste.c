@@ -1,4 +1,4 @@
-/* recommend/taste.c: scores of items from what a user did. */
+/* recommend/taste.c: scores of items from the events of a user. */
 #include "recommend/taste.h"
 
 #include <math.h>
@@ -117,7 +117,7 @@ static bool is_left_out(const fw_taste_filter *filter, uint32_t item) {
   return (filter->allowed && !filter->allowed[item]) || fw_item_set_has(&filter->seen, item);
 }
 
-/* Marks the user's own items, so that they are not offered as popular ones, and takes them out of the scores. */
+/* Marks the user's own items, so that they are not offered as popular ones, and removes their scores. */
 static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   for (size_t i = 0; i < events->count; i++) {
     add_score(scratch, events->item[i], 0);
@@ -125,8 +125,8 @@ static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   }
 }
 
-/* The popularity counts relative to the events, and more where they are few. Between items without a score of their own
- * it decides, whatever the rule says. */
+/* The weight of popularity, relative to the user's events: larger if there are few. It is always positive, because it
+ * decides between items without any other score. */
 static double popular_weight(const fw_taste_rule *rule, double sum, size_t count) {
   const double n = count > 0 ? (double)count : 1;
   const double weight = sum > 0 ? rule->popular * sum + rule->few * sum / (n * n) : rule->popular;
@@ -162,7 +162,7 @@ furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events,
   return FURROW_OK;
 }
 
-/* What each event contributes by its own item and by item-item weights. */
+/* Computes the contribution of each event: by its own item and by item-item weights. */
 static void explain_weights(const fw_taste *taste, const fw_user_events *events, uint32_t item,
                             const fw_taste_scratch *scratch, double *parts) {
   const fw_sparse_rows *weights = taste->weights;

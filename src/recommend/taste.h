@@ -1,4 +1,4 @@
-/* recommend/taste.h: scores of items from what a user did.
+/* recommend/taste.h: scores of items from the events of a user.
  *
  *   score(i) = sum over the user's events e of w(e) * weight(item of e -> i)
  *            + factors * (mean of w(e)) * <vector of the user, vector of i>

@@ -38,7 +38,8 @@ struct furrow_blockiter {
   furrow_status ended; /* FURROW_OK, or the status that every next returns until before_first */
   furrow_error why;
 
-  /* With a cache. While a task runs, only it uses reader, ahead and ahead_…; waiting for the pool hands them back. */
+  /* Used with a cache. While a task runs, only the task uses reader, ahead and ahead_…; after waiting for the pool, the
+   * caller may use them again. */
   fw_cache_reader *reader; /* NULL: all rows are in `current` */
   fw_pool *pool;           /* NULL: records are read on demand */
   furrow_container *ahead; /* the record after the current one */

@@ -10,7 +10,7 @@
 #define FW_CACHE_VERSION 1
 #define FW_CACHE_HEADER 128                      /* bytes of the header */
 #define FW_CACHE_RECORD_BYTES ((size_t)64 << 20) /* memory at which a record ends */
-#define FW_CACHE_UNKNOWN_SOURCE ((uint64_t)0)    /* stamp of a file that does not say what it was made from */
+#define FW_CACHE_UNKNOWN_SOURCE ((uint64_t)0)    /* stamp of a file whose source is unknown */
 
 /* The contents of the header. */
 typedef struct fw_cache_info {

@@ -424,8 +424,8 @@ static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, fu
   return status;
 }
 
-/* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk, because its
- * lines are counted later; and so does text of which a rest is still to be parsed. */
+/* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk, because its lines
+ * are counted later; and so does text with a rest that is not parsed yet. */
 static void exchange_workspace(workspace *w, fw_chunk *chunk) {
   const workspace had = {chunk->text.memory, chunk->text.capacity, chunk->scratch, chunk->scratch_capacity};
   chunk->scratch = w->scratch;
@@ -562,7 +562,7 @@ static void locate_error(furrow_parser *p, const slot *s, furrow_error *error) {
 static void hint_at_format(const furrow_parser *p, furrow_error *error) {
   const char *format = p->format.public.name, *other = p->sniffed.format;
   if (!p->format.parse_chunk) return;       /* a registered format of the program */
-  if (strcmp(format, "table") == 0) return; /* it reads csv, too: the cell is wrong, not the format */
+  if (strcmp(format, "table") == 0) return; /* format table reads csv, too: so the cell is wrong, not the format */
   if (error->status != FURROW_E_PARSE || error->hint[0] || !p->sniffed.sure || strcmp(format, other) == 0) return;
   if (strcmp(format, "libfm") == 0 && strcmp(other, "libffm") == 0) return;
   fw_error_set_hint(error, "the data looks like %s (%s): format %s reads it", other, p->sniffed.why, other);
@@ -654,7 +654,7 @@ static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* `s`: a slot of which a rest is still to be parsed, or NULL. */
+/* `s`: a slot with a rest that is not parsed yet, or NULL. */
 static furrow_status advance_block(furrow_parser *p, slot *s, furrow_error *err) {
   if (p->reader) return advance_reader(p, err);
   furrow_status status = p->slots ? FURROW_OK : make_slots(p, err);

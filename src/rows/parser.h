@@ -1,7 +1,7 @@
 /* rows/parser.h: internal interface of parsers: opening them from a parsed URI, and in steps.
  *
- * A caller that must inspect the data before it reads rows opens the files, asks its questions, and then starts to
- * read: one opening answers which format the data has, what its columns are called and whether indices start at 0 or
+ * A caller that must inspect the data before it reads rows opens the files, calls the functions below, and then starts
+ * to read: the files are opened once to find the format, the names of the columns, and whether indices start at 0 or
  * 1. */
 #ifndef FW_ROWS_PARSER_H
 #define FW_ROWS_PARSER_H
@@ -29,15 +29,15 @@ furrow_status fw_parser_begin(furrow_parser *parser, const char *format, const f
 
 /* ---- Whether indices start at 0 or 1 ---- */
 
-/* The evidence: whether there are features, and whether an index or a field is 0. For several parts, take the larger
- * of each number. */
+/* The evidence for the index base: whether there are features, and whether an index or a field is 0. For several parts,
+ * take the larger of each number. */
 typedef struct fw_base_signs {
   uint64_t features, zeros;
 } fw_base_signs;
 
 /* Returns 1 if there are features and no index (nor field) is 0. */
 uint32_t fw_index_base(const fw_base_signs *signs);
-/* Reads the parser's part until the answer is known, and returns to the first row. The base must be 0. */
+/* Reads the parser's part until the base is known, and returns to the first row. The base must be 0. */
 furrow_status fw_parser_find_signs(furrow_parser *parser, fw_base_signs *signs, furrow_error *err) FURROW_MUST_USE;
 /* Finds the base of all parts and sets it, whatever indexing_mode says. E_ARGUMENT: the data can be read only once. */
 furrow_status fw_parser_find_base(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;

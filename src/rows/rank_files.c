@@ -11,7 +11,7 @@
 #include "io/fileset.h"
 #include "io/uri.h"
 
-/* What a rank sees of the files. Contents are not compared. */
+/* The names and sizes of the files that a rank sees. Contents are not compared. */
 typedef struct seen_files {
   uint64_t known; /* 0: they could not be inspected; opening them will report why */
   uint64_t files, bytes, digest;

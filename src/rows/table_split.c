@@ -2,9 +2,9 @@
  * in groups.
  *
  * By time, a first pass notes user and time of each record (32 bytes), a sort (as much again) finds the last ones (a
- * byte each), and a second pass copies. Records of one time are in the order of the log; if the first records show
- * that the log is sorted by item or label, they are in an order by chance instead. At random, the file of a group
- * depends only on the group's hash: one pass.
+ * byte each), and a second pass copies. Records of one time are in the order of the log; if the first records show that
+ * the log is sorted by item or label, they are in random order instead. At random, the file of a group depends only on
+ * the group's hash: one pass.
  *
  * With several ranks, each reads a part. By time, all events of a user go to one rank, which tells the other ranks
  * which of their records are the last. At random, the numbers of records continue from part to part. */
@@ -33,7 +33,7 @@ enum { MOST_FILES = 64 };
 typedef struct event {
   uint64_t user; /* hash of the user: among a billion users two may share one, and are then split as one */
   double time;
-  uint64_t tie; /* the order of records of one time; 0: that of the log */
+  uint64_t tie; /* order of records with the same time; 0: the order of the log */
   uint64_t record;
 } event;
 
@@ -51,7 +51,7 @@ typedef struct table_split {
   bool order_needed;            /* a date has numbers for the day and the month, and the order is not known */
   int64_t by_day, by_month;     /* dates with the day first, and with the month first */
   int64_t dotted;               /* of them, those such as 31.5.2024 */
-  size_t item_slot, label_slot; /* of columns that the log may be sorted by, by their names; 0: there is none */
+  size_t item_slot, label_slot; /* slots of columns by which the log may be sorted, judged by their names; 0: none */
   uint64_t before;              /* records of the ranks before this one */
   uint8_t *to;                  /* for each record of this rank its file */
 
@@ -90,7 +90,7 @@ static bool is_ordered_either(const fw_table_cell *cell) {
   return is_ordered(cell, FW_UNIT_DAY_FIRST) || is_ordered(cell, FW_UNIT_MONTH_FIRST);
 }
 
-/* The first time says whether times are numbers or dates. */
+/* The first time decides whether times are numbers or dates. */
 static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
   if (!s->unit_known) s->unit = is_ordered_either(cell) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
   s->unit_known = true;
@@ -152,7 +152,7 @@ static furrow_status note_events(void *user, uint64_t piece, const fw_table_curs
   return FURROW_OK;
 }
 
-/* Counts what the dates say about the order of day and month. */
+/* Counts the dates that show the order of day and month. */
 static furrow_status count_orders(void *user, uint64_t piece, const fw_table_cursor *cursor,
                                   const fw_table_batch *batch, furrow_error *err) {
   table_split *s = user;
@@ -168,7 +168,7 @@ static furrow_status count_orders(void *user, uint64_t piece, const fw_table_cur
   return FURROW_OK;
 }
 
-/* Compares by user, then time, then the order of ties, then that of the log. */
+/* Compares by user, then by time, then by the order of ties, then by the order of the log. */
 static int compare_events(const void *a, const void *b) {
   const event *x = a, *y = b;
   if (x->user != y->user) return x->user < y->user ? -1 : 1;
@@ -180,7 +180,7 @@ static int compare_events(const void *a, const void *b) {
 /* ---- What the log is sorted by ---- */
 
 enum {
-  SAMPLED = 100000, /* first records that are looked at, by each rank: all come to the same answer */
+  SAMPLED = 100000, /* number of first records that each rank examines: all ranks get the same result */
   FEWEST_TIES = 20  /* neighbours of one time that show an order */
 };
 
@@ -250,7 +250,7 @@ static bool ties_are_sorted(tie_sample *sample) {
   return fw_tie_order_pairs(&order) >= FEWEST_TIES && fw_tie_order_is_sorted(&order);
 }
 
-/* Whether the log has one item after the other, with several records each. */
+/* Whether the records of each item are adjacent in the log, with several records per item. */
 static furrow_status items_follow(tie_sample *sample, bool *follow, furrow_error *err) {
   fw_item_rows *rows = NULL;
   size_t items = 0;

@@ -158,7 +158,7 @@ typedef struct encoder_place {
   bool overwrite;
 } encoder_place;
 
-/* Whether the dictionary was replaced, the watch tells. */
+/* The watch shows whether the dictionary was replaced. */
 static furrow_status save_encoder(void *user, bool *changed, furrow_error *err) {
   const encoder_place *to = user;
   furrow_path_watch *watch = NULL;

@@ -51,8 +51,8 @@ struct fw_question {
   uint8_t bytes[FW_HEAD_MOST];
 };
 
-/* Finds the directions for packed vectors, and the number of directions that is fastest for queries like the nx
- * given ones. NULL in *projection: none would help. The vectors must outlive it. */
+/* Finds the directions for packed vectors, and the number of directions that is fastest for queries like the nx given
+ * ones. *projection is NULL if none would help. The vectors must outlive it. */
 furrow_status fw_projection_create(fw_projection **projection, const fw_packed *packed, const float *vectors,
                                    size_t stride, bool l2, const float *x, size_t nx, size_t x_stride,
                                    furrow_error *err) FURROW_MUST_USE;

@@ -51,7 +51,7 @@ typedef struct fw_vectors_plan {
   size_t memory;
   size_t row_count; /* saved rows of the selection, ascending */
   int32_t *rows;
-  int64_t first_col, end_col; /* bounds of the column ids, as far as the metadata tells */
+  int64_t first_col, end_col; /* bounds of the column ids, as far as known from the metadata */
   uint64_t bytes;             /* size of the partitions */
   uint64_t most_elements;     /* upper bound of the number of elements */
   furrow_progress progress;
@@ -62,7 +62,7 @@ typedef struct fw_vectors_plan {
  * fw_vectors_plan_clear at the end. */
 furrow_status fw_vectors_plan_init(fw_vectors_plan *plan, furrow_error *err) FURROW_MUST_USE;
 void fw_vectors_plan_clear(fw_vectors_plan *plan);
-/* Narrows first_col and end_col to the columns that have elements if the metadata does not tell (hash partitions).
+/* Narrows first_col and end_col to the columns that have elements if the metadata does not have them (hash partitions).
  * Reads the whole matrix. */
 furrow_status fw_vectors_plan_columns(fw_vectors_plan *plan, furrow_error *err) FURROW_MUST_USE;
 

@@ -27,7 +27,7 @@ typedef struct transfer {
   const fw_convert_plan *plan;
   furrow_matrix_writer *writer;
   size_t *source_part;        /* same grid: index of the source partition for each partition of the plan */
-  bool *done;                 /* for each partition of the plan: it is written */
+  bool *done;                 /* for each partition of the plan: whether it is written */
   size_t budget;              /* memory for elements, in bytes */
   int64_t first_col, end_col; /* over all range partitions of the plan */
   atomic_ullong polled;       /* elements processed, to poll now and then */
@@ -262,7 +262,8 @@ static size_t longest_batch(const transfer *t, batch *b, size_t bytes, size_t li
   return good;
 }
 
-/* Estimates the end of a batch that fits, assuming evenly spread elements, if the metadata does not tell. */
+/* Estimates the end of a batch that fits, assuming evenly spread elements, if the metadata does not contain the
+ * counts. */
 static size_t likely_end(const transfer *t, const batch *b, size_t limit) {
   const size_t all = furrow_matrix_load_size(t->source, &t->plan->selection), parts = t->plan->meta->part_count;
   const size_t each = all / parts + 1, count = t->budget / each;

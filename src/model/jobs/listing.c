@@ -178,7 +178,7 @@ static bool is_listed(void *user, const char *name) {
   return name[0] != '.' && strncmp(name, "_tmp.", 5) != 0;
 }
 
-/* It may stand for any file of the model, so it must not be skipped silently. */
+/* Such an entry may be any file of the model, so it must not be skipped silently. */
 static furrow_status refuse_odd(const listing_store *store, furrow_error *err) {
   char *path;
   FW_TRY(fw_path_join(&path, store->path, store->odd, err));

@@ -63,7 +63,7 @@ typedef struct fw_memory_slices {
 } fw_memory_slices;
 
 /* Divides the selection (NULL: everything) into ascending ranges of columns. Each takes at most `bytes` when loaded, as
- * far as the metadata tells; slices that cannot be made that small are as small as possible. */
+ * far as known from the metadata; slices that cannot be made that small are as small as possible. */
 furrow_status fw_memory_slices_by_columns(fw_memory_slices **slices, const furrow_matrix_source *source,
                                           const furrow_matrix_selection *selection, size_t bytes,
                                           furrow_error *err) FURROW_MUST_USE;

@@ -19,7 +19,7 @@ typedef struct fw_data_file {
 typedef struct fw_write_totals {
   uint64_t elements; /* written to files */
   uint64_t taken;    /* elements of the matrix that belong to a partition */
-  uint64_t dropped;  /* elements that are lost, or whose column is */
+  uint64_t dropped;  /* elements that are lost, or lose their column */
   uint64_t bytes;
 } fw_write_totals;
 
@@ -87,7 +87,7 @@ furrow_status fw_writer_open_part(furrow_matrix_writer *writer, size_t part, int
  * elements of each row. `counts` has the order of the plan's rows. */
 furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uint64_t length, uint64_t columns,
                                   const uint64_t *counts, furrow_error *err) FURROW_MUST_USE;
-/* Returns what was recorded of a partition as 2 + row_count numbers: its bytes, its columns, the elements of each
+/* Returns the recorded counts of a partition as 2 + row_count numbers: its bytes, its columns, the elements of each
  * row. */
 void fw_writer_get_part(const furrow_matrix_writer *writer, size_t part, int64_t *numbers);
 /* Records the same numbers of a partition that another process has written to a separate file in the same folder. */

@@ -40,7 +40,7 @@ struct fw_part_stream {
   int64_t last_col;
   uint64_t columns; /* column formats */
   uint64_t dropped;
-  char *scratch; /* elements that are converted, or gathered from a wider panel */
+  char *scratch; /* scratch for elements that are converted, or gathered from a wider panel */
   size_t scratch_elements;
 };
 

@@ -214,7 +214,7 @@ furrow_status fw_container_reserve(furrow_container *container, size_t rows, siz
 
 /* ---- Push ----------------------------------------------------------------------------------------------- */
 
-/* One column of a push: its destination and its source. */
+/* One column of a push: destination and source. */
 typedef struct column_push {
   const char *name;
   void *to;

@@ -1,4 +1,4 @@
-/* rows/encode/dictionary.c: the fields of a schema, and the file with what was learned about them. */
+/* rows/encode/dictionary.c: the fields of a schema, and the file of the dictionary. */
 #include "rows/encode/dictionary.h"
 
 #include <inttypes.h>
@@ -190,7 +190,7 @@ static bool ascends(const unsigned char *offsets, uint64_t count, uint64_t last)
   return true;
 }
 
-/* The number of features that the field must have, given what was learned. */
+/* The number of features that the field must have, according to its statistics. */
 static uint64_t field_size(const fw_dictionary *d, const fw_field *field) {
   switch (field->kind) {
   case FW_FIELD_CATEGORY:

@@ -12,15 +12,15 @@
 #define FW_SCHEMA_NAME "schema.json"
 
 /* X(name): how the features of a field are made */
-#define FW_FIELD_KINDS(X)                                                                        \
-  X(CATEGORY) /* one text */                                                                     \
-  X(SET)      /* elements of a cell */                                                           \
-  X(WORDS)    /* words of a cell */                                                              \
-  X(NUMBER)   /* its value is one feature; another one is for missing values, or present ones */ \
-  X(BINS)     /* one feature per bin, and one for missing values */                              \
-  X(PART)     /* a part of a time with few values, and one feature for missing values */         \
-  X(AGE)      /* days up to the newest time: a number */                                         \
-  X(CROSS)    /* features of several fields, hashed */                                           \
+#define FW_FIELD_KINDS(X)                                                                          \
+  X(CATEGORY) /* one text */                                                                       \
+  X(SET)      /* elements of a cell */                                                             \
+  X(WORDS)    /* words of a cell */                                                                \
+  X(NUMBER)   /* one feature for the value, and one feature for missing (or for present) values */ \
+  X(BINS)     /* one feature per bin, and one for missing values */                                \
+  X(PART)     /* a part of a time with few values, and one feature for missing values */           \
+  X(AGE)      /* days up to the newest time: a number */                                           \
+  X(CROSS)    /* features of several fields, hashed */                                             \
   X(HISTORY)  /* the user's earlier items */
 
 typedef enum fw_field_kind {
@@ -46,8 +46,8 @@ typedef struct fw_field {
   /* learned */
   uint64_t first, size;
   uint64_t unknown, missing; /* cells or elements in the training data */
-  bool sparse; /* few records had a cell: a missing one has no feature, and the last feature of a number means that
-                  there is one */
+  bool sparse; /* few records had a cell: a missing cell has no feature, and the last feature of a number marks present
+                  cells */
   double mean, factor;         /* NUMBER, AGE: the value is (x - mean) * factor */
   double newest;               /* AGE: newest time in seconds */
   fw_string_table texts;       /* count 0: none */

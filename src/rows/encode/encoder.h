@@ -53,7 +53,7 @@ furrow_status fw_encode_view_joined(fw_encode_view *view, const furrow_schema *s
                                     size_t table, furrow_error *err) FURROW_MUST_USE;
 void fw_encode_view_clear(fw_encode_view *view);
 
-/* The fields of a batch that are worth looking at: of a log whose records have few of many columns, most are not. */
+/* The fields of a batch that must be examined: few, if records of the log have only a few of many columns. */
 typedef struct fw_field_selection {
   uint64_t *always; /* bit set of positions in the view: fields that every batch needs; the caller sets it */
   uint64_t *bits;

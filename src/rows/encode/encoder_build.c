@@ -156,7 +156,7 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   params.part = b->comm->rank;
   params.nparts = b->comm->ranks;
   params.whole_pieces = true;
-  /* Which columns are sparse is worth a pass where a cell that is not there has no byte. */
+  /* Finding the sparse columns is worth a pass over the data only for formats in which a missing cell takes no byte. */
   const bool lines = b->log && fw_table_source_layout(b->log)->kind != FW_TABLE_DELIMITED;
   bool learns = d->history_field != SIZE_MAX;
   for (size_t i = 0; i < d->count; i++)

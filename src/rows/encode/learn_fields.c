@@ -271,7 +271,7 @@ static void clear_learner(learner *l) {
   fw_buffer_clear(&l->word);
 }
 
-/* Adds what a learner learned; moves it where nothing was learned yet. */
+/* Adds the statistics of a learner; if there are none yet, moves them. */
 static furrow_status gather_learned(fw_learned *all, learner *l, furrow_error *err) {
   for (size_t i = 0; l->learned && i < l->view->field_count; i++) {
     fw_learned *one = &l->learned[l->view->fields[i]], *sum = &all[l->view->fields[i]];
@@ -287,7 +287,7 @@ static furrow_status gather_learned(fw_learned *all, learner *l, furrow_error *e
   return FURROW_OK;
 }
 
-/* Combines what all learners found in the slots of the first. */
+/* Combines the results of all learners in the slots of the first learner. */
 static furrow_status join_found(learner *learners, uint32_t threads, const furrow_comm *comm, furrow_error *err) {
   const size_t slots = learners[0].view->slots;
   void *memory = NULL;
@@ -322,7 +322,7 @@ static furrow_status scan_source(fw_table_source *source, const fw_table *table,
   return status;
 }
 
-/* Joins what the threads of this rank learned, then what all ranks learned. */
+/* Joins the statistics of this rank's threads, then of all ranks. */
 static furrow_status join_learned(const fw_table_layout *layout, learner *learners, uint32_t threads,
                                   const furrow_comm *comm, fw_learned *learned, furrow_parser_stats *stats,
                                   furrow_error *err) {
@@ -363,7 +363,7 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
 
 /* ---- All ranks ------------------------------------------------------------------------------------------ */
 
-/* What a rank learned about a field, as it is sent; its texts, pieces and sampled numbers follow. */
+/* The message about a field's statistics; the texts, pieces and sampled numbers follow it. */
 typedef struct sent_field {
   uint64_t present, text_bytes, pieces, sampled;
   double most;
@@ -383,7 +383,7 @@ static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, fu
   return fw_buffer_status(out, err);
 }
 
-/* Adds what another rank sent and moves *at past it. */
+/* Adds the statistics in another rank's message and moves *at past it. */
 static furrow_status add_learned(fw_learned *sum, char **at, furrow_error *err) {
   sent_field head;
   memcpy(&head, *at, sizeof head);

@@ -33,7 +33,7 @@ void fw_text_counter_clear(fw_text_counter *counter);
 /* Adds n occurrences of the text, whose hash is fw_string_table_hash; copies a new text. */
 furrow_status fw_text_counter_add(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length,
                                   uint64_t n, furrow_error *err) FURROW_MUST_USE;
-/* To add a batch: hash each text, prefetch the slots, prefetch the records, then add them all. */
+/* Adding a batch has four steps: hash each text, prefetch the slots, prefetch the records, add the texts. */
 static inline void fw_text_counter_prefetch(const fw_text_counter *counter, uint64_t hash) {
   if (counter->slots) __builtin_prefetch(&counter->slots[hash & counter->mask]);
 }
@@ -114,9 +114,10 @@ void fw_learned_clear(fw_learned *learned);
 furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *encoder, const fw_encode_view *view,
                               const fw_table_scan_params *params, const furrow_comm *comm, fw_learned *learned,
                               furrow_parser_stats *stats, furrow_error *err) FURROW_MUST_USE;
-/* Combines what the ranks learned about a field, on all ranks; all of them call it. */
+/* Combines the statistics of a field over all ranks; all ranks call it and get the result. */
 furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
-/* Sets what a field learned (all but `first`) and makes its images; the field's texts point into them. */
+/* Sets the members of a field from its statistics (all except `first`), and makes its images; the field's texts point
+ * into them. */
 furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Whether the field learns anything from the data. */

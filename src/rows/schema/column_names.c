@@ -1,4 +1,5 @@
-/* rows/schema/column_names.c: what the name of a column says about it, and which of two classes is the positive one. */
+/* rows/schema/column_names.c: finds the meaning of a column from its name, and which of two classes is the positive
+ * one. */
 #include "rows/schema/column_names.h"
 
 #include <ctype.h>

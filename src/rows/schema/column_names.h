@@ -1,5 +1,5 @@
-/* rows/schema/column_names.h: what the name of a column says about it, and the name of a class. Case is ignored, and
- * so are blanks and punctuation in names of columns. */
+/* rows/schema/column_names.h: the meaning of a column's name, and of a class's name. Case is ignored, and so are blanks
+ * and punctuation in names of columns. */
 #ifndef FW_ROWS_SCHEMA_COLUMN_NAMES_H
 #define FW_ROWS_SCHEMA_COLUMN_NAMES_H
 
@@ -25,7 +25,7 @@ bool fw_is_row_number_name(const char *name);
 /* Whether the name ends in "number" or the like: customer number, account_no. */
 bool fw_is_number_name(const char *name);
 
-/* Whether it is one of the three, or names a user or an item. */
+/* Whether a name means an identifier: one of the three above, or of a user or an item. */
 bool fw_says_id(const char *name);
 
 /* ---- Names of classes ------------------------------------------------------------------------------------ */

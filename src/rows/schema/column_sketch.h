@@ -44,8 +44,7 @@ typedef struct fw_value_set {
 
 /* ---- A column ---- */
 
-/* X(name, character): separators between the elements of a set. LIST: the table reader knows that the cell is a
- * list. */
+/* X(name, character): separators between the elements of a set. LIST: the table reader has read the cell as a list. */
 #define FW_SEPARATORS(X) \
   X(BAR, '|')            \
   X(SEMICOLON, ';')      \
@@ -63,7 +62,7 @@ typedef enum fw_separator {
 typedef struct fw_element_sketch {
   uint64_t cells;              /* cells that have the separator */
   uint64_t elements;           /* elements of these cells */
-  uint64_t separators, blanks; /* separators, and how many of them a blank follows */
+  uint64_t separators, blanks; /* numbers of separators, and of separators that are followed by a blank */
   uint64_t valued;             /* elements of the form name:number */
   uint64_t integers;           /* elements that are integers */
   fw_distinct distinct;
@@ -115,11 +114,11 @@ typedef struct fw_range {
 
 /* Cells that people may have written as numbers. */
 typedef struct fw_written_sketch {
-  uint64_t cells;   /* that have the parts of a number, in either form */
-  uint64_t lists;   /* of these, those that may be lists of integers */
+  uint64_t cells;   /* cells that have the parts of a number, with a decimal point or comma */
+  uint64_t lists;   /* of these, cells that may be lists of integers */
   uint64_t jumbled; /* cells with the parts of a number but neither form: 1,2,3 */
   uint64_t both;    /* cells with a point and a comma */
-  uint64_t open;    /* cells, also of programs, that are different numbers with a point and with a comma: 1,234 */
+  uint64_t open;    /* cells that are different numbers with a decimal point and a decimal comma, such as 1,234 */
   uint64_t commas;  /* cells with a comma */
   uint64_t chains;  /* cells whose points can only separate groups of digits: 1.234.567 */
   fw_range grouped; /* cells, also of programs, whose points may separate groups of digits, read so: 1.234 is 1234 */
@@ -149,7 +148,7 @@ typedef struct fw_time_sketch {
   uint32_t hours, weekdays, months; /* bit sets */
 } fw_time_sketch;
 
-/* Cells that are not what most cells of the column may be. */
+/* Cells that differ in kind from most cells of the column. */
 typedef enum fw_odd {
   FW_ODD_TEXT,    /* not a number in any form */
   FW_ODD_WRITTEN, /* a number only as people write it */
@@ -167,15 +166,16 @@ typedef struct fw_column_sketch {
   uint64_t absent;   /* cells with a word for a missing value, such as NA: valid categories, but not numbers or times */
   uint64_t infinite; /* of these, those that are inf */
   uint64_t marked;   /* cells with one of the markers, if these stand for missing values; set by a proposal */
-  fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are near to today in that unit; texts that are times in
-                                             * FW_UNIT_TEXT are not in the units after it */
+  fw_time_sketch times[FW_TIME_UNIT_COUNT]; /* cells that are dates near today in that unit; texts that are times in
+                                               FW_UNIT_TEXT are not counted in the later units */
   uint64_t dotted;                          /* dates such as 31.5.2024 */
   uint64_t short_years;                     /* dates with a year of two digits, such as 31/05/24 */
-  uint64_t words, bytes;                    /* of cells that are not numbers of programs */
+  uint64_t words, bytes;                    /* words and bytes of cells that are not numbers as programs write them */
   fw_number_sketch forms[FW_FORM_COUNT];
   fw_written_sketch written;
   fw_marker_sketch markers;
-  fw_time_unit order; /* of dates that are dates with the day and with the month first; set before _unit is called */
+  fw_time_unit order; /* unit of dates that are valid with the day first and with the month first; set before _unit is
+                         called */
   fw_number_format format;  /* set by fw_column_sketch_settle, as is the next */
   fw_number_sketch numbers; /* the cells that are numbers in this format */
   fw_distinct distinct;

@@ -16,7 +16,7 @@
 enum {
   MOST_COLUMNS = 10000,
   VALUES_EACH = 1000,  /* values that are counted one by one */
-  VALUES_OF_MANY = 64, /* the same if there are more than MANY_COLUMNS columns */
+  VALUES_OF_MANY = 64, /* values that are counted per column if there are more than MANY_COLUMNS columns */
   MANY_COLUMNS = 1000,
   MOST_SKETCHES = 20000 /* over all threads, if there is more than one */
 };
@@ -29,7 +29,7 @@ typedef struct name_list {
 
 /* What one thread observes. */
 typedef struct observer {
-  fw_column_sketch *sketches; /* made for the first batch; of cells that are not missing */
+  fw_column_sketch *sketches; /* made for the first batch; they describe cells that are not missing */
   size_t count;
   uint64_t records;
   name_list others; /* columns that are not known yet */
@@ -352,8 +352,8 @@ static void set_vw_meanings(observation *o) {
   if (tag && tag->meaning == FW_MEANS_NOTHING) tag->meaning = FW_MEANS_TAG;
 }
 
-/* The hour of a click says when people click. The hour of a rating says who is awake: it fits the users of the
- * training data but misleads about later events (docs/formats/schema.md has the figures). */
+/* The hour of a click is informative about clicks. The hour of a rating identifies users by their habits: it fits the
+ * users of the training data but misleads about later events (docs/formats/schema.md has the figures). */
 static furrow_status settle_time_parts(const observation *o, furrow_schema *schema, furrow_error *err) {
   fw_column *time = fw_schema_of_role(schema, FW_ROLE_TIME);
   const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);

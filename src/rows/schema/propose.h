@@ -25,25 +25,27 @@ typedef struct fw_evidence {
   bool exact;        /* distinct is exact, not an estimate */
   fw_meaning meaning;
   bool given;              /* given by the caller */
-  fw_number_format likely; /* of a column whose cells are not numbers: the format of those that are */
-  const char *doubt;       /* what the proposal is unsure of, and what to write if it is wrong; NULL: nothing */
-  const char *other; /* its name says label, but this column is the label; "": but there is no label; NULL: neither */
+  fw_number_format likely; /* for a column that is not a column of numbers: the format of the cells that are numbers */
+  const char *doubt;       /* the doubt about the proposal, and what to write in the schema if it is wrong; NULL:
+                              none */
+  const char *other; /* the column's name means a label, but the column with this name is the label; "": but there is no
+                        label; NULL: neither */
 } fw_evidence;
 
 /* Call it after the last cell. */
 void fw_evidence_close(fw_evidence *evidence);
 /* Whether nearly all values of at least 20 cells are different. */
 bool fw_evidence_is_unique(const fw_evidence *evidence);
-/* Decides how the numbers and dates of the columns are written, and settles their sketches; call it once, before the
- * next. `delimiter`: of the table; 0: it has none. */
+/* Decides the formats of the numbers and dates of the columns, and settles their sketches; call it once, before
+ * fw_evidence_find_meanings. `delimiter`: of the table; 0: it has none. */
 furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, char delimiter,
                                          furrow_error *err) FURROW_MUST_USE;
 /* Finds the meanings that the caller did not give, among the columns without a given meaning; a label only if one is
  * wanted. E_ARGUMENT: several columns may be the label. */
 furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label,
                                         furrow_error *err) FURROW_MUST_USE;
-/* Adds the column to the schema. `table`: it belongs to a table that is joined. E_ARGUMENT: it cannot be what the
- * caller said. */
+/* Adds the column to the schema. `table`: it belongs to a table that is joined. E_ARGUMENT: the column cannot have the
+ * meaning that the caller gave. */
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema,
                                  furrow_error *err) FURROW_MUST_USE;
 /* For a log with a user and an item. E_ARGUMENT: the names of two classes do not say which is the positive one; or a

@@ -1,4 +1,5 @@
-/* rows/schema/propose_decide.c: decides what a column is from its statistics, and writes the sentence that says why. */
+/* rows/schema/propose_decide.c: decides on the kind of a column from its statistics, and writes the reason as a
+ * sentence. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static size_t sort_markers(const fw_column_sketch *s, const char *sorted[FW_SKET
   return n;
 }
 
-/* Says how many cells have markers, and which. */
+/* Writes how many cells have markers, and which. */
 static void say_markers(fw_buffer *out, const fw_column_sketch *s) {
   const char *sorted[FW_SKETCH_MARKERS];
   const unsigned long long cells = s->marked;
@@ -102,7 +103,7 @@ static void say_markers(fw_buffer *out, const fw_column_sketch *s) {
   fw_buffer_byte(out, ')');
 }
 
-/* Says what the numbers are, and which cells are not numbers. */
+/* Describes the numbers, and the cells that are not numbers. */
 static void say_numbers(fw_buffer *why, const fw_column_sketch *s) {
   const unsigned long long texts = fw_column_sketch_present(s) - s->numbers.count, infinite = s->infinite;
   const unsigned long long absent = s->absent - infinite;
@@ -164,7 +165,7 @@ static furrow_status decide(decision *d, fw_column_kind kind, const char *reason
   return fw_column_set_kind(d->column, kind, d->err);
 }
 
-/* Begins another doubt in `unsure`, after those that there are. */
+/* Begins another doubt in `unsure`, after the previous ones. */
 static void add_doubt(decision *d) {
   const bool written = d->unsure.size > 0;
   if (written) d->unsure.size--; /* the 0 that set_doubt wrote */
@@ -389,7 +390,7 @@ static bool are_names(const fw_evidence *e) {
          (e->exact && e->distinct <= FEW_NAMES && s->cells >= 10 * e->distinct);
 }
 
-/* Whether splitting there gives far fewer different elements than there are cells: genres, tags, lists of numbers. */
+/* Whether splitting at this separator gives far fewer different elements than cells: genres, tags, lists of numbers. */
 static bool splits_at(const fw_evidence *e, fw_separator separator) {
   const fw_element_sketch *s = &e->sketch.elements[separator];
   if (s->cells == 0 || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
@@ -407,7 +408,7 @@ static bool find_separator(const fw_evidence *e, fw_separator *separator) {
   return false;
 }
 
-/* Says how many of the cells are not what most of them are, and what to write if the column is that. */
+/* Writes a doubt: how many cells differ from most cells, and what to write if the column is what most cells are. */
 static furrow_status doubt_of_most(decision *d, uint64_t others, const char *what, const fw_example *example,
                                    const char *member, const char *unit) {
   fw_buffer_format(&d->unsure, "cells that are not %s: %llu of %llu, such as ", what, (unsigned long long)others,

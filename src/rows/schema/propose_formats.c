@@ -13,7 +13,7 @@
 
 enum {
   MANY_NUMBERS = 33, /* integers with fewer values may be categories, as may the texts among them: S, M, 38, 40 */
-  MANY_AMOUNTS = 10, /* the same for other numbers and for dates */
+  MANY_AMOUNTS = 10, /* the same limit for other numbers and for dates */
   MANY_EACH = 10     /* numbers with different values for each marker */
 };
 static const double few_mistakes = 0.05; /* a share of the cells */
@@ -53,9 +53,9 @@ static uint64_t find_markers(const fw_evidence *e) {
 
 /* ---- Numbers ---- */
 
-/* What the cells of a column say about the decimal mark. */
+/* The decimal mark, as far as the cells of a column show it. */
 typedef enum mark {
-  MARK_NONE, /* nothing: it has no fractions, or it is not a column of numbers */
+  MARK_NONE, /* unknown: the column has no fractions, or is not a column of numbers */
   MARK_POINT,
   MARK_COMMA,
   MARK_EITHER
@@ -64,10 +64,10 @@ typedef enum mark {
 /* What is known about the table. */
 typedef struct table_marks {
   char delimiter; /* 0: none */
-  mark other;     /* the decimal mark of the columns that are sure of theirs */
+  mark other;     /* the decimal mark of the columns in which it is certain */
 } table_marks;
 
-/* Shares of the cells: of a column of numbers, and of one that may be meant to be one. */
+/* Least shares of cells that are numbers: for a column of numbers, and for a doubt that the column may be one. */
 static const double nearly_all = 0.95, half = 0.5;
 
 static bool is_share(uint64_t count, const fw_column_sketch *s, double share) {
@@ -103,7 +103,7 @@ static bool are_written(const fw_column_sketch *s, const char *unit) {
   return s->written.cells > count_other_units(s, unit) && !s->written.many_units && !are_lists(s);
 }
 
-/* Where cells may have a comma without quotes around them, a comma is hardly a list's. */
+/* If cells with commas need no quotes, a comma rarely separates the elements of a list. */
 static mark find_mark(const fw_column_sketch *s, const char *unit, char delimiter, double share) {
   const bool commas = delimiter && delimiter != ',';
   const uint64_t whole = s->forms[FW_FORM_WHOLE].count, fractions = s->forms[FW_FORM_FRACTION].count;
@@ -136,14 +136,14 @@ static const char *doubt_of_texts(const fw_column_sketch *s) {
   return "the cells may be numbers with a decimal comma; {\"as\": \"number\", \"decimal\": \",\"} reads them so";
 }
 
-/* Whether points separate groups of digits as far as the numbers tell: several of them have points, and no other one is
- * large enough for groups. */
+/* Whether points seem to separate groups of digits: several numbers have points, and no number without points is large
+ * enough for groups. */
 static bool look_grouped(const fw_written_sketch *w) {
   return w->grouped.least < w->grouped.most && w->plain.most < 1000;
 }
 
 /* Decides on a column in which three digits follow each point, and there are no commas. `written`: some cell is not a
- * number of a program. */
+ * number as programs write it. */
 static mark settle_points(fw_evidence *e, const table_marks *table, bool written) {
   const fw_written_sketch *w = &e->sketch.written;
   const bool grouped = look_grouped(w) && table->delimiter;
@@ -219,7 +219,7 @@ static furrow_status settle_numbers(fw_evidence *columns, size_t count, char del
 
 /* ---- Dates ---- */
 
-/* Whether the column has dates, and each is one with the day and with the month first. */
+/* Whether the column has dates, all of which are valid with the day first and with the month first. */
 static bool has_either_order(const fw_column_sketch *s) {
   fw_time_unit unit;
   const uint64_t day = s->times[FW_UNIT_DAY_FIRST].count;

@@ -12,7 +12,7 @@ void fw_evidence_close(fw_evidence *e) {
 }
 
 bool fw_evidence_is_unique(const fw_evidence *e) {
-  enum { LEAST_ROWS = 20 }; /* with fewer rows, it does not mean much that all values are different */
+  enum { LEAST_ROWS = 20 }; /* with fewer rows, values may all differ by chance */
   return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= 0.95 * (double)e->sketch.cells;
 }
 
@@ -34,7 +34,7 @@ static bool can_be_id(const fw_evidence *e) {
   return s->integers == s->numbers.count && !(fw_column_sketch_unit(s, &unit) && fw_time_unit_is_text(unit));
 }
 
-/* Whether nearly all of its cells can be times; numbers only if the name says so. */
+/* Whether nearly all cells can be times; numbers count only if the column's name means a time. */
 static bool can_be_time(const fw_evidence *e) {
   fw_time_unit unit;
   if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
@@ -77,7 +77,7 @@ static size_t priority_of_item(const fw_evidence *e) {
   return can_be_id(e) ? fw_role_name_priority(FW_ROLE_ITEM, e->name) : SIZE_MAX;
 }
 
-/* A column of times whose name does not say so comes last. */
+/* A column of times whose name does not mean a time comes last. */
 static size_t priority_of_time(const fw_evidence *e) {
   if (!can_be_time(e)) return SIZE_MAX;
   const size_t priority = fw_role_name_priority(FW_ROLE_TIME, e->name);
@@ -112,8 +112,8 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
     if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
-/* A user or an item that never comes again is the identifier of a row, unless the other one does and there is no label:
- * a log of events in which each user has one. */
+/* If no user (or no item) occurs twice, the column is taken for an identifier of rows. The exception is a log without a
+ * label in which the other identifier repeats: a log with one event per user (or item). */
 static void drop_row_ids(fw_evidence *columns, size_t count) {
   fw_evidence *user = find_meant(columns, count, FW_MEANS_USER), *item = find_meant(columns, count, FW_MEANS_ITEM);
   const bool unique_user = user && fw_evidence_is_unique(user), unique_item = item && fw_evidence_is_unique(item);
@@ -191,7 +191,7 @@ static bool are_grades(const fw_evidence *e) {
          s->cells >= 2 * e->distinct && s->numbers.least >= -LARGEST_GRADE && s->numbers.most <= LARGEST_GRADE;
 }
 
-/* Whether the classes are answers such as no and yes. */
+/* Whether the classes are words such as no and yes. */
 static bool are_answers(const fw_evidence *e) {
   const fw_value_set *set = &e->sketch.values;
   const fw_counted_value *found[2];

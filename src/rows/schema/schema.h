@@ -1,4 +1,4 @@
-/* rows/schema/schema.h: what each column of a log is (schema.json, docs/formats/schema.md). */
+/* rows/schema/schema.h: the kind and the role of each column of a log (schema.json, docs/formats/schema.md). */
 #ifndef FW_ROWS_SCHEMA_SCHEMA_H
 #define FW_ROWS_SCHEMA_SCHEMA_H
 
@@ -80,7 +80,7 @@ typedef struct fw_column {
   char **classes; /* label: names of the classes with labels 0, 1 …; NULL: it is a number */
   size_t class_count;
   char *why;    /* the reason given by a proposal; NULL: none */
-  char *unsure; /* what the proposal is unsure of; NULL: nothing */
+  char *unsure; /* the doubts about the proposal; NULL: none */
 } fw_column;
 
 /* A table whose rows are joined to the rows of the log by a key. */

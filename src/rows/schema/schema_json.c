@@ -96,7 +96,7 @@ typedef struct schema_reader {
   furrow_json json;
   furrow_schema *schema;
   furrow_error *err;
-  char unit[FW_NUMBER_UNIT + 2]; /* of the column, cut; a word for times, any text for numbers */
+  char unit[FW_NUMBER_UNIT + 2]; /* unit of the column, cut short; a word for times, any text for numbers */
   uint64_t at[MEMBER_COUNT];     /* offsets of the members of the column; 0: absent */
 } schema_reader;
 
@@ -116,8 +116,8 @@ static void list_words(const char *const *words, size_t count, char *list, size_
   }
 }
 
-/* Fails because the word is not one of the allowed words. `member`: the member of the column that has been read and has
- * it; NULL: it is where the reader is. */
+/* Fails because the word is not one of the allowed words. `member`: the member with the word, which has been read;
+ * NULL: the word is the reader's current value. */
 static furrow_status refuse_word(schema_reader *r, uint64_t offset, const char *member, furrow_json_text word,
                                  const char *what, const char *const *words, size_t count) {
   char written[FW_SUGGESTION_LENGTH + 1], list[160] = "";

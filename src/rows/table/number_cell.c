@@ -83,7 +83,7 @@ static const char *end_of_digits(const char *p, const char *end) {
   return exponent;
 }
 
-/* Takes the sign off the end of what stands before the digits, as in $-5, or the parenthesis of $(5). */
+/* Removes the sign at the end of the text before the digits, as in $-5, or the parenthesis of $(5). */
 static bool take_late_sign(fw_number_parts *parts, const char **before_end, const char **end) {
   size_t size;
   const char *before = parts->unit;
@@ -252,7 +252,7 @@ static bool is_currency(const char *text, const char *end) {
   return has_currency_sign(text, end);
 }
 
-/* Letters, other alphabets and signs, and what stands between them in "km/h", "sq ft", "m^2". */
+/* Letters, other alphabets and signs, and the separators in "km/h", "sq ft", "m^2". */
 static bool is_unit_byte(unsigned char c) {
   return c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c != 0 && strchr("%$/.^ \"'", c));
 }

@@ -187,7 +187,7 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record, 
   return text;
 }
 
-/* A column of the first record, and what the later records show about it. */
+/* A column of the first record, and statistics of its cells in later records. */
 typedef struct column_look {
   fw_cell name;
   size_t numbers, texts, repeats;
@@ -332,7 +332,7 @@ static furrow_status number_columns(fw_table_layout *layout, const table_head *h
     open = again && count == columns;
   }
   if (columns == 0) return fw_fail(err, FURROW_E_FORMAT, "the first record has a quote that is not closed");
-  columns -= open; /* it is counted, so that there are two columns */
+  columns -= open; /* the empty cell is counted, so that there are two columns */
   while (layout->columns < columns) FW_TRY(add_number_name(layout, &capacity, err));
   return FURROW_OK;
 }
@@ -455,7 +455,7 @@ static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hi
   return FURROW_OK;
 }
 
-/* Reads "yes" or "no"; otherwise the detected answer is used. */
+/* Reads "yes" or "no"; otherwise the detected value is used. */
 static furrow_status read_answer(const char *name, const char *value, bool found, bool *answer, furrow_error *err) {
   *answer = found;
   if (!value) return FURROW_OK;

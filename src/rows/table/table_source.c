@@ -128,7 +128,7 @@ static bool may_be_table(const fw_uri *uri) {
   return known == uri->nargs && !uri->cachefile;
 }
 
-/* Nothing is read from a pipe: what is read once is gone. */
+/* Nothing is read from a pipe, because it cannot be read twice. */
 static furrow_status can_look(const char *text, bool *can, furrow_error *err) {
   fw_uri uri = {0};
   fw_fileset set = {0};
@@ -168,7 +168,7 @@ typedef struct table_scan {
   size_t counted_file;
   uint64_t counted_lines; /* lines of counted_file, which is read in order, in earlier pieces */
   bool stop;
-  furrow_status status; /* of the first piece that failed, or of a thread */
+  furrow_status status; /* status of the first piece that failed, or of a thread */
   furrow_error error;
   uint64_t failed;    /* the piece that failed */
   uint64_t first_bad; /* the piece of stats.first_bad */
@@ -179,7 +179,7 @@ typedef struct table_scan {
 typedef struct table_piece {
   fw_text text;
   uint64_t number;
-  uint64_t lines; /* lines of its file before it, if that is read in order */
+  uint64_t lines; /* lines before the piece in its file, if the file is read in order */
   fw_chunk_stats stats;
   uint64_t records;
 } table_piece;

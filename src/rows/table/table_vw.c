@@ -121,8 +121,8 @@ typedef struct vw_list {
   size_t length, capacity;
 } vw_list;
 
-/* Makes space for `size` more bytes: where the list is, if nothing follows it, else in a place of twice the size. So a
- * namespace that a line names many times, between others, is not copied each time. */
+/* Makes space for `size` more bytes: at the end of the list, if nothing follows it, else by moving the list to a block
+ * of twice the size. So a namespace that occurs many times in a line, between others, is not copied each time. */
 static furrow_status grow_list(struct fw_table_scratch *scratch, vw_list *list, size_t size, furrow_error *err) {
   if (list->capacity - list->length >= size) return FURROW_OK;
   const size_t more = list->length + size - list->capacity;

@@ -18,7 +18,7 @@
 
 typedef enum fw_table_kind { FW_TABLE_DELIMITED, FW_TABLE_JSON, FW_TABLE_VW } fw_table_kind;
 
-/* What the caller knows about the text; all zeros: nothing, everything is detected. */
+/* Hints from the caller about the text; all zeros: everything is detected. */
 typedef struct fw_table_hints {
   const char *kind;      /* "csv", "tsv", "json", "vw"; NULL or "auto" */
   const char *delimiter; /* one character, or "\\t"; NULL or "auto" */
@@ -41,14 +41,15 @@ typedef struct fw_table_layout {
   fw_name_map numbers; /* of the names */
 } fw_table_layout;
 
-/* Detects the layout of a data set that begins with `head` (whole: that is all of it). E_FORMAT: it is not a table. */
+/* Detects the layout of a data set that begins with `head` (whole: `head` is all of it). E_FORMAT: it is not a
+ * table. */
 furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
                                    bool whole, furrow_error *err) FURROW_MUST_USE;
 void fw_table_layout_clear(fw_table_layout *layout);
 furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout *layout,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Says how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into
- * lines. The layout must outlive the split. */
+/* Sets how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into lines.
+ * The layout must outlive the split. */
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
 /* Returns the column of that name or, if no column of delimited text has it, with that number; SIZE_MAX if there is
  * none. */

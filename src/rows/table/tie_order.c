@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double sorted_share = 0.95; /* of neighbours that are in the order of something */
+static const double sorted_share = 0.95; /* least share of neighbours in order for a sorted log */
 
 void fw_tie_order_add(fw_tie_order *order, const char *item, double label, const char *next_item, double next_label) {
   const int found[FW_TIE_SORTS] = {strcmp(item, next_item), strverscmp(item, next_item),

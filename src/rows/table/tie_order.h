@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What neighbours of the same user and time may be sorted by: the text or the numbers of the item's name, the label. */
+/* The keys by which neighbours of the same user and time may be sorted: the item's name as text or as numbers, the
+ * label. */
 enum { FW_TIES_BY_TEXT, FW_TIES_BY_NUMBER, FW_TIES_BY_LABEL, FW_TIE_SORTS };
 
 /* Starts as zeros. */
@@ -22,12 +23,12 @@ uint64_t fw_tie_order_pairs(const fw_tie_order *order);
 /* Whether they are sorted by one of these. */
 bool fw_tie_order_is_sorted(const fw_tie_order *order);
 
-/* The first and the last row of an item; first UINT64_MAX: it has none. */
+/* The first and the last row of an item; first is UINT64_MAX if the item has no rows. */
 typedef struct fw_item_rows {
   uint64_t first, last;
 } fw_item_rows;
 
-/* Whether the log has one item after the other; sorts the array. */
+/* Whether the rows of each item are adjacent in the log; sorts the array. */
 bool fw_items_follow(fw_item_rows *rows, size_t items);
 
 #endif

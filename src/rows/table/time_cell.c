@@ -160,14 +160,14 @@ static bool take_named_date(const char **at, const char *end, date *d) {
   return take_char(at, end, ' ') && take_year(at, end, false, d);
 }
 
-/* What follows the day in 31 May 2024 or 31-May-24; *at is after the first mark. */
+/* Reads the part after the day in 31 May 2024 or 31-May-24; *at is after the first mark. */
 static bool take_month_and_year(const char **at, const char *end, char mark, date *d) {
   if (!take_month(at, end, &d->month)) return false;
   if (mark == ' ') (void)take_char(at, end, ',');
   return take_char(at, end, mark) && take_year(at, end, mark != ' ', d);
 }
 
-/* What follows the year in 2024-05-31 or 2024-May-31; *at is after the first mark. */
+/* Reads the part after the year in 2024-05-31 or 2024-May-31; *at is after the first mark. */
 static bool take_month_and_day(const char **at, const char *end, char mark, date *d) {
   unsigned digits;
   if (!take_month(at, end, &d->month) && !take_number(at, end, 2, &d->month, &digits)) return false;

@@ -36,14 +36,14 @@ typedef struct fw_chunk {
   const char *file;    /* path of the file */
   uint64_t rows_begin; /* offset in the file of the first row, if the text does not start with the file's first byte */
   size_t head;         /* bytes at the start of the text that are not rows */
-  size_t rest;         /* where the rows begin that parse_chunk left for another block; 0: none */
+  size_t rest;         /* begin of the rows that parse_chunk left for another block; 0: none */
   furrow_container *out;
   fw_chunk_stats stats;
   uint64_t *scratch;  /* memory of the window's lists */
-  size_t record_size; /* of a format with records of one size; 0: sizes vary */
+  size_t record_size; /* size of a record; 0: sizes vary */
   bool irregular;     /* this text is not regular enough for the fastest path */
   size_t scratch_capacity;
-  fw_event *events; /* of the rows, for formats with a history */
+  fw_event *events; /* events of the rows, for formats with a history */
   size_t event_capacity;
 } fw_chunk;
 

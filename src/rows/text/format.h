@@ -22,7 +22,7 @@ typedef struct fw_format {
   furrow_status (*skip_head)(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err);
   /* For formats with indexing_mode: sets the number to subtract from every index (and field). NULL: not supported. */
   void (*set_base)(void *state, uint32_t base);
-  /* Says how the files are split into records, once the head was inspected; false: into lines. May be NULL. */
+  /* Sets how the files are split into records, after the head was inspected; false: into lines. May be NULL. */
   bool (*records)(const void *state, fw_records *records);
   /* Sees each chunk in the order of the data, before its rows are returned, and may exchange chunk->out. Called from
    * the caller's thread. May be NULL; then so is rewind, which is called before the data is read again. */

@@ -83,7 +83,7 @@ typedef struct looks {
   /* tokens with one colon between two integers: their number, the largest integers before and after the colon */
   size_t integer_pairs;
   uint64_t largest_before, largest_after;
-  /* of tables: tokens of a line; lines with another number of tokens than the first; lines that repeat a number */
+  /* tables: tokens per line; lines whose number of tokens differs from the first line; lines that repeat a number */
   size_t width, uneven_lines, repeating_lines;
   /* first tokens: with a colon; with an index below the next token's; one less than the next token's; alone on their
    * line. And tokens qid:n */

@@ -48,8 +48,8 @@ typedef struct fw_token_batch {
                        after one are scanned again */
 } fw_token_batch;
 
-/* The number of features that were added to the container since then. The tokens of feature i are element i of the
- * window's lists. */
+/* The number of features that were added to the container since the batch began. The tokens of feature i are element i
+ * of the window's lists. */
 static inline size_t fw_token_batch_features(const fw_token_batch *batch) {
   return batch->chunk->out->features - batch->features;
 }

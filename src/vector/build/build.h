@@ -38,10 +38,10 @@ furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n
                             furrow_distance_metric metric, size_t m, uint64_t seed, fw_pool *pool,
                             furrow_error *err) FURROW_MUST_USE;
 
-/* Makes the graph that is left without the vectors whose `to` is negative: vectors that linked to them are linked to
- * others, and an entry point is chosen. `left` vectors remain; the others have the numbers that they will get.
- * Vectors keep their places in *relinked until fw_hnsw_compact. Only its `neighbors` belong to the caller; the other
- * arrays are those of the index. */
+/* Makes the graph without the vectors whose `to` is negative: vectors that linked to them get other links, and a new
+ * entry point is chosen. `left` vectors remain; their `to` is their future number. Vectors keep their positions in
+ * *relinked until fw_hnsw_compact. Only its `neighbors` belong to the caller; the other arrays are those of the
+ * index. */
 furrow_status fw_hnsw_relink(const furrow_index *index, const int64_t *to, size_t left, fw_hnsw *relinked,
                              furrow_error *err) FURROW_MUST_USE;
 /* Renumbers n vectors by `to` and closes the gaps. */

@@ -3,11 +3,11 @@
  *
  * Each vector draws its top level. Vectors are inserted from the highest level down, in batches. For each vector of a
  * batch, a greedy search from the entry point finds its neighbourhood among the vectors of earlier batches; on each of
- * its levels it is linked to the nearest vectors, except vectors that are nearer to one that is already linked. Then
- * the links in the other direction are added, for each vector that gets some. Both steps run on many threads. The sizes
- * of batches depend on the numbers of vectors alone, so the graph does not depend on the number of threads.
+ * its levels it is linked to the nearest vectors, except vectors that are nearer to an already linked vector. Then the
+ * links in the other direction are added, for each vector that gets some. Both steps run on many threads. The sizes of
+ * batches depend on the numbers of vectors alone, so the graph does not depend on the number of threads.
  *
- * Distances are those of rounded vectors (vector/index/rounded_rows.h) where these are precise enough. */
+ * Distances are computed from rounded vectors (vector/index/rounded_rows.h) if these are precise enough. */
 #include "vector/build/build.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ typedef struct worker {
 /* Vectors that get links from the vectors of a batch on a level. */
 typedef struct incoming {
   int32_t *to;     /* the vectors, in the order in which they were first met */
-  uint32_t *begin; /* of the sources of each in `from`, and the end of the last; capacity of `to` + 1 */
+  uint32_t *begin; /* begins of the sources of each vector in `from`, and the end of the last; capacity of `to` + 1 */
   int32_t *from;   /* sources by vector */
   size_t count;
   int32_t *group; /* for each vector of the index: its position in `to`, or -1 */
@@ -81,7 +81,7 @@ typedef struct builder {
   /* The current batch, */
   const int32_t *batch;
   size_t batch_count;
-  int32_t level; /* and the level whose incoming links are added */
+  int32_t level; /* the level whose incoming links are added */
 } builder;
 
 /* ---- Distances ------------------------------------------------------------------------------------------ */
@@ -685,16 +685,16 @@ static bool has_link(const int32_t *links, size_t count, int32_t id) {
   return false;
 }
 
-/* Appends a link to those that select_links has chosen, unless it is one of them. */
+/* Appends a link to the links that select_links has chosen, unless it is among them. */
 static void choose_also(worker *w, size_t *chosen, int32_t id) {
   if (has_link(w->ids, *chosen, id)) return;
   w->ids[*chosen] = id;
   w->chosen[(*chosen)++].id = id;
 }
 
-/* Selects the links of a vector on a level again, if it has links to removed vectors: from its remaining links and
- * those of the removed vectors. Links that remain and are not selected stay where there is space, and the nearest
- * candidates fill up to as many links as it had: otherwise each removal would leave fewer. */
+/* Selects the links of a vector on a level again, if it has links to removed vectors: from its remaining links and the
+ * links of the removed vectors. Remaining links that are not selected are kept if there is space, and the nearest
+ * candidates are added until the vector has as many links as before: otherwise each removal would leave fewer links. */
 static void repair_level(const repair *r, worker *w, int32_t vector, int32_t level) {
   const builder *b = r->builder;
   const size_t most = b->widest + BATCH_MOST;
@@ -762,7 +762,7 @@ static void choose_entry(const builder *b, const int64_t *to) {
   }
 }
 
-/* If more than a tenth of the vectors is removed, all links are rebuilt: links that are repaired find less. */
+/* If more than a tenth of the vectors is removed, all links are rebuilt: repaired links have a lower recall. */
 static bool is_rebuilt(size_t n, size_t left) {
   return n - left > n / 10;
 }

@@ -106,7 +106,7 @@ typedef struct code_params {
   bool residual;
 } code_params;
 
-/* Kinds of indexes by the kind of their codes: without and with lists; the first is -1 if there is none. */
+/* Kinds of indexes by the kind of their codes: without and with lists; without is -1 if no such kind exists. */
 static const struct {
   int rows;
   furrow_index_kind lists;
@@ -307,7 +307,7 @@ static furrow_status refuse_unknown(const parsing *p, text_part part) {
 
 /* ---- Graphs --------------------------------------------------------------------------------------------- */
 
-/* HNSW32 alone stands for HNSW32,Flat; HNSW32_PQ16 is the same as HNSW32,PQ16. *codes: what follows. */
+/* HNSW32 alone stands for HNSW32,Flat; HNSW32_PQ16 is the same as HNSW32,PQ16. *codes: the rest of the text. */
 static bool match_graph(text_part text, uint64_t *m, text_part *codes) {
   static const char *const patterns[] = {"HNSW", "HNSW#"};
   text_part first = text;
@@ -562,7 +562,7 @@ static void write_ivf(fw_buffer *out, const furrow_index *index) {
   }
 }
 
-/* A rotation is that of the quantizer inside: a file does not say what it was trained for. */
+/* A rotation is written as OPQ for the quantizer inside: a file does not say which quantizer it was trained for. */
 static void write_transform(fw_buffer *out, const fw_transform *t, const furrow_index *inner) {
   const furrow_index *codes = inner;
   while (codes->kind == FURROW_INDEX_TRANSFORM || codes->kind == FURROW_INDEX_ID_MAP ||

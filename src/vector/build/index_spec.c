@@ -74,8 +74,7 @@ static furrow_status check_spec(const furrow_index_spec *s, furrow_error *err) {
   return check_refinement(s, err);
 }
 
-/* A factory string says everything but the dimension, the metric, k_factor, ef_construction and whether an id map is
- * needed. */
+/* A factory string replaces all fields except d, metric, k_factor, ef_construction and id_map. */
 static furrow_status check_factory(const furrow_index_spec *s, furrow_error *err) {
   const struct {
     const char *name;
@@ -111,7 +110,7 @@ static void write_factory(const furrow_index_spec *s, fw_buffer *out) {
   if (s->normalize) fw_buffer_byte(out, ')');
 }
 
-/* Sets what a factory string does not say. Returns whether k_factor belongs to something. */
+/* Sets the fields that a factory string does not contain. Returns whether the index has a use for k_factor. */
 static bool set_details(furrow_index *index, const furrow_index_spec *s) {
   bool refined = false;
   for (; index; index = index->child[0]) {

@@ -21,7 +21,7 @@
 
 #define PQR_PER_CENTROID 1000 /* for the refinement, as in Faiss */
 #define SQ_SAMPLE 100000      /* for scalar quantizers, as in Faiss */
-#define OPQ_NBITS 8           /* of the quantizer that a rotation is trained for, if no other is known */
+#define OPQ_NBITS 8           /* bits of the quantizer that a rotation is trained for, if the quantizer is unknown */
 #define ASSIGN_PART 768
 #define CHECK_PART 4096
 
@@ -140,7 +140,7 @@ static furrow_status replace_floats(training *t, float **array, size_t count, fu
   return replace_part(t, MEMORY, array, &fresh, sizeof fresh, err);
 }
 
-/* The same for an array with a count. */
+/* Does the same for an array with a count. */
 static furrow_status replace_counted(training *t, float **array, size_t *count, size_t fresh, furrow_error *err) {
   FW_TRY(replace_floats(t, array, fresh, err));
   return replace_part(t, PLAIN, count, &fresh, sizeof fresh, err);

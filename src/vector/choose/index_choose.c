@@ -13,7 +13,7 @@
 #include "vector/quantizer/sq.h"
 
 #define EXACT_FLOATS ((uint64_t)1 << 24) /* up to this many numbers, a query is compared with all vectors: a few ms */
-#define FEW_VECTORS 10000                /* below, a product quantizer is not worth its own size */
+#define FEW_VECTORS 10000                /* with fewer vectors, a product quantizer takes more space than it saves */
 #define VECTORS_PER_LIST 39              /* that k-means needs for each list */
 #define MANY_LISTS 65536                 /* from here on, a graph finds lists faster than comparing all centroids */
 enum { MOST_M = 64, LEAST_PROBES = 8, MOST_PROBES = 128, TEXT = 128 };
@@ -25,7 +25,7 @@ uint64_t furrow_default_nprobe(uint64_t nlist) {
   return quarter < nlist ? quarter : nlist;
 }
 
-/* The power of two that is nearest to 4 * sqrt(n), with enough vectors for each list. */
+/* The power of two nearest to 4 * sqrt(n), limited so that each list has enough vectors. */
 static uint64_t lists_for(uint64_t n) {
   uint64_t lists = 1;
   /* 2 * lists is nearer than lists if their product is at most the square, 16 n */

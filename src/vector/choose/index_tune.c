@@ -41,7 +41,7 @@ typedef struct tuning {
   const int64_t *own_ids; /* NULL: queries are not among the vectors that are searched */
   size_t n, k, found_k;   /* found_k: results that are searched for; one more if queries are among them */
   const int64_t *truth;
-  /* Of queries that are left out of the graph: */
+  /* Only for queries that are left out of the graph: */
   int64_t *left_out;        /* their sorted ids; NULL: none are left out */
   int64_t *remaining;       /* the truth without them */
   fw_hnsw repaired, masked; /* the graph without them; neighbors NULL: no vector remains */
@@ -62,13 +62,13 @@ static furrow_index *find_graph(furrow_index *index) {
   return index;
 }
 
-/* How wide a search looks: the lists that it probes, or its candidates in a graph. 0: neither. */
+/* The largest width of a search: the number of probed lists, or of candidates in a graph. 0: the index has neither. */
 static uint64_t most_width(const tuning *t) {
   if (t->ivf) return t->ivf->ivf.nlist;
   return !t->graph ? 0 : t->graph->ntotal < MOST_EF ? (uint64_t)t->graph->ntotal : MOST_EF;
 }
 
-/* A graph search has a candidate for each result that is refined, or more. */
+/* The least width: a graph search needs at least one candidate for each result that is refined. */
 static uint64_t least_width(const tuning *t, const furrow_index_tuning *point) {
   const uint64_t most = most_width(t);
   const double results = (double)t->found_k * fmax(1, (double)point->k_factor);
@@ -112,7 +112,7 @@ static furrow_status search_queries(tuning *t, const furrow_index_tuning *point,
   return FURROW_OK;
 }
 
-/* Estimates what a graph without the queries would miss. */
+/* Estimates the number of misses of a graph without the queries. */
 static furrow_status search_without(tuning *t, const furrow_index_tuning *point, double *missed, uint64_t *wanted,
                                     furrow_error *err) {
   const fw_hnsw stored = t->graph->hnsw;
@@ -153,8 +153,8 @@ static double work_of(const tuning *t, const furrow_index_tuning *point) {
 }
 
 /* Finds the least width that reaches the recall with this k_factor; wider searches find more. If queries are in the
- * index, the aim is above the recall that was asked for: where the widest search reaches only the latter, what it
- * reaches becomes t->aim. */
+ * index, t->aim is above the requested recall; if the widest search reaches only the requested recall, t->aim is
+ * lowered to the recall of that search. */
 static furrow_status find_width(tuning *t, furrow_index_tuning *point, furrow_error *err) {
   const uint64_t least = least_width(t, point), most = most_width(t);
   uint64_t low = least > 0 ? least - 1 : 0, high = least;

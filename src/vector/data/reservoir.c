@@ -21,7 +21,7 @@ struct furrow_reservoir {
   float *vectors;
   size_t capacity; /* in vectors */
   /* only for a part of the stream: */
-  uint64_t *positions; /* of the kept vectors in the whole sample; NULL: the whole stream is added */
+  uint64_t *positions; /* positions of the kept vectors in the whole sample; NULL: this is not a part of a stream */
   kept_row *kept; /* sorted by row, counted from the start of the part; `next` is the first that has not arrived yet */
   size_t next;
   uint64_t part; /* number of vectors */

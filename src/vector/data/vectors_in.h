@@ -40,7 +40,8 @@ struct furrow_vectors_reader {
   size_t d;
   uint64_t count; /* may be FURROW_COUNT_UNKNOWN */
   bool have_ids, have_names;
-  bool restricted; /* to `count` vectors from number `first` on; `left` of them are not read yet */
+  bool restricted; /* whether the reader is restricted to `count` vectors from number `first` on; `left` of them are not
+                      read yet */
   uint64_t first, left;
 };
 
@@ -48,12 +49,12 @@ struct furrow_vectors_reader {
 
 typedef struct fw_text_kind {
   bool blanks;    /* fields are between blanks */
-  char separator; /* or between these; 0: what the first line has */
+  char separator; /* the separator of cells; 0: detected from the first line */
 } fw_text_kind;
 
 /* Returns whether `name` (NULL: the extension of path) is a kind of text: csv, tsv, txt, vec. */
 bool fw_text_kind_find(fw_text_kind *kind, const char *path, const char *name);
-/* d: elements of a vector; 0: what the file says. */
+/* d: elements of a vector; 0: the dimension in the file. */
 furrow_status fw_text_vectors_open(furrow_vectors_reader **vectors, const char *path, const fw_text_kind *kind,
                                    size_t d, furrow_error *err) FURROW_MUST_USE;
 

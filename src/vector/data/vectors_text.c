@@ -1,7 +1,7 @@
 /* vector/data/vectors_text.c: reads vectors from text: tables of numbers (csv, tsv), word2vec and GloVe (txt, vec).
  *
- * A line is a vector: its name, if the file has names, and its numbers. word2vec begins with a line of the number of
- * vectors and their dimension, a table may begin with a line of titles. What the first lines are is decided once, when
+ * A line is a vector: its name, if the file has names, and its numbers. A word2vec file begins with the number of
+ * vectors and their dimension; a table may begin with a line of titles. The meaning of the first lines is detected when
  * the file is opened (docs/formats/vectors.md). */
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@ typedef struct text_vectors {
   bool blanks;     /* fields are between blanks and tabs, */
   char separator;  /* or between these */
   bool header;     /* the first line is not a vector */
-  uint64_t stated; /* number of vectors, as the first line says; FURROW_COUNT_UNKNOWN */
+  uint64_t stated; /* number of vectors in the first line, or FURROW_COUNT_UNKNOWN */
   fw_bytes_in *in; /* NULL: it could not be opened again */
   char *buffer;    /* bytes begin … end - 1 are not used yet */
   size_t capacity, begin, end;
@@ -152,10 +152,10 @@ static bool read_number(const text_vectors *t, span field, float *value) {
 typedef struct fields {
   size_t count;
   size_t numbers;       /* without other fields after them */
-  bool first_is_number; /* of words, a first nan or inf is one */
+  bool first_is_number; /* whether the first word is a number; nan and inf count as words */
   bool has_numbers;     /* after the first field */
-  bool first_is_id;     /* its title is id or name, or it has none */
-  bool are_whole;       /* there are two, and they are whole numbers: */
+  bool first_is_id;     /* whether the title of the first column is id or name, or empty */
+  bool are_whole;       /* whether the line has two words that are whole numbers: */
   uint64_t whole[2];
 } fields;
 
@@ -374,7 +374,7 @@ static furrow_status check_stated(text_vectors *t, const fields *first, furrow_e
   return FURROW_OK;
 }
 
-/* Whether a line of two whole numbers is followed by a vector of that dimension, or says that there is none. */
+/* Checks whether a line of two whole numbers states counts: a vector of that dimension follows, or the count is 0. */
 static furrow_status find_counts(text_vectors *t, const fields *first, size_t second, bool *found, furrow_error *err) {
   span line;
   size_t next = 0;
@@ -402,7 +402,7 @@ static furrow_status find_header(text_vectors *t, bool *first_is_id, furrow_erro
   return t->header ? next_line(t, &line, err) : FURROW_OK;
 }
 
-/* Finds the dimension, and whether vectors have names. d: what the caller wants; 0: any. */
+/* Finds the dimension, and whether vectors have names. d: the dimension that the caller requires; 0: any. */
 static furrow_status find_shape(text_vectors *t, size_t d, furrow_error *err) {
   bool first_is_id;
   span line;

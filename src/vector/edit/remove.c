@@ -206,7 +206,7 @@ static void change_index(removal *r, furrow_index *index) {
 
 /* ---- The whole removal ---------------------------------------------------------------------------------- */
 
-/* Assigns new dense ids: calls the filter for each with the id that the caller knows. */
+/* Assigns new dense ids: calls the filter with the caller's id of each vector. */
 static furrow_status renumber_ids(removal *r, const furrow_index *index, furrow_error *err) {
   const int64_t *ids = r->id_map ? r->id_map->id_map.ids : NULL;
   void *memory = NULL;

@@ -198,8 +198,8 @@ furrow_status fw_id_names_load_if_there(furrow_id_names **names, const char *pat
   return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 
-/* The stamp shows that names belong to the file that has the path now. Whether that is the file which was read before,
- * the watch tells: also names that do not fit are the fault of a replacement then. */
+/* The stamp shows that the names belong to the current file at the path. The watch shows whether that is the file that
+ * was read; if not, names that do not match are a result of the replacement. */
 furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err) {
   furrow_path_watch *watch = NULL;
@@ -297,8 +297,8 @@ static furrow_status stage_names(const furrow_id_names *names, const names_paths
   return write_names(names, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp, err);
 }
 
-/* Prepares for an index without names: moves the old index's names to PATH.names.new. There they are found as long as
- * the old index is in place, and they do not match another index. */
+/* Prepares for an index without names: moves the old index's names to PATH.names.new. There, loading finds them as long
+ * as the old index is in place; they do not match any other index. */
 static furrow_status set_names_aside(const names_paths *paths, const char *index_path, furrow_error *err) {
   bool there = false;
   FW_TRY(check_kind(paths->staged, &there, err));

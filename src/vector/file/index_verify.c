@@ -388,7 +388,8 @@ static void verify_index(verifier *v, const furrow_index *index) {
   }
 }
 
-/* An index that is not trained yet, or whose lists are stored elsewhere, is complete in its way: a remark. */
+/* Verifies that an index can be searched. That it is not trained yet, or that its lists are stored elsewhere, is only a
+ * remark. */
 static void verify_searchable(verifier *v, const furrow_index *index) {
   furrow_error why;
   const furrow_status status = fw_index_check_searchable(index, &why);

@@ -652,7 +652,7 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
   return FURROW_OK;
 }
 
-/* Whether a file must say which id is next, because the ids of the index do not show it. */
+/* Whether the next id must be stored in a file, because it does not follow from the ids of the index. */
 static bool needs_next_id(const furrow_index *index, const fw_index_writer *writer, const char *path) {
   if (writer->least_id == 0 || writer->least_id <= fw_index_next_stored_id(index)) return false;
   return index->ntotal > 0 || fw_path_exists(path); /* otherwise it is a new index of the same quantizers */

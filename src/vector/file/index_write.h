@@ -42,7 +42,7 @@ typedef struct fw_index_part {
   uint64_t before, total;                  /* vectors (ntotal) of the ranks before this one, and of all ranks */
   const uint64_t *list_before, *list_size; /* nlist elements: the same for each list */
   bool shift_ids;                          /* ids in lists are increased by `before` */
-  const fw_id_location *pairs;             /* of a hash table direct map: the pairs of all ranks, on rank 0 */
+  const fw_id_location *pairs;             /* direct map that is a hash table: the pairs of all ranks, on rank 0 */
   uint64_t pair_count;                     /* on every rank */
 } fw_index_part;
 
@@ -65,7 +65,7 @@ typedef struct fw_index_writer {
   const fw_index_part *part;    /* NULL, or the counts for the index that is being written (not for its quantizers) */
   bool own;                     /* the current bytes belong to this rank only */
   bool skip_own,
-      skip_common; /* count but do not write bytes of this rank only, or bytes that are the same on all ranks */
+      skip_common; /* do not write, only count: bytes of this rank only; bytes that are the same on all ranks */
   furrow_status status;
   furrow_error *err;
 } fw_index_writer;

@@ -1,8 +1,8 @@
 /* vector/file/index_write_disk.c: a new data file with the lists of an index (ilod).
  *
  * No single step can give two files their names, and the index does not say which contents its data file must have. So
- * a data file is always new: it gets its name first, then the index does. Whenever the process is stopped, the index of
- * before still has its own data file, which is another one. */
+ * a data file is always new: it gets its name first, then the index does. So whenever the process is stopped, the
+ * previous index still has its own, separate data file. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* vector/file/next_id_file.c: the file next to an index that says which ids its removed vectors had. Its layout:
- * docs/formats/index_next_id.md. */
+/* vector/file/next_id_file.c: the file next to an index with the next id, which is above the ids of removed vectors.
+ * Its layout: docs/formats/index_next_id.md. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

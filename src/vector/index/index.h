@@ -54,7 +54,7 @@ typedef struct fw_disk {
   fw_disk_slot *slots;
   char *file_name; /* ends with a 0 */
   size_t file_name_size;
-  char *path; /* of the data file, also if it is missing; NULL: unknown */
+  char *path; /* path of the data file, even if it is missing; NULL: unknown */
   uint64_t total_size;
   struct fw_file_map *map; /* the mapped data file; NULL: not mapped */
   struct fw_input *held;   /* lists are views into its memory; NULL: none */
@@ -252,8 +252,8 @@ static inline const furrow_index *fw_skip_transforms(const furrow_index *index) 
   return index;
 }
 
-/* Vectors that are added without ids get smaller ids. Larger ones, such as hashes, are left to the caller: one of them
- * does not use up all ids before it. */
+/* Vectors that are added without ids get smaller ids. Larger ids, such as hashes, are reserved for callers: such an id
+ * does not use up all smaller ids. */
 #define FW_IDS_END ((int64_t)1 << 62)
 
 /* Whether the ids of the index are 0, 1, 2 …: then a removed id is not left free. */

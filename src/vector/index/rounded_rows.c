@@ -21,7 +21,9 @@ enum {
 };
 
 #define WIDEST_DEVIATIONS 6 /* numbers farther from the mean are cut off */
-#define FINEST_STEP 0.1 /* of the distance of nearest neighbours: then noise is below a tenth of a squared distance */
+#define FINEST_STEP                                                                                   \
+  0.1 /* largest step, as a share of the distance between nearest neighbours: the noise is then below \
+         a tenth of a squared distance */
 
 const float *fw_row_vector(const furrow_index *storage, size_t i, float *scratch) {
   const size_t d = (size_t)storage->d;

@@ -33,7 +33,7 @@ static bool flat_has_metric(furrow_distance_metric metric) {
 }
 
 static furrow_status check_metric(const furrow_index *index, furrow_error *err) {
-  /* a flat index, or one that leads to it */
+  /* a flat index, or an index around a flat index */
   const bool any = index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_ID_MAP ||
                    index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_REFINE;
   if (any ? flat_has_metric(index->metric) : is_l2_or_ip(index->metric)) return FURROW_OK;

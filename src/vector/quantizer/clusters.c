@@ -1,4 +1,5 @@
-/* vector/quantizer/clusters.c: k-means for callers: centroids of vectors, and the nearest centroid of each vector. */
+/* vector/quantizer/clusters.c: the public k-means functions: centroids of vectors, and the nearest centroid of each
+ * vector. */
 #include <math.h>
 #include <string.h>
 

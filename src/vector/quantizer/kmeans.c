@@ -18,9 +18,11 @@
 #define ASSIGN_PART 768 /* vectors and centroids per task */
 #define UPDATE_PART 8
 
-#define FEW_SHARE 3     /* the first half of the rounds uses one of FEW_SHARE vectors, drawn at random */
-#define FEW_LEAST 48    /* but at least this many per centroid */
-#define FEW_WORK 0x1p24 /* and only if a round over all vectors takes this many multiplications */
+#define FEW_SHARE 3  /* the first half of the rounds uses one of FEW_SHARE vectors, drawn at random */
+#define FEW_LEAST 48 /* but at least this many per centroid */
+#define FEW_WORK                                                                                     \
+  0x1p24 /* at least this many multiplications in a round over all vectors; with fewer, no sample is \
+            drawn */
 #define FEW_SEED 2
 
 typedef struct work {
@@ -30,7 +32,7 @@ typedef struct work {
   double *sums; /* for each cluster: the sum of its vectors, followed by their number */
   fw_packed packed;
   fw_projection *projection; /* NULL: unused, or not yet created */
-  fw_question *questions;    /* the vectors in the directions of the projection; asked: they are computed */
+  fw_question *questions;    /* the vectors in the directions of the projection; asked: whether they were computed */
   bool asked;
   uint32_t *nearest, *before; /* for each vector, in this round and in the one before */
   fw_groups groups;

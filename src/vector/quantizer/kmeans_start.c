@@ -3,7 +3,8 @@
  *
  * The first centroid is any vector. Each further one is drawn with a probability proportional to a vector's loss: its
  * squared distance to the nearest centroid so far, or for spherical k-means |x| minus its largest inner product with
- * the centroids, which are unit vectors. Of a few candidates, the one that leaves the smallest sum of losses is taken.
+ * the centroids, which are unit vectors. Out of a few candidates, the one with the smallest remaining sum of losses is
+ * taken.
  */
 #include <float.h>
 #include <math.h>
@@ -28,8 +29,8 @@ typedef struct start {
   size_t n, tries, part; /* vectors; candidates per centroid; vectors per task */
   const float **tried;   /* the candidates */
   float *norms;          /* of the vectors, if spherical */
-  float *losses;         /* of the vectors, with the centroids so far */
-  float *tried_losses;   /* of part i, with each candidate in addition: [part][candidate][vector] */
+  float *losses;         /* losses of the vectors with the centroids so far */
+  float *tried_losses;   /* losses with each candidate as a further centroid: [part][candidate][vector] */
   double *sums;          /* of losses, of each part */
   double *tried_sums;    /* [part][candidate] */
 } start;
@@ -73,7 +74,7 @@ static const float *draw_vector(const start *s, size_t parts, double total, fw_r
   double left = fw_rng_double(rng) * total;
   while (part + 1 < parts && left >= s->sums[part]) left -= s->sums[part++];
   for (size_t i = part * s->part; i < s->n && left >= 0; i++) {
-    if (s->losses[i] > 0) drawn = i; /* the last one that has a loss, should rounding leave something */
+    if (s->losses[i] > 0) drawn = i; /* the last vector with a loss, if rounding leaves a remainder */
     left -= s->losses[i];
   }
   return s->vectors + drawn * d;

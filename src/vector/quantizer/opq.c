@@ -21,7 +21,7 @@
 #include "vector/quantizer/training_vectors.h"
 
 #define ALTERNATIONS 50
-#define FIRST_ROUNDS 40 /* rounds of k-means, in the first iteration and in the others */
+#define FIRST_ROUNDS 40 /* rounds of k-means in the first iteration, and in later iterations */
 #define NEXT_ROUNDS 4
 #define MOST_NBITS 8
 #define PART 256

@@ -88,8 +88,8 @@ static furrow_status train_parts(training *t, furrow_error *err) {
   return status;
 }
 
-/* k-means would draw the same vectors for every sub-quantizer, so they are drawn once for all. Not if there are only as
- * many as centroids, which a sub-quantizer would take as its result. */
+/* k-means would draw the same vectors for every sub-quantizer, so they are drawn once for all. An exception is a sample
+ * that has only as many vectors as there are centroids: a sub-quantizer would take these vectors as its centroids. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
                           float *centroids, furrow_error *err) {
   fw_rank_vectors sample = {0};

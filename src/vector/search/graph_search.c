@@ -188,8 +188,8 @@ static void meet(const traversal *w, queue *q, fw_hit hit, const fw_id_filter *i
   if (push(q, hit)) prefetch_links(w, hit.id);
 }
 
-/* Expands candidates until none waits: the queue drops those that have as many nearer ones as it holds. Vectors that
- * are met are offered to the sink, if there is one. */
+/* Expands candidates until none waits: the queue drops candidates beyond its capacity, the farthest first. Vectors that
+ * are reached are offered to the sink, if there is one. */
 static void follow_up(traversal *w, queue *q, fw_hit start, const fw_id_filter *id_filter, fw_sink *sink) {
   w->visited[start.id] = 1;
   w->touched[w->touched_count++] = (int32_t)start.id;

@@ -57,7 +57,7 @@ static furrow_status make_job(const furrow_search_params *params, furrow_id_filt
 /* The number of queries at a time. IVF indexes take many: queries are sorted so that successive ones probe the same
  * lists, which are then in the cache. */
 enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
-/* The work, in numbers that are read, from which on waking threads pays off: about 100 microseconds. */
+/* The least work for which waking threads pays off, in numbers that are read: about 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
 
 static double work_of_query(const furrow_index *index, const fw_search_job *job) {
