@@ -179,7 +179,7 @@ static furrow_status put_names(making *m, furrow_error *err) {
   if (place != SIZE_MAX) furrow_encoder_get_field(m->names, place, &field);
   if (field.entries == 0)
     return fail_in(err, FURROW_E_UNSUPPORTED, m->wanted->model, "the model has no names of %s",
-                   items ? "item" : "user"),
+                   items ? "items" : "users"),
            add_hint(err, "export rows with --data, or features with --cols");
   const uint64_t end = field.first + field.count;
   furrow_status status = furrow_container_create(&rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);

@@ -132,7 +132,7 @@ refuses 2 "3 ranks cannot write to standard output together" rows convert qid.li
 refuses 2 "standard input cannot be divided among 3 ranks" rows convert - x.libsvm
 refuses 2 "standard input cannot be divided among 3 ranks" rows info -
 refuses 2 "standard input cannot be divided among 3 ranks" rows schema -
-refuses 2 "--part: the parts of 3 ranks are their own" rows info qid.libsvm --part 0/2
+refuses 2 "--part cannot be used with 3 ranks, each of which reads its own part" rows info qid.libsvm --part 0/2
 expect -z "$(ls x.libsvm 2>/dev/null)"
 
 echo "== a file that is there stays, unless it may be replaced"

@@ -96,7 +96,7 @@ MISTYPED = [
     ("/v1/indexes/x", "there is no index of this name", "GET /v1/indexes lists the indexes"),
     ("/v1/models/ctr/versions/2:predict", "version 2 is not served; version 1 is", None),
     ("/v1/models/ctr/versions/2:nothing", "version 2 is not served; version 1 is", None),
-    ("/v1/indexes/items/versions/1:search", "an index is asked without /versions/1", None),
+    ("/v1/indexes/items/versions/1:search", "an index has no versions: leave /versions/1 out", None),
     ("/v1/models/ctr:preditc", "nothing is served at this path", "did you mean :predict?"),
     ("/v1/indexes/items:serach", "nothing is served at this path", "did you mean :search?"),
     ("/v1/models/ctr/predict", "nothing is served at this path", "write /v1/models/ctr:predict"),

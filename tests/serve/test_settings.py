@@ -42,11 +42,11 @@ OPTIONS = [
     ("does not begin with a name", ["--index", f"{LONG}=x"]),
     ("two models have the same name (a)", ["--model", "a=x", "--model", "a=y"]),
     ("two indexes have the same name (a)", ["--index", "a=x", "--index=a=y"]),
-    ("--writable names no index that is served (b)", ["--index", "a=x", "--writable", "b"]),
-    ("--writable names no index that is served (m)", ["--model", "m=x", "--writable", "m"]),
-    ("--items names no model that is served", ["--model", "a=x", "--items", "b=f.csv:title"]),
+    ("--writable: no served index has this name (b)", ["--index", "a=x", "--writable", "b"]),
+    ("--writable: no served index has this name (m)", ["--model", "m=x", "--writable", "m"]),
+    ("--items: no served model has this name", ["--model", "a=x", "--items", "b=f.csv:title"]),
     ("--items takes NAME=FILE (f.csv)", ["--model", "a=x", "--items", "f.csv"]),
-    ("--seen names no model that is served", ["--index", "a=x", "--seen", "a=log.csv"]),
+    ("--seen: no served model has this name", ["--index", "a=x", "--seen", "a=log.csv"]),
     ("--max-body 1023 is not from 1024", ["--model", "a=x", "--max-body", "1023"]),
     ("--max-body 0 is not from 1024", ["--model", "a=x", "--max-body", "0"]),
     ("--max-memory 0 is not from 1024", ["--model", "a=x", "--max-memory", "0"]),
@@ -92,11 +92,11 @@ def test_addresses(folder):
     for address in ADDRESSES:
         text = f"without a host, --listen means all addresses, which other machines can reach ({address})" if address[0] == ":" else \
             f"other machines can reach this address ({address})"
-        refused(2, f"{text}\nhint: --listen 127.0.0.1:{address.split(':')[-1]} is for programs of this machine; for others give "
+        refused(2, f"{text}\nhint: --listen 127.0.0.1:{address.split(':')[-1]} is reachable only from this machine; for other machines give "
                 "--token-file FILE, or --insecure", "--model", "a=x", "--listen", address)
-    for address, hint in [("8099", "127.0.0.1:8099 is for"), ("8080x", "127.0.0.1:8080 is for"), ("localhost", "127.0.0.1:8080 is for"),
-                          (":", "127.0.0.1:8080 is for"), ("127.0.0.1:65536", "127.0.0.1:8080 is for"),
-                          ("127.0.0.1:", "127.0.0.1:8080 is for"), ("::1:80", "in brackets: [::1]:8080"), ("::1", "in brackets")]:
+    for address, hint in [("8099", "127.0.0.1:8099 is reachable"), ("8080x", "127.0.0.1:8080 is reachable"), ("localhost", "127.0.0.1:8080 is reachable"),
+                          (":", "127.0.0.1:8080 is reachable"), ("127.0.0.1:65536", "127.0.0.1:8080 is reachable"),
+                          ("127.0.0.1:", "127.0.0.1:8080 is reachable"), ("::1:80", "in brackets: [::1]:8080"), ("::1", "in brackets")]:
         for words in ([], ["--insecure"]):
             refused(2, f"furrow: --listen takes HOST:PORT ({address})\nhint: ", "--model", "a=x", "--listen", address, *words)
             refused(2, hint, "--model", "a=x", "--listen", address, *words)

@@ -82,7 +82,7 @@ static void names(void **state) {
 static void elements(void **state) {
   (void)state;
   static const sample wide = {"wide.fbin", {1, 2, 0x4f800000, 0}, 16, FURROW_E_RANGE, 8, ""};
-  static const sample flat = {"wide.fbin", {0}, 0, FURROW_E_FORMAT, 0, "rows of 2 elements where one is wanted"};
+  static const sample flat = {"wide.fbin", {0}, 0, FURROW_E_FORMAT, 0, "rows of 2 elements, but one is expected"};
   static const sample none = {"none.fbin", {0, 2}, 8, FURROW_OK, 0, NULL};
   fw_array_reader *reader = NULL;
   furrow_error err = {0};

@@ -330,7 +330,7 @@ static void not_flat(void **state) {
   make_six("n.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}");
   fw_array_reader *r = open_good("n.npy");
   assert_int_equal(fw_array_read_flat(r, FW_ARRAY_F64, &all, &count, &err), FURROW_E_FORMAT);
-  assert_non_null(strstr(err.message, "rows of 3 elements where one is wanted"));
+  assert_non_null(strstr(err.message, "rows of 3 elements, but one is expected"));
   fw_array_close(r);
   make_npy("n.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}", "", 0);
   r = open_good("n.npy");

@@ -112,7 +112,7 @@ static void what_is_not_one_file_is_refused(void **state) {
   assert_int_equal(mkdir("d", 0755), 0);
   assert_true(test_write_text("d/a", "x") && test_write_text("d/b", "y"));
   assert_int_equal(fw_bytes_in_open(&in, "d", &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "2 files where one is wanted");
+  assert_string_equal(err.message, "2 files, but one is expected");
   assert_string_equal(err.file, "d");
   assert_int_equal(fw_bytes_in_open_plain(&in, "d", &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "a directory, not a file");

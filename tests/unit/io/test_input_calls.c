@@ -279,7 +279,7 @@ static void sizes_and_counts_that_cannot_be(void **state) {
   assert_int_equal(fw_input_open(&input, "liar://x", &err), FURROW_OK);
   said.got = 9;
   assert_int_equal(fw_input_read_at(input, text, sizeof text, 3, &got, &err), FURROW_E_IO);
-  assert_string_equal(err.message, "the file system says that it read 9 bytes where 8 were asked for");
+  assert_string_equal(err.message, "the file system reports 9 bytes, but only 8 were requested");
   assert_int_equal(fw_input_read_some(input, text, sizeof text, 3, &got, &err), FURROW_E_IO);
   assert_int_equal(got, 77);
   fw_input_close(input);

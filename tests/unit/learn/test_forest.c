@@ -101,7 +101,7 @@ static void a_wrong_node_is_named(void **state) {
   assert_int_equal(fw_forest_add(f, 4, &err), FURROW_OK);
   const size_t at = 3 * 7 + 1;
   f->feature[at] = -2;
-  assert_refused(f, "tree 3, node 1: feature -2 is neither one nor -1");
+  assert_refused(f, "tree 3, node 1: feature -2 is neither a feature nor -1");
   f->feature[at] = 9;
   assert_refused(f, "tree 3, node 1: feature 9, but the model has 9");
   assert_int_equal(fw_forest_check(f, 0, &err), FURROW_OK);

@@ -174,7 +174,7 @@ static void hidden_layers(void **state) {
   expect_hidden("activation=identity dropout=0.25", FW_ACTIVATION_DROPOUT, 0.25);
   expect_hidden("activation=TanhWithDropout", FW_ACTIVATION_TANH_DROPOUT, 0.5);
   conf_expect_misfit("wide_and_deep", "fields=2 dropout=0.25",
-                     "dropout goes with the activations sigmoid, tanh and identity, not with Relu: Angel's graphs have "
+                     "dropout needs the activation sigmoid, tanh or identity, not Relu: Angel's graphs have "
                      "no such layer");
 }
 
@@ -189,8 +189,8 @@ static void misfits(void **state) {
   conf_expect_misfit("ffm", "fields=2",
                      "fieldAwareCross crosses fields, which data in the format libsvm does not have");
   conf_expect_misfit("lr", "embedding-optimizer=adam",
-                     "embedding-optimizer is for embeddings, of which there are none");
-  conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, of which there are none");
+                     "embedding-optimizer is for embeddings, but the graph has none");
+  conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, but the graph has none");
   conf_expect_misfit("lr", "optimizer=sgd adam-beta=0.5", "adam-beta is for Adam, which no layer has");
   conf_expect_misfit("fm", "optimizer=adam embedding-optimizer=ftrl momentum=0.5",
                      "momentum is for Momentum, which no layer has");
@@ -205,9 +205,9 @@ static void misfits(void **state) {
   conf_expect_misfit("fm", "loss=warp format=libffm item-fields=1 optimizer=sgd",
                      "WARPLoss is trained with Adam or published-adagrad, not with SGD");
   conf_expect_misfit("pnn", "fields=1", "innerPooling multiplies fields in pairs, but there is one field");
-  conf_expect_misfit("deepfm", "fields=4000000000", "embedding has 32000000000 outputs; there may be 16777216");
+  conf_expect_misfit("deepfm", "fields=4000000000", "embedding has 32000000000 outputs; the limit is 16777216");
   conf_expect_misfit("deepfm", "fields=1000000 fc=10000",
-                     "fclayer/outputdims/0 makes 8000000 x 10000 weights; there may be 2147483647");
+                     "fclayer/outputdims/0 makes 8000000 x 10000 weights; the limit is 2147483647");
   conf_expect_misfit("fm", "format=dense range=10", "embedding: an embedding takes sparse data, not the format dense");
 }
 
@@ -675,7 +675,7 @@ static void layers_that_are_too_wide(void **state) {
                   "{\"name\":\"d\",\"type\":\"FCLayer\",\"outputdims\":[1],\"inputlayer\":\"c\"},"
                   "{\"name\":\"e\",\"type\":\"SimpleLossLayer\",\"inputlayer\":\"d\",\"lossfunc\":\"logloss\"}]}");
   assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
-  assert_string_equal(err.message, "layers/2 has 16777217 outputs; there may be 16777216");
+  assert_string_equal(err.message, "layers/2 has 16777217 outputs; the limit is 16777216");
   furrow_learn_conf_free(conf);
 }
 

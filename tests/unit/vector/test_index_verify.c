@@ -59,19 +59,19 @@ static void oddities_are_remarks(void **state) {
   check(sample_sparse_lists, NULL, 0, 0, 0,
         "remark ntotal: is 7, but the lists have 6 vectors: the others were not finite\n");
   check(legacy_IvPQ, NULL, 0, 0, 0, "remark fourcc: a legacy kind, which is written as IwPQ today\n");
-  check(put_ivfpq, "dummy/0", 0, 8, 5, "remark dummy: the two numbers without use are not 1048576\n");
+  check(put_ivfpq, "dummy/0", 0, 8, 5, "remark dummy: the two unused numbers are not 1048576\n");
   check(sample_flat, "vectors", 4, 4, 0x7fc00000,
         "remark vectors: 1 of 6 numbers is not finite, the first is number 1\n");
-  check(put_ivfpq, "lists/2/ids", 0, 8, 0, "remark lists: 1 id is there more than once\n");
+  check(put_ivfpq, "lists/2/ids", 0, 8, 0, "remark lists: 1 id occurs more than once\n");
   check(put_ivfpq, "lists/2/ids", 0, 8, -9, "remark lists: 1 id is negative\n");
-  check(sample_id_map, "id_map", 0, 8, 999, "remark id_map: 1 id is there more than once\n");
+  check(sample_id_map, "id_map", 0, 8, 999, "remark id_map: 1 id occurs more than once\n");
   check(sample_ivf_hnsw, "lists/0/codes", 1, 1, 4, "remark lists: 6 codes have bits set after the last part\n");
   check(sample_untrained, NULL, 0, 0, 0, "remark : cannot be searched: the index is not trained\n");
   check(sample_id_map, "is_trained", 0, 1, 0,
         "remark : cannot be searched: the index is not trained\n"
-        "remark is_trained: is 0, but what is inside is trained\n");
-  check(sample_hnsw, "storage/is_trained", 0, 1, 0, "remark is_trained: is 1, but what is inside is not trained\n");
-  check(sample_refine, "refine/is_trained", 0, 1, 0, "remark is_trained: is 1, but what is inside is not trained\n");
+        "remark is_trained: is 0, but the inner index is trained\n");
+  check(sample_hnsw, "storage/is_trained", 0, 1, 0, "remark is_trained: is 1, but the inner index is not trained\n");
+  check(sample_refine, "refine/is_trained", 0, 1, 0, "remark is_trained: is 1, but the inner index is not trained\n");
   check(pca_of_today, "ntotal", 0, 8, 5, "remark ntotal: is 5, but the inner index has 1\n");
 }
 
