@@ -254,7 +254,7 @@ void command_set_check(command_check *check) {
   the_check = check;
 }
 
-/* A change that is complete did not fail: who runs the command again would make it twice. */
+/* A complete change did not fail: a user who runs the command again would make the change twice. */
 static int say_unreported(const output *out, furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK) {
     say("furrow: done, but the report could not be written to standard output: %s\n", strerror(out->errnum));
@@ -282,7 +282,7 @@ int command_main(const command *root, int argc, char **argv) {
   furrow_status status = output_open(&out, &err);
   if (status == FURROW_OK) {
     status = run_words(root, argc - 1, argv + 1, &out, &err);
-    /* output from before a failure is still written; the first failure is the one that is reported */
+    /* output from before a failure is still written; the first failure is reported */
     furrow_error flush_err = {0};
     furrow_status flushed = output_flush(&out, &flush_err);
     exit_code = out.exit_code;

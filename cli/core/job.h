@@ -17,8 +17,8 @@ void job_start(job *j, const char *what, bool quiet);
 bool job_progress(void *user, const char *phase, uint64_t done, uint64_t total);
 /* Removes the line of progress. */
 void job_stop(job *j);
-/* Add a hint to the error of a job that failed: --force where the target (a model or matrix folder; a file) exists and
- * can be replaced, `memory` (names options; NULL: none) where memory ran out. */
+/* Add a hint to the error of a failed job: --force if the target (a model or matrix folder; a file) exists and can be
+ * replaced, `memory` (names of options; NULL: none) if memory ran out. */
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 void file_job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 

@@ -156,7 +156,8 @@ static size_t edit_distance(const char *a, const char *b) {
 const char *closest_word(const char *word, const char *const *candidates, size_t count) {
   const char *best = NULL;
   size_t length = strlen(word);
-  size_t best_distance = length / 3 + 1; /* one edit per three letters is a typing error, more is another word */
+  size_t best_distance = length / 3 + 1; /* one edit per three letters is a typing error; with more edits it is another
+                                            word */
   for (size_t i = 0; i < count; i++) {
     bool begins = length >= 2 && strncmp(word, candidates[i], length) == 0;
     size_t distance = begins ? 1 : edit_distance(word, candidates[i]);

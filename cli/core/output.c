@@ -105,7 +105,7 @@ furrow_status output_flush(output *out, furrow_error *err) {
   return fail(err, FURROW_E_IO, "cannot write to standard output: %s", strerror(out->errnum));
 }
 
-/* Line by line: `say` takes less than the whole. */
+/* Line by line, because `say` limits the length of its text. */
 void output_say_last(const output *out) {
   enum { MOST = 4000 };
   for (const char *at = out->data, *end = at + out->last; at < end;) {

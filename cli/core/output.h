@@ -17,7 +17,7 @@ typedef struct output {
   size_t used;
   int errnum;    /* errno of the failed write; 0: none failed */
   int exit_code; /* exit code of a command that did not fail: 1 for "the inputs differ", otherwise 0 */
-  bool stored;   /* the command has stored what it was asked for: what it prints is only a report */
+  bool stored;   /* the command has stored its result; its output is only a report */
   size_t last;   /* bytes of the last piece that was written, or could not be; it is still in `data` */
 } output;
 
@@ -27,12 +27,12 @@ enum { OUTPUT_BYTES = 1 << 20 }; /* size of the buffer, and the most that output
 
 furrow_status output_open(output *out, furrow_error *err);
 void output_close(output *out);
-/* Returns space for `size` more bytes; output_upto says how much of it was filled. */
+/* Returns space for `size` more bytes; the caller then passes the number of bytes that it filled to output_upto. */
 char *output_reserve(output *out, size_t size);
 static inline void output_upto(output *out, const char *end) {
   out->used = (size_t)(end - out->data);
 }
-/* Data: what another program reads stays as it is. */
+/* Prints data unchanged, for other programs. */
 void output_bytes(output *out, const char *bytes, size_t size);
 void output_data(output *out, const char *text);
 /* Text for people: control characters are escaped in a pipe and a file as well. */
@@ -45,7 +45,7 @@ void output_decimals(output *out, double value);
 furrow_status output_flush(output *out, furrow_error *err);
 /* Writes what was printed so far, so that a user sees it; a failure is reported by output_flush. */
 void output_push(output *out);
-/* Prints to stderr what could not be written, after output_flush has failed. */
+/* Prints the output that could not be written to stderr, after output_flush has failed. */
 void output_say_last(const output *out);
 /* Returns whether standard output is a pipe without a reader. */
 bool output_reader_is_gone(void);

@@ -11,7 +11,7 @@
 
 enum {
   DEFAULT_TIMEOUT = 60, /* seconds */
-  LATE = 3,             /* seconds that a rank that failed waits for the others to end by themselves */
+  LATE = 3,             /* seconds that a failed rank waits for the other ranks to end by themselves */
   HOST_TEXT = 64
 };
 
@@ -44,8 +44,8 @@ static bool asks_for_mpi(int argc, char **argv) {
   return false;
 }
 
-/* Without MPI the processes cannot agree on one that prints. The launcher ends all processes when the first one fails,
- * so the others wait until rank 0 has printed the reason. */
+/* Without MPI the processes cannot choose one process that prints. The launcher ends all processes when the first one
+ * fails, so the others wait until rank 0 has printed the reason. */
 static int cannot_open(unsigned rank, furrow_status status, const furrow_error *err) {
   if (rank == 0)
     print_failure(status, err);
@@ -54,7 +54,7 @@ static int cannot_open(unsigned rank, furrow_status status, const furrow_error *
   return furrow_status_exit_code(status);
 }
 
-/* Only rank 0 writes. The others keep their stderr for their own failure, and so does MPI, which writes to its file
+/* Only rank 0 writes. The other ranks keep stderr for their own failures; MPI, too, writes its messages to that file
  * descriptor. */
 static void be_quiet(void) {
   FILE *nowhere = fopen("/dev/null", "w");
@@ -107,15 +107,15 @@ bool ranks_begin(bool on_all_ranks, double timeout, furrow_status *status, furro
 
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
-/* How a rank has ended, as it tells the other ranks. */
+/* How a rank has ended, in the form that is sent to the other ranks. */
 typedef struct verdict {
   int exit_code;
   int cause;
   uint64_t text; /* a hash of the message */
 } verdict;
 
-/* Why a rank has failed, the likely cause of the others' failures first. From MPI_FAILURE on, messages are in flight
- * that no rank will receive, so MPI cannot be finalised. */
+/* Reasons for a rank's failure; the earlier a reason, the likelier it caused the failures of other ranks. From
+ * MPI_FAILURE on, messages are in flight that no rank will receive, so MPI cannot be finalised. */
 enum { NO_FAILURE, OWN_FAILURE, OTHERS_FAILURE, MPI_FAILURE, INTERRUPTED };
 
 /* Errors of other ranks begin with these words, as the library has them too. */
@@ -159,7 +159,7 @@ static bool same_on_all_ranks(const verdict *all, const bool *settled) {
   return true;
 }
 
-/* If the message is that of another rank, which it names, returns where the message of that rank begins. */
+/* If a message quotes another rank's message, returns the begin of the quoted message. */
 static const char *message_of_other(const furrow_error *err) {
   const char *end =
       strncmp(err->message, OTHERS ": rank ", strlen(OTHERS ": rank ")) == 0 ? strstr(err->message, "): ") : NULL;
@@ -190,7 +190,8 @@ static furrow_status settle_verdicts(const verdict *mine, verdict *all, bool *se
 }
 
 /* Prints a failure on the rank that had it, and returns the exit code of the job. If ranks have not settled or MPI
- * cannot be finalised, the job is aborted: by that rank at once, by the others after a delay, in case it cannot. */
+ * cannot be finalised, the job is aborted: by the failed rank at once, by the other ranks after a delay, in case the
+ * failed rank cannot. */
 static int end_job(const verdict *all, const bool *settled, furrow_status status, const furrow_error *err) {
   const int speaker = speaker_of(all, settled);
   if (speaker < 0) return all[0].exit_code;

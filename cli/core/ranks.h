@@ -26,7 +26,7 @@ bool ranks_begin(bool on_all_ranks, double timeout, furrow_status *status, furro
 /* At the end: waits for all processes, prints a failure once, and returns the exit code of the job. Does not return
  * where the job has to be ended by force. */
 int ranks_finish(furrow_status status, const furrow_error *err, int exit_code);
-/* In a new process (fork), which is alone. */
+/* Call it in a forked process, which is not part of the job. */
 void ranks_forget(void);
 
 /* Collective calls of a command: all ranks make them, in the same order. A single process returns at once. */

@@ -33,7 +33,7 @@ void report_end(report *r);
 
 /* In a list, name is NULL. */
 void report_text(report *r, const char *name, const char *text);
-/* Says that a file or directory was written, which completes the command (output.stored). */
+/* Reports that a file or directory was written, which completes the command (output.stored). */
 void report_written(report *r, const char *path);
 void report_u64(report *r, const char *name, uint64_t value);
 void report_i64(report *r, const char *name, int64_t value);
@@ -41,7 +41,7 @@ void report_f64(report *r, const char *name, double value);
 void report_bool(report *r, const char *name, bool value);
 /* null in JSON, "none" in the table. */
 void report_none(report *r, const char *name);
-/* Prints a line in the table only, for what JSON presents differently. */
+/* Prints a line in the table only, for values that JSON presents differently. */
 void report_line(report *r, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

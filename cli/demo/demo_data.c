@@ -167,7 +167,7 @@ static uint32_t draw_popular(uint64_t *rng, uint32_t count) {
   return (uint32_t)(u * (0.4 + 0.6 * u) * count);
 }
 
-/* Of a few items on a page the user looks at the one that suits them best, mostly. */
+/* The user usually looks at the item that suits them best, out of a few items on a page. */
 static void choose_item(const demo_world *world, uint64_t *rng, demo_event *event) {
   enum { PAGE = 6 };
   double best = -1e9;

@@ -25,7 +25,7 @@ static void take_past(demo_example *example, const demo_world *world, const demo
   }
 }
 
-/* What became of a recommendation in the time of the test rows. */
+/* Whether a recommended item was shown or clicked in the time of the test rows. */
 static void take_future(demo_example *example, const demo_log *test) {
   for (size_t i = 0; i < test->count; i++) {
     const demo_event *event = &test->events[i];

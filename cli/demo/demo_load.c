@@ -1,4 +1,4 @@
-/* cli/demo/demo_load.c: reads what the steps of the demo wrote: histories, models, indexes, recall curves. */
+/* cli/demo/demo_load.c: reads the files that the steps of the demo wrote: histories, models, indexes, recall curves. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

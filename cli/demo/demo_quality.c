@@ -1,4 +1,5 @@
-/* cli/demo/demo_quality.c: what the demo compares models with: the true probabilities, the most popular items. */
+/* cli/demo/demo_quality.c: baselines that the demo compares models with: the true probabilities, the most popular
+ * items. */
 #include "demo/demo_quality.h"
 
 #include <math.h>

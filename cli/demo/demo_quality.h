@@ -1,5 +1,5 @@
-/* cli/demo/demo_quality.h: what the demo compares models with: the true probabilities, the most popular items. Examples
- * of recommendations. */
+/* cli/demo/demo_quality.h: baselines that the demo compares models with: the true probabilities, the most popular
+ * items. Examples of recommendations. */
 #ifndef CLI_DEMO_DEMO_QUALITY_H
 #define CLI_DEMO_DEMO_QUALITY_H
 

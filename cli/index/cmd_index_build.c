@@ -185,7 +185,7 @@ static furrow_status count_valid(building *b, filling *fill, uint64_t *count, fu
   return status == FURROW_OK ? fill_rewind(fill, err) : status;
 }
 
-/* Several processes draw the sample that one would draw; each keeps what it reads of it. */
+/* Several processes draw the same sample as one process; each keeps the vectors of the sample that it reads. */
 static furrow_status begin_sample(building *b, filling *fill, furrow_error *err) {
   const size_t d = furrow_vectors_reader_dimension(fill->vectors), size = sample_size(b, fill);
   uint64_t count = 0, first = 0, total = 0;

@@ -184,7 +184,7 @@ static float next_noise(uint64_t *state) { /* xorshift */
   return (float)(*state >> 40) * 0x1p-24F - 0.5F;
 }
 
-/* Vectors in clusters, the wider the lower the dimension: embeddings are like that, and it is what makes building
+/* Vectors in clusters, which are wider in lower dimensions. Embeddings have such clusters, and they make building
  * faster than comparing everything. */
 static void fill_with_clusters(float *values, size_t n, size_t d, size_t clusters) {
   uint64_t state = 88172645463325252U;
@@ -242,7 +242,8 @@ static size_t trial_vectors(size_t d, unsigned threads) {
   return n > LEAST_VECTORS ? n : LEAST_VECTORS;
 }
 
-/* For more lists than a trial has, times grow as they do from a quarter of them to all of them. */
+/* Extrapolates times to more lists than a trial has: times are assumed to grow as they do from a quarter of the trial's
+ * lists to all of them. */
 static double extend_rate(double quarter, double all, double lists, double wanted) {
   const double slope = all > quarter ? (all - quarter) / (0.75 * lists) : all / lists;
   return all + slope * (wanted - lists);

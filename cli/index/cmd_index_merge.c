@@ -185,7 +185,7 @@ static furrow_status check_inputs(merging *m, furrow_error *err) {
   return status;
 }
 
-/* One of the indexes may be what is written. */
+/* Locks the target if it is one of the indexes that are read. */
 static furrow_status lock_destination(merging *m, furrow_error *err) {
   struct stat written, read;
   const char *destination = m->values->destination;

@@ -94,7 +94,8 @@ static void report_remove(const remove_values *values, const named_index *change
 }
 
 /* Removes the vectors, and their names. */
-/* All others of none are all vectors, which nobody means: a list is empty because it could not be made. */
+/* With --others, an empty list would remove all vectors. It is an error, because such a list is most likely empty by
+ * mistake. */
 static furrow_status check_others(const remove_values *remove, const furrow_id_filter *filter, furrow_error *err) {
   if (!remove->others || filter->kind != FURROW_ID_FILTER_SORTED || filter->sorted_count > 0) return FURROW_OK;
   const char *list = remove->ids.ids ? remove->ids.ids : remove->ids.names;

@@ -32,7 +32,7 @@ furrow_status edit_check_target(const char *path, bool force, furrow_error *err)
  */
 furrow_status edit_check_lists_file(const char *path, const char *lists_file, furrow_error *err);
 /* Locks an index file that is changed in place. E_STATE: another process changes it, or a writable server has left
- * changes in its log, which would be applied to other vectors than they were made for. */
+ * changes in its log, which would then be applied to the wrong vectors. */
 furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err);
 /* An index and the names of its ids. */
 typedef struct named_index {

@@ -158,7 +158,7 @@ void fill_close(filling *fill) {
 
 /* ---- Parts of several processes ------------------------------------------------------------------------- */
 
-/* The number of vectors; where the file does not say, all are read once. */
+/* Finds the number of vectors; if the file does not contain it, all vectors are read once. */
 static furrow_status count_vectors(filling *fill, uint64_t *count, furrow_error *err) {
   furrow_status status = FURROW_OK;
   size_t got = 1;

@@ -45,18 +45,18 @@ typedef struct filling {
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err);
 void fill_close(filling *fill);
 
-/* Of several processes each gets its own part of the vectors; one that is alone keeps all. E_ARGUMENT: the vectors are
- * a stream. */
+/* With several processes, each gets its own part of the vectors; a single process keeps all. E_ARGUMENT: the vectors
+ * are a stream. */
 furrow_status fill_take_part(filling *fill, furrow_error *err);
 /* Goes back to the first vector. */
 furrow_status fill_rewind(filling *fill, furrow_error *err);
 
-/* Gets ready to add vectors to an index with names (NULL: it has none). E_ARGUMENT: only one side has names; E_EXISTS:
- * a name is there already. */
+/* Prepares for adding vectors to an index with names (NULL: the index has none). E_ARGUMENT: only the index or only the
+ * vectors have names; E_EXISTS: a name exists already. */
 furrow_status fill_begin_names(filling *fill, const furrow_index *index, const furrow_id_names *names,
                                furrow_error *err);
-/* Gives the ids of all vectors that were added their names; *names is made if it is NULL. Of several processes rank 0
- * gets the names of all, and the others none. */
+/* Gives the ids of all vectors that were added their names; *names is made if it is NULL. With several processes, rank
+ * 0 gets the names of all, and the other ranks get none. */
 furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_error *err);
 
 /* Reads the next block. A vector that the library refuses is an error; with --on-nan skip it stays in the block, and

@@ -31,7 +31,8 @@ void index_job_step(index_job *job, const char *name, uint64_t total);
 bool index_job_progress(void *user, const char *step, uint64_t done, uint64_t total);
 /* The same for the command's own work; fails once a signal has come. */
 furrow_status index_job_update(index_job *job, const char *step, uint64_t done, uint64_t total, furrow_error *err);
-/* The status of a call that reported to index_job_progress: where that stopped it, err says that a signal came. */
+/* The status of a call that reported to index_job_progress; if index_job_progress stopped the call, err reports the
+ * signal. */
 furrow_status index_job_status(furrow_status status, furrow_error *err);
 /* The last step has ended. */
 void index_job_stop(index_job *job);

@@ -5,8 +5,8 @@
 #include "index/index_source.h"
 #include "index/vector_source.h"
 
-/* Opens an index file, or a manifest (`shards`), with furrow_searcher_open. params has what is not set here: names and
- * threads. Where several processes run the command, all of them call it for a manifest. */
+/* Opens an index file, or a manifest (`shards`), with furrow_searcher_open. params has the fields that this function
+ * does not set: names and threads. If several processes run the command, all of them call it for a manifest. */
 furrow_status index_searcher_open(furrow_searcher **searcher, const char *path, bool shards,
                                   const index_source_values *source, const furrow_searcher_open_params *params,
                                   furrow_error *err);

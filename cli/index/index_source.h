@@ -27,7 +27,7 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
 /* Loads an index file and the names of its ids with furrow_index_load_with_names. */
 furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err);
-/* Says what to do about names that do not fit, in words of the command, after furrow_index_load_with_names or
+/* Adds a hint in terms of the command about names that do not fit, after furrow_index_load_with_names or
  * furrow_searcher_open. */
 furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
 /* Where a reader of the index file `path` looks for the data file with the lists of the index; false: it has none. */

@@ -74,7 +74,7 @@ void spec_values_init(spec_values *values) {
 }
 
 furrow_status spec_check(const spec_values *values, furrow_error *err) {
-  if (values->factory) return FURROW_OK; /* furrow_index_create refuses what does not go with it */
+  if (values->factory) return FURROW_OK; /* furrow_index_create refuses options that cannot be used with it */
   if (values->ef_construction) return fail(err, FURROW_E_ARGUMENT, "--ef-construction needs --factory");
   if (values->nlist == 0) return fail(err, FURROW_E_ARGUMENT, "--nlist is missing");
   if (values->m == SPEC_NO_M) return fail(err, FURROW_E_ARGUMENT, "--m is missing");

@@ -1,4 +1,4 @@
-/* cli/info/cmd_info.c: furrow info: what a path is, and what can be done with it. */
+/* cli/info/cmd_info.c: furrow info: describes a path, and shows commands for it. */
 
 #include <errno.h>
 #include <limits.h>
@@ -29,13 +29,12 @@ static const option info_operands[] = {{.name = "PATH",
                                         .required = true},
                                        {0}};
 
-static const option line_options[] = {
-    {.name = "max-line",
-     .kind = OPTION_BYTES,
-     .argument = "BYTES",
-     .help = "how far a line may reach past the end of its block (16MiB)",
-     .offset = offsetof(info_values, max_line)},
-    {0}};
+static const option line_options[] = {{.name = "max-line",
+                                       .kind = OPTION_BYTES,
+                                       .argument = "BYTES",
+                                       .help = "how far a line may reach past the end of its block (16MiB)",
+                                       .offset = offsetof(info_values, max_line)},
+                                      {0}};
 
 static const option_group info_groups[] = {
     {.title = "Options", .options = line_options},
@@ -50,7 +49,8 @@ static bool is_empty(const char *path) {
   return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
 }
 
-/* Why the path is not rows: the reader of rows is asked last and recognises many foreign files by their first bytes. */
+/* Reports why the path is not rows: the reader of rows comes last, and recognises many foreign files by their first
+ * bytes. */
 static furrow_status fail_unknown(const path_inspection *look, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   source_values values;

@@ -39,7 +39,7 @@ static void put_word(FILE *out, const char *path, const char *query, size_t leng
   fprintf(out, "%.*s%s", (int)length, query, quote);
 }
 
-/* Writes what the placeholder at `at` stands for and returns its end. */
+/* Writes the text for the placeholder at `at` and returns the end of the placeholder. */
 static const char *put_piece(FILE *out, const path_inspection *look, const char *at) {
   const char *slash = strrchr(look->path, '/');
   const size_t query = at[0] == '@' && (at[1] == '?' || at[1] == '&') ? strcspn(at + 1, " ") : 0;

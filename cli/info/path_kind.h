@@ -1,4 +1,4 @@
-/* cli/info/path_kind.h: finds out what a file or folder is by asking the library's readers one after the other. */
+/* cli/info/path_kind.h: finds out the kind of a file or folder by trying the library's readers one after the other. */
 #ifndef CLI_INFO_PATH_KIND_H
 #define CLI_INFO_PATH_KIND_H
 
@@ -45,9 +45,9 @@ const path_kind *path_kind_of(const path_inspection *look);
 void path_advise(path_inspection *look, const char *command);
 /* Adds the commands that score rows with a trained model. */
 void advise_scoring(path_inspection *look, const char *options);
-/* Reports what the file furrow.json of a model says. */
+/* Reports the contents of a model's furrow.json. */
 furrow_status report_record(report *r, const char *path, furrow_error *err);
-/* Reports what a schema says of the columns. */
+/* Reports the columns of a schema. */
 void report_schema(report *r, const furrow_schema *schema);
 /* Adds the commands that recommend with a recommender of a log. */
 void advise_recommending(path_inspection *look);

@@ -1,4 +1,4 @@
-/* cli/info/path_learn.c: what training reads and keeps, for 'furrow info': JSON files of Angel, checkpoints. */
+/* cli/info/path_learn.c: files that training reads and writes, for 'furrow info': JSON files of Angel, checkpoints. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>

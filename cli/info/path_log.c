@@ -44,8 +44,8 @@ static bool is_small(void *user, const char *phase, uint64_t done, uint64_t tota
   return done <= UNPACKED_BYTES;
 }
 
-/* The schema of the head; NULL: it is not a table, or the column of the label is not clear. label: NULL: found by
- * itself, "": none. strict: as a training asks for it. */
+/* The schema of the head; NULL: it is not a table, or the label column is uncertain. label: NULL: found by itself, "":
+ * none. strict: fails on doubts, as training does. */
 static furrow_schema *propose(const path_inspection *look, const char *label, bool strict) {
   furrow_schema *schema = NULL;
   furrow_schema_propose_params params;
@@ -139,10 +139,10 @@ typedef struct log_label {
   const char *name; /* of the schema; NULL: none */
   const char *why;  /* "": the schema names it */
   label_task task;
-  bool named; /* it has three or more classes with names */
+  bool named; /* whether the label has three or more classes with names */
 } log_label;
 
-/* What the labels of the first rows suggest. None: they cannot be read as a training would read them. */
+/* The task that the labels of the first rows suggest; none if the labels cannot be read as in training. */
 static label_task task_of_head(const path_inspection *look, const furrow_schema *schema) {
   furrow_encoder *encoder = NULL;
   furrow_parser *parser = NULL;
@@ -170,7 +170,7 @@ static bool take_label(const path_inspection *look, const furrow_schema *schema,
   return task.kind != TASK_NONE;
 }
 
-/* The same with another label than the schema has. */
+/* The same for a label column that is not the schema's. */
 static bool try_label(const path_inspection *look, const char *name, const char *why, log_label *label) {
   furrow_schema *schema = propose(look, name, true);
   const bool taken = schema && take_label(look, schema, name, why, label);
@@ -183,8 +183,9 @@ static bool can_be_label(const furrow_schema_column *column) {
          strcmp(column->as, "text") != 0 && strcmp(column->as, "set") != 0 && !is_id_name(column->name);
 }
 
-/* The column that the schema names; in a log without users and items else the last one, unless it has numbers and the
- * first one has two classes. Numbers that users give items are ratings. trained: a training takes the schema. */
+/* The column that the schema names; otherwise, in a log without users and items, the last column, unless it has numbers
+ * and the first column has two classes. Numbers that users give items are ratings. trained: training accepts the
+ * schema. */
 static log_label find_label(const path_inspection *look, const furrow_schema *schema, bool trained) {
   const size_t count = furrow_schema_column_count(schema);
   const bool sides = count_sides(schema) == 2;
@@ -210,7 +211,8 @@ static log_label find_label(const path_inspection *look, const furrow_schema *sc
 
 /* ---- Commands ---- */
 
-/* Writes " --label NAME" for a shell and for path_advise; false: the name has characters that one of them would obey.
+/* Writes " --label NAME" for a shell and for path_advise; false: the name has characters with a special meaning for one
+ * of them.
  */
 static bool put_label(char *text, size_t size, const char *name) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
@@ -250,7 +252,7 @@ static void advise_log(path_inspection *look, const furrow_schema *schema, bool 
   if (named) advise_models(look, label, sides, options);
 }
 
-/* Whether a training takes the schema: of users and items, it asks for a label that is not in doubt. */
+/* Whether training accepts the schema: with users and items, the label must not be in doubt. */
 static bool is_trained(const path_inspection *look, const furrow_schema *schema) {
   if (count_sides(schema) < 2) return true;
   furrow_schema *strict = propose(look, NULL, true);

@@ -30,7 +30,11 @@ typedef struct first_rows {
 
 /* ---- Labels --------------------------------------------------------------------------------------------- */
 
-enum { MOST_CLASSES = 20, FEWEST_ROWS_OF_A_CLASS = 2 }; /* where training takes whole numbers for classes, too */
+enum {
+  MOST_CLASSES = 20,
+  FEWEST_ROWS_OF_A_CLASS = 2
+}; /* the limits by which training also takes whole numbers for
+      classes */
 
 static int compare_floats(const void *a, const void *b) {
   const float x = *(const float *)a, y = *(const float *)b;
@@ -202,7 +206,7 @@ static bool is_plain_name(const char *name) {
   return name && name[0] && strchr(letters, name[0]) && !name[strspn(name, more)];
 }
 
-/* The column that was found as an argument of the URI; "" if there is none to name. */
+/* The label column that was found, as an argument for the URI; "" if none has to be named. */
 static void label_argument(const first_rows *first, const char *path, char *text, size_t size) {
   text[0] = 0;
   if (first->label_column == SIZE_MAX) return;

@@ -242,7 +242,7 @@ typedef struct training {
   const furrow_trainer *trainer;
   output *out;
   progress progress;
-  char what[40]; /* what progress is about: "epoch 3"; "": nothing */
+  char what[40]; /* current step of the progress: "epoch 3"; "": none */
   bool headed;
 } training;
 
@@ -366,7 +366,7 @@ static furrow_status run_folds(const train_values *values, const learn_settings 
     if (status == FURROW_OK && !values->out) status = output_flush(out, err); /* nothing else comes of it */
   }
   if (status == FURROW_OK && !values->quiet && !values->out)
-    print_notes(&f.read); /* with --out, the notes of the model say it */
+    print_notes(&f.read); /* with --out, this is among the notes of the model */
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* cli/learn/explaining.c: prints what features contribute to the score of a row. */
+/* cli/learn/explaining.c: prints the contributions of features to the score of a row. */
 #include "learn/explaining.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* cli/learn/explaining.h: prints what features contribute to the score of a row. */
+/* cli/learn/explaining.h: prints the contributions of features to the score of a row. */
 #ifndef CLI_LEARN_EXPLAINING_H
 #define CLI_LEARN_EXPLAINING_H
 

@@ -6,7 +6,7 @@
 #include "core/output.h"
 #include "furrow/learn.h"
 
-/* What the furrow.json of a model directory says of the model. */
+/* Facts about a model from the furrow.json of its directory. */
 typedef struct model_facts {
   char algorithm[32]; /* "fm", "recommender" …; "": there is no furrow.json, as in Angel's models */
   uint64_t features;  /* of the training data; 0: not known */

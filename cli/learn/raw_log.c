@@ -197,7 +197,7 @@ static size_t category_field(const furrow_encoder *encoder, const char *name, si
   for (size_t i = 0; i < furrow_schema_column_count(schema) && !category; i++) {
     furrow_schema_column column;
     furrow_schema_get_column(schema, i, &column);
-    category = strcmp(column.as, "category") == 0 && !column.role[0] && /* of user and item there are other notes */
+    category = strcmp(column.as, "category") == 0 && !column.role[0] && /* user and item have separate notes */
                strlen(column.name) == length && memcmp(column.name, name, length) == 0;
   }
   for (size_t i = 0; category && i < furrow_encoder_field_count(encoder); i++) {

@@ -68,7 +68,7 @@ void unknown_names_clear(unknown_names *names) {
   *names = (unknown_names){0};
 }
 
-/* The first feature of a field with a dictionary stands for what the dictionary does not have. */
+/* The first feature of a field with a dictionary stands for values that are not in the dictionary. */
 static void count_side(unknown_side *side, const furrow_rowblock *block) {
   const uint64_t first = side->field.first + (side->field.entries > 0), end = side->field.first + side->field.count;
   if (!side->used) return;

@@ -106,7 +106,7 @@ typedef struct gathering {
   bool norms;           /* the model has vectors */
 } gathering;
 
-/* Adds a feature to the list of each class; weights of 0 only where `zeros` are asked for, or with a vector. */
+/* Adds a feature to the list of each class; weights of 0 only if `zeros` is set, or if the feature has a vector. */
 static furrow_status add_feature(gathering *g, uint64_t feature, bool zeros, furrow_error *err) {
   weighted item = {.feature = feature};
   furrow_status status = furrow_scorer_feature_weights(g->scorer, feature, g->weights, &item.norm, err);

@@ -108,7 +108,7 @@ typedef struct recommending {
 /* Whom results are for. */
 typedef struct subject {
   const char *name;
-  uint64_t number; /* of the user of the model, or of the new user */
+  uint64_t number; /* number of the model's user, or of the new user */
 } subject;
 
 /* ---- Users ---------------------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err)
 static furrow_status take_user(void *to, const char *name, furrow_error *err) {
   recommending *r = to;
   uint64_t user = 0;
-  const bool skip = r->values->on_unknown == UNKNOWN_SKIP; /* then no similar name is looked for, which takes time */
+  const bool skip = r->values->on_unknown == UNKNOWN_SKIP; /* then no similar name is searched for, which takes time */
   const furrow_status status =
       furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, skip ? NULL : err);
   if (status == FURROW_OK) return add_user(r, user, err);

@@ -38,7 +38,7 @@ static void report_figure(report *r, const char *name, const furrow_rank_figure 
     report_line(r, name, "%.6f +- %.6f", figure->mean, figure->interval);
 }
 
-/* What simpler recommendations reach, and how much more the model does. */
+/* Reports the figures of simpler recommendations, and the model's gain over them. */
 static void report_baseline(report *r, const char *name, const furrow_rank_figure *ndcg, double gain,
                             double gain_error) {
   char key[64];

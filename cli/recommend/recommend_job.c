@@ -123,7 +123,7 @@ static furrow_status take_item(void *user, const char *name, furrow_error *err) 
   return FURROW_OK;
 }
 
-/* Items that are, or are not, in a file of names. */
+/* Restricts items to the names in a file, or to all other items. */
 static furrow_status allow_listed(recommend_job *job, const char *path, bool keep, furrow_error *err) {
   const uint64_t count = furrow_recommender_item_count(job->recommender);
   listed list = {.job = job, .there = calloc(count, 1)};

@@ -1,4 +1,4 @@
-/* cli/recommend/recommend_job.h: a recommender, the users and the items that count: what recommend and eval share. */
+/* cli/recommend/recommend_job.h: a recommender with the selected users and items, shared by recommend and eval. */
 #ifndef CLI_RECOMMEND_RECOMMEND_JOB_H
 #define CLI_RECOMMEND_RECOMMEND_JOB_H
 
@@ -29,7 +29,7 @@ typedef struct recommend_job {
   progress progress;
 } recommend_job;
 
-/* Opens the model, and reads what the options name. Close it, even after a failure. */
+/* Opens the model, and reads the files that the options name. Close it, even after a failure. */
 furrow_status recommend_job_open(recommend_job *job, const char *model, const finding_values *values, uint32_t threads,
                                  bool quiet, furrow_error *err);
 /* Chooses how items are found for that number of users, and prints a note about it. */

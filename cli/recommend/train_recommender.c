@@ -1,4 +1,4 @@
-/* cli/recommend/train_recommender.c: furrow train --model recommender: from a log to what is recommended. */
+/* cli/recommend/train_recommender.c: furrow train --model recommender: fits a recommender to a log. */
 #include "recommend/train_recommender.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* cli/rows/cmd_rows_info.c: furrow rows info: what a data set is made of. */
+/* cli/rows/cmd_rows_info.c: furrow rows info: counts, ranges and labels of a data set. */
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>

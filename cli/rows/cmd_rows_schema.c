@@ -1,4 +1,5 @@
-/* cli/rows/cmd_rows_schema.c: furrow rows schema: what each column of a raw log is, and why. */
+/* cli/rows/cmd_rows_schema.c: furrow rows schema: proposes the kind and role of each column of a raw log, with
+ * reasons. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

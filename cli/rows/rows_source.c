@@ -110,7 +110,7 @@ bool source_is_cache(const char *uri) {
   static const char magic[] = "FURROWRC";
   char head[sizeof magic - 1];
   struct stat found;
-  /* opening a pipe and closing it again would lose what its writer writes in between */
+  /* opening and closing a pipe would lose the data that its writer writes in between */
   if (source_is_stdin(uri) || stat(uri, &found) != 0 || !S_ISREG(found.st_mode)) return false;
   int fd = open(uri, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;

@@ -19,7 +19,7 @@ void schema_params_set(furrow_schema_propose_params *params, const schema_values
 typedef struct encoder_reading {
   uint32_t threads;
   furrow_on_bad on_bad;
-  bool quiet;              /* else stderr says which rows of the tables were left out */
+  bool quiet;              /* false: stderr reports the rows of the tables that were left out */
   const furrow_comm *comm; /* ranks that make it together; NULL: each process for itself */
   bool table_items;        /* items that only a table has are items, too */
 } encoder_reading;
@@ -27,7 +27,7 @@ typedef struct encoder_reading {
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err);
-/* Says on stderr what a proposal is unsure of. */
+/* Prints the doubts of a proposal on stderr. */
 void say_unsure(const furrow_schema *schema);
 /* Joins several logs into one URI, which the caller frees. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);

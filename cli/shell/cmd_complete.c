@@ -134,7 +134,7 @@ static const option *operand_in_hand(const completing *c) {
   return operand && operand->name ? operand : NULL;
 }
 
-/* The option whose value the word to complete is; NULL: none. bash splits --name=value into three words. */
+/* The option whose value is being completed; NULL: none. bash splits --name=value into three words. */
 static const option *option_in_hand(completing *c) {
   const char *const *texts = c->all->texts;
   size_t at = c->all->count - 1;

@@ -60,7 +60,7 @@ void access_log_end(access_log *log) {
 
 /* ---- Parts of lines ---- */
 
-/* Writes bytes of a request so that a line stays a line, and a terminal obeys none of them: as \x0a. */
+/* Writes bytes of a request with escapes (\x0a), so that they end no line and control no terminal. */
 static void put_escaped(fw_buffer *line, http_text text) {
   for (size_t i = 0; i < text.size; i++) {
     const char c = text.at[i];

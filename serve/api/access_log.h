@@ -7,7 +7,7 @@
 
 typedef struct access_log access_log;
 
-/* What a line says of a request, besides what the request itself has. */
+/* Facts for a line of the log that are not part of the request. */
 typedef struct access_record {
   const http_request *request;
   const char *call;        /* "predict" … */
@@ -16,7 +16,7 @@ typedef struct access_record {
   size_t rows;             /* instances, users or vectors */
   size_t bytes_in, bytes_out;
   uint64_t total_ns;             /* from the first byte of the request to the last of its answer, */
-  uint64_t queued_ns, worked_ns; /* of which it waited for a thread, and was worked on */
+  uint64_t queued_ns, worked_ns; /* of these, the time of waiting for a thread and the time of processing */
 } access_record;
 
 /* Opens what the settings name. *log: NULL if there is nothing to write.

@@ -14,7 +14,7 @@ typedef struct request_member {
 
 /* Reads the body into `into`, whose type the `read` functions of the members know; an empty body is an empty object.
  * Members that are not in the list are refused, except `signature_name`, which clients of TensorFlow Serving send.
- * Returns false: call->answer is a problem document. A `read` that has answered itself returns E_CANCELLED. */
+ * Returns false: call->answer is a problem document. A `read` that has set the answer itself returns E_CANCELLED. */
 bool request_members_read(call *c, const request_member *members, size_t count, void *into);
 
 /* ---- Answers ---- */

@@ -1,4 +1,4 @@
-/* serve/api/explain_call.c: POST /v1/models/NAME:explain: what the features of rows contribute to their scores. */
+/* serve/api/explain_call.c: POST /v1/models/NAME:explain: the contributions of features to the scores of rows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -174,7 +174,7 @@ static bool can_write(call *c, request_fault *fault) {
   return false;
 }
 
-/* Answers that a change was not made. If the log could not be written, that may be over soon. */
+/* Answers that a change was not made. If the log could not be written, the client may try again soon. */
 static void refuse_change(call *c, furrow_status status, request_fault *fault) {
   if (status == FURROW_E_IO) fault->status = 503;
   answer_fault(c, status, fault);

@@ -20,12 +20,12 @@
 
 enum {
   LOOP_NS = 500000,           /* requests that take longer go to a worker */
-  READING_NS = 1000,          /* of a row, and of writing its answer */
-  UNKNOWN_NS = 20000,         /* of scoring a row where it was not measured yet */
-  KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
+  READING_NS = 1000,          /* time to read a row and to write its answer */
+  UNKNOWN_NS = 20000,         /* assumed time of scoring a row, until it was measured */
+  KEPT_BYTES = 1 << 20,       /* memory that a thread keeps from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
   MOST_COMPARED = 1000,       /* names that are compared with a mistyped one */
-  MOST_WARNINGS = 32,         /* about rows of a request; the others are counted */
+  MOST_WARNINGS = 32,         /* most warnings about rows of a request; further warnings are only counted */
   NUMBERS_AT_ONCE = 256,      /* of an array */
   POINTER_SIZE = 160
 };
@@ -46,7 +46,7 @@ typedef struct reading {
   row_kind kind;
   unsigned seen;              /* members of the request that have a value already, as MEMBER_… */
   bool answered;              /* the problem is written already, or the call moves */
-  char pointer[POINTER_SIZE]; /* of what is wrong; "": the JSON reader knows it */
+  char pointer[POINTER_SIZE]; /* JSON pointer of the problem; "": the JSON reader has it */
   furrow_error *err;
 } reading;
 

@@ -22,7 +22,7 @@ struct line_writer {
   pthread_t thread;
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t changed;
-  fw_buffer filling; /* what comes while `writing`, which is the thread's, is written */
+  fw_buffer filling; /* new lines, while the thread writes `writing` */
   uint64_t dropped;
   bool begins, reopens, stops;
   fw_buffer writing;
@@ -59,7 +59,7 @@ static void tell_failure(line_writer *w, const char *what, int failed) {
   w->has_failed = true;
 }
 
-/* Goes on with the old file if there is no new one. */
+/* Continues with the old file if the new one cannot be opened. */
 static void open_again(line_writer *w) {
   const int opened = w->path ? open_path(w->path) : -1;
   if (!w->path) return;

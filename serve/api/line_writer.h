@@ -1,5 +1,5 @@
-/* serve/api/line_writer.h: lines that loops write and must not wait for: a thread brings them to a file, which may be
- * slow, full, or a pipe that nobody reads. What does not fit into the buffer is dropped and counted. */
+/* serve/api/line_writer.h: lines that loops write and must not wait for: a thread writes them to a file, which may be
+ * slow, full, or a pipe without a reader. Lines that do not fit into the buffer are dropped and counted. */
 #ifndef SERVE_API_LINE_WRITER_H
 #define SERVE_API_LINE_WRITER_H
 
@@ -17,7 +17,7 @@ void line_writer_put(line_writer *writer, const fw_buffer *lines);
 void line_writer_reopen(line_writer *writer);
 /* Lines that were dropped, because the buffer was full or the file could not be written. */
 uint64_t line_writer_dropped(line_writer *writer);
-/* Writes what is left, and ends. A write that does not return within a second is given up. Takes NULL. */
+/* Writes the remaining lines, and ends. Gives up on a write that does not return within a second. Takes NULL. */
 void line_writer_end(line_writer *writer);
 
 #endif

@@ -80,7 +80,8 @@ static void put_abilities(fw_buffer *body, const model_version *v) {
   fw_buffer_text(body, "]");
 }
 
-/* Of a recommender of a log: what it was chosen from, and how good each was on events that were held out. */
+/* Writes the candidates among which a recommender of a log was chosen, and their quality on events that were held
+ * out. */
 static void put_ranking(fw_buffer *body, const furrow_recommender *recommender) {
   furrow_recommender_figures figures;
   furrow_recommender_figures_init(&figures);
@@ -122,7 +123,7 @@ static void put_version(fw_buffer *body, const model_version *v) {
   put_abilities(body, v);
 }
 
-/* Writes the figures of all calls; the times are of the call that is used most. */
+/* Writes the figures of all calls; the times are from the call that is used most. */
 static void put_figures(fw_buffer *body, const service *s, size_t target) {
   metrics_summary all = {.p50_ms = NAN, .p99_ms = NAN};
   uint64_t most = 0;

@@ -13,7 +13,7 @@ typedef struct predicting {
   furrow_scorer_scratch *scratch;
   const instances *read;
   const furrow_score *scores;
-  size_t classes;        /* of softmax; 1: two classes, or a number */
+  size_t classes;        /* number of classes of softmax; 1: two classes, or regression */
   bool numbers;          /* regression or ranking */
   double *probabilities; /* of a row of softmax */
 } predicting;

@@ -12,7 +12,7 @@
 enum {
   MOST_RESULTS = 1 << 20, /* of a request: subjects times k */
   RESULTS_AT_ONCE = 1 << 14,
-  KEPT_BYTES = 1 << 20, /* of a thread's memory, from request to request */
+  KEPT_BYTES = 1 << 20, /* memory that a thread keeps from request to request */
   MOST_WARNINGS = 32,   /* about a context; the others are counted */
   MOST_REASONS = 10     /* of an item */
 };
@@ -37,11 +37,11 @@ typedef struct recommend_request {
   text_list_span context; /* column, value, column, value … */
   int64_t k;
   bool exclude_seen;
-  bool include_seen; /* also what a recommender of a log knows to be seen */
+  bool include_seen; /* also recommend items that users took in the log of the recommender */
   bool skips_unknown;
   int64_t reasons; /* for each item */
   /* As found, in memory->results */
-  uint64_t *numbers;              /* of the subjects; FURROW_NO_ITEM: the model does not know it */
+  uint64_t *numbers;              /* numbers of the subjects; FURROW_NO_ITEM: not known to the model */
   furrow_recommendation *results; /* of some subjects */
   uint64_t *known;                /* numbers of the subjects that the model knows */
   uint8_t *allowed;               /* NULL: all items */
@@ -125,7 +125,7 @@ static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Whether the recommender itself leaves out what users took in its log, which does not repeat. */
+/* Whether the recommender itself leaves out items that users took in its log, because that log does not repeat. */
 static bool leaves_out_own(const furrow_recommender *recommender) {
   furrow_recommender_figures figures;
   furrow_recommender_figures_init(&figures);
@@ -288,7 +288,7 @@ static void set_pairs(recommend_request *r) {
   }
 }
 
-/* Subjects that are asked for in one call of the library. */
+/* The number of subjects in one call of the library. */
 static size_t batch_size(const recommend_request *r) {
   const size_t most = (size_t)r->k < RESULTS_AT_ONCE ? RESULTS_AT_ONCE / (size_t)r->k : 1;
   return r->is_similar ? 1 : r->subjects.count < most ? r->subjects.count : most;
@@ -394,8 +394,8 @@ static furrow_status find_for_users(recommend_request *r, const furrow_recommend
   return FURROW_OK;
 }
 
-/* Answers with the context cell that an error is about: the library names its column in the token or at the start of
- * its message. */
+/* Answers with the context cell of an error: the library names its column in the token or at the start of its
+ * message. */
 static void refuse_context(recommend_request *r, furrow_status status, const furrow_error *err) {
   char pointer[256] = "/context";
   const char *found = NULL;

@@ -1,4 +1,4 @@
-/* serve/api/request_access.c: who may ask: tokens, the names of the service, pages of other sites. */
+/* serve/api/request_access.c: access control: tokens, the host names of the service, pages of other sites. */
 #include "api/request_access.h"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static bool is_same_secret(http_text given, const char *secret) {
   return difference == 0;
 }
 
-/* What is wrong with the token of a request; NULL: nothing. */
+/* The problem with the token of a request; NULL: none. */
 static const char *token_problem(const char *token, const http_head *head) {
   const http_text given = http_header_value(head, "Authorization");
   if (!given.at) return "this needs a token: send the header Authorization: Bearer TOKEN";
@@ -71,7 +71,7 @@ static bool is_listed_host(const request_access *a, http_text name, http_text po
   return false;
 }
 
-/* A page cannot choose what an address means, so addresses are safe; names may be pointed anywhere. */
+/* Addresses are safe, because no web page can redirect them; a name may be made to point to any address. */
 static bool is_own_host(const request_access *a, http_text host) {
   http_text name, port;
   bool is_loopback = false;
@@ -81,8 +81,8 @@ static bool is_own_host(const request_access *a, http_text host) {
   return name.size > 0 && is_same(name, a->own_name);
 }
 
-/* Whether Host does not matter: a page of another site does not have the token. HTTP/1.0, which no browser speaks, may
- * be without one. */
+/* Whether Host does not matter: a page of another site does not have the token. HTTP/1.0 requests, which browsers do
+ * not send, may lack Host. */
 static bool may_use_host(const request_access *a, http_text host) {
   return !host.at || (a->token && a->hosts->count == 0) || is_own_host(a, host);
 }
