@@ -98,8 +98,8 @@ typedef struct clustering {
   furrow_vectors_writer *centroids_file, *clusters_file;
   size_t k;
   float *centroids;
-  uint32_t *nearest; /* of a block */
-  uint64_t *sizes;   /* of the clusters */
+  uint32_t *nearest; /* nearest of a block */
+  uint64_t *sizes;   /* sizes of the clusters */
   uint64_t count;    /* vectors */
   size_t trained_on;
   double objective;

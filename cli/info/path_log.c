@@ -136,7 +136,7 @@ static bool is_table(const path_inspection *look) {
 /* ---- The label of a log ---- */
 
 typedef struct log_label {
-  const char *name; /* of the schema; NULL: none */
+  const char *name; /* name of the schema; NULL: none */
   const char *why;  /* "": the schema names it */
   label_task task;
   bool named; /* whether the label has three or more classes with names */

@@ -9,7 +9,7 @@
 /* Facts about a model from the furrow.json of its directory. */
 typedef struct model_facts {
   char algorithm[32]; /* "fm", "recommender" …; "": there is no furrow.json, as in Angel's models */
-  uint64_t features;  /* of the training data; 0: not known */
+  uint64_t features;  /* features of the training data; 0: not known */
   bool recommends;    /* a recommender of a log, which ranks items and scores no rows */
   bool ranks;         /* its scores only order items */
 } model_facts;

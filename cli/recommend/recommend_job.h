@@ -24,7 +24,7 @@ typedef struct recommend_job {
   furrow_recommender *recommender;
   furrow_events *seen;
   uint8_t *allowed;
-  furrow_pair *context; /* of values->context.count */
+  furrow_pair *context; /* context of values->context.count */
   furrow_recommend_params params;
   progress progress;
 } recommend_job;

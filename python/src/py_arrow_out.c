@@ -15,10 +15,10 @@
 /* A column of numbers, or of lists of numbers: `width` numbers each, or the numbers between two offsets. */
 typedef struct out_column {
   char *name;
-  const char *values_format; /* of Arrow */
+  const char *values_format; /* format of the values, as Arrow writes it */
   char format[32];           /* "+L", "+w:10", or the format of the values */
   Py_buffer values, offsets; /* obj of the offsets NULL: there are none */
-  int64_t count;             /* of the values */
+  int64_t count;             /* count of the values */
 } out_column;
 
 typedef struct out_table {

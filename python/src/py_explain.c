@@ -58,7 +58,7 @@ static bool explained_append(explained *e, explained *from) {
 typedef struct explaining {
   fwpy_pieces pieces;
   explained all;
-  explained *parts; /* of the pieces of a block */
+  explained *parts; /* results of the pieces of a block */
   size_t part_count;
   size_t most; /* rows */
 } explaining;

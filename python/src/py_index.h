@@ -19,11 +19,11 @@ typedef struct index_object {
   PyObject_HEAD furrow_index *index;
   furrow_searcher *searcher; /* NULL: not made since the last change */
   index_names *names;        /* NULL: ids have no names */
-  int64_t next_id;           /* of a vector that is added without an id; -1: not known since the last change */
+  int64_t next_id;           /* next id of a vector that is added without an id; -1: not known since the last change */
   size_t d;
   bool broken;                          /* a fork came while another thread changed it */
   bool changing;                        /* in fwpy_index_begin_change … fwpy_index_end_change */
-  pthread_rwlock_t lock;                /* of everything above, waited for without the interpreter's lock only */
+  pthread_rwlock_t lock;                /* protects everything above; waited for without the interpreter's lock only */
   struct index_object *next, *previous; /* all objects of the process, by the interpreter's lock */
 } index_object;
 

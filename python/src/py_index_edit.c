@@ -141,7 +141,7 @@ typedef struct add_call {
   Py_buffer x, id_array, result;
   const int64_t *ids; /* NULL: ids follow the existing ones */
   int64_t *made_ids;  /* owned: ids that were made */
-  int64_t first_id;   /* of ids that follow */
+  int64_t first_id;   /* first of consecutive ids */
   const char **texts; /* NULL: none */
   size_t n, named, done;
   unsigned threads;

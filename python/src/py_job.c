@@ -20,11 +20,11 @@ static fwpy_job *running;
 static bool exiting; /* no job starts any more */
 
 struct fwpy_job {
-  fwpy_job *next; /* of the jobs that run */
+  fwpy_job *next; /* next running job */
   furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err);
   void *user;
   atomic_bool cancel;
-  pthread_mutex_t mutex; /* of everything below */
+  pthread_mutex_t mutex; /* protects everything below */
   pthread_cond_t changed;
   bool ended;
   void (*asked)(void *user); /* what the job wants the calling thread to do; NULL: nothing */

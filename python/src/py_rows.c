@@ -46,8 +46,8 @@ static bool get_read_options(PyObject *dict, read_options *options) {
 
 typedef struct block_object {
   PyObject_HEAD furrow_container *container;
-  furrow_rowblock block; /* of the container */
-  size_t features;       /* of all rows; not read from the offsets again, which the caller may write to */
+  furrow_rowblock block; /* block of the container */
+  size_t features;       /* features of all rows; not read from the offsets again, which the caller may write to */
 } block_object;
 
 static PyTypeObject *block_type;
@@ -150,7 +150,7 @@ typedef struct reader_object {
   furrow_blockiter *iter;
   furrow_key_type key_type;
   furrow_value_type value_type;
-  pthread_mutex_t lock; /* of both; held without the interpreter's lock only */
+  pthread_mutex_t lock; /* protects both; held without the interpreter's lock only */
 } reader_object;
 
 static PyTypeObject *reader_type;

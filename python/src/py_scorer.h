@@ -9,7 +9,7 @@
 /* A loaded model and the scratches that no thread uses at the moment. */
 typedef struct fwpy_scorer {
   PyObject_HEAD furrow_scorer *scorer;
-  pthread_mutex_t mutex; /* of the following */
+  pthread_mutex_t mutex; /* protects the members below */
   furrow_scorer_scratch **idle;
   size_t idle_count, idle_capacity;
 } fwpy_scorer;
@@ -51,7 +51,7 @@ furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *even
 typedef struct fwpy_score_reader {
   PyObject_HEAD fwpy_scorer *owner;
   unsigned threads;
-  pthread_mutex_t mutex; /* of the following */
+  pthread_mutex_t mutex; /* protects the members below */
   furrow_sample_reader *samples;
   const furrow_rowblock *block; /* NULL: none so far */
   size_t at;                    /* its next row */
@@ -75,7 +75,7 @@ typedef struct fwpy_pieces {
   furrow_status (*after)(struct fwpy_pieces *pieces, furrow_error *err);
   size_t shards; /* pieces i, i + shards … are worked on in order by one thread; 0: any piece by any */
   furrow_rowblock block;
-  size_t count;   /* of its pieces */
+  size_t count;   /* count of its pieces */
   uint64_t first; /* number of its first row among all of the URI */
   size_t done;    /* rows of this call before the block; at the end, all */
   furrow_status status;

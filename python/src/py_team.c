@@ -10,7 +10,7 @@
 struct fwpy_team {
   unsigned count; /* threads in addition to the caller's */
   pthread_t threads[TEAM_MAX];
-  pthread_mutex_t mutex; /* of everything below but next */
+  pthread_mutex_t mutex; /* protects everything below except next */
   pthread_cond_t begin, done;
   uint64_t round; /* counts up when there is work */
   unsigned busy;

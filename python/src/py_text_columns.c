@@ -274,10 +274,10 @@ typedef enum column_kind { COLUMN_CELLS, COLUMN_CODES, COLUMN_NUMBERS, COLUMN_DA
 
 typedef struct text_column {
   column_kind kind;
-  const cells_object *cells; /* of cells and codes; borrowed of the caller's list */
+  const cells_object *cells; /* of cells and codes; borrowed from the caller's list */
   Py_buffer data, mask;      /* a byte of the mask that is not 0: the value is missing */
   char type;                 /* format of the numbers, of the buffer protocol */
-  int64_t per_second;        /* of times */
+  int64_t per_second;        /* times: units per second */
 } text_column;
 
 typedef struct table_call {

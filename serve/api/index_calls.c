@@ -204,7 +204,7 @@ void add_handler(call *c) {
     c->rows = addition.n;
     status = served_index_add(c->index, &addition, ids, &fault.error);
   }
-  if (status == FURROW_E_EXISTS) add_hint(&fault.error, "\"replace\": true gives it the new vector");
+  if (status == FURROW_E_EXISTS) add_hint(&fault.error, "\"replace\": true replaces the vector of such an id");
   if (status == FURROW_OK)
     answer_ids(c, ids, addition.n);
   else

@@ -40,7 +40,7 @@ typedef struct reading {
   instance_decoder *decoder;
   instance_readers *readers;
   furrow_json *json;
-  furrow_container *table; /* of arrays and named features */
+  furrow_container *table; /* rows of arrays and of named features */
   instances *read;
   size_t count;
   row_kind kind;

@@ -20,7 +20,7 @@ struct line_writer {
   int descriptor;
   bool has_thread;
   pthread_t thread;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the members below */
   pthread_cond_t changed;
   fw_buffer filling; /* new lines, while the thread writes `writing` */
   uint64_t dropped;

@@ -15,7 +15,7 @@ typedef struct predicting {
   const furrow_score *scores;
   size_t classes;        /* number of classes of softmax; 1: two classes, or regression */
   bool numbers;          /* regression or ranking */
-  double *probabilities; /* of a row of softmax */
+  double *probabilities; /* probabilities of a row of softmax */
 } predicting;
 
 /* Scores all rows; on failure *row is the one that cannot be scored. */

@@ -42,10 +42,10 @@ typedef struct recommend_request {
   int64_t reasons; /* for each item */
   /* As found, in memory->results */
   uint64_t *numbers;              /* numbers of the subjects; FURROW_NO_ITEM: not known to the model */
-  furrow_recommendation *results; /* of some subjects */
+  furrow_recommendation *results; /* results of some subjects */
   uint64_t *known;                /* numbers of the subjects that the model knows */
   uint8_t *allowed;               /* NULL: all items */
-  furrow_pair *pairs;             /* of the context */
+  furrow_pair *pairs;             /* pairs of the context */
 } recommend_request;
 
 /* ---- Reading the request ---- */

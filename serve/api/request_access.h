@@ -15,10 +15,10 @@
 typedef struct request_access {
   char *token;              /* owned; NULL: none is needed */
   bool loopback_only;       /* the address is one of this machine: so must be an address in Host */
-  http_text own_name;       /* of --listen; empty: it has an address */
-  const text_list *hosts;   /* of --allowed-host: NAME or NAME:PORT */
-  const text_list *origins; /* of --allowed-origin: SCHEME://HOST or SCHEME://HOST:PORT */
-  char **headers;           /* of each origin: what its pages may read */
+  http_text own_name;       /* own name of --listen; empty: it has an address */
+  const text_list *hosts;   /* hosts of --allowed-host: NAME or NAME:PORT */
+  const text_list *origins; /* origins of --allowed-origin: SCHEME://HOST or SCHEME://HOST:PORT */
+  char **headers;           /* headers of each origin: what its pages may read */
 } request_access;
 
 /* Takes the token, which may be NULL. The settings must outlive it. Errors: E_MEMORY. */

@@ -58,8 +58,8 @@ typedef struct cell {
 struct request_metrics {
   unsigned threads;
   size_t targets; /* including one for requests without a target */
-  void *memory;   /* of the cells, and a cache line more */
-  cell *cells;    /* of thread t, target i, route r: (t * targets + i) * ROUTE_COUNT + r */
+  void *memory;   /* memory of the cells, and a cache line more */
+  cell *cells;    /* cells of thread t, target i, route r: (t * targets + i) * ROUTE_COUNT + r */
 };
 
 request_metrics *metrics_create(unsigned threads, size_t targets) {

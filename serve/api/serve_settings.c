@@ -24,7 +24,7 @@ enum { CONFIG_BYTES = 1 << 20, TOKEN_LEAST = 8, TOKEN_MOST = 1024, MOST_MEMBERS 
 
 typedef struct settings {
   serve_values values; /* the first member: settings_free gets its address */
-  char **words;        /* of the configuration file; values point into them */
+  char **words;        /* words of the configuration file; values point into them */
   size_t count, capacity;
 } settings;
 

@@ -86,7 +86,7 @@ struct watcher {
   service *service;
   unsigned seconds;
   pthread_t thread;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the members below */
   pthread_cond_t changed;
   bool is_asked, stops;
 };

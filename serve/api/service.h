@@ -44,7 +44,7 @@ typedef struct service {
   size_t index_count;
   service_limits limits;
   unsigned loops, workers, waiters, threads; /* threads: the sum of the others */
-  thread_memory *memory;                     /* of each thread: loops, then workers, then waiters */
+  thread_memory *memory;                     /* memory of each thread: loops, then workers, then waiters */
   request_access access;
   request_metrics *metrics;
   access_log *access_log; /* NULL: none */
@@ -60,9 +60,9 @@ typedef struct call {
   service *service;
   thread_memory *memory;
   http_request *request;
-  http_answer *answer; /* of the request */
-  served_model *model; /* of /v1/models/NAME… */
-  served_index *index; /* of /v1/indexes/NAME… */
+  http_answer *answer; /* answer of the request */
+  served_model *model; /* model of /v1/models/NAME… */
+  served_index *index; /* index of /v1/indexes/NAME… */
   bool on_loop; /* the thread is one of a loop: a handler that finds its work to be long sets `move` and returns */
   bool move;    /* then it is called again on a worker */
   size_t rows;  /* instances, users or vectors, for the metrics: the handler sets it */

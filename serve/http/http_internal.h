@@ -67,10 +67,10 @@ typedef struct exchange {
   fw_buffer unpacked; /* body that was compressed */
   fw_buffer packed;   /* the compressed answer */
   bool is_packed, is_pack_tried;
-  fw_buffer head;            /* of the answer */
-  const char *content;       /* of the answer */
+  fw_buffer head;            /* head of the answer */
+  const char *content;       /* content of the answer */
   size_t content_size, sent; /* sent: of head and content */
-  size_t counted;            /* of the server's memory */
+  size_t counted;            /* bytes that are counted in the server's memory */
 } exchange;
 
 struct connection {
@@ -139,7 +139,7 @@ struct http_server {
   atomic_uint_fast64_t accepted, refused, timeouts;
   atomic_bool stops, ends;
   uint64_t grace_ns;    /* set before stops */
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the members below */
   pthread_cond_t changed;
   unsigned draining_loops;
   fixed_gzip fixed[MOST_FIXED];

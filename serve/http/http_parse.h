@@ -45,7 +45,7 @@ typedef struct http_head {
   bool has_host, has_length, says_close; /* for the parser */
   bool has_coding, has_id;               /* likewise */
   http_text id;                          /* X-Request-Id; empty: none that can be used */
-  http_coding coding;                    /* of the body; several of them are unknown */
+  http_coding coding;                    /* coding of the body; several of them are unknown */
   uint64_t content_length;               /* 0 without one */
   size_t header_count;
   http_header headers[HTTP_MOST_HEADERS];
@@ -60,7 +60,7 @@ typedef enum http_parse_state {
 typedef struct http_parsed {
   http_parse_state state;
   size_t used;         /* bytes of the head, with the empty line */
-  int status;          /* of an answer */
+  int status;          /* status of an answer */
   const char *problem; /* one line for people, no full stop */
 } http_parsed;
 
@@ -76,7 +76,7 @@ bool http_split_host(http_text text, http_text *name, http_text *port);
 /* The state of decoding chunks in place. Start with {0}. */
 typedef struct http_chunks {
   int state;
-  uint64_t left;  /* of the chunk */
+  uint64_t left;  /* bytes left of the chunk */
   size_t trailer; /* bytes of trailer lines and chunk extensions so far, which are read and forgotten; at most 4096 */
 } http_chunks;
 

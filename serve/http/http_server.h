@@ -32,7 +32,7 @@ typedef struct http_request {
   const char *body; /* whole, chunks joined; not ended by a 0 */
   size_t body_size;
   uint64_t received_ns; /* when its first byte came: clock_ns() */
-  unsigned loop;        /* of its connection */
+  unsigned loop;        /* loop of its connection */
   http_text id;         /* that of its head, or a new one; the answer has it */
   char own_id[16];      /* a new one */
   const char *headers;  /* more header lines, whatever the answer is; as http_answer.headers */
@@ -60,7 +60,7 @@ typedef struct http_hooks {
 typedef struct http_settings {
   const char *listen; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (all addresses); port 0: any that is free */
   unsigned loops;
-  size_t max_connections; /* of all loops; further ones are accepted, answered 503 and closed */
+  size_t max_connections; /* limit of all loops together; further ones are accepted, answered 503 and closed */
   size_t max_memory;  /* bytes of bodies and answers in memory, of all loops; requests that need less than 64 KiB do not
                          count. Beyond: 503 */
   unsigned idle_ms;   /* between requests */

@@ -16,17 +16,17 @@ typedef struct index_base {
   uint64_t number;              /* 1, and one more for each reload or checkpoint */
   int64_t loaded_at;            /* seconds since 1970 */
   furrow_searcher *searcher;    /* owns the index and the names */
-  const furrow_index *index;    /* of the searcher */
-  const furrow_id_names *names; /* of the searcher; NULL: ids have no names */
-  furrow_index_info info;       /* of the outer index */
-  furrow_index_info ivf_info;   /* of its lists; kind FLAT … where there are none */
+  const furrow_index *index;    /* index of the searcher */
+  const furrow_id_names *names; /* names of the searcher; NULL: ids have no names */
+  furrow_index_info info;       /* info of the outer index */
+  furrow_index_info ivf_info;   /* ivf info of its lists; kind FLAT … where there are none */
   bool by_id;                   /* stored vectors can be decoded: searches with ids as queries */
   bool has_graph, is_refined;   /* whether ef_search and k_factor do something */
   uint64_t nprobe;              /* lists that a search probes by default; 0: there are none */
   nprobe_origin nprobe_from;    /* who says so */
   double recall;                /* with nprobe lists, where it was measured */
   furrow_ids ids;               /* all, ascending, of a writable index; empty otherwise */
-  uint64_t bytes;               /* of its file */
+  uint64_t bytes;               /* bytes of its file */
 } index_base;
 
 /* Loads an index file, checks it, prepares it for searching and searches it once. sorted_ids: base->ids is filled in.

@@ -85,7 +85,7 @@ furrow_status index_check_editable(const char *path, const index_base *base, boo
 typedef struct folding {
   int64_t *touched; /* ids that lose their vector, ascending */
   size_t touched_count;
-  int64_t *ids; /* of new vectors */
+  int64_t *ids; /* ids of new vectors */
   float *vectors;
   const char **names;
   size_t n;

@@ -42,27 +42,28 @@ struct index_editor {
   bool normalizes; /* the index scales vectors to unit length */
   slot *views;     /* where views are published */
 
-  pthread_mutex_t state; /* of what follows: held for a batch of changes, and when a checkpoint begins or ends */
+  pthread_mutex_t
+      state; /* protects the members below: held for a batch of changes, and when a checkpoint begins or ends */
   index_base *base;
   fresh_vectors *fresh;
   fresh_view *working; /* view of all applied changes, including unpublished ones */
   change_log *log;
   furrow_file_lock *file_lock; /* lock of the index file: no other process changes it while it is served */
-  file_print print;            /* of the index file */
+  file_print print;            /* identity of the index file */
   uint64_t next_id;            /* LOG_IDS_END: there are no larger ones */
   bool is_dirty;               /* `fresh` has changes that are not in the log */
   time_t repair_at;            /* when to try the log again */
 
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the members below */
   pthread_cond_t has_work, is_done;
   edit_job *first, **last;
   bool stops, writer_stopped;
   uint64_t pending;      /* changes that are not in the file */
   time_t pending_since;  /* when the first of them came */
-  time_t not_before;     /* of the next checkpoint by itself, after one that failed */
+  time_t not_before;     /* earliest time of the next automatic checkpoint after a failed one */
   pthread_cond_t checks; /* wakes the thread of checkpoints */
   uint64_t wanted, finished;
-  furrow_status last_status; /* of the checkpoint that finished last */
+  furrow_status last_status; /* status of the last checkpoint */
   furrow_error last_error;
   furrow_error log_error; /* while is_broken */
 
@@ -121,7 +122,7 @@ static furrow_status check_names(const index_editor *e, const index_addition *a,
 
 static furrow_status fail_exists(furrow_error *err, int64_t id) {
   fail(err, FURROW_E_EXISTS, "there is a vector with id %lld already", (long long)id);
-  return add_hint(err, "\"replace\": true gives it the new vector");
+  return add_hint(err, "\"replace\": true replaces the vector of such an id");
 }
 
 /* Chooses the id of the i-th vector: the given one, the id of its name, or the next free one. */
@@ -383,7 +384,7 @@ furrow_status index_editor_remove(index_editor *e, const int64_t *ids, size_t n,
 /* The state that a checkpoint writes. */
 typedef struct checkpoint {
   fresh_view *folded; /* NULL: there is nothing to do */
-  uint64_t next_id;   /* of the index with these changes */
+  uint64_t next_id;   /* next id of the index with these changes */
   uint64_t changes;   /* that it has */
 } checkpoint;
 

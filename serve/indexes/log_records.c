@@ -150,7 +150,7 @@ typedef struct log_reader {
   log_extent extent;
   change_replay replay;
   void *user;
-  int64_t *ids; /* of one record, as are the next two */
+  int64_t *ids; /* ids of one record, as are the next two */
   float *vectors;
   const char **names;
   size_t capacity; /* bytes of each */

@@ -18,7 +18,7 @@ struct served_index {
   index_source source; /* with copies of its texts */
   slot view;
   pthread_mutex_t reloading; /* one reload at a time */
-  pthread_mutex_t lock;      /* of what follows */
+  pthread_mutex_t lock;      /* protects the members below */
   file_print served, refused;
   bool refused_by_log;  /* it was not the file that was refused */
   uint64_t version;     /* the last one that was served */

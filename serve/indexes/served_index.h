@@ -61,10 +61,10 @@ furrow_status served_index_checkpoint(served_index *index, furrow_error *err);
 /* Figures of a writable index. */
 typedef struct edit_figures {
   uint64_t fresh, removed;        /* vectors and ids that are not in the file yet */
-  uint64_t log_bytes;             /* of the log */
+  uint64_t log_bytes;             /* log bytes of the log */
   uint64_t additions, removals;   /* vectors so far */
   uint64_t checkpoints, failures; /* of checkpoints */
-  uint64_t syncs;                 /* of the log: one may make several requests durable */
+  uint64_t syncs;                 /* syncs of the log: one may make several requests durable */
   uint64_t refuses;               /* 1: changes are refused, because the log cannot be written */
   uint64_t log_failures;          /* times that this began */
 } edit_figures;

@@ -10,10 +10,10 @@ typedef enum cell_check { CHECK_NOTHING, CHECK_CATEGORY, CHECK_SET, CHECK_NUMBER
 
 /* The unit of the times of a column. */
 typedef struct time_unit {
-  const char *name;    /* of the schema */
+  const char *name;    /* name of the schema */
   const char *text;    /* as people read it */
   const char *example; /* a time in it */
-  double scale;        /* of a second; 0: times are texts */
+  double scale;        /* units per second; 0: times are texts */
 } time_unit;
 
 typedef struct event_column {
@@ -21,7 +21,7 @@ typedef struct event_column {
   cell_check check;
   size_t field;          /* of the encoder, for categories and sets */
   const time_unit *unit; /* NULL: not a time */
-  char separator[16];    /* of a set */
+  char separator[16];    /* separator of a set */
   bool is_asked;         /* a request gives it to get a score: it is neither a label nor ignored */
 } event_column;
 

@@ -12,9 +12,9 @@ typedef struct instance_readers {
   furrow_event_reader *events;
   furrow_line_reader *lines;
   furrow_json *cells; /* reads an event once more */
-  fw_buffer warnings; /* of the request: strings of JSON with commas */
-  float *values;      /* of the named features of an object */
-  uint64_t *seen;     /* of each: the last object that had it */
+  fw_buffer warnings; /* warnings about the request: JSON strings with commas between them */
+  float *values;      /* values of the named features of an object */
+  uint64_t *seen;     /* for each: number of the last object that had it */
   uint64_t objects;
 } instance_readers;
 
@@ -22,8 +22,8 @@ typedef struct instance_readers {
 typedef struct instance_decoder {
   unsigned threads;
   instance_readers *readers;
-  event_columns columns; /* of a model of a log */
-  const char **names;    /* of features 0 … */
+  event_columns columns; /* columns of a model of a log */
+  const char **names;    /* names of features 0 … */
   size_t name_count;
   uint32_t *buckets; /* 1 + the number of a name by hash; 0: none. A power of two of them */
   size_t bucket_count;

@@ -57,7 +57,7 @@ static furrow_status check_matrices(const char *folder, unsigned threads, furrow
 
 /* The list of class-names, each as it stands in the JSON. */
 typedef struct own_names {
-  furrow_json_text *texts; /* of each class; NULL: the model has none */
+  furrow_json_text *texts; /* texts of each class; NULL: the model has none */
   size_t count;
 } own_names;
 

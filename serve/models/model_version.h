@@ -9,12 +9,12 @@
 /* A loaded model. It never changes. */
 typedef struct model_version {
   shared shared;
-  uint64_t number;               /* of its folder; 1 for a source without numbered folders, one more for each reload */
-  char *folder;                  /* path as messages show it */
-  int64_t loaded_at;             /* seconds since 1970 */
-  const furrow_scorer *scorer;   /* of the recommender, where there is one; NULL: a recommender of a log, which scores
-                                    no rows */
-  const furrow_encoder *encoder; /* NULL: a model of rows */
+  uint64_t number;   /* number of its folder; 1 for a source without numbered folders, one more for each reload */
+  char *folder;      /* path as messages show it */
+  int64_t loaded_at; /* seconds since 1970 */
+  const furrow_scorer *scorer;     /* scorer of the recommender, if there is one; NULL: a recommender of a log, which
+                                      scores     no rows */
+  const furrow_encoder *encoder;   /* NULL: a model of rows */
   furrow_recommender *recommender; /* NULL: not a model of users and items */
   furrow_item_table *items;        /* NULL: no names of items */
   furrow_events *seen;             /* NULL: none */
@@ -23,17 +23,17 @@ typedef struct model_version {
   furrow_scorer *own_scorer;       /* the owned `scorer`, if there is no recommender */
   char algorithm[32];              /* "fm" … */
   const char *task;                /* "binary", "multiclass", "regression" or "ranking" */
-  char **classes;                  /* of each class its name or label, as JSON; model_class_of finds one */
+  char **classes;                  /* name or label of each class, as JSON; model_class_of finds one */
   size_t class_count;              /* 0: the model predicts numbers */
-  uint64_t features;               /* of the log's encoder; numbers of an array that is a row */
-  unsigned index_base;             /* of lines of rows: their first feature is 0 or 1 */
+  uint64_t features;               /* features of the log's encoder; numbers of an array that is a row */
+  unsigned index_base;             /* index base of lines of rows: their first feature is 0 or 1 */
   _Atomic uint64_t row_ns;         /* time to score a row, measured when it was loaded, or with the first
                                       request that is scored; 0: not known yet */
   bool explains;                   /* furrow_scorer_contributions takes it */
   bool compares;                   /* furrow_recommender_similar takes it */
-  uint64_t bytes;                  /* of its files */
+  uint64_t bytes;                  /* bytes of its files */
   unsigned threads;                /* elements of scratch */
-  furrow_scorer_scratch **scratch; /* of each thread; made by its first use: model_version_scratch */
+  furrow_scorer_scratch **scratch; /* scratch of each thread; made by its first use: model_version_scratch */
   _Atomic(struct instance_decoder *) decoder; /* made by its first use: instance_decoder_get */
 } model_version;
 

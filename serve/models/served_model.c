@@ -14,7 +14,7 @@
 /* A version as it was found. */
 typedef struct version_mark {
   bool is_set;
-  uint64_t number; /* of the folder; 0: not numbered */
+  uint64_t number; /* number of the folder; 0: not numbered */
   file_print print;
 } version_mark;
 
@@ -29,7 +29,7 @@ struct served_model {
   size_t refused_count, refused_capacity;
   file_print tables;          /* the items and the log that the version was loaded with */
   pthread_mutex_t error_lock; /* held for a moment */
-  char error[1024];           /* of the last reload; "": it went well */
+  char error[1024];           /* error of the last reload; "": it went well */
 };
 
 /* ---- Making ---- */

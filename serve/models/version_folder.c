@@ -20,8 +20,8 @@ enum { MOST_FILES = 1 << 15, MOST_DEPTH = 8, LONGEST_PATH = 4096 };
 
 typedef struct folder_walk {
   const char *root;        /* for messages */
-  char path[LONGEST_PATH]; /* of the current file, from the root */
-  size_t count;            /* of files */
+  char path[LONGEST_PATH]; /* path of the current file, from the root */
+  size_t count;            /* count of files */
   file_print print;
 } folder_walk;
 

@@ -8,7 +8,7 @@
 typedef struct version_folder {
   uint64_t number;  /* 0: the source is a model directory itself */
   char *path;       /* owned */
-  file_print print; /* of its files */
+  file_print print; /* identity of its files */
 } version_folder;
 
 /* Finds the newest version: the directory itself if it has a graph.json or a furrow.json, otherwise its subfolder with

@@ -11,7 +11,7 @@
 /* A fingerprint of names, sizes, times and inodes of any number of files. Start with {0}: no files. */
 typedef struct file_print {
   uint64_t hash;  /* a sum over the files: their order does not count */
-  uint64_t bytes; /* of all of them */
+  uint64_t bytes; /* bytes of all of them */
 } file_print;
 
 void file_print_add(file_print *print, const char *name, const struct stat *info);

@@ -52,7 +52,7 @@ struct fw_array_reader {
   size_t prefix;    /* bytes before each row */
   size_t row_bytes; /* bytes of a row without its prefix */
   uint64_t next;    /* the row to read next */
-  bool seen_end;    /* it was checked that nothing follows the last row */
+  bool seen_end;    /* whether it was checked that nothing follows the last row */
   char *buffer;     /* for rows with their prefixes, or for elements to be converted */
   size_t capacity;  /* bytes of the buffer */
 };

@@ -308,7 +308,7 @@ enum { SPINS = 2000 };
 struct fw_spin_pool {
   _Alignas(64) atomic_uint_fast64_t state;
   _Alignas(64) atomic_size_t next;                    /* the first index that no thread has taken */
-  _Alignas(64) void (*body)(void *context, size_t i); /* of the open loop: written before OPEN is set */
+  _Alignas(64) void (*body)(void *context, size_t i); /* body of the open loop; written before OPEN is set */
   void *context;
   size_t count;
   atomic_uint sleepers; /* threads that wait for `work`, and the caller while it waits for `left` */

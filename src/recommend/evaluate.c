@@ -95,7 +95,7 @@ typedef struct evaluation {
   uint8_t *shown;                 /* for each item: 1 if it was recommended to a user */
   fw_user_ranking_sum sum;
   baseline popular, own;
-  uint32_t *own_items; /* of one user */
+  uint32_t *own_items; /* own items of one user */
   size_t own_capacity;
   fw_taste_scratch scratch; /* for own history */
   fw_scored *heap;

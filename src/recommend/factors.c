@@ -29,7 +29,7 @@ typedef struct side {
   const float *square;    /* others * sum over the columns of v v' */
   size_t size;            /* numbers of a vector */
   double ridge, constant; /* the regularisation is ridge * (sum of the row's weights + constant) */
-  float *vectors;         /* of the rows */
+  float *vectors;         /* vectors of the rows */
 } side;
 
 /* square = factor * sum over the vectors of v v'. */

@@ -8,10 +8,11 @@
 /* Events by user: user u has the events offset[u] … offset[u + 1] - 1, the earliest first. */
 typedef struct fw_interactions {
   size_t users, items;
-  size_t *offset;  /* users + 1 */
-  uint32_t *item;  /* of each event */
-  double *time;    /* of each event, in seconds; all 0 if the log has no times */
-  float *strength; /* of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
+  size_t *offset; /* users + 1 */
+  uint32_t *item; /* item of each event */
+  double *time;   /* time of each event, in seconds; all 0 if the log has no times */
+  float
+      *strength; /* strength of each event: how far its rating lies above the mean of the user's ratings, -1.5 to 1.5 */
   bool timed, rated;
   bool in_order;    /* events of the same time are in the order in which they happened: the order of the log */
   double deviation; /* standard deviation of the ratings; strengths are relative to it */

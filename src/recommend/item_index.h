@@ -12,7 +12,7 @@
 typedef struct fw_item_index {
   furrow_index *index;
   furrow_searcher *searcher;
-  const float *vectors; /* of the items, owned by the caller */
+  const float *vectors; /* vectors of the items, owned by the caller */
   size_t n, d, padded;
   uint64_t nlist, m, nprobe;
   size_t fetch;  /* the index is asked for fetch * k results */

@@ -55,11 +55,11 @@ typedef struct worker {
   struct worker *next;
   float *together; /* for each column: (X'x_j), 0 between two items */
   uint32_t *touched;
-  neighbour *near;     /* of all columns that were touched */
+  neighbour *near;     /* all columns that were touched */
   uint32_t *begins;    /* for each row: where its neighbours begin in `positions`, 0 between two items */
   uint32_t *used;      /* rows that have neighbours */
   uint32_t *positions; /* numbers of neighbours, row by row */
-  float *values;       /* of these neighbours in the row */
+  float *values;       /* values of these neighbours in the row */
   size_t position_capacity, value_capacity;
   float *gram, *factor; /* K x K */
   float *right, *x;     /* K */

@@ -15,8 +15,8 @@
 typedef struct fw_log_model {
   fw_rule_selection selection;
   fw_made_taste made;
-  fw_interactions events; /* of the training log */
-  size_t k;               /* of the figures */
+  fw_interactions events; /* events of the training log */
+  size_t k;               /* k of the figures */
   double positive;        /* the label of events that count; NaN: all do */
 } fw_log_model;
 

@@ -153,7 +153,7 @@ typedef struct worker {
   float *queries;
   fw_item_set *seen;
   fw_scored *found;     /* `wanted` candidates for each user of a part */
-  furrow_score *scores; /* of ROWS_AT_ONCE rows */
+  furrow_score *scores; /* scores of ROWS_AT_ONCE rows */
   uint32_t *items;      /* items of the rows that are not scored yet */
 } worker;
 

@@ -35,10 +35,10 @@ struct furrow_recommender {
   char *folder;                   /* NULL: it was fitted and not loaded */
   struct fw_log_model *log_model; /* a recommender of a log (log_model.h); NULL: a model that scores rows */
   furrow_scorer *scorer;          /* NULL: a recommender of a log */
-  fw_stored_ranking ranking;      /* of a model that scores rows */
+  fw_stored_ranking ranking;      /* ranking of a model that scores rows */
   furrow_encoder *encoder;
   fw_entries users, items;
-  furrow_container *rows; /* of the items */
+  furrow_container *rows; /* rows of the items */
   furrow_rowblock block;  /* view of `rows` */
   size_t context_fields;
   fw_vector_kind kind;

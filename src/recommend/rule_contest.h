@@ -15,7 +15,7 @@ typedef struct fw_candidate {
 
 /* The users that are compared. The first members are filled in by the caller. */
 typedef struct fw_contest {
-  size_t k;      /* of the NDCG */
+  size_t k;      /* k of the NDCG */
   fw_pool *pool; /* NULL: this thread */
   furrow_progress progress;
   void *progress_user;
@@ -25,7 +25,7 @@ typedef struct fw_contest {
   bool repeats;    /* it is large: items are recommended again */
   uint32_t *users;
   size_t count;
-  uint32_t **relevant; /* of each of these users: sorted, each item once */
+  uint32_t **relevant; /* relevant items of each of these users: sorted, each item once */
   size_t *relevant_count;
   uint32_t *relevant_items;
   double *ndcg, *popular_ndcg; /* of each of these users */

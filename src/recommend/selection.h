@@ -29,7 +29,7 @@ typedef struct fw_rule_selection {
 } fw_rule_selection;
 
 typedef struct fw_selection_params {
-  size_t k; /* of the NDCG */
+  size_t k; /* k of the NDCG */
   fw_recipe_means means;
   furrow_progress progress; /* "choosing", in comparisons; NULL: none */
   void *progress_user;

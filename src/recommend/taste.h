@@ -35,19 +35,19 @@ typedef struct fw_taste {
   size_t items;
   const fw_sparse_rows *weights; /* a row for each item that gives weights; NULL: none do */
   const fw_factors *factors;     /* NULL: none; else rule.factors may still be 0 */
-  const float *popularity;       /* of each item, at most 1 */
+  const float *popularity;       /* popularity of each item, at most 1 */
   const uint32_t *by_popularity; /* items, the most popular first */
 } fw_taste;
 
 /* Memory of one thread. */
 typedef struct fw_taste_scratch {
-  double *score;     /* of each item, 0 between two users */
-  uint8_t *is_found; /* of each item, 0 between two users */
+  double *score;     /* score of each item, 0 between two users */
+  uint8_t *is_found; /* for each item: whether it is in `found`; 0 between two users */
   uint32_t *found;   /* items that have a score of their own */
   size_t found_count;
-  float *weight; /* of each event */
+  float *weight; /* weight of each event */
   size_t weight_capacity;
-  float *product; /* of each item, rounded up to FW_BLOCK_VECTORS */
+  float *product; /* product of each item, rounded up to FW_BLOCK_VECTORS */
   float equations[FW_FACTORS_MOST * FW_FACTORS_MOST], vector[FW_FACTORS_MOST];
 } fw_taste_scratch;
 

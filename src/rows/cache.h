@@ -73,7 +73,7 @@ typedef struct fw_cache_part {
   char *part;              /* path of this rank's own cache, in the same directory */
   bool overwrite;
   bool complete;          /* the rank's own cache is complete */
-  fw_cache_writer *whole; /* of the first rank: the joined cache */
+  fw_cache_writer *whole; /* on the first rank: the joined cache */
 } fw_cache_part;
 
 /* Starts the rank's own cache, a hidden file in the directory of `path`. */

@@ -54,7 +54,7 @@ struct furrow_parser {
   fw_block_reader *reader; /* NULL: rows are parsed from text */
   fw_format format;
   furrow_args *args;
-  void *state; /* of the format */
+  void *state; /* state of the format */
   char reason[128];
   bool named;         /* the caller named the format */
   bool by_content;    /* it was detected from the first bytes */
@@ -62,7 +62,7 @@ struct furrow_parser {
   base_state base_state;
   uint32_t base;
   bool format_open;
-  size_t record_size;       /* of a format with records of one size */
+  size_t record_size;       /* record size of a format with records of one size */
   uint64_t pipe_rows_begin; /* offset of the first row of a pipe, after its header */
 
   pthread_mutex_t lock; /* protects the members up to `pool` */

@@ -46,7 +46,7 @@ typedef struct table_split {
   /* first pass */
   event *events;
   size_t count, capacity;
-  fw_time_unit unit; /* of the times; FW_UNIT_SECONDS: any number */
+  fw_time_unit unit; /* unit of the times; FW_UNIT_SECONDS: any number */
   bool unit_known;
   bool order_needed;            /* a date has numbers for the day and the month, and the order is not known */
   int64_t by_day, by_month;     /* dates with the day first, and with the month first */

@@ -14,7 +14,7 @@
 struct furrow_rows_writer {
   fw_text_writer *text;
   fw_cache_writer *cache;
-  fw_cache_part part;      /* of a cache that several ranks write */
+  fw_cache_part part;      /* part of a cache that several ranks write */
   const furrow_comm *comm; /* NULL: this process is alone */
   char *path;              /* NULL: standard output, or an output of the caller */
   bool committed;

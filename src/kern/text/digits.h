@@ -24,7 +24,7 @@ typedef struct fw_java_run {
   const void *values;
   uint64_t words[2][FW_JAVA_RUN]; /* eight digits each, the first one lowest; the ninth of a float is in `last` */
   int64_t first[FW_JAVA_RUN];     /* power of ten of the first digit; 0 for 0 */
-  uint8_t last[FW_JAVA_RUN];      /* of a double */
+  uint8_t last[FW_JAVA_RUN];      /* position of the last digit of a double */
 } fw_java_run;
 
 typedef struct fw_digits {

@@ -304,7 +304,7 @@ const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key)
 
 /* Settings of an optimizer in addition to its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
-  const char *member; /* in the JSON; NULL: none */
+  const char *member; /* name in the JSON; NULL: not in the JSON */
   fw_key key;
 } fw_optimizer_param;
 /* Two of them. */
@@ -400,7 +400,7 @@ struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
   bool has_json;         /* a JSON file was read */
-  uint64_t features;     /* of the data of a model whose furrow.json was read; 0: it does not say */
+  uint64_t features;     /* features of the data, from the furrow.json of a model; 0: unknown */
   const char *algorithm; /* set by furrow_learn_conf_set_algorithm; NULL: not set, or replaced by layers */
   fw_ignored_key *ignored;
   size_t ignored_count, ignored_capacity;

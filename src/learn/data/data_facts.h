@@ -18,7 +18,7 @@ typedef struct fw_data_facts {
   uint64_t end;             /* the largest feature, + 1; 0: rows have none */
   /* labels; NaN counts as none */
   uint64_t unlabelled;
-  size_t label_count;                /* different ones; FW_CLASSES_MAX + 1: more */
+  size_t label_count;                /* number of different labels; FW_CLASSES_MAX + 1: more */
   double labels[FW_CLASSES_MAX];     /* ascending */
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
   double label_mean, label_squares;  /* label_squares: sum of the squared deviations from the mean */

@@ -30,7 +30,7 @@ struct fw_epoch_rows {
   bool ordered;             /* rows are taken by `order`, else all as they come */
   bool together;            /* order, count and at refer to the rows of all ranks, else to the block */
   uint32_t *order;
-  size_t count, at, order_capacity; /* rows to be taken from the block, and taken */
+  size_t count, at, order_capacity; /* rows to be taken from the block; rows that were taken */
 };
 
 uint64_t fw_valid_every(double ratio) {

@@ -92,8 +92,8 @@ typedef struct fw_side_files {
   size_t weights, weight_capacity;
   uint64_t *group_end; /* for each group the number of rows up to its end */
   size_t groups, group_capacity;
-  size_t group_rows; /* of all groups */
-  uint64_t *qid;     /* of the last block */
+  size_t group_rows; /* group rows of all groups */
+  uint64_t *qid;     /* qid of the last block */
   size_t qid_capacity;
 } fw_side_files;
 
@@ -136,7 +136,7 @@ typedef struct fw_samples {
   furrow_container *container; /* in memory: owns the block; NULL: the parser does */
   furrow_rowblock block;
   furrow_parser_stats stats; /* rows in memory: what was read and skipped */
-  fw_side_files side;        /* of data that is one file */
+  fw_side_files side;        /* side files of data that is a single file */
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
   bool failed;               /* opening failed, which all ranks know */

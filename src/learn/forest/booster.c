@@ -50,7 +50,7 @@ struct fw_booster {
   uint8_t *allowed;
   uint64_t *chance; /* for each feature a random number, by which features are sampled */
   fw_forest *forest;
-  /* of trees that were there before the first round: rows get their scores by values, not by bins; NULL: none */
+  /* the trees before the first round: rows get their scores by values, not by bins; NULL: none */
   fw_forest_predictor *predictor;
   fw_predict_scratch *scratch;
   uint32_t *columns; /* 0, 1 …, for dense rows */

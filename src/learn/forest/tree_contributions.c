@@ -57,7 +57,7 @@ struct fw_tree_explainer {
   size_t *roots;
   double *bias;
   points points[MOST_WALKS];
-  /* of the present row */
+  /* scratch for the current row */
   double *x;      /* value of each feature; NaN: absent */
   double *values; /* where contributions to the present class go */
   const points *at;

@@ -80,7 +80,7 @@ struct fw_grower {
   size_t found_capacity;
   fw_row_split *splits;
   size_t split_capacity;
-  /* of nodes that ranks ask each other about */
+  /* nodes whose splits the ranks exchange */
   grown **asked;
   fw_best_split **asked_best;
   fw_histogram **filled;

@@ -84,7 +84,7 @@ typedef struct appending {
   fw_ranking_data data;
   fw_item_sampler sampler;
   hour_item *of_hours; /* positives in the order of their hours; NULL: negatives are of any hour */
-  size_t *row_of;      /* of items: their first */
+  size_t *row_of;      /* first row of each item */
   uint32_t *positive;  /* rows that are positives */
   size_t positives;
   fw_arena memory, scratch; /* of the arrays above; of a row */

@@ -42,7 +42,7 @@ typedef struct fw_ranking_data {
   fw_ranking_numbers features, items, users;
   fw_ranking_uses item_uses; /* features of each item */
   fw_ranking_events train, valid;
-  uint64_t other_rows;    /* of training that are not positives */
+  uint64_t other_rows;    /* rows of training that are not positives */
   uint64_t unknown_items; /* rows for validation whose item training does not have */
   uint32_t *popularity;   /* training rows of each item */
   size_t *seen_offset;    /* users + 1 */
@@ -71,7 +71,7 @@ bool fw_ranking_is_item_field(const fw_ranking_conf *conf, uint64_t field);
 
 /* Which positives are for validation. */
 typedef struct fw_ranking_share {
-  double ratio; /* of each user's */
+  double ratio; /* share of each user's positives that is held out */
   bool last;    /* the last ones, as rows are in the order of time; else drawn by the seed */
   uint64_t seed;
 } fw_ranking_share;

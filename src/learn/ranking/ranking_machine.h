@@ -22,8 +22,8 @@
 
 typedef struct fw_ranking_params {
   fw_loss_type loss;
-  fw_optimizer optimizer; /* of vectors and weights: Adam or published AdaGrad. Its l2 applies to each use of a feature:
-                             a row adds l2 / 2 * |value * v|^2 of each of its features to its loss */
+  fw_optimizer optimizer; /* optimizer of vectors and weights: Adam or published AdaGrad. Its l2 applies to each use of
+                             a feature: a row adds l2 / 2 * |value * v|^2 of each of its features to its loss */
   size_t factors, batch;
   size_t negatives; /* BPR: for each row; WARP: tried for each row at most; softmax: for each batch, or all items if
                        there are not more. 0: the default */
@@ -50,7 +50,8 @@ furrow_status fw_ranking_trainer_epoch(fw_ranking_trainer *trainer, uint32_t epo
 
 typedef struct fw_ranking_validation {
   size_t users, rows;
-  double loss; /* of softmax over all items, whatever is trained: mean over the users of the mean over their rows */
+  double
+      loss; /* loss of softmax over all items, whatever is trained: mean over the users of the mean over their rows */
   double ndcg; /* mean over the users: of the first 10 of all items that he does not have in training rows */
 } fw_ranking_validation;
 
@@ -64,7 +65,7 @@ enum { FW_RANKING_ITEMS_AT_ONCE = 256 }; /* of a task */
 struct fw_ranking_trainer {
   const fw_ranking_data *data;
   fw_ranking_params params;
-  fw_arena memory; /* of all arrays below */
+  fw_arena memory; /* memory of all arrays below */
   size_t factors;
   size_t per_row;    /* negatives of a row; softmax: 0 */
   size_t tries;      /* WARP: to find the one negative of a row; else 0 */
@@ -77,23 +78,23 @@ struct fw_ranking_trainer {
   unsigned char *is_touched;
   uint32_t *touched; /* features of the batch */
   size_t touched_count;
-  uint32_t *place_of;                        /* of items; FW_NO_NUMBER: not in the batch */
-  uint32_t *item_at;                         /* of places */
+  uint32_t *place_of;                        /* position of each item; FW_NO_NUMBER: not in the batch */
+  uint32_t *item_at;                         /* item at each position */
   float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
   size_t batch_items;
   /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row.
    */
   size_t groups;
   uint32_t *group_offset, *group_row; /* rows of group g: group_row[group_offset[g]] … */
-  uint32_t *order;                    /* of groups */
-  size_t most_groups;                 /* of a batch */
+  uint32_t *order;                    /* order of groups */
+  size_t most_groups;                 /* most groups of a batch */
   float *p, *p_sum;                   /* of groups of a batch */
   float *scores;                      /* softmax: groups * candidates, then the gradients by them */
   uint32_t *negative;                 /* groups * per_row: items, then places */
   float *slope;                       /* groups * per_row: gradient by the score of the negative */
-  float *positive_slope;              /* of all rows */
+  float *positive_slope;              /* positive slope of all rows */
   float *tried;                       /* WARP: how many tries the negative of each group took */
-  double *losses;                     /* of groups of a batch */
+  double *losses;                     /* losses of groups of a batch */
   uint64_t steps;
   /* now */
   uint32_t epoch;
@@ -113,7 +114,7 @@ static inline size_t fw_ranking_tasks(size_t count, size_t each) {
 /* count * each numbers from an arena. */
 furrow_status fw_ranking_zeros(fw_arena *memory, float **numbers, size_t count, size_t each,
                                furrow_error *err) FURROW_MUST_USE;
-/* sum: of value * v over the features of one row of `uses`. */
+/* Writes to sum the sum of value * v over the features of one row of `uses`. */
 void fw_ranking_sum_vectors(const fw_ranking_trainer *trainer, const fw_ranking_uses *uses, size_t row, float *sum);
 /* What an item has alone; q becomes its sum. */
 float fw_ranking_score_item(const fw_ranking_trainer *trainer, uint32_t item, float *q);

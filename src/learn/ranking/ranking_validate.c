@@ -10,7 +10,7 @@ enum { TOP = 10, USERS_AT_ONCE = 8, ROUND = 64, USERS_MAX = 4096 };
 /* Users with rows for validation, and all items. */
 typedef struct validation {
   fw_ranking_trainer *trainer;
-  fw_arena memory; /* of all arrays below */
+  fw_arena memory; /* memory of all arrays below */
   size_t users;
   size_t *offset;      /* users + 1 */
   uint32_t *row;       /* rows of each user, in their order */

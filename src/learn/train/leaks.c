@@ -53,8 +53,8 @@ typedef struct leak_search {
   double *labels;
   column_row *rows;
   size_t row_count;
-  size_t *counts;      /* of each class */
-  fw_ranking *ranking; /* of rows by their guesses; NULL: there are not two classes */
+  size_t *counts;      /* counts of each class */
+  fw_ranking *ranking; /* ranking of rows by their guesses; NULL: there are not two classes */
   double mean;
 } leak_search;
 

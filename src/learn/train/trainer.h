@@ -34,7 +34,7 @@ struct furrow_trainer {
   fw_spin_pool *pool;
   bool hogwild;             /* was asked for: a fit says that it has no effect */
   bool loaded;              /* it goes on from a model */
-  uint64_t loaded_features; /* of that model's data; 0: it does not say */
+  uint64_t loaded_features; /* loaded features of that model's data; 0: it does not say */
   bool trained;             /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back; /* the net is the linear model */

@@ -82,7 +82,7 @@ typedef struct fw_export {
   furrow_element_type type;
   furrow_element_type out_type; /* for dense files */
   furrow_model_export_result result;
-  furrow_path_watch *watch; /* of the source; NULL: it has ended */
+  furrow_path_watch *watch; /* watch of the source; NULL: it has ended */
 } fw_export;
 
 /* Ends the watch of the source, if it has not ended, before a file is committed. E_STATE: it was replaced. */

@@ -14,7 +14,7 @@ typedef struct fw_convert {
   furrow_model_convert_result result;
   pthread_mutex_t lock; /* guards the members below and calls of the progress function */
   uint64_t done, total;
-  furrow_path_watch *watch; /* of the source; NULL: it has ended */
+  furrow_path_watch *watch; /* watch of the source; NULL: it has ended */
 } fw_convert;
 
 /* Reports that `bytes` more were read; the caller may cancel the job. Thread-safe. */

@@ -123,7 +123,7 @@ static furrow_status add_overlap(fw_verification *v, const furrow_partition_meta
  * all slots, node i the halves 2i and 2i + 1. */
 typedef struct tree_node {
   size_t whole;  /* the partition with the largest end row among those that cover the whole node */
-  size_t within; /* the same among those that cover any slot of the node */
+  size_t within; /* the same among the partitions that cover any slot of the node */
 } tree_node;
 
 typedef struct column_tree {

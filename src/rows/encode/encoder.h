@@ -28,7 +28,7 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
 typedef struct fw_encode_view {
   const char **names;
   size_t slots;
-  fw_name_map numbers; /* of the names */
+  fw_name_map numbers; /* numbers of the names */
   size_t *fields;      /* fields that are computed from cells */
   size_t *field_slot;  /* the slot of each of them */
   size_t field_count;

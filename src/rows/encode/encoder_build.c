@@ -13,7 +13,7 @@
 #include "rows/encode/learn_fields.h"
 
 typedef struct build {
-  const char *uri; /* of the log */
+  const char *uri; /* uri of the log */
   const furrow_schema *schema;
   furrow_encoder_params params;
   const furrow_comm *comm;
@@ -21,7 +21,7 @@ typedef struct build {
   fw_table_source **tables;
   size_t *column_table;   /* table of each column; SIZE_MAX: the log */
   furrow_encoder encoder; /* as far as it is known */
-  fw_learned *learned;    /* of each field */
+  fw_learned *learned;    /* statistics of each field */
   fw_field_image *fields;
   fw_joined_image *joined;
   fw_history_image history;

@@ -43,11 +43,11 @@ typedef struct learner {
   const fw_table_batch *batch;
   bool *found; /* for each slot: whether some record has the column */
   /* the following arrays are made for the first batch */
-  fw_learned *learned; /* of all fields */
+  fw_learned *learned; /* statistics of all fields */
   fw_field_selection selection;
   double *numbers;     /* for each field of the view, as many as a batch has records */
   bool *missing;       /* the same: whether the number is missing */
-  fw_time_cells times; /* of the column that was read last */
+  fw_time_cells times; /* times of the column that was read last */
   bool bad[FW_TABLE_RECORDS];
   fw_buffer word;
   uint64_t piece, record; /* position of the batch in the data */

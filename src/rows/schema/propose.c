@@ -41,7 +41,7 @@ typedef struct observation {
   fw_table_source *source;
   fw_evidence *columns;
   size_t count, capacity;
-  fw_name_map numbers; /* of the columns */
+  fw_name_map numbers; /* numbers of the columns */
   furrow_parser_stats stats;
 } observation;
 

@@ -15,7 +15,7 @@
 enum {
   FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are 10 rows per value */
   FEW_NAMES = 64,      /* texts with blanks and at most this many values are names, if there are 10 rows per value */
-  MANY_VALUES = 10000, /* of categories with more values, the values that occur once are left out */
+  MANY_VALUES = 10000, /* categories with more values lose the values that occur once */
   TEXT_WORDS = 5,      /* average number of words of a cell that make it a text */
   MOST_CLASSES = 1000, /* most classes of a label */
   FEW_CELLS = 100,     /* with fewer cells, a | counts as a separator more readily */

@@ -100,7 +100,7 @@ typedef struct fw_cross {
 struct furrow_schema {
   fw_column *columns;
   size_t count;
-  fw_name_map numbers; /* of the columns */
+  fw_name_map numbers; /* numbers of the columns */
   fw_side_table *tables;
   size_t table_count;
   fw_cross *crosses;

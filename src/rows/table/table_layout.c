@@ -191,8 +191,8 @@ static bool can_be_names(const fw_cell_rules *rules, const head_record *record, 
 typedef struct column_look {
   fw_cell name;
   size_t numbers, texts, repeats;
-  size_t codes;   /* of the numbers */
-  size_t written; /* of the texts: numbers as people write them */
+  size_t codes;   /* numbers that are codes */
+  size_t written; /* texts that are numbers as people write them */
 } column_look;
 
 enum { LOOKED_AT_COLUMNS = 1000 };

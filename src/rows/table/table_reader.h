@@ -21,11 +21,11 @@ struct fw_table {
   fw_cell_rules rules;
   size_t slots;
   char **slot_names;
-  size_t *columns; /* of each slot; delimited: SIZE_MAX: absent */
+  size_t *columns; /* columns of each slot; delimited: SIZE_MAX: absent */
   size_t *twins;   /* JSON, VW: the next slot of the same column; SIZE_MAX: none */
   fw_table_name *names;
   size_t nnames;
-  fw_name_map numbers; /* of the names */
+  fw_name_map numbers; /* numbers of the names */
 };
 
 struct fw_table_scratch {

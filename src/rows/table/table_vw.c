@@ -50,7 +50,7 @@ static bool is_number(vw_word word, float *value) {
 /* The cell of a column in the record; NULL if no slot has it. */
 typedef struct vw_column {
   fw_table_cell *cell;
-  uint32_t number; /* of its name */
+  uint32_t number; /* number of its name */
 } vw_column;
 
 static furrow_status find_column(const vw_record *r, const char *name, size_t length, vw_column *column,

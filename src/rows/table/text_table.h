@@ -35,10 +35,10 @@ typedef struct fw_table_layout {
   bool header;    /* delimited: the first line of each file has the names */
   bool multiline; /* delimited: quoted cells may contain line ends, so files are split at ends of records, in order */
   bool texts;     /* delimited with a header: most of the first cells of a column are neither numbers nor missing */
-  char **names; /* of all columns; without a header: "0", "1" … JSON: as found in the head, nested ones are "a.b". VW:
-                   "label", "weight", "tag", then the namespaces (the nameless one is "features") */
+  char **names; /* names of all columns; without a header: "0", "1" … JSON: as found in the head, nested ones are "a.b".
+                   VW: "label", "weight", "tag", then the namespaces (the nameless one is "features") */
   size_t columns;
-  fw_name_map numbers; /* of the names */
+  fw_name_map numbers; /* numbers of the names */
 } fw_table_layout;
 
 /* Detects the layout of a data set that begins with `head` (whole: `head` is all of it). E_FORMAT: it is not a

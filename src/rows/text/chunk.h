@@ -30,7 +30,7 @@ typedef struct fw_event {
 
 typedef struct fw_chunk {
   const struct fw_format *format;
-  const void *state; /* of the format */
+  const void *state; /* state of the format */
   furrow_on_bad on_bad;
   fw_text text;
   const char *file;    /* path of the file */

@@ -11,7 +11,7 @@
 struct furrow_args {
   const furrow_rows_format *format;
   char **values;     /* one per declared argument */
-  int64_t *integers; /* of the FURROW_ARG_INT among them */
+  int64_t *integers; /* values of the arguments of type FURROW_ARG_INT */
 };
 
 void fw_args_free(furrow_args *args) {

@@ -41,14 +41,14 @@ typedef struct neighbour {
 typedef struct worker {
   atomic_bool busy;
   uint8_t *marks;   /* a bit for each vector that the current traversal has reached; otherwise 0 */
-  int32_t *reached; /* these vectors */
+  int32_t *reached; /* the marked vectors */
   size_t reached_count;
   neighbour *found; /* sorted, nearest first; capacity ef + 1 */
   size_t count;
   neighbour *linked; /* links of a vector without a free slot, and the new links */
   neighbour *chosen; /* capacity widest */
   int32_t *ids;      /* vectors to compare, */
-  float *keys;       /* and their keys */
+  float *keys;       /* keys of these candidates */
   float *x, *y;      /* decoded vectors */
 } worker;
 

@@ -169,7 +169,7 @@ typedef struct file_vectors {
   furrow_vectors_reader head;
   fw_data_kind kind;
   fw_array_reader *array; /* NULL: plain floats */
-  fw_bytes_in *bytes;     /* of plain floats */
+  fw_bytes_in *bytes;     /* bytes of plain floats */
   uint64_t next;          /* next row */
   bool lost;              /* a read failed: the position in the file is unknown */
 } file_vectors;

@@ -50,7 +50,7 @@ typedef struct fw_cursor {
   size_t path_size;
   const char *field;      /* the last field: its name in that part ("" before the first), */
   const char *field_part; /* a part of it ("" or "/count"), */
-  uint64_t field_at;      /* and its offset */
+  uint64_t field_at;      /* offset of that field */
   unsigned depth;         /* depth of nested indexes */
   fw_field_fn on_field;   /* may be NULL */
   void *user;

@@ -46,7 +46,7 @@ typedef struct fw_map_rebuild {
   furrow_direct_map type;
   int64_t *locations;
   fw_id_location *pairs;
-  size_t capacity; /* of either array */
+  size_t capacity; /* capacity of either array */
   fw_location_table table;
 } fw_map_rebuild;
 

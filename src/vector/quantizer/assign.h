@@ -12,7 +12,7 @@
  * multi-index. */
 typedef struct fw_assigner {
   size_t d;
-  const float *centroids; /* of the lists; NULL: `multi` is used */
+  const float *centroids; /* centroids of the lists; NULL: `multi` is used */
   const fw_pq *multi;
   bool l2;
   fw_packed packed;

@@ -57,7 +57,7 @@ typedef struct assignment {
   fw_assigner assigner;
   const float *vectors;
   uint32_t *nearest;
-  double *sums; /* of each part */
+  double *sums; /* sums of each part */
 } assignment;
 
 static double term(const float *x, const float *y, size_t d, bool l2) {

@@ -21,17 +21,17 @@
 #define PLUS_FREE 0x1p27     /* this many multiplications are always allowed, ... */
 #define PLUS_LEAST 8         /* and this many vectors per centroid */
 #define PART_WORK 0x1p17     /* multiplications per task */
-#define PROGRESS_WORK 0x1p26 /* and between two calls of `progress` */
+#define PROGRESS_WORK 0x1p26 /* multiplications between two calls of `progress` */
 
 typedef struct start {
   const fw_kmeans_params *params;
   const float *vectors;
   size_t n, tries, part; /* vectors; candidates per centroid; vectors per task */
   const float **tried;   /* the candidates */
-  float *norms;          /* of the vectors, if spherical */
+  float *norms;          /* norms of the vectors, if spherical */
   float *losses;         /* losses of the vectors with the centroids so far */
   float *tried_losses;   /* losses with each candidate as a further centroid: [part][candidate][vector] */
-  double *sums;          /* of losses, of each part */
+  double *sums;          /* sums of losses, of each part */
   double *tried_sums;    /* [part][candidate] */
 } start;
 

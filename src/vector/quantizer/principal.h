@@ -31,7 +31,7 @@ furrow_status fw_centre_vectors(const fw_rank_vectors *from, size_t d, double *m
 
 typedef struct fw_direction {
   double variance;
-  size_t column; /* of `vectors` */
+  size_t column; /* column of `vectors` */
 } fw_direction;
 
 /* Finds the eigenvectors of a sum of x x^T (d * d, overwritten): column directions[i].column of `vectors` is the one

@@ -33,11 +33,11 @@ typedef struct traversal {
   bool similarity;
   const fw_rounded *rounded; /* NULL: exact distances lead the search */
   uint8_t *rounded_query;
-  float square; /* of the rounded query */
+  float square; /* square of the rounded query */
   uint8_t *visited;
   int32_t *touched; /* marked vectors */
   size_t touched_count;
-  float *keys;    /* of the links of one vector */
+  float *keys;    /* keys of the links of one vector */
   float *decoded; /* one vector */
 } traversal;
 

@@ -40,7 +40,7 @@ typedef struct fw_pq_lists {
   uint8_t *codes; /* blocks of all lists (vector/index/pack_codes.h); NULL: the codes of the index are used */
   void *codes_memory;
   const struct fw_code_order *order; /* renumbering of codes in blocks; NULL: not renumbered */
-  struct fw_code_order *own_order;   /* the same if it does not belong to the index */
+  struct fw_code_order *own_order;   /* the code order if it does not belong to the index */
   float *extra;                      /* L2 with residuals, otherwise NULL */
   void *extra_memory;
   /* The terms of extras in steps (fw_scan.wrap): [nlist][m][FW_LUT_BYTES]. NULL: there are no extras, or the lists are
