@@ -16,7 +16,7 @@ struct fw_array_writer {
   size_t in_row; /* elements of the incomplete row */
 };
 
-static furrow_status fail(const fw_array_writer *w, furrow_error *err, furrow_status status, const char *what) {
+static furrow_status fail_writer(const fw_array_writer *w, furrow_error *err, furrow_status status, const char *what) {
   fw_fail(err, status, "%s", what);
   fw_error_set_file(err, w->path);
   return status;
@@ -25,9 +25,9 @@ static furrow_status fail(const fw_array_writer *w, furrow_error *err, furrow_st
 static furrow_status check_counts(const fw_array_writer *w, uint64_t rows, furrow_error *err) {
   if (w->layout == FW_ARRAY_LAYOUT_NPY) return FURROW_OK;
   const uint64_t dim = w->params.dim;
-  if (dim > INT32_MAX) return fail(w, err, FURROW_E_RANGE, "a vector has more elements than 31 bits count");
+  if (dim > INT32_MAX) return fail_writer(w, err, FURROW_E_RANGE, "a vector has more elements than 31 bits count");
   if (w->layout == FW_ARRAY_LAYOUT_BIN && rows > UINT32_MAX)
-    return fail(w, err, FURROW_E_RANGE, "more vectors than 32 bits count");
+    return fail_writer(w, err, FURROW_E_RANGE, "more vectors than 32 bits count");
   return FURROW_OK;
 }
 
@@ -52,7 +52,7 @@ static furrow_status start_file(fw_array_writer *w, const char *path, furrow_err
   furrow_status status = fw_strndup(&w->path, path, strlen(path), err);
   if (status != FURROW_OK) return status;
   if (!known && strcmp(path, "-") == 0 && w->layout != FW_ARRAY_LAYOUT_VECS)
-    return fail(w, err, FURROW_E_STATE, "the number of rows must be known before writing to standard output");
+    return fail_writer(w, err, FURROW_E_STATE, "the number of rows must be known before writing to standard output");
   status = check_counts(w, known ? w->params.rows : 0, err);
   if (status == FURROW_OK) status = fw_atomic_file_open(&w->file, path, err);
   if (status != FURROW_OK) return status;
@@ -120,11 +120,11 @@ furrow_status fw_array_writer_complete(fw_array_writer *w, fw_atomic_file **file
   *file = w->file;
   furrow_status status = check_counts(w, w->rows, err);
   if (status != FURROW_OK) return status;
-  if (w->in_row != 0) return fail(w, err, FURROW_E_STATE, "half a row was written");
+  if (w->in_row != 0) return fail_writer(w, err, FURROW_E_STATE, "half a row was written");
   if (w->params.rows == FW_ARRAY_UNKNOWN)
     status = write_header(w, w->rows, true, err);
   else if (w->params.rows != w->rows)
-    return fail(w, err, FURROW_E_STATE, "not as many rows were written as announced");
+    return fail_writer(w, err, FURROW_E_STATE, "not as many rows were written as announced");
   return status;
 }
 

@@ -43,7 +43,7 @@ furrow_status fw_bytes_in_fail(const fw_bytes_in *in, uint64_t offset, furrow_er
   return status;
 }
 
-static furrow_status create(fw_bytes_in **in, const char *path, furrow_error *err) {
+static furrow_status create_bytes_in(fw_bytes_in **in, const char *path, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_bytes_in), err);
   if (status != FURROW_OK) return status;
@@ -74,7 +74,7 @@ static furrow_status open_plain(fw_bytes_in *in, furrow_error *err) {
 
 furrow_status fw_bytes_in_open_plain(fw_bytes_in **in, const char *path, furrow_error *err) {
   fw_bytes_in *made = NULL;
-  furrow_status status = create(&made, path, err);
+  furrow_status status = create_bytes_in(&made, path, err);
   if (status == FURROW_OK) status = open_plain(made, err);
   return FW_HAND_OVER(status, in, made, fw_bytes_in_close);
 }
@@ -82,7 +82,7 @@ furrow_status fw_bytes_in_open_plain(fw_bytes_in **in, const char *path, furrow_
 static furrow_status open_found(fw_bytes_in **in, const fw_file *file, furrow_error *err) {
   if (file->kind == FW_FILE_PLAIN) return fw_bytes_in_open_plain(in, file->path, err);
   fw_bytes_in *made = NULL;
-  furrow_status status = create(&made, file->path, err);
+  furrow_status status = create_bytes_in(&made, file->path, err);
   if (status == FURROW_OK) status = fw_stream_open(&made->stream, file, err);
   return FW_HAND_OVER(status, in, made, fw_bytes_in_close);
 }
@@ -118,7 +118,7 @@ static furrow_status start_inflater(fw_bytes_in *in, furrow_error *err) {
 furrow_status fw_bytes_in_open_part(fw_bytes_in **in, const fw_bytes_in *file, const fw_bytes_part *part,
                                     furrow_error *err) {
   fw_bytes_in *made = NULL;
-  furrow_status status = create(&made, file->path, err);
+  furrow_status status = create_bytes_in(&made, file->path, err);
   if (status != FURROW_OK) return status;
   made->input = file->input;
   made->base = file->base + part->offset;

@@ -66,7 +66,7 @@ static furrow_status make_file(fw_temp_store *store, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status flush(fw_temp_store *store, const char *data, size_t size, furrow_error *err) {
+static furrow_status flush_store(fw_temp_store *store, const char *data, size_t size, furrow_error *err) {
   if (store->fd < 0) {
     FW_TRY(make_file(store, err));
   }
@@ -83,9 +83,9 @@ static furrow_status flush(fw_temp_store *store, const char *data, size_t size, 
 
 furrow_status fw_temp_store_write(fw_temp_store *store, const void *data, size_t size, furrow_error *err) {
   if (size > BUFFER_SIZE - store->filled) {
-    FW_TRY(flush(store, store->buffer, store->filled, err));
+    FW_TRY(flush_store(store, store->buffer, store->filled, err));
     store->filled = 0;
-    if (size >= BUFFER_SIZE) return flush(store, data, size, err);
+    if (size >= BUFFER_SIZE) return flush_store(store, data, size, err);
   }
   if (size) memcpy(store->buffer + store->filled, data, size);
   store->filled += size;
@@ -99,7 +99,7 @@ uint64_t fw_temp_store_size(const fw_temp_store *store) {
 furrow_status fw_temp_store_drain(fw_temp_store *store, fw_temp_store_sink sink, void *context, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (store->flushed == 0) return sink(context, store->buffer, store->filled, err);
-  status = flush(store, store->buffer, store->filled, err);
+  status = flush_store(store, store->buffer, store->filled, err);
   store->filled = 0;
   for (uint64_t at = 0; at < store->flushed && status == FURROW_OK;) {
     size_t got = 0;

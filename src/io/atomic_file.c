@@ -214,7 +214,7 @@ static furrow_status put_bytes(fw_atomic_file *file, const char *data, size_t si
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
-static furrow_status flush(fw_atomic_file *file, furrow_error *err) {
+static furrow_status flush_file(fw_atomic_file *file, furrow_error *err) {
   FW_TRY(put_bytes(file, file->buffer, file->filled, file->flushed, err));
   file->flushed += file->filled;
   file->filled = 0;
@@ -225,7 +225,7 @@ static furrow_status flush(fw_atomic_file *file, furrow_error *err) {
 static furrow_status append_bytes(fw_atomic_file *file, const char *data, size_t size, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (size > BUFFER_SIZE - file->filled) {
-    status = flush(file, err);
+    status = flush_file(file, err);
     if (status != FURROW_OK) return status;
   }
   if (size >= BUFFER_SIZE) {
@@ -377,7 +377,7 @@ void fw_atomic_file_keep_existing(fw_atomic_file *file) {
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   furrow_status status = check_open(file, err);
   if (status != FURROW_OK) return status;
-  status = flush(file, &file->error);
+  status = flush_file(file, &file->error);
   if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish_file(file, &file->error);
   if (status == FURROW_OK) file->committed = true;
   return copy_error(file, status, err);
@@ -395,7 +395,7 @@ furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_erro
 
 furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) {
   FW_TRY(check_open(file, err));
-  furrow_status status = flush(file, &file->error);
+  furrow_status status = flush_file(file, &file->error);
   if (status == FURROW_OK && !file->in_order && file->held < 0) status = keep_permissions(file, &file->error);
   if (status == FURROW_OK && !file->in_order) status = sync_temporary(file, &file->error);
   return copy_error(file, status, err);
@@ -612,7 +612,7 @@ static furrow_status join_ranks(fw_atomic_file *file, uint64_t skip, furrow_erro
 furrow_status fw_atomic_file_join(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
   if (!file->comm) return mine;
   if (mine == FURROW_OK) mine = check_open(file, err);
-  if (mine == FURROW_OK) mine = copy_error(file, flush(file, &file->error), err);
+  if (mine == FURROW_OK) mine = copy_error(file, flush_file(file, &file->error), err);
   FW_TRY(fw_comm_all_ok(file->comm, mine, err));
   return copy_error(file, join_ranks(file, skip, &file->error), err);
 }
@@ -621,7 +621,7 @@ void fw_atomic_file_close(fw_atomic_file *file) {
   if (!file) return;
   /* output that was printed before a failure elsewhere is still shown */
   if (file->fd == STDOUT_FILENO && file->in_order && !file->committed && file->error.status == FURROW_OK)
-    (void)!flush(file, &file->error);
+    (void)!flush_file(file, &file->error);
   end_replacing(file);
   remove_temporary(file);
   if (file->fd >= 0 && !file->in_order) close(file->fd);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "io/file_system.h"
 
-static furrow_status fail(furrow_error *err, const char *folder, int errnum) {
+static furrow_status fail_folder(furrow_error *err, const char *folder, int errnum) {
   furrow_status status = FURROW_E_IO;
   if (errnum == ENOENT || errnum == ENOTDIR) status = FURROW_E_NOT_FOUND;
   if (errnum == ENOMEM) status = FURROW_E_MEMORY;
@@ -41,12 +41,12 @@ static int compare_names(const void *a, const void *b) {
 static furrow_status read_local(fw_dir_names *list, const char *folder, bool (*wanted)(void *user, const char *name),
                                 void *user, furrow_error *err) {
   DIR *handle = opendir(folder);
-  if (!handle) return fail(err, folder, errno);
+  if (!handle) return fail_folder(err, folder, errno);
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK) {
     errno = 0;
     const struct dirent *entry = readdir(handle);
-    if (!entry && errno) status = fail(err, folder, errno);
+    if (!entry && errno) status = fail_folder(err, folder, errno);
     if (!entry) break;
     const char *name = entry->d_name;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (wanted && !wanted(user, name))) continue;

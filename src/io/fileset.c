@@ -39,7 +39,7 @@ static void file_list_clear(file_list *list) {
   *list = (file_list){0};
 }
 
-static furrow_status fail(furrow_error *err, furrow_status status, const char *path, const char *what) {
+static furrow_status fail_path(furrow_error *err, furrow_status status, const char *path, const char *what) {
   fw_fail(err, status, "%s", what);
   fw_error_set_file(err, path);
   return status;
@@ -52,7 +52,7 @@ static bool is_dangling(const char *path) {
 }
 
 static furrow_status fail_dangling(furrow_error *err, const char *path) {
-  return fail(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
+  return fail_path(err, FURROW_E_NOT_FOUND, path, "a symbolic link that leads nowhere");
 }
 
 /* ---- lists of paths ---- */
@@ -203,14 +203,14 @@ static furrow_status add_files(file_list *list, const path_list *paths, size_t *
 
 static furrow_status fail_empty(furrow_error *err, const char *path, size_t directories) {
   const furrow_status status =
-      fail(err, FURROW_E_NOT_FOUND, path,
-           directories ? "the directory has no files, only directories" : "the directory has no files");
+      fail_path(err, FURROW_E_NOT_FOUND, path,
+                directories ? "the directory has no files, only directories" : "the directory has no files");
   if (directories) fw_error_set_hint(err, "DIR/*/* names the files in them");
   return status;
 }
 
 static furrow_status fail_folders(furrow_error *err, const char *pattern) {
-  const furrow_status status = fail(err, FURROW_E_NOT_FOUND, pattern, "only directories match");
+  const furrow_status status = fail_path(err, FURROW_E_NOT_FOUND, pattern, "only directories match");
   fw_error_set_hint(err, "add /* for their files");
   return status;
 }
@@ -232,11 +232,11 @@ static furrow_status add_directory(file_list *list, const char *path, furrow_err
 
 static furrow_status fail_absent(furrow_error *err, const char *path) {
   if (strstr(path, ".*") || strstr(path, ".+")) {
-    const furrow_status status = fail(err, FURROW_E_NOT_FOUND, path, "no file matches");
+    const furrow_status status = fail_path(err, FURROW_E_NOT_FOUND, path, "no file matches");
     fw_error_set_hint(err, "paths are globs, not regular expressions: write * for .*");
     return status;
   }
-  return fail(err, FURROW_E_NOT_FOUND, path, is_glob(path) ? "no file matches" : "no such file or directory");
+  return fail_path(err, FURROW_E_NOT_FOUND, path, is_glob(path) ? "no file matches" : "no such file or directory");
 }
 
 static furrow_status add_glob(file_list *list, const char *pattern, furrow_error *err) {
@@ -260,7 +260,7 @@ static furrow_status find_absent(file_list *list, const char *path, furrow_error
  * E_NOT_FOUND if there are none. Errors name the path. */
 static furrow_status find_files(file_list *list, const char *path, furrow_error *err) {
   struct stat info;
-  if (!path[0]) return fail(err, FURROW_E_ARGUMENT, path, "an empty path");
+  if (!path[0]) return fail_path(err, FURROW_E_ARGUMENT, path, "an empty path");
   furrow_status status = fw_path_stat(path, &info, err);
   if (status == FURROW_E_NOT_FOUND || (status == FURROW_E_IO && is_glob(path) && strlen(path) >= NAME_MAX))
     return find_absent(list, path, err);
@@ -268,7 +268,7 @@ static furrow_status find_files(file_list *list, const char *path, furrow_error 
   switch (info.st_mode & S_IFMT) {
   case S_IFREG: return add_regular(list, path, &info, err);
   case S_IFDIR: return add_directory(list, path, err);
-  case S_IFSOCK: return fail(err, FURROW_E_UNSUPPORTED, path, "a socket is not a file to read");
+  case S_IFSOCK: return fail_path(err, FURROW_E_UNSUPPORTED, path, "a socket is not a file to read");
   default: return file_list_add(list, path, FW_FILE_PIPE, 0, 0, err);
   }
 }

@@ -23,7 +23,7 @@ static void give_memory(voidpf opaque, voidpf memory) {
   fw_free(memory);
 }
 
-static furrow_status create(void **state, furrow_error *err) {
+static furrow_status create_gzip(void **state, furrow_error *err) {
   gzip_state *gzip;
   FW_TRY(FW_ALLOC_ZERO(&gzip, 1, err));
   gzip->z.zalloc = take_memory;
@@ -101,4 +101,4 @@ static furrow_status read_gzip(void *state, fw_source *source, void *buffer, siz
   return FURROW_OK;
 }
 
-const fw_decoder fw_decoder_gzip = {create, read_gzip, free_state};
+const fw_decoder fw_decoder_gzip = {create_gzip, read_gzip, free_state};

@@ -15,7 +15,7 @@ typedef struct zstd_state {
 
 enum { HEADER_MOST = 18 }; /* largest size of a frame header */
 
-static furrow_status create(void **state, furrow_error *err) {
+static furrow_status create_zstd(void **state, furrow_error *err) {
   zstd_state *zstd;
   FW_TRY(FW_ALLOC_ZERO(&zstd, 1, err));
   zstd->stream = ZSTD_createDStream();
@@ -80,4 +80,4 @@ static furrow_status read_zstd(void *state, fw_source *source, void *buffer, siz
   return FURROW_OK;
 }
 
-const fw_decoder fw_decoder_zstd = {create, read_zstd, free_state};
+const fw_decoder fw_decoder_zstd = {create_zstd, read_zstd, free_state};

@@ -36,7 +36,7 @@ static size_t count_pieces(span s, char separator) {
   return n;
 }
 
-static furrow_status fail(furrow_error *err, span bad, const char *what) {
+static furrow_status fail_uri(furrow_error *err, span bad, const char *what) {
   fw_fail(err, FURROW_E_ARGUMENT, "bad URI: %s", what);
   fw_error_set_token(err, bad.text, bad.length);
   return FURROW_E_ARGUMENT;
@@ -49,7 +49,7 @@ static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
   bool more = true;
   while (more) {
     more = cut_at(&rest, ';', &path);
-    if (path.length == 0) return fail(err, list, list.length ? "an empty path in the list" : "no path");
+    if (path.length == 0) return fail_uri(err, list, list.length ? "an empty path in the list" : "no path");
     status = fw_strndup(&uri->paths[uri->npaths], path.text, path.length, err);
     if (status != FURROW_OK) return status;
     uri->npaths++;
@@ -59,10 +59,10 @@ static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
 
 static furrow_status parse_arg(fw_uri_arg *arg, span text, furrow_error *err) {
   span value = text, key;
-  if (text.length == 0) return fail(err, text, "an empty argument");
-  if (!cut_at(&value, '=', &key)) return fail(err, text, "an argument without =");
-  if (key.length == 0) return fail(err, text, "an argument without a key");
-  if (value.length == 0) return fail(err, text, "an argument without a value");
+  if (text.length == 0) return fail_uri(err, text, "an empty argument");
+  if (!cut_at(&value, '=', &key)) return fail_uri(err, text, "an argument without =");
+  if (key.length == 0) return fail_uri(err, text, "an argument without a key");
+  if (value.length == 0) return fail_uri(err, text, "an argument without a value");
   FW_TRY(fw_strndup(&arg->key, key.text, key.length, err));
   return fw_strndup(&arg->value, value.text, value.length, err);
 }
@@ -85,12 +85,12 @@ static furrow_status parse(fw_uri *uri, span text, furrow_error *err) {
   span cachefile = text, arguments, paths;
   bool has_cachefile = cut_at(&cachefile, '#', &arguments);
   bool has_arguments = cut_at(&arguments, '?', &paths);
-  if (contains(cachefile, '#')) return fail(err, text, "more than one #");
-  if (contains(arguments, '?')) return fail(err, text, "more than one ?");
+  if (contains(cachefile, '#')) return fail_uri(err, text, "more than one #");
+  if (contains(arguments, '?')) return fail_uri(err, text, "more than one ?");
   furrow_status status = parse_paths(uri, paths, err);
   if (status == FURROW_OK && has_arguments) status = parse_args(uri, arguments, err);
   if (status != FURROW_OK || !has_cachefile) return status;
-  if (cachefile.length == 0) return fail(err, text, "no name of a cache file after #");
+  if (cachefile.length == 0) return fail_uri(err, text, "no name of a cache file after #");
   return fw_strndup(&uri->cachefile, cachefile.text, cachefile.length, err);
 }
 

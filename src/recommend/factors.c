@@ -117,7 +117,7 @@ static furrow_status learn(fw_factors *f, const fw_sparse_rows *rows, const fw_s
 }
 
 /* Computes the members that are derived from the vectors. */
-static furrow_status complete(fw_factors *f, furrow_error *err) {
+static furrow_status complete_factors(fw_factors *f, furrow_error *err) {
   const size_t blocks = (f->items + FW_BLOCK_VECTORS - 1) / FW_BLOCK_VECTORS;
   sum_square(f->vectors, f->items, f->size, f->others, f->square);
   FW_TRY(FW_ALLOC_ZERO(&f->packed, blocks * FW_BLOCK_VECTORS * f->size, err));
@@ -138,7 +138,7 @@ furrow_status fw_factors_fit(fw_factors *factors, const fw_sparse_rows *rows, co
   if (status == FURROW_OK) status = FW_ALLOC_ROWS(&factors->square, params->size, params->size, err);
   if (status == FURROW_OK) status = FW_ALLOC_ROWS(&users, rows->rows, params->size, err);
   if (status == FURROW_OK) status = learn(factors, rows, &columns, users, params->rounds, pool, err);
-  if (status == FURROW_OK) status = complete(factors, err);
+  if (status == FURROW_OK) status = complete_factors(factors, err);
   fw_sparse_rows_clear(&columns);
   fw_free(users);
   return status;
@@ -149,7 +149,7 @@ furrow_status fw_factors_from(fw_factors *factors, float *vectors, size_t items,
   *factors = (fw_factors){
       .items = items, .size = params->size, .others = params->others, .l2 = params->l2, .vectors = vectors};
   FW_TRY(FW_ALLOC_ROWS(&factors->square, params->size, params->size, err));
-  return complete(factors, err);
+  return complete_factors(factors, err);
 }
 
 /* ---- Users ---------------------------------------------------------------------------------------------- */

@@ -114,7 +114,7 @@ furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const fur
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
 /* Finishes the file except for its name; the first rank gives it its name. All ranks call it. */
-static furrow_status complete(furrow_rows_writer *w, fw_atomic_file **file, furrow_error *err) {
+static furrow_status complete_writer(furrow_rows_writer *w, fw_atomic_file **file, furrow_error *err) {
   if (w->text) return fw_text_writer_complete(w->text, file, err);
   return w->comm ? fw_cache_part_complete(&w->part, w->cache, file, err)
                  : fw_cache_writer_complete(w->cache, file, err);
@@ -138,7 +138,7 @@ furrow_status furrow_rows_writer_commit_all(furrow_rows_writer *const *writers, 
   for (size_t i = 0; i < count; i++) FW_TRY(check_open(writers[i], err));
   FW_TRY(FW_ALLOC_ZERO(&files, count, err));
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = complete(writers[i], &files[i], err);
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) status = complete_writer(writers[i], &files[i], err);
   if (status == FURROW_OK)
     status =
         end_commit(writers, count, is_first(writers[0]) ? fw_atomic_files_commit(files, count, err) : FURROW_OK, err);
@@ -192,7 +192,7 @@ furrow_status furrow_rows_writer_commit_with_encoder(furrow_rows_writer *writer,
   fw_atomic_file *file = NULL;
   bool changed = false;
   FW_TRY(check_open(writer, err));
-  FW_TRY(complete(writer, &file, err));
+  FW_TRY(complete_writer(writer, &file, err));
   furrow_status status = FURROW_OK;
   if (is_first(writer) && writer->path) {
     status = commit_encoded(writer, file, &to, err);

@@ -302,7 +302,7 @@ static void fetch(const fw_projection *v, uint32_t j) {
 
 /* Considers the vectors that the bounds of a chunk allow. Without a guess, the vector with the largest bound comes
  * first, which rules out most others. */
-static void choose(const fw_projection *v, const int16_t *bound, size_t lanes, uint32_t first, state *q) {
+static void choose_nearest(const fw_projection *v, const int16_t *bound, size_t lanes, uint32_t first, state *q) {
   const fw_products *kern = v->kern;
   uint32_t at[LANES];
   if (q->best == UINT32_MAX) consider(v, q, first + (uint32_t)kern->top_bound(bound, lanes));
@@ -325,7 +325,7 @@ static void answer_batch(const fw_projection *v, state *q, const uint32_t *pairs
     v->kern->bounds(&part, pairs, n, bound, BOUND_STRIDE);
     for (size_t i = 0; i < n; i++)
       if (q[i].x)
-        choose(v, bound + i * BOUND_STRIDE, part.blocks * FW_HEAD_WIDTH, (uint32_t)(b * FW_HEAD_WIDTH), &q[i]);
+        choose_nearest(v, bound + i * BOUND_STRIDE, part.blocks * FW_HEAD_WIDTH, (uint32_t)(b * FW_HEAD_WIDTH), &q[i]);
   }
 }
 

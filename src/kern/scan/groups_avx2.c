@@ -9,9 +9,9 @@
 #include "kern/scan/scan.h"
 #include "kern/simd/unroll.h"
 
-/* Bits 7 … 2 of `rank` are the group. */
-static uint8_t group_code(uint8_t rank) {
-  return (uint8_t)((rank & 192) | (rank >> 2 & 15) | (rank & 3) << 4);
+/* Bits 7 … 2 of `position` are the group. */
+static uint8_t group_code(uint8_t position) {
+  return (uint8_t)((position & 192) | (position >> 2 & 15) | (position & 3) << 4);
 }
 
 /* ---- The table ------------------------------------------------------------------------------------------ */

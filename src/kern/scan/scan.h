@@ -135,7 +135,7 @@ typedef struct fw_scan {
    *
    * group_code returns the code of a centroid, given its position in an order in which similar centroids are
    * neighbours. */
-  uint8_t (*group_code)(uint8_t rank);
+  uint8_t (*group_code)(uint8_t position);
   uint32_t group_most; /* average number of vectors per block above which sift is faster than a sum for each */
   /* out[i] = the lowest byte of floor(values[i] * scale), an integer of 31 bits; n is a multiple of 64. */
   void (*wrap)(const float *values, size_t n, float scale, uint8_t *out);
@@ -157,7 +157,7 @@ typedef struct fw_scan {
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
   /* Returns a lower bound of the k-th largest of n values that is close to it: at least k values are not below it,
    * and not many more. n is a multiple of 16. */
-  float (*rank_bound)(const float *values, size_t n, size_t k);
+  float (*kth_bound)(const float *values, size_t n, size_t k);
   /* Finds the positions of values that are not below `limit`, ascending; returns their number. n is a multiple of
    * 16; positions holds n + 16. */
   size_t (*find_not_below)(const float *values, size_t n, float limit, uint32_t *positions);

@@ -289,7 +289,7 @@ static inline void find_range(const float *values, size_t n, float *low, float *
   *high = measure_few(highs, 8).high;
 }
 
-#include "kern/scan/scan_rank_tmpl.h"
+#include "kern/scan/scan_kth_tmpl.h"
 
 static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   const __m256 least = _mm256_set1_ps(limit);
@@ -376,6 +376,6 @@ void fw_scan_fill_avx2(fw_scan *scan) {
   scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
-  scan->rank_bound = rank_bound;
+  scan->kth_bound = kth_bound;
   fw_groups_fill_avx2(scan);
 }

@@ -411,7 +411,7 @@ static inline void find_range(const float *numbers, size_t n, float *low, float 
   *high = _mm512_reduce_max_ps(most);
 }
 
-#include "kern/scan/scan_rank_tmpl.h"
+#include "kern/scan/scan_kth_tmpl.h"
 
 static size_t find_not_below(const float *numbers, size_t n, float limit, uint32_t *positions) {
   const __m512 least = _mm512_set1_ps(limit);
@@ -502,5 +502,5 @@ void fw_scan_fill_avx512(fw_scan *scan) {
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
   scan->group_code = NULL; /* looking up all bytes is nearly as fast, and passes fewer vectors */
-  scan->rank_bound = rank_bound;
+  scan->kth_bound = kth_bound;
 }

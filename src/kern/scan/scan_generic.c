@@ -98,7 +98,7 @@ static void find_range(const float *values, size_t n, float *low, float *high) {
   }
 }
 
-#include "kern/scan/scan_rank_tmpl.h"
+#include "kern/scan/scan_kth_tmpl.h"
 
 static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   size_t count = 0;
@@ -170,7 +170,7 @@ void fw_scan_fill_generic(fw_scan *scan) {
   scan->bounds = bounds;
   scan->add_up = add_up;
   scan->maxima = maxima;
-  scan->rank_bound = rank_bound;
+  scan->kth_bound = kth_bound;
   scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;

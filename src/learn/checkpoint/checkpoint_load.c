@@ -139,8 +139,8 @@ static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint 
 }
 
 /* Decodes into a checkpoint of zeros, which the caller clears if this fails. */
-static furrow_status decode(const unsigned char *bytes, size_t size, fw_checkpoint *made,
-                            const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+static furrow_status decode_checkpoint(const unsigned char *bytes, size_t size, fw_checkpoint *made,
+                                       const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   FW_TRY(check_header(bytes, size, err));
   FW_TRY(check_plan(bytes, snapshot_ops, err));
   if (fw_checkpoint_is_in_parts(bytes))
@@ -161,7 +161,7 @@ static furrow_status give(fw_checkpoint *checkpoint, fw_checkpoint *made, furrow
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
                                    const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   fw_checkpoint made = {0};
-  return give(checkpoint, &made, decode(bytes, size, &made, snapshot_ops, err));
+  return give(checkpoint, &made, decode_checkpoint(bytes, size, &made, snapshot_ops, err));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
@@ -392,7 +392,7 @@ static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, con
   unsigned char *bytes = NULL;
   size_t size = 0;
   furrow_status status = read_file(path, &bytes, &size, err);
-  if (status == FURROW_OK) status = decode(bytes, size, checkpoint, snapshot_ops, err);
+  if (status == FURROW_OK) status = decode_checkpoint(bytes, size, checkpoint, snapshot_ops, err);
   fw_free(bytes);
   return status;
 }

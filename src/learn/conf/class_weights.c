@@ -19,7 +19,7 @@ bool fw_class_weights_are_used(const fw_class_weights *weights) {
 
 /* ---- Reading ---- */
 
-static furrow_status refuse(const char *text, const char *why, furrow_error *err) {
+static furrow_status refuse_weights(const char *text, const char *why, furrow_error *err) {
   fw_fail(err, FURROW_E_ARGUMENT, "class-weights=%.100s: %s", text, why);
   fw_error_set_hint(err, "it is none, balanced, or a number for each class: 1,2.5");
   return FURROW_E_ARGUMENT;
@@ -44,12 +44,12 @@ furrow_status fw_class_weights_parse(fw_class_weights *weights, const char *text
   if (!made.balanced && strcmp(text, "none") != 0) {
     made.count = 1;
     for (const char *s = text; *s; s++) made.count += *s == ',';
-    if (made.count < 2) return refuse(text, "not none, balanced or a list", err);
+    if (made.count < 2) return refuse_weights(text, "not none, balanced or a list", err);
     FW_TRY(FW_ALLOC(&made.factors, made.count, err));
     const char *wrong = read_factors(text, made.factors, made.count);
     if (wrong) {
       fw_class_weights_clear(&made);
-      return refuse(text, wrong, err);
+      return refuse_weights(text, wrong, err);
     }
   }
   *weights = made;

@@ -273,7 +273,7 @@ typedef struct fw_plan {
   fw_train_conf train;
   fw_graph graph;
   fw_forest_conf forest;
-  fw_ranking_conf rank;
+  fw_ranking_conf ranking;
   bool open_fields, open_classes; /* not known before the data was read: until then the graph has the least possible
                                      number */
   void *memory;

@@ -51,9 +51,9 @@ static const struct plan_field {
     {FW_KEY_ENCODER, TEXT, AT(data.encoder)},
     {FW_KEY_SCALE, BOOL, AT(data.scale)},
     {FW_KEY_CLASS_WEIGHTS, TEXT, AT(data.class_weights)},
-    {FW_KEY_NEGATIVES, U32, AT(rank.negatives)},
-    {FW_KEY_HOUR_FIELD, I64, AT(rank.hour_field)},
-    {FW_KEY_POSITIVE_FROM, REAL, AT(rank.positive_from)},
+    {FW_KEY_NEGATIVES, U32, AT(ranking.negatives)},
+    {FW_KEY_HOUR_FIELD, I64, AT(ranking.hour_field)},
+    {FW_KEY_POSITIVE_FROM, REAL, AT(ranking.positive_from)},
     {FW_KEY_MODEL_TYPE, I32, AT(model.row_type)},
     {FW_KEY_MODEL_SIZE, I64, AT(model.size)},
     {FW_KEY_BLOCK_SIZE, I64, AT(model.block_size)},
@@ -428,18 +428,18 @@ static furrow_status plan_trees(plan_memory *memory, const furrow_learn_conf *co
 
 /* ---- Users and items ---- */
 
-static furrow_status check_apart(const fw_ranking_conf *rank, furrow_error *err) {
-  for (size_t i = 0; i < rank->user_field_count; i++)
-    for (size_t k = 0; k < rank->item_field_count; k++)
-      if (rank->user_fields[i] == rank->item_fields[k])
+static furrow_status check_apart(const fw_ranking_conf *ranking, furrow_error *err) {
+  for (size_t i = 0; i < ranking->user_field_count; i++)
+    for (size_t k = 0; k < ranking->item_field_count; k++)
+      if (ranking->user_fields[i] == ranking->item_fields[k])
         return fw_fail(err, FURROW_E_ARGUMENT, "the field %llu is in user-fields and in item-fields",
-                       (unsigned long long)rank->user_fields[i]);
+                       (unsigned long long)ranking->user_fields[i]);
   return FURROW_OK;
 }
 
 static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
   const fw_graph *graph = &plan->graph;
-  if (plan->rank.same_hour)
+  if (plan->ranking.same_hour)
     return fw_fail(err, FURROW_E_ARGUMENT, "negative-sampling=hour is for rows that `negatives` draws, not for %s",
                    fw_loss_name(graph->loss));
   if (!is_machine(graph)) {
@@ -460,11 +460,11 @@ static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
 /* Drawn rows are negatives, so the loss must have two classes. */
 static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   static const fw_key keys[] = {FW_KEY_NEGATIVE_SAMPLING, FW_KEY_POSITIVE_FROM};
-  const fw_ranking_conf *rank = &plan->rank;
-  for (size_t i = 0; rank->negatives == 0 && i < sizeof keys / sizeof *keys; i++)
+  const fw_ranking_conf *ranking = &plan->ranking;
+  for (size_t i = 0; ranking->negatives == 0 && i < sizeof keys / sizeof *keys; i++)
     if (fw_conf_is_set(conf, keys[i]))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s needs negatives, or a loss that ranks", fw_key_facts(keys[i])->name);
-  if (rank->negatives > 0 && !fw_loss_has_two_classes(plan->graph.loss))
+  if (ranking->negatives > 0 && !fw_loss_has_two_classes(plan->graph.loss))
     return fw_fail(err, FURROW_E_ARGUMENT, "negatives are rows of the negative class, and %s has none",
                    fw_loss_name(plan->graph.loss));
   return FURROW_OK;
@@ -481,13 +481,13 @@ static furrow_status take_side(plan_memory *memory, const furrow_learn_conf *con
 
 static furrow_status plan_ranking(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = &memory->plan;
-  fw_ranking_conf *rank = &plan->rank;
-  FW_TRY(take_side(memory, conf, FW_KEY_USER_FIELDS, &rank->user_fields, &rank->user_field_count, err));
-  FW_TRY(take_side(memory, conf, FW_KEY_ITEM_FIELDS, &rank->item_fields, &rank->item_field_count, err));
-  rank->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 1;
-  rank->same_hour = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 2;
-  rank->has_positive_from = fw_conf_is_set(conf, FW_KEY_POSITIVE_FROM);
-  FW_TRY(check_apart(rank, err));
+  fw_ranking_conf *ranking = &plan->ranking;
+  FW_TRY(take_side(memory, conf, FW_KEY_USER_FIELDS, &ranking->user_fields, &ranking->user_field_count, err));
+  FW_TRY(take_side(memory, conf, FW_KEY_ITEM_FIELDS, &ranking->item_fields, &ranking->item_field_count, err));
+  ranking->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 1;
+  ranking->same_hour = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 2;
+  ranking->has_positive_from = fw_conf_is_set(conf, FW_KEY_POSITIVE_FROM);
+  FW_TRY(check_apart(ranking, err));
   const bool items = fw_loss_ranks(plan->graph.loss) && !plan->forest.used;
   return items ? check_ranking(plan, err) : check_negatives(plan, conf, err);
 }

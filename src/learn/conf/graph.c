@@ -75,7 +75,7 @@ static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_lay
 /* ---- Optimizers, activations, losses ---- */
 
 /* A number: from the key if it is set, else from the file, else the default. */
-static double choose(const resolver *r, fw_key key, double spec) {
+static double choose_number(const resolver *r, fw_key key, double spec) {
   return fw_conf_has_key(r->conf, key) || isnan(spec) ? fw_conf_value(r->conf, key).real : spec;
 }
 
@@ -115,10 +115,10 @@ static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *la
   return (fw_optimizer){
       .type = spec.type,
       .lr = fw_conf_has_key(r->conf, FW_KEY_LR) ? (double)NAN : spec.lr,
-      .l1 = choose(r, FW_KEY_L1, spec.l1),
-      .l2 = choose(r, FW_KEY_L2, spec.l2),
-      .a = params[0].member ? choose(r, params[0].key, spec.a) : 0,
-      .b = params[1].member ? choose(r, params[1].key, spec.b) : 0,
+      .l1 = choose_number(r, FW_KEY_L1, spec.l1),
+      .l2 = choose_number(r, FW_KEY_L2, spec.l2),
+      .a = params[0].member ? choose_number(r, params[0].key, spec.a) : 0,
+      .b = params[1].member ? choose_number(r, params[1].key, spec.b) : 0,
   };
 }
 
@@ -313,7 +313,7 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
   const fw_layer *input = &r->graph->layers[layer->inputs[0]];
   const fw_loss_spec *loss = spec->loss.spec ? &spec->loss : &r->conf->json.defaults.loss;
   layer->loss = loss->spec ? loss->type : FW_LOSS_LOG;
-  if (layer->loss == FW_LOSS_HUBER) layer->delta = choose(r, FW_KEY_HUBER_DELTA, loss->delta);
+  if (layer->loss == FW_LOSS_HUBER) layer->delta = choose_number(r, FW_KEY_HUBER_DELTA, loss->delta);
   const bool many = layer->loss == FW_LOSS_SOFTMAX;
   if (many ? input->width < 2 : input->width != 1)
     return FAIL(r, "%s/inputlayer has %zu outputs (%s), but %s takes %s", spec->path, input->width, input->name,

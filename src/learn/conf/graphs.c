@@ -31,7 +31,7 @@ struct builder {
 
 /* ---- Parts ---- */
 
-static void *take(builder *b, size_t count, size_t size) {
+static void *take_memory(builder *b, size_t count, size_t size) {
   void *memory = NULL;
   if (b->status == FURROW_OK) b->status = fw_arena_take(&b->graph->arena, &memory, count, size, b->err);
   return b->status == FURROW_OK ? memory : NULL;
@@ -46,12 +46,12 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
 }
 
 /* Inputs are names of layers, NULL after the last. The optimizer is the one that the JSON file names for the type. */
-static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
-                          const char *third) {
+static fw_layer_spec *add_layer(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
+                                const char *third) {
   const char *const inputs[] = {first, second, third};
   if (b->status == FURROW_OK) b->status = FW_GROW(&b->graph->layers, &b->capacity, b->graph->count + 1, b->err);
   if (b->status != FURROW_OK) return NULL;
-  const char **kept = take(b, 3, sizeof *kept);
+  const char **kept = take_memory(b, 3, sizeof *kept);
   if (!kept) return NULL;
   memcpy(kept, inputs, sizeof inputs);
   fw_layer_spec *layer = &b->graph->layers[b->graph->count++];
@@ -88,7 +88,7 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
 }
 
 static void add_input(builder *b, const char *name, int64_t width, fw_activation activation) {
-  fw_layer_spec *layer = add(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
+  fw_layer_spec *layer = add_layer(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
   if (!layer) return;
   layer->has_width = true;
   layer->width = width;
@@ -96,13 +96,13 @@ static void add_input(builder *b, const char *name, int64_t width, fw_activation
 }
 
 static void add_loss(builder *b, const char *name, const char *input, fw_loss_type loss, double delta) {
-  fw_layer_spec *layer = add(b, FW_LAYER_LOSS, name, input, NULL, NULL);
+  fw_layer_spec *layer = add_layer(b, FW_LAYER_LOSS, name, input, NULL, NULL);
   if (layer) layer->loss = (fw_loss_spec){true, loss, delta};
 }
 
 static void add_embedding(builder *b) {
   const fw_layer_spec *json = from_json(b, FW_LAYER_EMBEDDING);
-  fw_layer_spec *layer = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
+  fw_layer_spec *layer = add_layer(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
   if (!layer) return;
   const bool by_key = fw_conf_has_key(b->conf, FW_KEY_RANK);
   const int64_t fields = integer(b, FW_KEY_FIELDS);
@@ -143,8 +143,8 @@ static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   b->used |= bit_of(FW_KEY_FC);
   if (b->status == FURROW_OK)
     b->status = fw_conf_take_list(b->conf, FW_KEY_FC, &b->graph->arena, &hidden, &count, b->err);
-  int64_t *widths = take(b, count + 1, sizeof *widths);
-  fw_activation_spec *activations = take(b, count + 1, sizeof *activations);
+  int64_t *widths = take_memory(b, count + 1, sizeof *widths);
+  fw_activation_spec *activations = take_memory(b, count + 1, sizeof *activations);
   if (!widths || !activations) return;
   const fw_activation_spec activation = hidden_activation(b);
   for (size_t i = 0; i < count; i++) {
@@ -164,7 +164,7 @@ static const char *add_fc(builder *b, const char *input, int64_t outputs) {
   const bool by_key = fw_conf_has_key(b->conf, FW_KEY_FC) || fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) ||
                       fw_conf_has_key(b->conf, FW_KEY_DROPOUT);
   const char *name = json ? json->name : "fclayer";
-  fw_layer_spec *layer = add(b, FW_LAYER_FC, name, input, NULL, NULL);
+  fw_layer_spec *layer = add_layer(b, FW_LAYER_FC, name, input, NULL, NULL);
   if (!layer) return name;
   if (!json || by_key) {
     stack_by_key(b, layer, outputs);
@@ -206,7 +206,7 @@ static void build_mlr(builder *b) {
   const int64_t regions = json ? json->width : integer(b, FW_KEY_MLR_RANK);
   add_input(b, "sigmoid_layer", regions, FW_ACTIVATION_SIGMOID);
   add_input(b, "softmax_layer", regions, FW_ACTIVATION_SOFTMAX);
-  add(b, FW_LAYER_DOT_POOLING, "dotpooling_layer", "sigmoid_layer", "softmax_layer", NULL);
+  add_layer(b, FW_LAYER_DOT_POOLING, "dotpooling_layer", "sigmoid_layer", "softmax_layer", NULL);
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
 
@@ -214,14 +214,14 @@ static void build_mlr(builder *b) {
  * file says; the key may set another. */
 static void finish_sum(builder *b, const char *second, const char *third) {
   const fw_loss_type loss = (fw_loss_type)integer(b, FW_KEY_LOSS);
-  add(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
+  add_layer(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
   add_loss(b, "simpleLossLayer", "sumPooling", fw_conf_has_key(b->conf, FW_KEY_LOSS) ? loss : FW_LOSS_LOG, NAN);
 }
 
 static void build_fm(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  add(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
+  add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
   finish_sum(b, "innerSumPooling", NULL);
 }
 
@@ -231,7 +231,7 @@ static void build_ffm(builder *b) {
   const int64_t given = integer(b, FW_KEY_FIELDS), factors = integer(b, FW_KEY_RANK);
   const int64_t fields = given < 1 && fw_conf_recommends(b->conf) ? 2 : given; /* until the data has been seen */
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
-  fw_layer_spec *embedding = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
+  fw_layer_spec *embedding = add_layer(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
   if (!embedding) return;
   if (fields < 1) {
     b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "ffm needs the number of fields: set fields (data/numfield)");
@@ -246,14 +246,14 @@ static void build_ffm(builder *b) {
   embedding->factors = fields * factors;
   embedding->has_width = true;
   embedding->width = fields * embedding->factors;
-  add(b, FW_LAYER_FIELD_AWARE, "fieldAwareCross", "embedding", NULL, NULL);
+  add_layer(b, FW_LAYER_FIELD_AWARE, "fieldAwareCross", "embedding", NULL, NULL);
   finish_sum(b, "fieldAwareCross", NULL);
 }
 
 static void build_deepfm(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  add(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
+  add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
   finish_sum(b, "innerSumPooling", add_fc(b, "embedding", 1));
 }
 
@@ -266,15 +266,15 @@ static void build_wide_and_deep(builder *b) {
 static void build_pnn(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  add(b, FW_LAYER_BI_INNER, "innerPooling", "embedding", NULL, NULL);
-  add(b, FW_LAYER_CONCAT, "concatMatrix", "embedding", "innerPooling", NULL);
+  add_layer(b, FW_LAYER_BI_INNER, "innerPooling", "embedding", NULL, NULL);
+  add_layer(b, FW_LAYER_CONCAT, "concatMatrix", "embedding", "innerPooling", NULL);
   finish_sum(b, add_fc(b, "concatMatrix", 1), NULL);
 }
 
 static void build_nfm(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  add(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
+  add_layer(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
   finish_sum(b, add_fc(b, "BiInteractionCross", 1), NULL);
 }
 
@@ -311,7 +311,7 @@ static const algorithm algorithms[] = {
 const char fw_builtin_names[] =
     "lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
 
-static const algorithm *find(const char *name) {
+static const algorithm *find_algorithm(const char *name) {
   const char *known = fw_algorithm_name(name);
   for (size_t i = 0; known && i < sizeof algorithms / sizeof *algorithms; i++)
     if (strcmp(algorithms[i].name, known) == 0) return &algorithms[i];
@@ -319,13 +319,13 @@ static const algorithm *find(const char *name) {
 }
 
 const char *fw_builtin_find(const char *name) {
-  const algorithm *found = find(name);
+  const algorithm *found = find_algorithm(name);
   return found ? found->name : NULL;
 }
 
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *name,
                                furrow_error *err) {
-  builder b = {.algorithm = find(name), .conf = conf, .err = err};
+  builder b = {.algorithm = find_algorithm(name), .conf = conf, .err = err};
   if (!b.algorithm) return fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
   FW_TRY(fw_graph_spec_create(&b.graph, err));
   b.algorithm->build(&b);

@@ -92,7 +92,7 @@ static const forest_recommendation of_forests[] = {
     {FW_KEY_FROM_AVERAGE, SAME("yes")},
 };
 
-static const char *find(const recommendation *list, fw_key key) {
+static const char *find_default(const recommendation *list, fw_key key) {
   while (list->key != key && list->key != FW_KEYS) list++;
   return list->text;
 }
@@ -113,20 +113,20 @@ static const char *of_graph(const char *algorithm, fw_key key) {
       {"fm", of_smooth, of_nets},        {"mlr", of_mlr, of_nets},         {NULL, of_nets, of_graphs}};
   size_t i = 0;
   while (algorithms[i].algorithm && strcmp(algorithms[i].algorithm, algorithm) != 0) i++;
-  const char *text = find(algorithms[i].own, key);
-  if (!text) text = find(algorithms[i].others, key);
-  return text ? text : find(of_graphs, key);
+  const char *text = find_default(algorithms[i].own, key);
+  if (!text) text = find_default(algorithms[i].others, key);
+  return text ? text : find_default(of_graphs, key);
 }
 
 const char *fw_recommended_ranking(fw_loss_type loss, fw_key key) {
-  const char *text = find(loss == FW_LOSS_SAMPLED_SOFTMAX ? of_softmax : of_pairs, key);
-  return text ? text : find(of_ranking, key);
+  const char *text = find_default(loss == FW_LOSS_SAMPLED_SOFTMAX ? of_softmax : of_pairs, key);
+  return text ? text : find_default(of_ranking, key);
 }
 
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {
   if (!algorithm) return NULL;
   const char *text = strcmp(algorithm, "gbdt") == 0 ? of_forest(objective, key) : of_graph(algorithm, key);
-  return text ? text : find(of_all, key);
+  return text ? text : find_default(of_all, key);
 }
 
 const char *furrow_learn_recommended(const char *algorithm, const char *key) {

@@ -94,7 +94,7 @@ static void move(const fw_lbfgs *l, double *to, const double *b, double factor, 
 }
 
 /* to += factor * a */
-static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
+static void add_scaled(const fw_lbfgs *l, double *to, double factor, const double *a) {
   move(l, to, to, factor, a);
 }
 
@@ -176,14 +176,14 @@ static void find_direction(fw_lbfgs *l) {
   for (size_t age = 0; age < l->pairs; age++) {
     const size_t i = pair_at(l, age);
     share[i] = dot(l, step_of(l, i), l->direction) / l->product[i];
-    add(l, l->direction, -share[i], change_of(l, i));
+    add_scaled(l, l->direction, -share[i], change_of(l, i));
   }
   if (l->pairs > 0) factor = l->product[l->newest] / square(l, change_of(l, l->newest));
   scale(l, l->direction, -factor);
   for (size_t age = l->pairs; age-- > 0;) {
     const size_t i = pair_at(l, age);
     const double back = dot(l, change_of(l, i), l->direction) / l->product[i];
-    add(l, l->direction, -share[i] - back, step_of(l, i));
+    add_scaled(l, l->direction, -share[i] - back, step_of(l, i));
   }
 }
 

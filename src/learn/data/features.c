@@ -195,15 +195,15 @@ static furrow_status add_chunk(fw_features *features, furrow_error *err) {
 }
 
 /* Capacity for one more slot and one more record. */
-static furrow_status ensure_capacity(fw_features *features, furrow_error *err) {
+static furrow_status reserve_record(fw_features *features, furrow_error *err) {
   if (features->params.most && features->count >= features->params.most)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", features->params.most);
   if ((features->count + 1) * 3 > (uint64_t)features->slot_count * 2) FW_TRY(double_slots(features, err));
   return features->count >> features->chunk_shift == features->chunk_count ? add_chunk(features, err) : FURROW_OK;
 }
 
-static furrow_status add(fw_features *features, uint64_t key, void **record, furrow_error *err) {
-  FW_TRY(ensure_capacity(features, err));
+static furrow_status add_record(fw_features *features, uint64_t key, void **record, furrow_error *err) {
+  FW_TRY(reserve_record(features, err));
   *slot_of(features, key) = (slot){.key = key, .record = features->count + 1};
   *record = record_at(features, features->count++);
   features->params.first(features->params.context, key, *record);
@@ -216,7 +216,7 @@ furrow_status fw_features_make(fw_features *features, uint64_t key, void **recor
   if (!found && features->array)
     return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the range of %" PRIu64, key,
                    features->params.range);
-  if (!found) return add(features, key, record, err);
+  if (!found) return add_record(features, key, record, err);
   *record = found;
   return FURROW_OK;
 }

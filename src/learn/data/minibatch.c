@@ -72,7 +72,7 @@ static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
 }
 
 /* Reserves memory for n more features. */
-static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err) {
+static furrow_status reserve_uses(fw_batcher *b, size_t n, furrow_error *err) {
   FW_TRY(grow_uses(b, b->uses + n, err));
   return fw_local_ids_reserve(&b->local_ids, n, err);
 }
@@ -173,7 +173,7 @@ static furrow_status place_features(fw_batcher *b, const furrow_row *row, furrow
 }
 
 static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  FW_TRY(ensure_capacity(b, row->length, err));
+  FW_TRY(reserve_uses(b, row->length, err));
   FW_TRY(place_features(b, row, err));
   if (b->rules.plain)
     list_features(b, row); /* features beyond the range count as 0 */
@@ -390,7 +390,7 @@ static furrow_status hand_out(fw_batcher *b, fw_minibatch **batch, furrow_error 
 
 furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
   FW_TRY(grow_rows(b, 0, err));
-  if (!b->rules.dense) FW_TRY(ensure_capacity(b, 0, err));
+  if (!b->rules.dense) FW_TRY(reserve_uses(b, 0, err));
   if (!b->rules.dense) FW_TRY(fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err));
   return hand_out(b, batch, err);
 }
@@ -409,7 +409,7 @@ static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t coun
   fw_batcher_start(b);
   FW_TRY(FW_GROW(&b->joined, &b->joined_capacity, 2 * rows + uses + keys, err));
   FW_TRY(grow_rows(b, rows, err));
-  if (!b->rules.dense) FW_TRY(ensure_capacity(b, uses, err));
+  if (!b->rules.dense) FW_TRY(reserve_uses(b, uses, err));
   uint32_t *at = b->joined;
   for (size_t p = 0; p < count; at += parts[p++].keys) parts[p].feature = at; /* one after the other: see number_keys */
   for (size_t p = 0; p < count; at += parts[p++].rows) parts[p].row = at;

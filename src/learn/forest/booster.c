@@ -246,7 +246,8 @@ static furrow_status fail_rows(furrow_error *err) {
   return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
 }
 
-static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t count, furrow_error *err) {
+static furrow_status take_batch(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t count,
+                                furrow_error *err) {
   const uint32_t *const *numbers = NULL;
   size_t rows = set->binned.rows;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
@@ -264,11 +265,11 @@ furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, size
   for (size_t i = 0; b->cuts && i < count; rows += batch[i++].rows)
     if (!is_known(b, &batch[i], rows))
       return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
-  return take(b, &b->train, batch, count, err);
+  return take_batch(b, &b->train, batch, count, err);
 }
 
 furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
-  return take(b, &b->valid, batch, count, err);
+  return take_batch(b, &b->valid, batch, count, err);
 }
 
 /* ---- Begin ---------------------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ static size_t array_count(const fw_forest *forest) {
 }
 
 /* Grows the first `used` arrays to `trees` trees; an array that is longer than `capacity` does no harm. */
-static furrow_status ensure_capacity(fw_forest *forest, size_t used, size_t trees, furrow_error *err) {
+static furrow_status reserve_trees(fw_forest *forest, size_t used, size_t trees, furrow_error *err) {
   for (size_t i = 0; i < used; i++) FW_TRY(fw_realloc(array_of(forest, i), trees * forest->nodes, arrays[i].size, err));
   forest->capacity = trees;
   return FURROW_OK;
@@ -52,7 +52,7 @@ furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned leve
   made->classes = classes;
   made->levels = levels;
   made->nodes = ((size_t)1 << levels) - 1;
-  const furrow_status status = ensure_capacity(made, with_stats ? ARRAYS : ARRAYS - STATS, 0, err);
+  const furrow_status status = reserve_trees(made, with_stats ? ARRAYS : ARRAYS - STATS, 0, err);
   return take_forest(forest, made, status);
 }
 
@@ -70,7 +70,7 @@ furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) 
                    trees, forest->levels, most);
   if (all > forest->capacity) {
     const size_t half = forest->capacity + forest->capacity / 2, wanted = half > all ? half : all;
-    FW_TRY(ensure_capacity(forest, array_count(forest), wanted < most ? wanted : most, err));
+    FW_TRY(reserve_trees(forest, array_count(forest), wanted < most ? wanted : most, err));
   }
   const size_t from = before * forest->nodes, count = trees * forest->nodes;
   for (size_t i = 0; i < array_count(forest); i++)

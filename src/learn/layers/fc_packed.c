@@ -24,16 +24,16 @@ struct packed_weights {
   real *backward[MOST_PARTS]; /* width x the width of each input: transposed */
 };
 
-static furrow_status take(real_net *net, real **numbers, size_t rows, size_t cols, furrow_error *err) {
+static furrow_status take_matrix(real_net *net, real **numbers, size_t rows, size_t cols, furrow_error *err) {
   return FW_ARENA_TAKE(&net->arena, numbers, fw_gemm_table()->packed_size(rows, cols), err);
 }
 
 static furrow_status build_weights(real_net *net, node *self, furrow_error *err) {
   packed_weights *made = NULL;
   FW_TRY(FW_ARENA_TAKE(&net->arena, &made, 1, err));
-  FW_TRY(take(net, &made->forward, self->in_width, self->width, err));
+  FW_TRY(take_matrix(net, &made->forward, self->in_width, self->width, err));
   for (size_t k = 0; k < self->part_count; k++)
-    FW_TRY(take(net, &made->backward[k], self->width, net->nodes[self->parts[k]].width, err));
+    FW_TRY(take_matrix(net, &made->backward[k], self->width, net->nodes[self->parts[k]].width, err));
   self->packed = made;
   return FURROW_OK;
 }

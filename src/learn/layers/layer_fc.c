@@ -21,8 +21,8 @@
 #if FW_REAL_BITS == 64
 
 /* c = or += a * b where element (i, l) of a is a[i * by_row + l * by_k]: a row of b at a time. */
-static void multiply(size_t m, size_t n, size_t k, const real *a, size_t by_row, size_t by_k, const real *b, size_t ldb,
-                     real *restrict c, size_t ldc, bool add) {
+static void multiply_blocks(size_t m, size_t n, size_t k, const real *a, size_t by_row, size_t by_k, const real *b,
+                            size_t ldb, real *restrict c, size_t ldc, bool add) {
   for (size_t i = 0; i < m; i++) {
     real *restrict row = c + i * ldc;
     if (!add) memset(row, 0, n * sizeof *row);
@@ -35,7 +35,7 @@ static void multiply(size_t m, size_t n, size_t k, const real *a, size_t by_row,
 
 static void product_nn(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
                        size_t ldc, bool add) {
-  multiply(m, n, k, a, lda, 1, b, ldb, c, ldc, add);
+  multiply_blocks(m, n, k, a, lda, 1, b, ldb, c, ldc, add);
 }
 
 static void product_nt(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
@@ -51,7 +51,7 @@ static void product_nt(size_t m, size_t n, size_t k, const real *a, size_t lda, 
 
 static void product_tn(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, size_t ldb, real *c,
                        size_t ldc, bool add) {
-  multiply(m, n, k, a, 1, lda, b, ldb, c, ldc, add);
+  multiply_blocks(m, n, k, a, 1, lda, b, ldb, c, ldc, add);
 }
 
 #define PRODUCT(kind) product_##kind

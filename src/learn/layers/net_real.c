@@ -105,8 +105,8 @@ static tensor_size size_of(const real_net *net, const node *self, const fw_minib
   return (tensor_size){0, has_slots(self) ? padded(batch->uses, self->record_width) : rows, 0};
 }
 
-static furrow_status ensure_capacity(const real_net *net, pass_memory *self, const fw_minibatch *batch,
-                                     furrow_error *err) {
+static furrow_status reserve_pass(const real_net *net, pass_memory *self, const fw_minibatch *batch,
+                                  furrow_error *err) {
   const pass_kind kind = self->pass.kind;
   size_t count = ALIGNMENT / sizeof(real);
   for (size_t i = 0; i < net->count; i++) {
@@ -148,7 +148,7 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *
 furrow_status REAL_NAME(fw_pass_lay_out)(const fw_net *net, fw_pass *pass, const fw_minibatch *batch,
                                          furrow_error *err) {
   pass_memory *self = (pass_memory *)pass;
-  FW_TRY(ensure_capacity(real_net_of(net), self, batch, err));
+  FW_TRY(reserve_pass(real_net_of(net), self, batch, err));
   lay_out(real_net_of(net), self, batch);
   REAL_NAME(fw_pack_stale)(real_net_of(net));
   self->pass.batch = batch;

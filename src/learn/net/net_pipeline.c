@@ -335,7 +335,7 @@ static furrow_status ensure_slots(fw_pipeline *p, size_t count, furrow_error *er
   return FURROW_OK;
 }
 
-static furrow_status create(fw_net_solver *solver, furrow_error *err) {
+static furrow_status create_pipeline(fw_net_solver *solver, furrow_error *err) {
   void *memory = NULL;
   if (solver->pipeline) return FURROW_OK;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof *solver->pipeline + LINE, err));
@@ -370,7 +370,7 @@ static void start_run(fw_pipeline *p, const fw_net_job *job, size_t slots) {
 }
 
 furrow_status fw_pipeline_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) {
-  FW_TRY(create(solver, err));
+  FW_TRY(create_pipeline(solver, err));
   fw_pipeline *p = solver->pipeline;
   const size_t slots = wanted_slots(p, job->from);
   FW_TRY(ensure_slots(p, slots, err));

@@ -250,7 +250,7 @@ static void put_parts(const fw_rank_batch *b, const fw_minibatch *batch) {
   for (size_t row = 0; batch->uses && row < batch->rows; row++) put_row(b, batch, row);
 }
 
-static const void *take(const char **from, size_t count) {
+static const void *take_array(const char **from, size_t count) {
   const void *taken = *from;
   *from += count * sizeof(uint32_t);
   return taken;
@@ -260,12 +260,12 @@ static void take_part(fw_batch_part *part, const header *h, const char *from) {
   *part = (fw_batch_part){.rows = h->rows, .keys = h->keys, .uses = h->uses, .key = from};
   part->key_type = h->flags & HAS_WIDE_KEYS ? FURROW_KEY_U64 : FURROW_KEY_U32;
   from += h->keys * key_size(h);
-  if (h->flags & HAS_POSITIONS) part->position = take(&from, h->rows);
-  part->label = take(&from, h->rows);
-  if (h->flags & HAS_WEIGHTS) part->weight = take(&from, h->rows);
-  if (h->keys) part->row_uses = take(&from, h->rows);
-  part->use_key = take(&from, h->uses);
-  if (h->flags & HAS_VALUES) part->value = take(&from, h->uses);
+  if (h->flags & HAS_POSITIONS) part->position = take_array(&from, h->rows);
+  part->label = take_array(&from, h->rows);
+  if (h->flags & HAS_WEIGHTS) part->weight = take_array(&from, h->rows);
+  if (h->keys) part->row_uses = take_array(&from, h->rows);
+  part->use_key = take_array(&from, h->uses);
+  if (h->flags & HAS_VALUES) part->value = take_array(&from, h->uses);
 }
 
 static void take_parts(fw_rank_batch *b) {
@@ -291,7 +291,7 @@ static size_t larger(size_t a, size_t b) {
   return a > b ? a : b;
 }
 
-static furrow_status reserve(bytes *buffer, size_t size, furrow_error *err) {
+static furrow_status reserve_bytes(bytes *buffer, size_t size, furrow_error *err) {
   return fw_grow(&buffer->at, &buffer->capacity, size + 1, 1, err);
 }
 
@@ -306,9 +306,9 @@ static furrow_status reserve_buffers(fw_rank_batch *b, const totals *own, const 
   const size_t margin = b->comm->ranks * 4 * sizeof(double); /* for padding, sums of losses and notices */
   send = larger(larger(send, all->keys * s->weights), larger(own->rows * row_bytes(b), own->uses * s->use));
   receive = larger(receive, larger(all->rows * row_bytes(b), all->uses * s->use));
-  FW_TRY(reserve(&b->send, send + margin, err));
-  FW_TRY(reserve(&b->weights, own->keys * s->weights + margin, err));
-  return reserve(&b->receive, receive + margin, err);
+  FW_TRY(reserve_bytes(&b->send, send + margin, err));
+  FW_TRY(reserve_bytes(&b->weights, own->keys * s->weights + margin, err));
+  return reserve_bytes(&b->receive, receive + margin, err);
 }
 
 /* ---- Step 1: what of the batch the ranks have ---- */

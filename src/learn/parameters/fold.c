@@ -188,7 +188,7 @@ static void set(const folding *f, void *numbers, size_t i, double number) {
   fw_parameters_put(f->p, numbers, i, number);
 }
 
-static void multiply(const folding *f, void *numbers, size_t count, double by) {
+static void multiply_numbers(const folding *f, void *numbers, size_t count, double by) {
   for (size_t i = 0; i < count; i++) set(f, numbers, i, get(f, numbers, i) * by);
 }
 
@@ -266,7 +266,7 @@ static furrow_status scale_vectors(const folding *f, layer_index layer, furrow_e
   for (size_t i = 0; i < f->scaling->count; i++) {
     const double mean = f->scaling->mean[i];
     void *v = feature_row(f, layer, f->scaling->key[i]);
-    if (v) multiply(f, v, factors, f->scaling->factor[i]);
+    if (v) multiply_numbers(f, v, factors, f->scaling->factor[i]);
     for (size_t k = 0; v && mean != 0 && k < factors; k++) term[k] = mean * get(f, v, k);
     if (mean != 0) term += factors;
   }
@@ -437,9 +437,10 @@ static void scale_layer(const folding *f, layer_index layer, double by) {
   const size_t parameter = parameter_of(f, layer, false);
   const fw_parameter *about = &f->p->list[parameter];
   if (about->by_feature)
-    for (size_t i = 0; i < f->records; i++) multiply(f, feature_row(f, layer, key_of_record(f, i)), about->rows, by);
+    for (size_t i = 0; i < f->records; i++)
+      multiply_numbers(f, feature_row(f, layer, key_of_record(f, i)), about->rows, by);
   else
-    multiply(f, fw_parameters_dense(f->p, parameter, 0), (size_t)about->cols, by);
+    multiply_numbers(f, fw_parameters_dense(f->p, parameter, 0), (size_t)about->cols, by);
 }
 
 static void scale_outputs(const folding *f, layer_index i, double by, double *constant) {
@@ -461,7 +462,7 @@ static void scale_back(const folding *f, const fc_part *p) {
   const bool vectors = p->part == p->embedding;
   if (!vectors && !is_cross_of(f->graph, p->part, p->embedding)) return;
   for (size_t j = 0; j < layer_at(f->graph, p->part)->width; j++)
-    multiply(f, fc_row(f, p->fc, p->at + j), layer_at(f->graph, p->fc)->width, vectors ? sqrt(factor) : factor);
+    multiply_numbers(f, fc_row(f, p->fc, p->at + j), layer_at(f->graph, p->fc)->width, vectors ? sqrt(factor) : factor);
 }
 
 static void scale_embedding(const folding *f, layer_index embedding) {

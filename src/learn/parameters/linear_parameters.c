@@ -53,7 +53,7 @@ static void *bias_of(const fw_parameters *p, size_t layer) {
   return fw_parameters_dense(p, fw_parameters_find(p, layer, true), 0);
 }
 
-static void multiply(const fw_parameters *p, void *numbers, size_t count, double factor) {
+static void multiply_numbers(const fw_parameters *p, void *numbers, size_t count, double factor) {
   for (size_t i = 0; i < count; i++) fw_parameters_put(p, numbers, i, factor * fw_parameters_get(p, numbers, i));
 }
 
@@ -82,7 +82,7 @@ static furrow_status quiet_embedding(const fw_parameters *p, size_t layer, furro
   size_t count = 0;
   FW_TRY(fw_parameters_keys(p, &keys, &count, err));
   for (size_t i = 0; i < count; i++)
-    multiply(p, fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0), p->list[parameter].rows, FAINT);
+    multiply_numbers(p, fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0), p->list[parameter].rows, FAINT);
   fw_free(keys);
   return FURROW_OK;
 }
@@ -95,8 +95,8 @@ static furrow_status quiet_rest(const fw_parameters *p, furrow_error *err) {
     const size_t layer = sum->inputs[k], weights = fw_parameters_find(p, layer, false);
     const fw_layer *part = &graph->layers[layer];
     if (part->type == FW_LAYER_FC) {
-      multiply(p, fw_parameters_dense(p, weights, 0), part->in_width * part->width, 0);
-      multiply(p, bias_of(p, layer), part->width, 0);
+      multiply_numbers(p, fw_parameters_dense(p, weights, 0), part->in_width * part->width, 0);
+      multiply_numbers(p, bias_of(p, layer), part->width, 0);
     }
     if (part->type == FW_LAYER_BI_INNER_SUM || part->type == FW_LAYER_FIELD_AWARE)
       FW_TRY(quiet_embedding(p, part->inputs[0], err));

@@ -376,7 +376,7 @@ static furrow_status put_part(writing *w, const furrow_matrix_meta *meta, const 
   return status;
 }
 
-static furrow_status ensure_capacity(writing *w, furrow_error *err) {
+static furrow_status reserve_values(writing *w, furrow_error *err) {
   const size_t rows = w->about->rows, ranks = w->comm->ranks;
   const size_t numbers = rows * ranks > PANEL_NUMBERS ? rows * ranks : PANEL_NUMBERS;
   furrow_status status = FW_ALLOC_ROWS(&w->values, numbers, furrow_element_size(w->type), err);
@@ -514,7 +514,7 @@ static furrow_status count_elements(const writing *w, furrow_matrix_meta *meta, 
 /* The first rank makes the folder; then the others find it. */
 static furrow_status open_writer(writing *w, furrow_model_writer *model, const furrow_matrix_meta *meta,
                                  const fw_save_params *params, furrow_error *err) {
-  furrow_status status = ensure_capacity(w, err);
+  furrow_status status = reserve_values(w, err);
   for (int round = 0; round < 2; round++) {
     if (status == FURROW_OK && fw_comm_is_first(w->comm) == (round == 0))
       status = furrow_matrix_writer_open_in(&w->writer, model, meta, &params->write, err);

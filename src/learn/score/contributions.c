@@ -183,7 +183,7 @@ void fw_explainer_free(fw_explainer *explainer) {
 }
 
 /* Memory for `count` features of a result. */
-static furrow_status reserve(fw_explainer *e, size_t count, furrow_error *err) {
+static furrow_status reserve_entries(fw_explainer *e, size_t count, furrow_error *err) {
   size_t numbers = 0;
   if (!fw_size_mul(count, e->classes, &numbers)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(FW_GROW(&e->features, &e->feature_capacity, count, err));
@@ -247,7 +247,7 @@ static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, c
   const fw_parameters *p = scorer->parameters;
   const double *times = scorer->additive;
   FW_TRY(list_entries(e, row, err));
-  FW_TRY(reserve(e, row->length, err));
+  FW_TRY(reserve_entries(e, row->length, err));
   memset(e->bias, 0, e->classes * sizeof *e->bias);
   if (row->length > 0) memset(e->values, 0, row->length * e->classes * sizeof *e->values);
   for (size_t i = 0; i < row->length; i++) e->features[i] = e->entries[i].feature;
@@ -265,7 +265,7 @@ static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, c
 
 static furrow_status explain_trees(fw_explainer *e, const furrow_row *row, size_t *count, furrow_error *err) {
   const uint64_t *features = fw_tree_explainer_features(e->trees, count);
-  FW_TRY(reserve(e, *count, err));
+  FW_TRY(reserve_entries(e, *count, err));
   if (*count > 0) memcpy(e->features, features, *count * sizeof *features);
   fw_tree_explainer_run(e->trees, row, e->values);
   return FURROW_OK;

@@ -46,7 +46,7 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
 
 /* ---- Rows that are ranked ---- */
 
-static furrow_status reserve(ranked_rows *r, size_t more, furrow_error *err) {
+static furrow_status reserve_ranked(ranked_rows *r, size_t more, furrow_error *err) {
   const size_t rows = r->count + more;
   FW_TRY(FW_GROW(&r->qid, &r->capacity[0], rows, err));
   FW_TRY(FW_GROW(&r->score, &r->capacity[1], rows, err));
@@ -114,8 +114,8 @@ static furrow_status refuse_label(const taking *t, const fw_data_conf *data, con
 }
 
 /* Says what is wrong with the bad row of a block, which is row `number` of the data. */
-static furrow_status refuse(const taking *t, const fw_data_conf *data, const furrow_rowblock *block, uint64_t number,
-                            furrow_error *err) {
+static furrow_status refuse_row(const taking *t, const fw_data_conf *data, const furrow_rowblock *block,
+                                uint64_t number, furrow_error *err) {
   if (t->bad_score)
     return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number", number);
   if (!is_weight(t->weight))
@@ -137,11 +137,12 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
       fw_error_prefix_row(err, evaluation->rows + 1);
       return FURROW_E_RANGE;
     }
-    FW_TRY(reserve(&evaluation->ranked, block->size, err));
+    FW_TRY(reserve_ranked(&evaluation->ranked, block->size, err));
     t.ranked = &evaluation->ranked;
   }
   furrow_status status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, &plan->data, block, evaluation->rows + t.bad_row, err);
+  if (status == FURROW_OK && t.bad_row > 0)
+    status = refuse_row(&t, &plan->data, block, evaluation->rows + t.bad_row, err);
   evaluation->rows += block->size;
   return status;
 }
@@ -149,7 +150,7 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
 void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from) {
   const ranked_rows *more = &from->ranked;
   fw_tally_merge(into->tally, from->tally);
-  into->ranked.lost |= more->lost || (more->count > 0 && reserve(&into->ranked, more->count, NULL) != FURROW_OK);
+  into->ranked.lost |= more->lost || (more->count > 0 && reserve_ranked(&into->ranked, more->count, NULL) != FURROW_OK);
   for (size_t i = 0; i < more->count && !into->ranked.lost; i++)
     add_ranked(&into->ranked, more->qid[i], more->score[i], (double)more->label[i], (double)more->weight[i]);
 }

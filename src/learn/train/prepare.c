@@ -38,7 +38,7 @@ static fw_settled_fields side_of(const furrow_encoder *encoder, bool item, uint6
 
 /* The field that has the hours of events. */
 static fw_settled_count hour_field_of(const fw_prepared *d, const fw_dictionary *dictionary) {
-  if (!d->trainer->plan->rank.same_hour || fw_conf_is_set(d->trainer->conf, FW_KEY_HOUR_FIELD))
+  if (!d->trainer->plan->ranking.same_hour || fw_conf_is_set(d->trainer->conf, FW_KEY_HOUR_FIELD))
     return (fw_settled_count){0};
   for (size_t i = 0; i < dictionary->count; i++) {
     const fw_field *field = &dictionary->fields[i];
@@ -52,7 +52,7 @@ static fw_settled_count hour_field_of(const fw_prepared *d, const fw_dictionary 
 static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encoder *encoder, fw_settled_loss *loss,
                                        furrow_error *err) {
   const fw_plan *plan = d->trainer->plan;
-  const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->rank.negatives > 0;
+  const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->ranking.negatives > 0;
   if (ranks || fw_schema_of_kind(encoder->schema, FW_AS_LABEL)) return FURROW_OK;
   const char *algorithm = plan->model.algorithm;
   if (algorithm && strcmp(algorithm, "fm") == 0 && !fw_conf_is_set(d->trainer->conf, FW_KEY_LOSS)) {

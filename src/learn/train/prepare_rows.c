@@ -15,10 +15,10 @@ static furrow_status draw_negatives(const fw_prepared *d, fw_samples *samples, f
   const furrow_rowblock *rows = fw_samples_block(samples);
   furrow_container *made = NULL;
   uint64_t without = 0;
-  if (plan->rank.negatives == 0 || fw_loss_ranks(plan->graph.loss)) return FURROW_OK;
+  if (plan->ranking.negatives == 0 || fw_loss_ranks(plan->graph.loss)) return FURROW_OK;
   if (!rows) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn for rows in memory, not for streamed ones");
   if (d->trainer->comm->ranks > 1) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn by one process");
-  furrow_status status = fw_negatives_append(&made, rows, &plan->rank, plan->train.seed, &without, err);
+  furrow_status status = fw_negatives_append(&made, rows, &plan->ranking, plan->train.seed, &without, err);
   if (status == FURROW_OK) status = fw_samples_take(samples, made, err);
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
   if (status != FURROW_OK || without == 0) return status;
@@ -149,7 +149,7 @@ static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
   if (!all || d->valid_ratio <= 0) return FURROW_OK;
   if (fw_loss_ranks(plan->graph.loss) && !groups)
     return fw_ranking_hold_out(
-        &d->holdout, all, &plan->rank,
+        &d->holdout, all, &plan->ranking,
         &(fw_ranking_share){.ratio = d->valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
   /* a forest is the same whether its rows are streamed or not, so it holds out rows by their numbers */
   if ((!plan->train.recommended || d->trainer->forest) && !groups) return FURROW_OK;

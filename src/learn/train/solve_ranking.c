@@ -122,8 +122,8 @@ static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_err
                                     .optimizer = embedding->optimizer,
                                     .factors = embedding->factors,
                                     .batch = f->trainer->plan->train.batch,
-                                    .negatives = plan->rank.negatives,
-                                    .popular = plan->rank.popular,
+                                    .negatives = plan->ranking.negatives,
+                                    .popular = plan->ranking.popular,
                                     .seed = plan->train.seed,
                                     .pool = f->trainer->pool};
   FW_TRY(fw_ranking_data_finish(&rank->data, err));
@@ -136,7 +136,7 @@ static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_err
 static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
   ranking_fit *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  furrow_status status = fw_ranking_data_init(&made->data, &f->trainer->plan->rank, err);
+  furrow_status status = fw_ranking_data_init(&made->data, &f->trainer->plan->ranking, err);
   if (status == FURROW_OK && all)
     status =
         fw_ranking_data_add(&made->data, &made->data.train, fw_samples_block(f->data->samples), NULL, 0, true, err);

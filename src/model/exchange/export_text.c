@@ -19,14 +19,14 @@ typedef struct text_out {
   int64_t id;
 } text_out;
 
-static furrow_status flush(text_out *out, furrow_error *err) {
+static furrow_status flush_text(text_out *out, furrow_error *err) {
   const size_t n = out->filled;
   out->filled = 0;
   return fw_atomic_file_write(out->file, out->buffer, n, err);
 }
 
 static furrow_status reserve_buffer(text_out *out, furrow_error *err) {
-  return BUFFER_SIZE - out->filled < MOST_FIELD ? flush(out, err) : FURROW_OK;
+  return BUFFER_SIZE - out->filled < MOST_FIELD ? flush_text(out, err) : FURROW_OK;
 }
 
 /* Writes an integer, followed by the byte `after`. */
@@ -99,7 +99,7 @@ static furrow_status export_text(fw_export *job, fw_vectors_visitor put, bool li
   if (status == FURROW_OK) status = fw_vectors_visit(&job->plan, put, &out, err);
   if (status == FURROW_OK) status = reserve_buffer(&out, err);
   if (status == FURROW_OK && lines && out.open) out.buffer[out.filled++] = '\n';
-  if (status == FURROW_OK) status = flush(&out, err);
+  if (status == FURROW_OK) status = flush_text(&out, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(out.file, err);
   if (status == FURROW_OK) job->result.bytes += fw_atomic_file_size(out.file);
   fw_atomic_file_close(out.file);

@@ -29,7 +29,7 @@ static const char *full_name(tensor_in *t, const char *name, const char *suffix)
   return t->text.missing ? NULL : t->text.bytes;
 }
 
-static const fw_tensor *find(tensor_in *t, const char *name, const char *suffix) {
+static const fw_tensor *find_tensor(tensor_in *t, const char *name, const char *suffix) {
   const char *full = full_name(t, name, suffix);
   return full ? fw_safetensors_find(t->file, full) : NULL;
 }
@@ -48,7 +48,8 @@ static furrow_status base_name(const fw_tensor *tensor, const char *suffix, char
 }
 
 static bool is_sparse(tensor_in *t, const char *name) {
-  return find(t, name, FW_TENSOR_INDICES) && find(t, name, FW_TENSOR_BEGINS) && find(t, name, FW_TENSOR_DATA);
+  return find_tensor(t, name, FW_TENSOR_INDICES) && find_tensor(t, name, FW_TENSOR_BEGINS) &&
+         find_tensor(t, name, FW_TENSOR_DATA);
 }
 
 /* ---- Notes ---------------------------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static furrow_status read_notes(tensor_in *t, const char *name, fw_import_matrix
 /* ---- Matrices ------------------------------------------------------------------------------------------- */
 
 static furrow_status read_ids(tensor_in *t, const char *name, uint64_t vectors, furrow_error *err) {
-  const fw_tensor *tensor = find(t, name, FW_TENSOR_IDS);
+  const fw_tensor *tensor = find_tensor(t, name, FW_TENSOR_IDS);
   fw_array_reader *reader = NULL;
   void *memory = NULL;
   if (!tensor) return FURROW_OK;
@@ -185,9 +186,10 @@ static furrow_status import_sparse(tensor_in *t, const char *name, furrow_error 
   fw_array_reader *begins = NULL, *indices = NULL, *data = NULL;
   fw_csr_arrays csr = {0};
   fw_import_matrix m;
-  furrow_status status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_BEGINS), &begins, err);
-  if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_INDICES), &indices, err);
-  if (status == FURROW_OK) status = fw_safetensors_read(t->file, find(t, name, FW_TENSOR_DATA), &data, err);
+  furrow_status status = fw_safetensors_read(t->file, find_tensor(t, name, FW_TENSOR_BEGINS), &begins, err);
+  if (status == FURROW_OK)
+    status = fw_safetensors_read(t->file, find_tensor(t, name, FW_TENSOR_INDICES), &indices, err);
+  if (status == FURROW_OK) status = fw_safetensors_read(t->file, find_tensor(t, name, FW_TENSOR_DATA), &data, err);
   if (status == FURROW_OK) status = start_matrix(t, name, fw_array_get_info(data)->type, true, &m, err);
   if (status == FURROW_OK && m.axis == FURROW_AXIS_COLUMNS) m.all_rows = true;
   if (status == FURROW_OK) status = fw_csr_read(&csr, begins, indices, data, m.type, -1, err);

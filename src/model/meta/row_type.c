@@ -56,7 +56,7 @@ const furrow_matrix_row_type *furrow_matrix_row_type_get(int32_t number) {
   return number >= 0 && number < FURROW_MATRIX_ROW_TYPES ? &row_types[number] : NULL;
 }
 
-static const furrow_matrix_row_type *find(const char *name) {
+static const furrow_matrix_row_type *find_row_type(const char *name) {
   const char *end = name + strlen(name);
   int32_t number;
   bool overflow = false;
@@ -67,7 +67,7 @@ static const furrow_matrix_row_type *find(const char *name) {
 }
 
 furrow_status furrow_matrix_row_type_find(const char *name, const furrow_matrix_row_type **type, furrow_error *err) {
-  const furrow_matrix_row_type *found = name ? find(name) : NULL;
+  const furrow_matrix_row_type *found = name ? find_row_type(name) : NULL;
   if (found) {
     *type = found;
     return FURROW_OK;

@@ -219,7 +219,7 @@ static furrow_status start_writer(furrow_matrix_writer *writer, const furrow_mat
   return FURROW_OK;
 }
 
-static furrow_status create(furrow_matrix_writer **writer, const char *path, furrow_error *err) {
+static furrow_status create_writer(furrow_matrix_writer **writer, const char *path, furrow_error *err) {
   furrow_matrix_writer *made;
   furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
@@ -237,7 +237,7 @@ furrow_status furrow_matrix_writer_open(furrow_matrix_writer **writer, const cha
   const char *path = folder;
   furrow_matrix_writer *opened;
   furrow_status status = fw_path_to_write(&path, err);
-  if (status == FURROW_OK) status = create(&opened, path, err);
+  if (status == FURROW_OK) status = create_writer(&opened, path, err);
   if (status != FURROW_OK) return status;
   status = start_writer(opened, plan, &params, err);
   const fw_dir_check check = params.overwrite ? fw_model_check_overwrite : NULL;
@@ -255,7 +255,7 @@ static furrow_status create_in(furrow_matrix_writer **writer, const char *model,
   char *path;
   furrow_status status = fw_path_join(&path, model, name, err);
   if (status != FURROW_OK) return status;
-  status = create(writer, path, err);
+  status = create_writer(writer, path, err);
   if (status == FURROW_OK) (*writer)->folder = (*writer)->path + strlen(path) - strlen(name);
   fw_free(path);
   return status;

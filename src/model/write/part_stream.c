@@ -157,7 +157,7 @@ static furrow_status drop_partition(fw_part_stream *stream, furrow_status status
   return status;
 }
 
-static furrow_status flush(fw_part_stream *stream, furrow_error *err) {
+static furrow_status flush_records(fw_part_stream *stream, furrow_error *err) {
   int errnum = fw_write_at(stream->fd, stream->buffer, stream->filled, stream->offset + stream->length);
   if (errnum != 0) return fw_fail_file(err, errnum, stream->writer->path, part_of(stream)->file_name, "cannot write");
   stream->length += stream->filled;
@@ -179,7 +179,7 @@ static furrow_status encode_panel(fw_part_stream *stream, const furrow_panel *pa
   furrow_status status = FURROW_OK;
   stream->dropped += count_misplaced(stream, panel);
   for (size_t first = 0; first < panel->cols && status == FURROW_OK;) {
-    if (stream->capacity - stream->filled < stream->most) status = flush(stream, err);
+    if (stream->capacity - stream->filled < stream->most) status = flush_records(stream, err);
     size_t avail = (stream->capacity - stream->filled) / stream->most, bytes = 0;
     size_t count = panel->cols - first < avail ? panel->cols - first : avail;
     if (status == FURROW_OK)
@@ -320,7 +320,7 @@ furrow_status fw_part_stream_finish(fw_part_stream *stream, fw_write_totals *tot
   if (stream->fd < 0) return fw_fail(err, FURROW_E_STATE, "the partition was left incomplete by a failure");
   const bool by_column = fw_writer_by_column(stream->writer);
   furrow_status status = check_complete(stream, err);
-  if (status == FURROW_OK) status = flush(stream, err);
+  if (status == FURROW_OK) status = flush_records(stream, err);
   if (status != FURROW_OK) return drop_partition(stream, status);
   uint64_t elements = 0;
   for (size_t i = 0; i < stream->row_count; i++) {

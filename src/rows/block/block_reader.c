@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static furrow_status fail(furrow_status status, furrow_error *said, furrow_error *err) {
+static furrow_status fail_reader(furrow_status status, furrow_error *said, furrow_error *err) {
   status = fw_failed_status(status);
   said->status = status;
   if (err) *err = *said;
@@ -25,7 +25,7 @@ furrow_status fw_block_reader_open(fw_block_reader **reader, const furrow_rows_f
   furrow_status status = format->open_rows(state, request, &r->rows, &said);
   if (status != FURROW_OK) {
     fw_free(r);
-    return fail(status, &said, err);
+    return fail_reader(status, &said, err);
   }
   *reader = r;
   return FURROW_OK;
@@ -79,7 +79,7 @@ furrow_status fw_block_reader_next(fw_block_reader *reader, furrow_rowblock *blo
     (void)fw_fail(&said, FURROW_E_IO, "format %s cannot read its rows", reader->format->name);
     const furrow_status status = reader->format->next_rows(reader->rows, &given, &said);
     if (status == FURROW_END) return status;
-    if (status != FURROW_OK) return fail(status, &said, err);
+    if (status != FURROW_OK) return fail_reader(status, &said, err);
     if (!given) return fw_fail(err, FURROW_E_FORMAT, "format %s gave no block", reader->format->name);
   } while (given->size == 0);
   FW_TRY(check_block(reader, given, err));
@@ -95,7 +95,7 @@ furrow_status fw_block_reader_rewind(fw_block_reader *reader, furrow_error *err)
   furrow_error said;
   (void)fw_fail(&said, FURROW_E_IO, "format %s cannot read its rows again", reader->format->name);
   const furrow_status status = reader->format->rewind_rows(reader->rows, &said);
-  if (status != FURROW_OK) return fail(status, &said, err);
+  if (status != FURROW_OK) return fail_reader(status, &said, err);
   reader->label_known = false;
   return FURROW_OK;
 }

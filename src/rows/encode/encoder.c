@@ -33,7 +33,7 @@ static furrow_status make_event_table(furrow_encoder *encoder, furrow_error *err
   return fw_table_create(&encoder->events, &layout, encoder->log.names, encoder->log.slots, NULL, err);
 }
 
-static furrow_status complete(furrow_encoder *encoder, furrow_error *err) {
+static furrow_status complete_encoder(furrow_encoder *encoder, furrow_error *err) {
   FW_TRY(fw_encode_view_log(&encoder->log, encoder->schema, &encoder->dictionary, false, err));
   encoder->has_values = has_values(&encoder->dictionary);
   return make_event_table(encoder, err);
@@ -50,7 +50,7 @@ furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema,
   }
   made->schema = schema;
   status = fw_dictionary_open(&made->dictionary, schema, image, size, err);
-  if (status == FURROW_OK) status = complete(made, err);
+  if (status == FURROW_OK) status = complete_encoder(made, err);
   return FW_HAND_OVER(status, encoder, made, furrow_encoder_free);
 }
 
@@ -82,7 +82,7 @@ furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *director
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
   if (status == FURROW_OK) status = load_files(made, schema, dictionary, err);
-  if (status == FURROW_OK) status = complete(made, err);
+  if (status == FURROW_OK) status = complete_encoder(made, err);
   fw_free(schema);
   fw_free(dictionary);
   return FW_HAND_OVER(status, encoder, made, furrow_encoder_free);

@@ -44,7 +44,7 @@ struct text_format {
 
 /* ---- Pieces of text ------------------------------------------------------------------------------------- */
 
-static furrow_status flush(fw_text_writer *w, furrow_error *err) {
+static furrow_status flush_rows(fw_text_writer *w, furrow_error *err) {
   furrow_status status = fw_atomic_file_write(w->file, w->buffer, w->used, err);
   if (status == FURROW_OK) w->used = 0;
   return status;
@@ -52,7 +52,7 @@ static furrow_status flush(fw_text_writer *w, furrow_error *err) {
 
 /* Reserves space for one piece. */
 static inline furrow_status reserve_piece(fw_text_writer *w, furrow_error *err) {
-  return BUFFER_BYTES - w->used >= PIECE_BYTES ? FURROW_OK : flush(w, err);
+  return BUFFER_BYTES - w->used >= PIECE_BYTES ? FURROW_OK : flush_rows(w, err);
 }
 
 static inline void put_char(fw_text_writer *w, char c) {
@@ -368,7 +368,7 @@ furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock 
     status = w->format->write_row(w, &row, err);
   }
   w->rows += block->size;
-  return status == FURROW_OK ? flush(w, err)
+  return status == FURROW_OK ? flush_rows(w, err)
                              : status; /* rows that were accepted must not be lost if no commit follows on stdout */
 }
 
@@ -404,7 +404,7 @@ furrow_status fw_text_writer_complete(fw_text_writer *writer, fw_atomic_file **f
   if (comm) FW_TRY(find_first(writer, &first, err));
   const bool empty = comm ? fw_comm_is_first(comm) && first == comm->ranks : writer->rows == 0;
   if (empty && is_csv(writer->format) && writer->params.header) status = write_csv_header(writer, true, err);
-  if (status == FURROW_OK) status = flush(writer, err); /* writes a header */
+  if (status == FURROW_OK) status = flush_rows(writer, err); /* writes a header */
   const uint64_t skip = comm && comm->rank != first ? writer->header_bytes : 0;
   *file = writer->file;
   return fw_atomic_file_join(writer->file, status, skip, err);

@@ -282,7 +282,7 @@ static furrow_status put_at(const together *t, const void *bytes, size_t size, u
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&t->target, err, errnum, "cannot write");
 }
 
-static furrow_status flush(together *t, furrow_error *err) {
+static furrow_status flush_bytes(together *t, furrow_error *err) {
   const size_t filled = t->filled;
   t->filled = 0;
   return put_at(t, t->buffer, filled, t->at, err);
@@ -292,7 +292,7 @@ static furrow_status flush(together *t, furrow_error *err) {
 static furrow_status write_part(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
   together *t = to;
   if (offset != t->at + t->filled || size > BUFFER_SIZE - t->filled) {
-    FW_TRY(flush(t, err));
+    FW_TRY(flush_bytes(t, err));
     t->at = offset;
   }
   if (size >= BUFFER_SIZE) {
@@ -311,7 +311,7 @@ static furrow_status write_own(together *t, fw_index_writer *w, furrow_error *er
   w->skip_common = !fw_comm_is_first(t->comm);
   w->err = err;
   fw_write_index(w, t->index);
-  if (w->status == FURROW_OK) w->status = flush(t, err);
+  if (w->status == FURROW_OK) w->status = flush_bytes(t, err);
   if (w->status == FURROW_OK && fsync(t->fd) != 0)
     w->status = fw_target_fail_errno(&t->target, err, errno, "cannot sync the file to disk");
   return w->status;

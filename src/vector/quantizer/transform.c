@@ -162,7 +162,7 @@ static furrow_status refuse_reversal(const fw_transform *t, const char *why, fur
   return FURROW_E_UNSUPPORTED;
 }
 
-static void multiply(const float *a, size_t rows, size_t columns, const float *x, float *y) {
+static void multiply_vector(const float *a, size_t rows, size_t columns, const float *x, float *y) {
   for (size_t i = 0; i < rows; i++) {
     double sum = 0;
     for (size_t k = 0; k < columns; k++) sum += (double)a[i * columns + k] * (double)x[k];
@@ -195,7 +195,7 @@ static furrow_status reverse_linear(const fw_transform *t, const float *y, float
   if (!t->trained || t->a_count != in * out) return refuse_reversal(t, "it is not trained", err);
   for (size_t i = 0; i < out; i++) moved[i] = y[i] - (t->have_bias && i < t->b_count ? t->b[i] : 0);
   multiply_transposed(t->a, out, in, moved, x);
-  multiply(t->a, out, in, x, there);
+  multiply_vector(t->a, out, in, x, there);
   multiply_transposed(t->a, out, in, there, back);
   bool good = out <= in ? is_same(moved, there, out) : is_same(x, back, in);
   return good ? FURROW_OK : refuse_reversal(t, "its matrix is not orthonormal", err);

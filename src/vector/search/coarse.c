@@ -179,11 +179,11 @@ static size_t find_best(const float *scores, size_t width, size_t nprobe, float 
   const size_t groups = count_groups(nprobe, width);
   scan->maxima(scores, width, groups, work->maxima);
   size_t count =
-      scan->find_not_below(scores, width, scan->rank_bound(work->maxima, groups, nprobe) - slack, work->columns);
+      scan->find_not_below(scores, width, scan->kth_bound(work->maxima, groups, nprobe) - slack, work->columns);
   if (count <= nprobe + nprobe / 8) return count;
   const size_t padded = (count + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
   for (size_t i = 0; i < padded; i++) work->maxima[i] = i < count ? scores[work->columns[i]] : -INFINITY;
-  const float limit = scan->rank_bound(work->maxima, padded, nprobe) - slack;
+  const float limit = scan->kth_bound(work->maxima, padded, nprobe) - slack;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
     work->columns[kept] = work->columns[i];

@@ -168,7 +168,7 @@ static size_t scan_first(pq_scan *p, fw_sink *sink) {
   if (p->table->step == 0 || !isfinite(p->slack)) return 0;
   scan->bounds(p->table, &p->codes, blocks, bounds);
   scan->maxima(bounds, n, groups, maxima);
-  p->cap = (float)p->table->m * p->table->step - scan->rank_bound(maxima, groups, sink->k);
+  p->cap = (float)p->table->m * p->table->step - scan->kth_bound(maxima, groups, sink->k);
   const size_t count = scan->find_not_below(bounds, n, -limit_of(p, sink->worst), positions);
   rescore_positions(p, positions, count, sink);
   return blocks;

@@ -413,7 +413,7 @@ static void groups_of_codes(void **state) {
 /* ---- Scores ---- */
 
 static void check_rank(const fw_scan *scan, const float *scores, size_t n, size_t k) {
-  const float bound = scan->rank_bound(scores, n, k);
+  const float bound = scan->kth_bound(scores, n, k);
   size_t count = 0, finite = 0;
   for (size_t i = 0; i < n; i++) {
     count += scores[i] >= bound;

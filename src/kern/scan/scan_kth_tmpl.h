@@ -1,8 +1,8 @@
-/* kern/scan/scan_rank_tmpl.h: rank_bound of kern/scan/scan.h, by bisection. Before including it, define
+/* kern/scan/scan_kth_tmpl.h: kth_bound of kern/scan/scan.h, by bisection. Before including it, define
  *   count_not_below(numbers, n, limit)        how many are at least `limit`
  *   find_range(numbers, n, *low, *high)       the smallest that is not -infinity, and the largest; NaN is skipped */
 
-static float rank_bound(const float *numbers, size_t n, size_t k) {
+static float kth_bound(const float *numbers, size_t n, size_t k) {
   enum { ROUNDS = 12 };
   float low, high;
   find_range(numbers, n, &low, &high);
