@@ -197,7 +197,7 @@ static furrow_status build_embedding(resolver *r, const fw_layer_spec *spec, fw_
     FW_TRY(count_slots(r, spec, &slots));
     FW_TRY(check_same_slots(r, spec, slots));
     if (slots * layer->factors > FW_WIDTH_MAX)
-      return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)(slots * layer->factors),
+      return FAIL(r, "%s has %llu outputs; the limit is %d", spec->path, (unsigned long long)(slots * layer->factors),
                   FW_WIDTH_MAX);
     layer->outputdim = (int64_t)(slots * layer->factors);
   }

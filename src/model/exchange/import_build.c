@@ -122,8 +122,8 @@ static furrow_status write_once(fw_import *job, fw_import_matrix *m, const furro
                                 const fw_import_saved *saved, furrow_error *err) {
   const uint64_t left = furrow_matrix_count(matrix);
   if (left == count) return fw_import_write(job, m, matrix, saved, err);
-  fw_fail(err, FURROW_E_FORMAT, "%llu %s there twice", (unsigned long long)(count - left),
-          fw_plural(count - left, "element is", "elements are"));
+  fw_fail(err, FURROW_E_FORMAT, "%llu %s twice", (unsigned long long)(count - left),
+          fw_plural(count - left, "element occurs", "elements occur"));
   fw_error_set_file(err, job->path);
   return FURROW_E_FORMAT;
 }

@@ -435,7 +435,7 @@ static void refused_text(void **state) {
   refuse_text("r.tsv", "0\t1\n", rows, FURROW_E_PARSE, 1, 3, "the column is not an integer");
   refuse_text("r.tsv", "0\t1\tx\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
   refuse_text("r.tsv", "0\t1\t1.5e3x\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
-  refuse_text("r.tsv", "0\t1\t2\t3\n", rows, FURROW_E_PARSE, 1, 7, "a field too many");
+  refuse_text("r.tsv", "0\t1\t2\t3\n", rows, FURROW_E_PARSE, 1, 7, "too many fields");
   refuse_text("r.tsv", "0\t1\t1e39\n", rows, FURROW_E_RANGE, 1, 5, "does not fit");
   refuse_text("r.tsv", "0\t99999999999999999999\t1\n", rows, FURROW_E_RANGE, 1, 3, "64 bits");
   refuse_text("r.tsv", "-1\t1\t1\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
