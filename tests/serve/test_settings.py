@@ -102,9 +102,9 @@ def test_addresses(folder):
             refused(2, hint, "--model", "a=x", "--listen", address, *words)
     for address in ["127.0.0.1:0", "127.9.8.7:0", "[::1]:0", "localhost:0", "LOCALHOST:0"]:
         code, printed = start("--model", f"a={folder}/absent", "--listen", address)
-        assert code not in (0, 2) and "others can reach" not in printed, printed
+        assert code not in (0, 2) and "other machines can reach" not in printed, printed
     code, printed = start("--model", f"a={folder}/absent", "--listen", "0.0.0.0:0", "--insecure")
-    assert code not in (0, 2) and "others can reach" not in printed, printed
+    assert code not in (0, 2) and "other machines can reach" not in printed, printed
 
 
 def test_version(folder):

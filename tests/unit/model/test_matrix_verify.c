@@ -242,7 +242,7 @@ static void names_of_files(void **state) {
   made_edit_meta("m", from, "\"fileName\":\"77\"", 0);
   made_edit_meta("m", from, "\"fileName\":\"77\"", 0);
   expect_finding("m", false, (int32_t)atoi(file), "77", NONE, "lowest partition");
-  expect_finding("m", false, -1, "5", NONE, "no partition is in it");
+  expect_finding("m", false, -1, "5", NONE, "has no partition");
   (void)last;
 }
 

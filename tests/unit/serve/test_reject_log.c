@@ -95,7 +95,7 @@ static const lie lies[] = {
     {8, 4, 2, HEADER, 8, "a version that this program does not read"},
     {12, 4, 3, HEADER, 12, "the log has vectors of 3 numbers, the index of 2"},
     {32, 8, (uint64_t)1 << 63, HEADER, END, NULL},
-    {32, 8, ((uint64_t)1 << 63) + 1, HEADER, 32, "an id beyond the last one is next"},
+    {32, 8, ((uint64_t)1 << 63) + 1, HEADER, 32, "is beyond the last possible id"},
     /* headers of records */
     {SECOND + 20, 2, 7, RECORDS, SECOND + 20, "a record of an unknown kind"},
     {SECOND + 22, 2, 1, RECORDS, SECOND + 22, "a record with unknown flags"},
