@@ -188,8 +188,7 @@ static void misfits(void **state) {
                      "2000 fields with 2000 vectors of 8 numbers each are more than 16777216");
   conf_expect_misfit("ffm", "fields=2",
                      "fieldAwareCross crosses fields, which data in the format libsvm does not have");
-  conf_expect_misfit("lr", "embedding-optimizer=adam",
-                     "embedding-optimizer is for embeddings, but the graph has none");
+  conf_expect_misfit("lr", "embedding-optimizer=adam", "embedding-optimizer is for embeddings, but the graph has none");
   conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, but the graph has none");
   conf_expect_misfit("lr", "optimizer=sgd adam-beta=0.5", "adam-beta is for Adam, which no layer has");
   conf_expect_misfit("fm", "optimizer=adam embedding-optimizer=ftrl momentum=0.5",
