@@ -25,9 +25,9 @@ static furrow_status fail_writer(const fw_array_writer *w, furrow_error *err, fu
 static furrow_status check_counts(const fw_array_writer *w, uint64_t rows, furrow_error *err) {
   if (w->layout == FW_ARRAY_LAYOUT_NPY) return FURROW_OK;
   const uint64_t dim = w->params.dim;
-  if (dim > INT32_MAX) return fail_writer(w, err, FURROW_E_RANGE, "a vector has more elements than 31 bits count");
+  if (dim > INT32_MAX) return fail_writer(w, err, FURROW_E_RANGE, "a vector has more elements than 31 bits can count");
   if (w->layout == FW_ARRAY_LAYOUT_BIN && rows > UINT32_MAX)
-    return fail_writer(w, err, FURROW_E_RANGE, "more vectors than 32 bits count");
+    return fail_writer(w, err, FURROW_E_RANGE, "there are more vectors than 32 bits can count");
   return FURROW_OK;
 }
 
