@@ -24,7 +24,8 @@ const option truth_options[] = {
     {.name = "by",
      .kind = OPTION_ENUM,
      .choices = "auto|row|column",
-     .help = "what a vector of a matrix is (auto: a column if the matrix is stored by columns)",
+     .help =
+         "part of the matrix that is a vector: a row or a column (auto: a column if the matrix is stored by columns)",
      .offset = offsetof(truth_values, axis)},
     {.name = "ids",
      .kind = OPTION_TEXT,
