@@ -20,6 +20,7 @@ def test_examples(document, tmp_path, monkeypatch):
     blocks = list(BLOCK.finditer(text))
     assert blocks
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     names, failures = {"__name__": "__main__"}, []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for block in blocks:  # one after the other: later blocks use what earlier ones made
