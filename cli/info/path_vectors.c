@@ -1,6 +1,6 @@
 /* cli/info/path_vectors.c: indexes and files of arrays for 'furrow info'. */
 #include <inttypes.h>
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,20 +43,50 @@ static void report_index(report *r, const furrow_index *index) {
   if (lists.code_size) report_u64(r, "code size", lists.code_size);
 }
 
-static furrow_status describe_index(path_inspection *look, furrow_error *err) {
+static furrow_status report_index_at(report *r, const char *path, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_index_load_params_init(&params);
   params.memory_map = true;
   params.lists_optional = true;
+  furrow_status status = furrow_index_load(&index, path, &params, err);
+  if (status != FURROW_OK) return status;
+  report_index(r, index);
+  furrow_index_free(index);
+  return FURROW_OK;
+}
+
+static furrow_status describe_index(path_inspection *look, furrow_error *err) {
   path_advise(look, "furrow index verify @");
   path_advise(look, "furrow index map @ | head");
-  furrow_status status = furrow_index_load(&index, look->path, &params, err);
+  furrow_status status = report_index_at(look->r, look->path, err);
   if (status != FURROW_OK) return status;
   path_advise(look, "furrow index info @");
   path_advise(look, "furrow index search @ QUERIES.fvecs -k 10");
-  report_index(look->r, index);
-  furrow_index_free(index);
+  return FURROW_OK;
+}
+
+/* ---- Folders of LangChain ------------------------------------------------------------------------------- */
+
+static bool put_langchain_index(const path_inspection *look, char path[PATH_MAX]) {
+  return look->folder && snprintf(path, PATH_MAX, "%s/index.faiss", look->path) < PATH_MAX;
+}
+
+static bool is_langchain(const path_inspection *look) {
+  char path[PATH_MAX];
+  const path_inspection file = {.path = path};
+  return put_langchain_index(look, path) && is_index(&file);
+}
+
+/* The pickle next to the index has texts and their ids. It is not opened: a pickle can run any program. */
+static furrow_status describe_langchain(path_inspection *look, furrow_error *err) {
+  char path[PATH_MAX];
+  put_langchain_index(look, path);
+  path_advise(look, "furrow index verify @/index.faiss");
+  furrow_status status = report_index_at(look->r, path, err);
+  if (status != FURROW_OK) return status;
+  path_advise(look, "furrow index names @/index.faiss --set TITLES.txt");
+  path_advise(look, "furrow index search @/index.faiss QUERIES.fvecs -k 10");
   return FURROW_OK;
 }
 
@@ -127,17 +157,10 @@ static furrow_status see_array(void *user, const furrow_array_info *array) {
   return FURROW_OK;
 }
 
-/* Chooses lists and codes that the vectors can train: 39 vectors for each centroid, Faiss's rule. */
+/* Without options, build chooses an index and the settings of its searches. */
 static void advise_build(path_inspection *look, const arrays_summary *summary) {
-  char text[160];
-  const uint64_t most = summary->vectors / 39;
-  if (most == 0 || summary->dimension == 0) return;
-  uint64_t nlist = (uint64_t)sqrt((double)summary->vectors), m = summary->dimension;
-  if (nlist > most) nlist = most;
-  while (m > 1 && (summary->dimension % m != 0 || m > 64)) m--;
-  if (summary->vectors < (uint64_t)39 * 256) m = 0; /* too few to train codes of 8 bits: store the vectors */
-  snprintf(text, sizeof text, "furrow index build --base @ --out @.index --nlist %" PRIu64 " --m %" PRIu64, nlist, m);
-  path_advise(look, text);
+  if (summary->vectors < 2 || summary->dimension == 0) return;
+  path_advise(look, "furrow index build --base @ --out @.index");
   path_advise(look, "furrow index search @.index @ -k 10 | head");
 }
 
@@ -163,5 +186,7 @@ static furrow_status describe_arrays(path_inspection *look, furrow_error *err) {
 }
 
 const path_kind index_kind = {"index", "a vector index in Faiss's format", is_index, describe_index};
+const path_kind langchain_kind = {"langchain", "an index in Faiss's format with LangChain's pickle, which is not read",
+                                  is_langchain, describe_langchain};
 const path_kind arrays_kind = {"arrays", "vectors or tensors in the format of another program", is_arrays,
                                describe_arrays};
