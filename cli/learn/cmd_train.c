@@ -20,7 +20,6 @@
 #include "core/written.h"
 #include "furrow/io.h"
 #include "furrow/learn.h"
-#include "furrow/recommend.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/raw_log.h"
@@ -520,50 +519,13 @@ static void name_checkpoint(const train_values *values, furrow_error *err) {
   add_hint(err, "--resume goes on from it");
 }
 
-/* Returns whether the path of a URI has the ending of a csv file. */
-static bool is_csv_name(const char *uri) {
-  static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
-  const size_t n = strcspn(uri, ";?#");
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    const size_t m = strlen(endings[i]);
-    if (n > m && memcmp(uri + n - m, endings[i], m) == 0) return true;
-  }
-  return false;
-}
-
 static void hint_csv(const train_values *values, const learn_settings *settings, furrow_error *err) {
   const char *format = furrow_learn_conf_get(settings->conf, "format");
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
-  if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
+  if (!text || !raw_log_is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format="))
+    return;
   if (err->hint[0] || strcmp(format, "auto") == 0) return;
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
-}
-
-/* Adds a hint to a parse error in a table: its row can be left out; in csv, rows contain only numbers, so the file may
- * be a raw log. */
-static void hint_bad_row(const train_values *values, furrow_error *err) {
-  const bool log = values->raw.schema != NULL, label = strstr(err->message, "label is missing") != NULL;
-  if (err->status != FURROW_E_PARSE || err->hint[0] || values->load || values->on_bad == FURROW_ON_BAD_SKIP) return;
-  if (!log && !is_csv_name(values->train)) return;
-  add_hint(err, "--on-bad skip leaves such rows out and counts them%s",
-           log || label ? "" : "; if columns have names or texts in them, --schema auto reads the file as a raw log");
-}
-
-/* Measures whether a model of a log with users and items can recommend, and stores that. */
-static void judge_ranking(const train_values *values) {
-  furrow_rank_figures figures;
-  furrow_recommender_params params;
-  furrow_error ignored;
-  furrow_recommender_params_init(&params);
-  furrow_rank_figures_init(&figures);
-  params.threads = values->threads;
-  if (!values->raw.schema || ranks_number() > 0) return;
-  if (furrow_recommender_judge(values->out, values->train, &params, &figures, &ignored) != FURROW_OK) return;
-  if (!values->quiet && figures.popular_gain < -figures.popular_gain_error)
-    say("furrow: warning: do not recommend items with this model: it orders them worse than their popularity does "
-        "(NDCG "
-        "%.4f, most popular items %.4f); --model recommender is for that\n",
-        figures.ndcg.mean, figures.popular_ndcg.mean);
 }
 
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings,
@@ -581,7 +543,8 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
-  if (status == FURROW_OK) judge_ranking(values);
+  if (status == FURROW_OK)
+    raw_log_judge_ranking(&values->raw, values->train, values->out, values->threads, values->quiet);
   if (status == FURROW_OK && !values->quiet) print_row_types(settings, values->out);
   furrow_trainer_free(trainer);
   return status;
@@ -796,7 +759,8 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
     status = print_description(&settings, train->json, out, err);
   else if (status == FURROW_OK)
     status = run_all(train, &settings, out, err);
-  if (status != FURROW_OK && train->train) hint_bad_row(train, err);
+  if (status != FURROW_OK && train->train && !train->load)
+    raw_log_hint_bad_row(&train->raw, train->train, train->on_bad, err);
   learn_settings_clear(&settings);
   furrow_file_lock_close(lock);
   return status;

@@ -16,6 +16,7 @@
 #include "furrow/init.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
+#include "learn/raw_log.h"
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
 #include "rows/rows_source.h"
@@ -29,6 +30,7 @@ typedef struct tune_values {
   furrow_on_bad on_bad;
   bool force, json, quiet;
   text_list define;
+  raw_log_values raw;
   learn_values keys;
 } tune_values;
 
@@ -111,13 +113,15 @@ static const option running_options[] = {
     {0}};
 #undef AT
 
-static const option_group tune_groups[] = {{.title = "Options", .options = main_options},
-                                           {.title = "Options", .options = plugin_options},
-                                           {.title = "Running", .options = running_options},
-                                           {.title = "Settings that are given are not searched for",
-                                            .options = learn_options,
-                                            .offset = offsetof(tune_values, keys)},
-                                           {0}};
+static const option_group tune_groups[] = {
+    {.title = "Options", .options = main_options},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Raw logs", .options = raw_log_options, .offset = offsetof(tune_values, raw)},
+    {.title = "Running", .options = running_options},
+    {.title = "Settings that are given are not searched for",
+     .options = learn_options,
+     .offset = offsetof(tune_values, keys)},
+    {0}};
 
 static void tune_init(void *values) {
   tune_values *tune = values;
@@ -146,7 +150,8 @@ static bool is_given(const void *user, const char *name) {
   return false;
 }
 
-/* Makes the configuration from the given settings and the settings of the search (`setting` NULL: none). */
+/* Makes the configuration from the given settings and the settings of the search (`setting` NULL: none). It does not
+ * name the encoder of a raw log, which is in memory and not a setting. */
 static furrow_status make_settings(learn_settings *settings, const tune_values *values, const search *s,
                                    const search_setting *setting, furrow_error *err) {
   const learn_origin from = {.algorithm = values->algorithm};
@@ -186,6 +191,11 @@ static bool tell_progress(void *user, const char *phase, uint64_t rows, uint64_t
   return !is_over(t);
 }
 
+/* A raw log is read by the encoder that was made before the first run. */
+static furrow_status use_encoder(const tuning *t, furrow_learn_conf *conf, furrow_error *err) {
+  return t->values->raw.schema ? raw_log_use_encoder(conf, err) : FURROW_OK;
+}
+
 static void init_fit(furrow_trainer_fit_params *fit, tuning *t, double share) {
   furrow_trainer_fit_params_init(fit);
   fit->parser = &t->parser;
@@ -202,15 +212,21 @@ static void init_trainer(furrow_trainer_params *params, const tune_values *value
 
 /* Counts rows up to `most`; rows that cannot be read do not count. */
 static uint64_t count_rows(const tuning *t, uint64_t most) {
-  furrow_parser *parser = NULL;
+  learn_settings settings = {0};
+  furrow_sample_reader *reader = NULL;
   const furrow_rowblock *block;
   furrow_error ignored;
   uint64_t rows = 0;
-  furrow_status status = furrow_parser_open(&parser, t->values->train, &t->parser, &ignored);
+  furrow_status status = make_settings(&settings, t->values, NULL, NULL, &ignored);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(settings.conf, "index-base", "0", &ignored); /* of any rows */
+  if (status == FURROW_OK) status = use_encoder(t, settings.conf, &ignored);
+  if (status == FURROW_OK)
+    status = furrow_sample_reader_open(&reader, settings.conf, t->values->train, &t->parser, &ignored);
   while (status == FURROW_OK && rows < most &&
-         (status = furrow_parser_next_block(parser, &block, &ignored)) == FURROW_OK)
+         (status = furrow_sample_reader_next(reader, &block, &ignored)) == FURROW_OK)
     rows += block->size;
-  furrow_parser_close(parser);
+  furrow_sample_reader_close(reader);
+  learn_settings_clear(&settings);
   return rows;
 }
 
@@ -310,6 +326,7 @@ static furrow_status try_setting(void *user, const search_setting *setting, sear
   const double began = now_seconds();
   if (is_over(t)) return FURROW_END;
   furrow_status status = make_settings(&settings, t->values, &t->search, setting, err);
+  if (status == FURROW_OK) status = use_encoder(t, settings.conf, err);
   snprintf(t->what, sizeof t->what, "run %zu", t->search.trial_count + 1);
   progress_start(&t->progress, !t->values->quiet, t->what, 0);
   t->progress.unit = "rows";
@@ -419,6 +436,7 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   save.formats = settings->formats;
   t->deadline = 0;
   furrow_status status = reread_conf(&conf, text, size, err);
+  if (status == FURROW_OK) status = use_encoder(t, conf, err);
   const furrow_train_params all =
       FURROW_INIT(furrow_train_params, .conf = conf, .trainer = &params, .fit = &fit, .save = &save);
   progress_start(&t->progress, !t->values->quiet, "training", 0);
@@ -426,6 +444,8 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   if (status == FURROW_OK) status = furrow_train(&t->trainer, NULL, t->values->train, t->values->out, &all, err);
   progress_stop(&t->progress);
   furrow_learn_conf_free(conf);
+  if (status == FURROW_OK)
+    raw_log_judge_ranking(&t->values->raw, t->values->train, t->values->out, t->values->threads, t->values->quiet);
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 
@@ -498,20 +518,36 @@ static furrow_status prepare(tuning *t, const tune_values *values, const furrow_
   return status;
 }
 
+/* Makes the settings. If the samples turn out to be a raw log, options that name columns belong to its schema, not to
+ * the settings. */
+static furrow_status make_settings_for_data(learn_settings *settings, tune_values *tune, furrow_error *err) {
+  raw_log_take_columns(&tune->raw, &tune->keys);
+  const furrow_status status = make_settings(settings, tune, NULL, NULL, err);
+  if (status != FURROW_OK || !raw_log_find(&tune->raw, tune->train, settings->conf, tune->quiet)) return status;
+  raw_log_take_columns(&tune->raw, &tune->keys);
+  learn_settings_clear(settings);
+  return make_settings(settings, tune, NULL, NULL, err);
+}
+
 static furrow_status run_tune(const void *values, output *out, furrow_error *err) {
-  const tune_values *tune = values;
+  tune_values used = *(const tune_values *)values;
+  const tune_values *tune = &used;
   tuning t = {.values = tune, .out = out};
   learn_settings settings = {0};
   furrow_status status = check_values(tune, err);
-  if (status == FURROW_OK) status = make_settings(&settings, tune, NULL, NULL, err);
+  if (status == FURROW_OK) status = make_settings_for_data(&settings, &used, err);
   interrupt_catch(); /* before the target is tried, which makes a temporary directory */
   if (status == FURROW_OK) status = check_targets(tune, err);
   if (status == FURROW_OK && !tune->quiet) learn_settings_print_notes(&settings);
   if (status == FURROW_OK) status = prepare(&t, tune, settings.conf, err);
+  if (status == FURROW_OK)
+    status =
+        raw_log_prepare(&tune->raw, tune->train, NULL, tune->threads, tune->on_bad, tune->quiet, settings.conf, err);
   if (status == FURROW_OK) status = search_run(&t.search, err);
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);
   if (status == FURROW_OK && interrupt_came()) status = best ? fail_stopped(&t, err) : interrupt_check(err);
+  if (status != FURROW_OK) raw_log_hint_bad_row(&tune->raw, tune->train, tune->on_bad, err);
   furrow_trainer_free(t.trainer);
   search_clear(&t.search);
   learn_settings_clear(&settings);
@@ -525,7 +561,8 @@ const command tune_command = {
         "furrow tune --model gbdt --train clicks.libsvm --conf-out best.json\n"
         "furrow train --conf best.json --train clicks.libsvm --out clicks.model\n"
         "furrow tune --model fm --train clicks.libsvm --valid new.libsvm --metric auc --time 600 --out fm.model\n"
-        "furrow tune --model lr --train small.csv --folds 10 --runs 12",
+        "furrow tune --model lr --train small.csv --folds 10 --runs 12\n"
+        "furrow tune --model gbdt --train titanic.csv --label survived --out titanic.model",
     .about =
         "Tries the defaults and settings that are drawn by the seed, and prints a line for each run. All are tried on "
         "a "

@@ -12,6 +12,7 @@
 #include "core/output.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "furrow/recommend.h"
 #include "rows/rows_source.h"
 
 #define AT(field) offsetof(raw_log_values, field)
@@ -113,8 +114,8 @@ static bool has_encoder(const char *model) {
   return n < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-static furrow_status set_encoder(furrow_learn_conf *conf, const char *directory, furrow_error *err) {
-  furrow_status status = furrow_learn_conf_set(conf, "encoder", directory, err);
+furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err) {
+  furrow_status status = furrow_learn_conf_set(conf, "encoder", ENCODER_IN_MEMORY, err);
   return status == FURROW_OK ? furrow_learn_conf_set(conf, "format", "table", err) : status;
 }
 
@@ -134,9 +135,46 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
                                  : make_encoder(&encoder, log, values->schema, &values->columns, &reading, err);
   if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
-  if (status == FURROW_OK) status = set_encoder(conf, ENCODER_IN_MEMORY, err);
+  if (status == FURROW_OK) status = raw_log_use_encoder(conf, err);
   furrow_encoder_free(encoder);
   return status;
+}
+
+/* ---- Hints and warnings ---- */
+
+bool raw_log_is_csv_name(const char *uri) {
+  static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
+  const size_t n = strcspn(uri, ";?#");
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t m = strlen(endings[i]);
+    if (n > m && memcmp(uri + n - m, endings[i], m) == 0) return true;
+  }
+  return false;
+}
+
+void raw_log_hint_bad_row(const raw_log_values *values, const char *samples, furrow_on_bad on_bad, furrow_error *err) {
+  const bool log = values->schema != NULL, label = strstr(err->message, "label is missing") != NULL;
+  if (err->status != FURROW_E_PARSE || err->hint[0] || on_bad == FURROW_ON_BAD_SKIP) return;
+  if (!log && !raw_log_is_csv_name(samples)) return;
+  add_hint(err, "--on-bad skip leaves such rows out and counts them%s",
+           log || label ? "" : "; if columns have names or texts in them, --schema auto reads the file as a raw log");
+}
+
+void raw_log_judge_ranking(const raw_log_values *values, const char *log, const char *model, uint32_t threads,
+                           bool quiet) {
+  furrow_rank_figures figures;
+  furrow_recommender_params params;
+  furrow_error ignored;
+  furrow_recommender_params_init(&params);
+  furrow_rank_figures_init(&figures);
+  params.threads = threads;
+  if (!values->schema || ranks_number() > 0) return;
+  if (furrow_recommender_judge(model, log, &params, &figures, &ignored) != FURROW_OK) return;
+  if (!quiet && figures.popular_gain < -figures.popular_gain_error)
+    say("furrow: warning: do not recommend items with this model: it orders them worse than their popularity does "
+        "(NDCG "
+        "%.4f, most popular items %.4f); --model recommender is for that\n",
+        figures.ndcg.mean, figures.popular_ndcg.mean);
 }
 
 /* ---- One event ---- */

@@ -25,6 +25,18 @@ bool raw_log_find(raw_log_values *values, const char *samples, const furrow_lear
 furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err);
 
+/* Sets the keys for the encoder that raw_log_prepare made. */
+furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err);
+/* Whether the path of a URI has the ending of a csv file. */
+bool raw_log_is_csv_name(const char *uri);
+/* Adds a hint to a parse error in a table: its row can be left out; in csv, rows contain only numbers, so the file may
+ * be a raw log. */
+void raw_log_hint_bad_row(const raw_log_values *values, const char *samples, furrow_on_bad on_bad, furrow_error *err);
+/* Measures whether a model of a log with users and items can recommend, stores that in the model, and warns unless
+ * `quiet`. */
+void raw_log_judge_ranking(const raw_log_values *values, const char *log, const char *model, uint32_t threads,
+                           bool quiet);
+
 /* Makes a log of the event, a file in memory, and returns its URI. */
 furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err);
 /* Checks the columns and values against the encoder of a model; encoder NULL is an error: the model has none. */
