@@ -17,9 +17,12 @@
 
 typedef enum sample_id { SID_AUTO, SID_FIRST, SID_ROW } sample_id;
 
+typedef enum contributions_by { BY_FEATURE, BY_COLUMN } contributions_by;
+
 typedef struct predict_values {
   scoring_values scoring;
   sample_id sid;
+  contributions_by by;
   const char *scores;
   bool json, force, contributions, probabilities;
   uint64_t top;     /* 0: all */
@@ -50,6 +53,12 @@ static const option predict_options[] = {
      .help =
          "print what each feature contributes to pred, the largest first (lr, svm, linear, robust, softmax, fm, gbdt)",
      .offset = AT(contributions)},
+    {.name = "by",
+     .kind = OPTION_ENUM,
+     .choices = "feature|column",
+     .help = "with --contributions: print a value for each feature, or for each column of the data the sum of its "
+             "features, below a line with the names of the columns (feature)",
+     .offset = AT(by)},
     {.name = "top",
      .kind = OPTION_U64,
      .argument = "N",
@@ -262,6 +271,10 @@ static furrow_status check_options(const predict_values *values, furrow_error *e
   if (values->events.count > 0 && values->scoring.data)
     return fail(err, FURROW_E_ARGUMENT, "--event and --data cannot be used together");
   if (values->top > 0 && !values->contributions) return fail(err, FURROW_E_ARGUMENT, "--top is for --contributions");
+  if (values->by == BY_COLUMN && !values->contributions)
+    return fail(err, FURROW_E_ARGUMENT, "--by column is for --contributions");
+  if (values->by == BY_COLUMN && values->top > 0)
+    return fail(err, FURROW_E_ARGUMENT, "--top and --by column cannot be used together: a line has all columns");
   return FURROW_OK;
 }
 
@@ -280,9 +293,11 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
     status = one_event_check(&predict->events, furrow_scorer_encoder(p.scoring.scorer), err);
   p.sid = predict->sid;
   if (status == FURROW_OK && p.sid == SID_AUTO) p.sid = furrow_scorer_encoder(p.scoring.scorer) ? SID_ROW : SID_FIRST;
-  p.explaining = (explaining){.scoring = &p.scoring, .json = predict->json, .top = predict->top};
+  p.explaining = (explaining){
+      .scoring = &p.scoring, .json = predict->json, .by_column = predict->by == BY_COLUMN, .top = predict->top};
   if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = open_probabilities(&p, err);
+  if (status == FURROW_OK) status = explain_heading(&p.explaining, out, err);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
   if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
@@ -303,6 +318,7 @@ const command predict_command = {
     .example = "furrow predict --model clicks.model --data new.libsvm > scores.csv\n"
                "furrow predict --model clicks.model --data new.libsvm --scores scores.npy\n"
                "furrow predict --model clicks.model --data new.libsvm --contributions --top 5\n"
+               "furrow predict --model titanic.model --data new.csv --contributions --by column\n"
                "furrow predict --model ratings.model --event userId=1 --event movieId=10",
     .about =
         "Prints a line for each row, as Angel does: the row's id (the number at the start of its line; of raw logs the "
@@ -313,7 +329,8 @@ const command predict_command = {
         "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and all values add up to pred. Models of "
         "several "
         "classes have a line for each class: sid,label of the class,pred,bias,… Features are columns of the model, "
-        "counted from 0. "
+        "counted from 0. With --by column a line is sid,pred,bias and the sum of the values of each column's features, "
+        "and the first line has the names; of csv and raw logs. "
         "Values of gbdt are Shapley values, as xgboost's pred_contribs; they need a model with --node-stats yes.",
     .one_of = "--data URI | --event COLUMN=VALUE",
     .groups = predict_groups,

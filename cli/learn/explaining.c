@@ -56,15 +56,20 @@ static void put_json_class(const explaining *e, size_t class, output *out) {
     output_json_text(out, label);
 }
 
-static void put_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid, output *out) {
-  double rest = 0;
-  const size_t count = sort_class(e, of, class, &rest);
+static void put_line_start(const explaining *e, const furrow_contributions *of, size_t class, const char *sid,
+                           output *out) {
   output_text(out, sid);
   if (of->classes > 1) put_class(e, class, out);
   output_text(out, ",");
   output_decimals(out, of->outputs[class]);
   output_text(out, ",");
   output_decimals(out, of->bias[class]);
+}
+
+static void put_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid, output *out) {
+  double rest = 0;
+  const size_t count = sort_class(e, of, class, &rest);
+  put_line_start(e, of, class, sid, out);
   for (size_t i = 0; i < count; i++) {
     char name[FEATURE_NAME];
     output_text(out, ",");
@@ -74,17 +79,29 @@ static void put_line(const explaining *e, const furrow_contributions *of, size_t
   output_text(out, "\n");
 }
 
+static void put_json_feature(const explaining *e, size_t i, output *out) {
+  char name[FEATURE_NAME];
+  if (i > 0) output_text(out, ",");
+  output_json_text(out, feature_name(e->scoring->scorer, e->list[i].feature, name));
+  output_format(out, ":%.9g", e->list[i].value);
+}
+
+/* All columns, in their order. */
+static void put_json_columns(const explaining *e, const furrow_contributions *of, size_t class, output *out) {
+  for (size_t i = 0; i < of->count; i++) {
+    if (i > 0) output_text(out, ",");
+    output_json_text(out, furrow_scorer_column_name(e->scoring->scorer, i));
+    output_format(out, ":%.9g", of->values[i * of->classes + class]);
+  }
+}
+
 /* "pred":…,"bias":…,"contributions":{…}; with --top also what the others add up to. */
 static void put_members(const explaining *e, const furrow_contributions *of, size_t class, output *out) {
   double rest = 0;
-  const size_t count = sort_class(e, of, class, &rest);
+  const size_t count = e->by_column ? 0 : sort_class(e, of, class, &rest);
   output_format(out, "\"pred\":%.9g,\"bias\":%.9g,\"contributions\":{", of->outputs[class], of->bias[class]);
-  for (size_t i = 0; i < count; i++) {
-    char name[FEATURE_NAME];
-    if (i > 0) output_text(out, ",");
-    output_json_text(out, feature_name(e->scoring->scorer, e->list[i].feature, name));
-    output_format(out, ":%.9g", e->list[i].value);
-  }
+  for (size_t i = 0; i < count; i++) put_json_feature(e, i, out);
+  if (e->by_column) put_json_columns(e, of, class, out);
   output_text(out, "}");
   if (e->top > 0) output_format(out, ",\"rest\":%.9g", rest);
 }
@@ -107,16 +124,44 @@ static void put_object(const explaining *e, const furrow_contributions *of, cons
   output_text(out, "}\n");
 }
 
+/* ---- By column ---- */
+
+static void put_column_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid,
+                            output *out) {
+  put_line_start(e, of, class, sid, out);
+  for (size_t i = 0; i < of->count; i++) output_format(out, ",%.6g", of->values[i * of->classes + class]);
+  output_text(out, "\n");
+}
+
+furrow_status explain_heading(const explaining *e, output *out, furrow_error *err) {
+  const furrow_scorer *scorer = e->scoring->scorer;
+  const size_t columns = furrow_scorer_column_count(scorer);
+  if (!e->by_column || e->json || columns == 0) return FURROW_OK; /* a model without columns is refused with its row */
+  output_text(out, furrow_scorer_class_count(scorer) > 1 ? "sid,label,pred,bias" : "sid,pred,bias");
+  for (size_t i = 0; i < columns; i++) {
+    const char *name = furrow_scorer_column_name(scorer, i);
+    output_text(out, ",");
+    output_class_begin(out, name);
+    output_class_end(out, name);
+  }
+  output_text(out, "\n");
+  return output_flush(out, err);
+}
+
+/* ---- Rows ---- */
+
 static furrow_status contributions_of(const explaining *e, const furrow_row *row, furrow_contributions *of,
                                       furrow_error *err) {
   const scoring *s = e->scoring;
   furrow_forest_info forest;
   furrow_contributions_init(of);
-  const furrow_status status = furrow_scorer_contributions(s->scorer, s->space, row, of, err);
+  const furrow_status status = (e->by_column ? furrow_scorer_column_contributions
+                                             : furrow_scorer_contributions)(s->scorer, s->space, row, of, err);
   if (status != FURROW_E_UNSUPPORTED) return status;
   snprintf(err->file, sizeof err->file, "%s", s->values->model);
   furrow_forest_info_init(&forest);
   furrow_scorer_get_forest_info(s->scorer, &forest);
+  if (e->by_column && furrow_scorer_column_count(s->scorer) == 0) return status;
   return forest.trees > 0 ? add_hint(err, "train the model with --node-stats yes, which stores them") : status;
 }
 
@@ -133,7 +178,7 @@ furrow_status explain_row(explaining *e, const furrow_row *row, const char *sid,
   if (e->json)
     put_object(e, &of, sid, out);
   else
-    for (size_t c = 0; c < of.classes; c++) put_line(e, &of, c, sid, out);
+    for (size_t c = 0; c < of.classes; c++) (e->by_column ? put_column_line : put_line)(e, &of, c, sid, out);
   return FURROW_OK;
 }
 

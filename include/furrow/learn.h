@@ -587,6 +587,25 @@ FURROW_API furrow_status furrow_scorer_contributions(const furrow_scorer *scorer
                                                      const furrow_row *row, furrow_contributions *contributions,
                                                      furrow_error *err) FURROW_MUST_USE;
 
+/* Returns: the number of columns of the data that the features come from, in the order of their features. Of a raw log:
+ * its columns, those of joined tables, and crosses and the history of users, which count as columns of their own; parts
+ * of a time belong to the column of the time. Of csv with a header: each feature is a column. 0: features do not come
+ * from named columns. */
+FURROW_API size_t furrow_scorer_column_count(const furrow_scorer *scorer);
+/* Returns: the name of column i; NULL past the last one.
+ * Owner:   the scorer; valid until it is freed. */
+FURROW_API const char *furrow_scorer_column_name(const furrow_scorer *scorer, size_t i);
+/* Returns: the column that a feature comes from; SIZE_MAX: none. */
+FURROW_API size_t furrow_scorer_feature_column(const furrow_scorer *scorer, uint64_t feature);
+/* Computes what furrow_scorer_contributions does, summed by column: `features` are the columns, all of them, and value
+ * i is the sum of the values of the features of column i, added to 0 by ascending feature.
+ * Errors:  E_UNSUPPORTED, features that do not come from named columns; otherwise as furrow_scorer_contributions.
+ * Owner:   the scratch; valid until its next use.
+ * Threads: as furrow_scorer_score_row. */
+FURROW_API furrow_status furrow_scorer_column_contributions(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
+                                                            const furrow_row *row, furrow_contributions *contributions,
+                                                            furrow_error *err) FURROW_MUST_USE;
+
 /* Writes the weights of a feature in the input layers that are added to the graph's output (all of lr, svm, linear,
  * robust and softmax; the wide part of fm, wide_and_deep, deepfm, pnn and nfm): furrow_scorer_class_count numbers;
  * zeros for a feature that the model does not have. *norm (may be NULL) is the length of its vector in the embedding;

@@ -120,6 +120,15 @@ def folder_path(path: str | os.PathLike[str]) -> str:
     return folder
 
 
+def has_pandas() -> bool:
+    """Whether results can be frames of pandas."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def is_frame(data: Any) -> bool:
     """Whether data is a pandas frame."""
     return hasattr(data, "dtypes") and hasattr(data, "columns") and hasattr(data, "iloc")

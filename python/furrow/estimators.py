@@ -742,7 +742,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
 
     def _parts(self) -> list[str]:
         shown = self.__sklearn_is_fitted__() and not self._fell_back()
-        return [training_chart(self.history_)] if shown else []
+        return [training_chart(self.history_), *self.model_._parts()] if shown else []
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """Replaces scikit-learn's diagram, which does not show the results of a fit."""

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from furrow import _checks, _core
 from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_arrow, is_event, is_frame, is_path, memory_path, open_columns, open_rows
-from furrow._data import folder_path, spell, table_columns, warn_user
-from furrow._html import Card, Facts, epoch_facts
+from furrow._data import folder_path, has_pandas, spell, table_columns, warn_user
+from furrow._html import Card, Facts, epoch_facts, table
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
 from furrow.rows import Rows, read_rows
@@ -46,6 +46,7 @@ _FEW = 1 << 16  # elements of a table that is scored at once, without threads
 _FEW_EVENTS = 256
 _ENOUGH, _SAMPLED = 10, 4096  # rows from which on unknown values are reported; rows that are examined for them
 _CHUNK = 1 << 20  # rows of a file that are scored at once
+_SHOWN_COLUMNS = 10  # of a card
 _MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
@@ -187,6 +188,13 @@ class Model(Card):
         figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
         facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
         return [*facts, ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
+
+    def _parts(self) -> list[str]:
+        """Of trees: the columns with the largest shares of the gain."""
+        if self._scorer.forest()["trees"] == 0:
+            return []
+        shares = self.column_importances(_SHOWN_COLUMNS)
+        return [table(("column", "share of gain"), [(name, f"{share:.3f}") for name, share in shares.items()])]
 
     def describe(self, format: str = "text") -> str:
         """The layers, their shapes and the settings: "text", "json", "dot" (graphviz), "svg", or "angel" (graph.json).
@@ -569,6 +577,29 @@ class Model(Card):
         ranked = self._scorer.importance()[:top]
         return [Importance(f, self.feature_name(f), splits, gain, cover) for f, splits, gain, cover in ranked]
 
+    def column_importances(self, top: int | None = None) -> dict[str, float]:
+        """Of trees: the share of each column of the data in the gain of all splits, the largest first; top: the most
+        columns to return.
+
+        Of a log, a column has the gain of all its values. Columns without a split are left out.
+        """
+        ranked = self.importances()
+        numbers = self._columns_of(np.array([one.feature for one in ranked], dtype=np.uint64))
+        names = self._scorer.data_columns()
+        gains: dict[str, float] = {}
+        for one, number in zip(ranked, numbers):
+            name = names[number] if number < len(names) else one.name
+            gains[name] = gains.get(name, 0.0) + (one.gain if one.gain == one.gain else one.splits)
+        total = sum(gains.values())
+        ordered = sorted(gains.items(), key=lambda item: -item[1])[:top]
+        return {name: gain / total if total > 0 else gain for name, gain in ordered}
+
+    def _columns_of(self, features: Array) -> npt.NDArray[np.uint64]:
+        """The number of the column that each feature comes from; _NO_END: none."""
+        out = np.empty(len(features), dtype=np.uint64)
+        self._scorer.feature_columns(np.ascontiguousarray(features, dtype=np.uint64), out)
+        return out
+
     def trees(self, first: int = 0, end: int | None = None, *, format: str = "text") -> str:
         """Trees first … end-1: "text", "json", "dot" (graphviz), or "svg", a picture of one tree."""
         count = self._scorer.forest()["trees"]
@@ -740,6 +771,44 @@ class Contributions:
         rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         dense[rows, self.features] = self.values
         return dense
+
+    def by_column(self, *, as_frame: bool | None = None) -> Any:
+        """The contributions of all features of a column of the data, summed: in a log, each value is a feature.
+
+        Returns a frame with a row for each row and a column for each column of the data; of more than two classes the
+        frame's columns are pairs of class and column. With as_frame=False, or where pandas is not there, a dict of
+        arrays by the names of the columns, of more than two classes rows x classes. A sum begins with 0 and takes the
+        features in ascending order, so that it is the same to the last digit as that of furrow predict --by column.
+
+        >>> import furrow
+        >>> log = {"shop": ["east", "west", "west", "east"] * 9, "price": [1, 2, 3, 5] * 9}
+        >>> model = furrow.Classifier("lr", schema="auto").fit(log, ["no", "yes", "yes", "no"] * 9).model_
+        >>> parts = model.explain(log).by_column(as_frame=False)
+        >>> {name: ["-" if part < 0 else "+" for part in values[:4]] for name, values in parts.items()}
+        {'shop': ['-', '+', '+', '-'], 'price': ['+', '+', '-', '-']}
+        """
+        names = self._model._scorer.data_columns()
+        if not names:
+            raise TypeError("the features of this model do not come from named columns; to_numpy() has all features")
+        columns = self._model._columns_of(self.features)
+        if len(columns) and int(columns.max()) >= len(names):
+            raise ValueError("a feature contributes that does not belong to a column")
+        sums = np.zeros((len(self), len(names), *self.values.shape[1:]))
+        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        np.add.at(sums, (rows, columns.astype(np.intp)), self.values)
+        if as_frame or (as_frame is None and has_pandas()):
+            return self._frame(names, sums)
+        return {name: np.ascontiguousarray(sums[:, i]) for i, name in enumerate(names)}
+
+    def _frame(self, names: list[str], sums: Doubles) -> Any:
+        import pandas
+
+        if sums.ndim == 2:
+            return pandas.DataFrame(sums, columns=names)
+        classes = self._model.classes
+        labels = list(range(sums.shape[2])) if classes is None else list(classes)
+        pairs = pandas.MultiIndex.from_product([labels, names], names=["class", "column"])
+        return pandas.DataFrame(sums.transpose(0, 2, 1).reshape(len(sums), -1), columns=pairs)
 
     def to_dicts(self, top: int | None = None) -> list[dict[str, Any]]:
         """For each row its contributions by the names of the features, the largest first; top: the most contributions

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import refuse_masks
-from furrow._data import Source, folder_path, is_event, is_frame, is_path, memory_path, open_table
+from furrow._data import Source, folder_path, has_pandas, is_event, is_frame, is_path, memory_path, open_table
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
@@ -151,14 +151,6 @@ def _one_name(given: Any, what: str) -> list[bytes]:
     if len(names) != 1:
         raise ValueError(f"{what}: one {what} is needed, not {len(names)}")
     return names
-
-
-def _has_pandas() -> bool:
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 class Events:
@@ -331,7 +323,7 @@ class _Opened:
         self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool, as_frame: bool | None
     ) -> Any:
         """Results as a frame or as arrays."""
-        if as_frame or (as_frame is None and _has_pandas()):
+        if as_frame or (as_frame is None and has_pandas()):
             return self._frame(of, names, results, with_scores)
         there = results["item"] != _NO_ITEM
         items = np.full(results.shape, None, dtype=object)
@@ -747,7 +739,7 @@ class Recommender(Card):
         reasons = opened.core.explain(int(numbers[0][0]), int(numbers[1][0]), _as_k(n))
         names = opened.names(True)[np.array([number for number, _ in reasons], dtype=np.uint64)]
         parts = np.array([part for _, part in reasons], dtype=np.float64)
-        if as_frame or (as_frame is None and _has_pandas()):
+        if as_frame or (as_frame is None and has_pandas()):
             import pandas
 
             return pandas.DataFrame({"item": names, "part": parts})

@@ -558,6 +558,8 @@ static PyMethodDef scorer_methods[] = {
     {"side_vectors", fwpy_scorer_side_vectors, METH_VARARGS, NULL},
     {"feature_vectors", fwpy_scorer_feature_vectors, METH_VARARGS, NULL},
     {"columns", fwpy_scorer_columns, METH_NOARGS, NULL},
+    {"data_columns", fwpy_scorer_data_columns, METH_NOARGS, NULL},
+    {"feature_columns", fwpy_scorer_feature_columns, METH_VARARGS, NULL},
     {"describe_feature", fwpy_scorer_describe_feature, METH_O, NULL},
     {"add_events", fwpy_scorer_add_events, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};

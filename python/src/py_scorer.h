@@ -101,6 +101,8 @@ PyObject *fwpy_scorer_side(PyObject *self, PyObject *args);
 PyObject *fwpy_scorer_side_vectors(PyObject *self, PyObject *args);
 PyObject *fwpy_scorer_feature_vectors(PyObject *self, PyObject *args);
 PyObject *fwpy_scorer_columns(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_data_columns(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_feature_columns(PyObject *self, PyObject *args);
 PyObject *fwpy_scorer_describe_feature(PyObject *self, PyObject *number);
 PyObject *fwpy_scorer_add_events(PyObject *self, PyObject *args);
 PyObject *fwpy_reader_evaluate(PyObject *self, PyObject *args);

@@ -41,6 +41,39 @@ PyObject *fwpy_scorer_describe_feature(PyObject *object, PyObject *number) {
   return Py_BuildValue("(NN)", fwpy_text(field.name), fwpy_text_n(feature.name, feature.length));
 }
 
+/* data_columns() -> names of the columns that the features come from; empty: they do not come from named columns */
+PyObject *fwpy_scorer_data_columns(PyObject *object, PyObject *unused) {
+  const furrow_scorer *scorer = ((fwpy_scorer *)object)->scorer;
+  (void)unused;
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < furrow_scorer_column_count(scorer); i++) {
+    PyObject *name = fwpy_text(furrow_scorer_column_name(scorer, i));
+    if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
+    Py_XDECREF(name);
+  }
+  return list;
+}
+
+/* feature_columns(features u64, out u64): the column of each feature; the largest number: none */
+PyObject *fwpy_scorer_feature_columns(PyObject *object, PyObject *args) {
+  const furrow_scorer *scorer = ((fwpy_scorer *)object)->scorer;
+  PyObject *ids, *array;
+  Py_buffer features, out;
+  if (!PyArg_ParseTuple(args, "OO", &ids, &array) || !fwpy_get_array(ids, "features", FWPY_U64, 1, &features))
+    return NULL;
+  if (!fwpy_get_output(array, "out", FWPY_U64, 1, &out)) {
+    PyBuffer_Release(&features);
+    return NULL;
+  }
+  const bool fits = out.shape[0] == features.shape[0];
+  for (Py_ssize_t i = 0; fits && i < features.shape[0]; i++)
+    ((uint64_t *)out.buf)[i] = furrow_scorer_feature_column(scorer, ((const uint64_t *)features.buf)[i]);
+  PyBuffer_Release(&features);
+  PyBuffer_Release(&out);
+  if (!fits) return PyErr_Format(PyExc_ValueError, "out does not have a number for each feature");
+  Py_RETURN_NONE;
+}
+
 static bool parse_side(int number, furrow_side *side) {
   *side = number == 2 ? FURROW_SIDE_ITEM : FURROW_SIDE_USER;
   if (number == 1 || number == 2) return true;

@@ -80,6 +80,20 @@ def test_fitted_estimator_shows_its_training(rows):
     assert "<svg" in fitted._repr_html_()
 
 
+def test_trees_show_the_gain_of_columns(tmp_path):
+    log = {"<shop>": [f"s{i % 5}" for i in range(200)], "price": [i * i % 7 for i in range(200)]}
+    y = [i % 5 > 2 for i in range(200)]
+    fitted = Classifier("gbdt", trees=5, schema="auto", validation_fraction=0.2).fit(log, y)
+    fitted.save(tmp_path / "m")
+    shares = fitted.model_.column_importances()
+    for shown in (fitted, fitted.model_, load_model(tmp_path / "m")):
+        root = xml.fromstring(shown._repr_html_())
+        cells = [[cell.text for cell in row.iter("td")] for row in root.iter("tr")]
+        assert [cell for cell in cells if cell and cell[0] in shares] == [[n, f"{s:.3f}"] for n, s in shares.items()]
+    assert shares["<shop>"] > 0.9 and "valid" in facts_of(fitted)["loss"]
+    assert "share of gain" not in Classifier("lr").fit(np.eye(4), [0, 1, 0, 1])._repr_html_()
+
+
 def test_notebooks_get_the_card_and_not_a_diagram(rows):
     fitted = Regressor().fit(rows[0], rows[0][:, 0])
     bundle = fitted._repr_mimebundle_(include=None, exclude=None)

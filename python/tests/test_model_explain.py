@@ -77,6 +77,79 @@ def test_shapley_values_of_trees() -> None:
             assert shares[i, feature] == pytest.approx(value, rel=1e-4, abs=1e-6)
 
 
+def sums_of(model: furrow.Model, parts: Contributions, row: int) -> dict[str, Any]:
+    """Contributions of a row by column, added one after the other."""
+    sums: dict[str, Any] = {}
+    for at in range(parts.indptr[row], parts.indptr[row + 1]):
+        column = model.feature_name(int(parts.features[at])).split("=")[0]
+        sums[column] = sums.get(column, 0.0) + parts.values[at]
+    return sums
+
+
+LOG = {
+    "shop": [f"s{i * i % 5}" for i in range(120)],
+    "tags": [f"t{i % 3}" if i % 4 else "" for i in range(120)],
+    "price": [float(i % 11) for i in range(120)],
+}
+SOLD = [("yes", "no", "later")[(i * i % 5 + i % 3) % 3] for i in range(120)]
+
+
+@pytest.mark.parametrize("algorithm", ["lr", "gbdt", "fm"])
+def test_contributions_by_column(algorithm: str) -> None:
+    model = furrow.Classifier(algorithm, schema="auto").fit(LOG, [text == "yes" for text in SOLD]).model_
+    parts = model.explain(LOG)
+    columns = parts.by_column(as_frame=False)
+    assert list(columns) == ["shop", "tags", "price"]
+    for row in range(len(parts)):
+        sums = sums_of(model, parts, row)
+        assert all(values[row] == sums.get(name, 0.0) for name, values in columns.items())
+    np.testing.assert_allclose(parts.bias + sum(columns.values()), parts.outputs, rtol=1e-4, atol=1e-5)
+    pandas = pytest.importorskip("pandas")
+    pandas.testing.assert_frame_equal(parts.by_column(), pandas.DataFrame(columns))
+
+
+@pytest.mark.parametrize("algorithm", ["softmax", "gbdt"])
+def test_contributions_by_column_of_several_classes(algorithm: str) -> None:
+    model = furrow.Classifier(algorithm, schema="auto").fit(LOG, SOLD).model_
+    parts = model.explain(LOG)
+    columns = parts.by_column(as_frame=False)
+    assert columns["shop"].shape == (120, 3)
+    for row in range(len(parts)):
+        sums = sums_of(model, parts, row)
+        assert all((values[row] == sums.get(name, 0.0)).all() for name, values in columns.items())
+    pytest.importorskip("pandas")
+    frame = parts.by_column()
+    for i, name in enumerate(model.classes):
+        np.testing.assert_array_equal(frame[name]["price"], columns["price"][:, i])
+        np.testing.assert_allclose(frame[name].sum(axis=1) + parts.bias[:, i], parts.outputs[:, i], rtol=1e-4, atol=1e-4)
+
+
+def test_columns_need_names() -> None:
+    X = make.table()[0][:100]
+    parts = furrow.Classifier("lr").fit(X, X[:, 0] > 0).model_.explain(X)
+    with pytest.raises(TypeError, match="named columns"):
+        parts.by_column()
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    parts = furrow.Classifier("lr").fit(frame, X[:, 0] > 0).model_.explain(frame)
+    np.testing.assert_array_equal(parts.by_column().to_numpy(), parts.to_numpy(6))
+
+
+def test_importances_of_columns() -> None:
+    model = furrow.Classifier("gbdt", schema="auto").fit(LOG, SOLD).model_
+    shares = model.column_importances()
+    gains: dict[str, float] = {}
+    for one in model.importances():
+        column = one.name.split("=")[0]
+        gains[column] = gains.get(column, 0.0) + one.gain
+    assert shares == {name: gains[name] / sum(gains.values()) for name in shares} and set(shares) == set(gains)
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+    assert model.column_importances(1) == dict([next(iter(shares.items()))])
+    X = make.table()[0][:100]
+    by_number = furrow.Classifier("gbdt", trees=3).fit(X, X[:, 2] > 0).model_.column_importances()
+    assert next(iter(by_number)) == "2"
+
+
 def test_names_in_explanations() -> None:
     X = make.table()[0][:2]
     named = load_model(make.model("lr", "csv")).explain(X).to_dicts(top=3)

@@ -45,8 +45,8 @@ static void write_classes(fw_buffer *body, const double *numbers, size_t classes
 }
 
 /* Features without names are counted as in the lines of the model's data. */
-static void write_part(fw_buffer *body, const model_version *version, const furrow_contributions *of, size_t place) {
-  const uint64_t feature = of->features[place], index = feature + version->index_base;
+static void write_feature(fw_buffer *body, const model_version *version, uint64_t feature) {
+  const uint64_t index = feature + version->index_base;
   const bool is_named = version->encoder || furrow_scorer_feature_name(version->scorer, feature);
   char space[FEATURE_NAME];
   const char *name = feature_name(version->scorer, is_named ? feature : index, space);
@@ -54,14 +54,28 @@ static void write_part(fw_buffer *body, const model_version *version, const furr
   json_put_text(body, name, strlen(name));
   fw_buffer_text(body, ",\"index\":");
   json_put_u64(body, index);
+}
+
+static void write_column(fw_buffer *body, const model_version *version, size_t column) {
+  const char *name = furrow_scorer_column_name(version->scorer, column);
+  fw_buffer_text(body, "{\"column\":");
+  json_put_text(body, name, strlen(name));
+}
+
+static void write_part(fw_buffer *body, const model_version *version, const furrow_contributions *of, bool by_column,
+                       size_t place) {
+  if (by_column)
+    write_column(body, version, place);
+  else
+    write_feature(body, version, of->features[place]);
   fw_buffer_text(body, ",\"value\":");
   write_classes(body, of->values + place * of->classes, of->classes);
   fw_buffer_text(body, "}");
 }
 
 static void write_row(fw_buffer *body, const model_version *version, const furrow_contributions *of, const part *parts,
-                      size_t top) {
-  const size_t count = top > 0 && top < of->count ? top : of->count;
+                      const instances *read) {
+  const size_t count = read->top > 0 && read->top < of->count ? read->top : of->count;
   fw_buffer_text(body, "{\"score\":");
   write_classes(body, of->outputs, of->classes);
   fw_buffer_text(body, ",\"bias\":");
@@ -69,7 +83,7 @@ static void write_row(fw_buffer *body, const model_version *version, const furro
   fw_buffer_text(body, ",\"contributions\":[");
   for (size_t i = 0; i < count; i++) {
     if (i > 0) fw_buffer_text(body, ",");
-    write_part(body, version, of, parts[i].place);
+    write_part(body, version, of, read->by_column, parts[i].place);
   }
   fw_buffer_text(body, "]}");
 }
@@ -81,7 +95,8 @@ static bool explain_row(call *c, const model_version *version, furrow_scorer_scr
   furrow_contributions of;
   furrow_error err;
   furrow_contributions_init(&of);
-  const furrow_status status = furrow_scorer_contributions(version->scorer, scratch, &row, &of, &err);
+  const furrow_status status = (read->by_column ? furrow_scorer_column_contributions : furrow_scorer_contributions)(
+      version->scorer, scratch, &row, &of, &err);
   if (status != FURROW_OK) {
     instances_refuse(c, read, i, status, &err);
     return false;
@@ -91,7 +106,7 @@ static bool explain_row(call *c, const model_version *version, furrow_scorer_scr
     problem_set(c->answer, 503, "there is not enough memory");
     return false;
   }
-  write_row(&c->answer->body, version, &of, parts, read->top);
+  write_row(&c->answer->body, version, &of, parts, read);
   return true;
 }
 
@@ -115,7 +130,7 @@ void explain_handler(call *c) {
   furrow_scorer_scratch *scratch = model_version_scratch(version, c->memory->thread);
   if (!scratch)
     problem_set(c->answer, 503, "there is not enough memory");
-  else if (instances_read(c, version, TAKES_TOP, &read))
+  else if (instances_read(c, version, TAKES_TOP_AND_BY, &read))
     answer_rows(c, version, scratch, &read);
   instances_release(c, version);
   shared_release(&version->shared);

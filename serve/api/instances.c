@@ -508,17 +508,26 @@ static furrow_status take_top(reading *r) {
   return FURROW_OK;
 }
 
+static furrow_status take_by(reading *r) {
+  furrow_json_text by;
+  FW_TRY(furrow_json_string(r->json, &by, r->err));
+  r->read->by_column = furrow_json_is(by, "column");
+  if (r->read->by_column || furrow_json_is(by, "feature")) return FURROW_OK;
+  return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, r->err, "is neither \"feature\" nor \"column\"");
+}
+
 static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned options) {
   r->pointer[0] = 0;
   json_pointer_add(r->pointer, POINTER_SIZE, key.bytes, key.size);
   (void)fail(r->err, FURROW_E_PARSE, "a request does not have this member");
   if (furrow_json_is(key, "inputs"))
     return add_hint(r->err, "columns as lists are not read: \"instances\" has an object for each row"), FURROW_E_PARSE;
-  return add_hint(r->err, "it has \"instances\" or \"rows\"%s", options & TAKES_TOP ? ", \"top\"" : ", \"details\""),
+  return add_hint(r->err, "it has \"instances\" or \"rows\"%s",
+                  options & TAKES_TOP_AND_BY ? ", \"top\", \"by\"" : ", \"details\""),
          FURROW_E_PARSE;
 }
 
-enum { MEMBER_DETAILS = 1, MEMBER_TOP = 2, MEMBER_SIGNATURE = 4 };
+enum { MEMBER_DETAILS = 1, MEMBER_TOP = 2, MEMBER_SIGNATURE = 4, MEMBER_BY = 8 };
 
 /* Refuses a member that is given twice: the later value would replace the earlier one. */
 static furrow_status take_once(reading *r, furrow_json_text key, unsigned member) {
@@ -538,9 +547,13 @@ static furrow_status take_member(reading *r, furrow_json_text key, unsigned opti
     FW_TRY(take_once(r, key, MEMBER_DETAILS));
     return furrow_json_bool(r->json, &r->read->details, r->err);
   }
-  if ((options & TAKES_TOP) && furrow_json_is(key, "top")) {
+  if ((options & TAKES_TOP_AND_BY) && furrow_json_is(key, "top")) {
     FW_TRY(take_once(r, key, MEMBER_TOP));
     return take_top(r);
+  }
+  if ((options & TAKES_TOP_AND_BY) && furrow_json_is(key, "by")) {
+    FW_TRY(take_once(r, key, MEMBER_BY));
+    return take_by(r);
   }
   if (!furrow_json_is(key, "signature_name")) return fail_unknown(r, key, options);
   FW_TRY(take_once(r, key, MEMBER_SIGNATURE));

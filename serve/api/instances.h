@@ -6,7 +6,7 @@
 #include "models/instance_decoder.h"
 
 /* Members that a request may have in addition to its rows. */
-typedef enum instance_options { TAKES_DETAILS = 1, TAKES_TOP = 2 } instance_options;
+typedef enum instance_options { TAKES_DETAILS = 1, TAKES_TOP_AND_BY = 2 } instance_options;
 
 /* A request that was read. */
 typedef struct instances {
@@ -14,6 +14,7 @@ typedef struct instances {
   const char *member;   /* "instances" or "rows" */
   bool details;
   size_t top;                /* 0: all */
+  bool by_column;            /* contributions are summed by column */
   const fw_buffer *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
   size_t warning_count;      /* number of warnings; only the first of them are kept */
 } instances;

@@ -40,6 +40,29 @@ def test_events(folder):
         assert "=" in one["feature"] and isinstance(one["index"], int)
 
 
+def test_by_column(folder):
+    model = train_events(folder, rows=600)
+    with open(f"{folder}/log.csv") as file:
+        names = file.readline().strip().split(",")
+        events = [dict(zip(names, line.strip().split(","))) for line in list(file)[:10]]
+    with open(f"{folder}/some.jsonl", "w") as file:
+        file.writelines(json.dumps(event) + "\n" for event in events)
+    wanted = printed(model, f"{folder}/some.jsonl", "--by", "column")
+    with Server("--model", f"m={model}") as server:
+        status, answer = server.post("/v1/models/m:explain", {"instances": events, "by": "column"})
+        assert status == 200, answer
+        for found, one in zip(answer["explanations"], wanted, strict=True):
+            parts = {part["column"]: digits(part["value"]) for part in found["contributions"]}
+            assert parts == {name: digits(value) for name, value in one["contributions"].items()}, (parts, one)
+            sizes = [abs(part["value"]) for part in found["contributions"]]
+            assert sizes == sorted(sizes, reverse=True) and set(found["contributions"][0]) == {"column", "value"}
+            assert abs(found["bias"] + sum(part["value"] for part in found["contributions"]) - found["score"]) < 1e-6
+        status, answer = server.post("/v1/models/m:explain", {"instances": events, "by": "column", "top": 1})
+        assert status == 200 and len(answer["explanations"][0]["contributions"]) == 1, answer
+        status, answer = server.post("/v1/models/m:explain", {"instances": events, "by": "feature", "top": 1})
+        assert status == 200 and "feature" in answer["explanations"][0]["contributions"][0], answer
+
+
 def test_rows(folder):
     for name in ("lr", "gbdt"):
         model = train_rows(folder, name, rows=300)
@@ -78,11 +101,14 @@ def test_requests_that_are_wrong(folder):
     furrow("train", "--model", "mlr", "--train", f"{folder}/rows.libsvm", "--out", f"{folder}/mlr", "--epochs", 1, "-q")
     with Server("--model", f"m={model}", "--model", f"n={folder}/mlr") as server:
         for request, pointer in (({"rows": ["1 1:1"], "top": -1}, "/top"), ({"rows": ["1 1:1"], "top": 1.5}, "/top"),
-                                 ({"rows": ["1 1:1"], "details": True}, "/details"), ({"rows": ["1 x"]}, "/rows/0")):
+                                 ({"rows": ["1 1:1"], "details": True}, "/details"),
+                                 ({"rows": ["1 1:1"], "by": "row"}, "/by"), ({"rows": ["1 1:1"], "by": 1}, "/by"), ({"rows": ["1 x"]}, "/rows/0")):
             status, answer = server.post("/v1/models/m:explain", request)
             assert status == 400 and answer["pointer"] == pointer, answer
         status, answer = server.post("/v1/models/n:explain", {"rows": ["1 1:1"]})
         assert status == 422 and answer["code"] == "E_UNSUPPORTED" and "lr" in answer["hint"], answer
+        status, answer = server.post("/v1/models/m:explain", {"rows": ["1 1:1"], "by": "column"})
+        assert status == 422 and answer["code"] == "E_UNSUPPORTED" and "columns" in answer["detail"], answer
         assert server.post("/v1/models/m:explain", {"rows": []}) == (200, {"explanations": []})
 
 

@@ -60,6 +60,8 @@ static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_
   if (status == FURROW_OK) status = read_names(made, err);
   if (status == FURROW_OK && made->plan->data.encoder)
     status = furrow_encoder_load(&made->encoder, made->plan->data.encoder, err);
+  if (status == FURROW_OK)
+    status = fw_score_columns_init(&made->columns, made->encoder, made->names, made->name_count, err);
   if (status == FURROW_OK && made->forest) {
     made->forest->names = (const char *const *)made->names;
     made->forest->name_count = made->name_count;
@@ -124,6 +126,7 @@ void furrow_scorer_free(furrow_scorer *scorer) {
   fw_net_free(scorer->net);
   fw_parameters_free(scorer->parameters);
   furrow_encoder_free(scorer->encoder);
+  fw_score_columns_clear(&scorer->columns);
   fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
@@ -164,6 +167,7 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
   fw_pass_free(scratch->pass);
   fw_predict_scratch_free(scratch->predict_scratch);
   fw_explainer_free(scratch->explainer);
+  fw_column_sums_clear(&scratch->columns);
   fw_free(scratch->outputs);
   fw_free(scratch);
 }

@@ -7,6 +7,18 @@
 #include "learn/forest/forest.h"
 #include "learn/net/net.h"
 
+/* The columns of the data that features come from. */
+typedef struct fw_score_columns {
+  const char **names; /* of the encoder or of the scorer */
+  size_t count;       /* 0: features do not come from named columns */
+  size_t *of_field;   /* the column of each field of the encoder; NULL: feature i comes from column i */
+} fw_score_columns;
+
+/* Lists the columns of an encoder, or (NULL) of features with names. */
+furrow_status fw_score_columns_init(fw_score_columns *columns, const furrow_encoder *encoder, char **names,
+                                    size_t name_count, furrow_error *err) FURROW_MUST_USE;
+void fw_score_columns_clear(fw_score_columns *columns);
+
 struct furrow_scorer {
   furrow_learn_conf *conf;
   fw_plan *plan;
@@ -18,9 +30,19 @@ struct furrow_scorer {
   char **names; /* names of features; NULL: they have none */
   size_t name_count;
   furrow_encoder *encoder; /* NULL: a model of rows */
+  fw_score_columns columns;
 };
 
 typedef struct fw_explainer fw_explainer;
+
+/* Contributions of a row, summed by column. */
+typedef struct fw_column_sums {
+  uint64_t *columns; /* 0, 1, 2 … */
+  double *values;
+  size_t column_capacity, value_capacity;
+} fw_column_sums;
+
+void fw_column_sums_clear(fw_column_sums *sums);
 
 struct furrow_scorer_scratch {
   fw_batcher *batcher;
@@ -28,6 +50,7 @@ struct furrow_scorer_scratch {
   fw_predict_scratch *predict_scratch;
   double *outputs;         /* nets: of a row; trees: of as many rows as are scored at once */
   fw_explainer *explainer; /* NULL: furrow_scorer_contributions has not been called */
+  fw_column_sums columns;
 };
 
 /* A scorer of a forest, or of parameters (forest NULL): it has copies of them and of their configuration. */

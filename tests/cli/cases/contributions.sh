@@ -49,6 +49,27 @@ for model in labels forest; do
 done
 furrow model weights labels --top 1 | cut -c1-5
 furrow model weights labels --top 1 --json | grep '"class"'
+echo "---- by column"
+awk 'BEGIN { r = 7; print "bought,shop,price,when"; for (i = 0; i < 200; i++) { r = r * 16807 % 2147483647; s = r % 3; r = r * 16807 % 2147483647; p = r % 50; printf "%s,%s,%d,2024-03-0%dT0%d:00:00\n", ((s * 20 + p) % 9 > 3 ? "yes" : "no"), substr("eastwestport", 4 * s + 1, 4), p, 1 + i % 5, i % 8 } }' >shop.csv
+furrow train -q --model lr --train shop.csv --label bought --out shop 2>/dev/null
+furrow train -q --model gbdt --trees 5 --train shop.csv --label bought --out shop.trees 2>/dev/null
+for model in shop shop.trees; do
+  furrow predict --model $model --data shop.csv --contributions --by column >columns.csv
+  head -n 1 columns.csv
+  awk -F, 'NR > 1 { sum = 0; for (i = 3; i <= NF; i++) sum += $i; if (sum - $2 > 1e-4 || $2 - sum > 1e-4) bad++ } END { print NR - 1, "rows,", bad + 0, "wrong sums" }' columns.csv
+done
+head -n 3 shop.csv | furrow predict --model shop --data - --contributions --by column --json | head -n 1 | is_json && echo "is JSON"
+head -n 3 shop.csv | furrow predict --model shop --data - --contributions --by column --json | head -n 1 | grep -o '"[a-z]*":' | tr -d '\n' && echo
+printf '"a,b",c,y\n1,2,0\n2,5,1\n0,4,2\n4,5,2\n3,3,1\n4,1,0\n' >named.csv
+furrow train -q --model softmax --train named.csv --format csv --label-column y --out named
+furrow predict --model named --data named.csv --contributions --by column | head -n 4 | sed "2,\$s/,[-.0-9]*,.*//"
+head -n 2 named.csv | furrow predict --model named --data - --contributions --by column --json | grep -o '"a,b"' | wc -l
+echo "---- by column, refused"
+try furrow predict --model lr --algorithm lr --data rows.libsvm --contributions --by column
+try furrow predict --model gbdt --algorithm gbdt -D lr=1 --data trees.libsvm --contributions --by column
+try furrow predict --model shop --data shop.csv --by column
+try furrow predict --model shop --data shop.csv --contributions --by column --top 2
+try furrow predict --model shop --data shop.csv --contributions --by row
 echo "---- refused"
 try furrow predict --model without --algorithm gbdt --data trees.libsvm --contributions
 try furrow predict --model lr --algorithm lr --data rows.libsvm --contributions --scores s.npy

@@ -1,5 +1,6 @@
 /* tests/unit/learn/test_contributions.c: contributions of features against Shapley values by their definition, over all
- * sets of features; weights; models that have neither. */
+ * sets of features; sums by column; weights; models that have neither. */
+#include "furrow/table.h"
 #include "learn/forest/forest.h"
 #include "learn/score/scorer.h"
 #include "support/failing_alloc.h"
@@ -427,6 +428,189 @@ static void other_graphs_have_no_weights(void **state) {
   }
 }
 
+/* ---- Columns ---- */
+
+static const char schema_text[] =
+    "{\"columns\":{\"y\":{\"as\":\"label\"},\"user\":{\"as\":\"category\",\"role\":\"user\"},"
+    "\"when\":{\"as\":\"time\",\"parts\":[\"hour\",\"weekday\"]},\"tags\":{\"as\":\"set\",\"separator\":\"|\"},"
+    "\"film\":{\"as\":\"category\",\"role\":\"item\"},\"price\":{\"as\":\"number\"}},"
+    "\"cross\":[{\"of\":[\"user\",\"when.hour\"],\"bits\":8}]}";
+
+static void write_log(const char *path) {
+  FILE *f = fopen(path, "w");
+  fw_rng rng;
+  fw_rng_init(&rng, 4);
+  assert_non_null(f);
+  fputs("y,user,when,tags,film,price\n", f);
+  for (unsigned i = 0; i < 300; i++) {
+    const unsigned user = (unsigned)fw_rng_below(&rng, 9), film = (unsigned)fw_rng_below(&rng, 7);
+    fprintf(f, "%d,u%u,%u,t%u|t%u|s%u,f%u,%g\n", (user * film + fw_rng_below(&rng, 5)) % 3 == 0, user,
+            1000000000 + 7919 * i, user % 3, film % 4, i % 5, film, 0.25 * (double)fw_rng_below(&rng, 40));
+  }
+  fclose(f);
+}
+
+static void make_encoder(void) {
+  furrow_schema *schema = NULL;
+  furrow_encoder *encoder = NULL;
+  if (furrow_schema_parse(&schema, schema_text, strlen(schema_text), &err) != FURROW_OK) fail_msg("%s", err.message);
+  if (furrow_encoder_build(&encoder, "log.csv", schema, NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(furrow_encoder_save(encoder, "encoder", true, &err), FURROW_OK);
+  furrow_encoder_free(encoder);
+  furrow_schema_free(schema);
+}
+
+static furrow_scorer *train_on_log(const char *algorithm, const char *settings) {
+  furrow_trainer *trainer = new_trainer(algorithm, settings, 1, false);
+  furrow_scorer *scorer = NULL;
+  fit_or_fail(trainer, "log.csv", NULL, NULL);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  furrow_trainer_free(trainer);
+  return scorer;
+}
+
+static const char *const column_names[] = {"user", "when", "tags", "film", "price", "user x when.hour"};
+enum { COLUMNS = sizeof column_names / sizeof *column_names };
+
+static void columns_are_named(const furrow_scorer *scorer) {
+  assert_int_equal(furrow_scorer_column_count(scorer), COLUMNS);
+  for (size_t i = 0; i < COLUMNS; i++) assert_string_equal(furrow_scorer_column_name(scorer, i), column_names[i]);
+  assert_null(furrow_scorer_column_name(scorer, COLUMNS));
+  const furrow_encoder *encoder = furrow_scorer_encoder(scorer);
+  for (uint64_t f = 0; f < furrow_encoder_feature_count(encoder); f++) {
+    furrow_encoder_feature feature;
+    furrow_encoder_field field;
+    assert_int_equal(furrow_encoder_get_feature(encoder, f, &feature, &err), FURROW_OK);
+    furrow_encoder_get_field(encoder, feature.field, &field);
+    const char *name = column_names[furrow_scorer_feature_column(scorer, f)];
+    assert_true(strcmp(name, field.name) == 0 || (strcmp(name, "when") == 0 && strncmp(field.name, "when.", 5) == 0));
+  }
+  assert_true(furrow_scorer_feature_column(scorer, furrow_encoder_feature_count(encoder)) == SIZE_MAX);
+}
+
+/* The features of a row by ascending number, added to 0 one after the other. */
+static void compare_sums(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row) {
+  furrow_contributions of;
+  double wanted[COLUMNS * 3] = {0}, bias[3], outputs[3];
+  furrow_contributions_init(&of);
+  assert_int_equal(furrow_scorer_contributions(scorer, scratch, row, &of, &err), FURROW_OK);
+  for (size_t i = 0; i < of.count; i++)
+    for (size_t c = 0; c < of.classes; c++)
+      wanted[furrow_scorer_feature_column(scorer, of.features[i]) * of.classes + c] += of.values[i * of.classes + c];
+  memcpy(bias, of.bias, of.classes * sizeof *bias);
+  memcpy(outputs, of.outputs, of.classes * sizeof *outputs);
+  furrow_contributions_init(&of);
+  assert_int_equal(furrow_scorer_column_contributions(scorer, scratch, row, &of, &err), FURROW_OK);
+  assert_int_equal(of.count, COLUMNS);
+  for (size_t c = 0; c < of.classes; c++) {
+    double sum = of.bias[c];
+    assert_true(of.bias[c] == bias[c] && of.outputs[c] == outputs[c]);
+    for (size_t i = 0; i < COLUMNS; i++) {
+      assert_int_equal(of.features[i], i);
+      assert_true(of.values[i * of.classes + c] == wanted[i * of.classes + c]);
+      sum += of.values[i * of.classes + c];
+    }
+    assert_true(fabs(sum - of.outputs[c]) < 1e-5 * (1 + fabs(sum)));
+  }
+}
+
+static void columns_have_the_sums_of_their_features(void **state) {
+  (void)state;
+  static const struct {
+    const char *algorithm, *settings;
+  } models[] = {{"lr", "encoder=encoder format=table epochs=2 lr=0.1"},
+                {"fm", "encoder=encoder format=table epochs=2 lr=0.05 rank=4 init-embedding=0.3"},
+                {"softmax", "encoder=encoder format=table epochs=2 lr=0.1 classes=3 label=ZeroOneTrans"},
+                {"gbdt", "encoder=encoder format=table trees=10 node-stats=yes"}};
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    furrow_scorer *scorer = train_on_log(models[m].algorithm, models[m].settings);
+    furrow_scorer_scratch *scratch = NULL;
+    furrow_sample_reader *rows = NULL;
+    const furrow_rowblock *block;
+    assert_int_equal(furrow_scorer_scratch_create(&scratch, scorer, &err), FURROW_OK);
+    columns_are_named(scorer);
+    assert_int_equal(furrow_sample_reader_open(&rows, furrow_scorer_conf(scorer), "log.csv", NULL, &err), FURROW_OK);
+    while (furrow_sample_reader_next(rows, &block, &err) == FURROW_OK)
+      for (size_t i = 0; i < block->size; i++) {
+        const furrow_row row = furrow_rowblock_row(block, i);
+        compare_sums(scorer, scratch, &row);
+      }
+    furrow_sample_reader_close(rows);
+    furrow_scorer_scratch_free(scratch);
+    furrow_scorer_free(scorer);
+  }
+}
+
+static furrow_status explain_column(const furrow_scorer *scorer, uint64_t feature, furrow_contributions *of) {
+  furrow_scorer_scratch *scratch = NULL;
+  const float value = 2;
+  const furrow_row row = {.length = 1,
+                          .index = {.u64 = &feature},
+                          .value = {.f32 = &value},
+                          .key_type = FURROW_KEY_U64,
+                          .value_type = FURROW_VALUE_F32};
+  assert_int_equal(furrow_scorer_scratch_create(&scratch, scorer, &err), FURROW_OK);
+  furrow_contributions_init(of);
+  const furrow_status status = furrow_scorer_column_contributions(scorer, scratch, &row, of, &err);
+  furrow_scorer_scratch_free(scratch);
+  return status;
+}
+
+static void names_of_features_are_columns(void **state) {
+  (void)state;
+  furrow_trainer *trainer = new_trainer("lr", "columns=a,b%2Cc,d", 1, false);
+  furrow_scorer *scorer = NULL;
+  furrow_contributions of;
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_column_count(scorer), 3);
+  assert_string_equal(furrow_scorer_column_name(scorer, 1), "b,c");
+  assert_int_equal(furrow_scorer_feature_column(scorer, 2), 2);
+  assert_true(furrow_scorer_feature_column(scorer, 3) == SIZE_MAX);
+  assert_int_equal(explain_column(scorer, 1, &of), FURROW_OK);
+  assert_int_equal(of.count, 3);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
+}
+
+static void features_without_columns_are_refused(void **state) {
+  (void)state;
+  furrow_trainer *trainer = new_trainer("lr", "", 1, false);
+  furrow_scorer *scorer = NULL;
+  furrow_contributions of;
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_column_count(scorer), 0);
+  assert_int_equal(explain_column(scorer, 1, &of), FURROW_E_UNSUPPORTED);
+  assert_non_null(strstr(err.message, "named columns"));
+  assert_null(of.features);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
+}
+
+static void sums_are_told_that_memory_runs_out(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  furrow_scorer *scorer = train_on_log("lr", "encoder=encoder format=table epochs=1 lr=0.1");
+  const uint64_t feature = 3;
+  const furrow_row row = {.length = 1, .index = {.u64 = &feature}, .key_type = FURROW_KEY_U64};
+  const long live = alloc_live;
+  for (long n = 1;; n++) {
+    furrow_scorer_scratch *scratch = NULL;
+    furrow_contributions of;
+    furrow_contributions_init(&of);
+    assert_int_equal(furrow_scorer_scratch_create(&scratch, scorer, &err), FURROW_OK);
+    alloc_fail_at(n);
+    const furrow_status status = furrow_scorer_column_contributions(scorer, scratch, &row, &of, &err);
+    const bool failed = alloc_failed;
+    alloc_fail_at(0);
+    assert_int_equal(status, failed ? FURROW_E_MEMORY : FURROW_OK);
+    compare_sums(scorer, scratch, &row); /* the scratch is still good */
+    furrow_scorer_scratch_free(scratch);
+    assert_int_equal(alloc_live, live);
+    if (!failed) break;
+  }
+  furrow_scorer_free(scorer);
+}
+
 /* ---- Memory ---- */
 
 static void fail_each_allocation(const furrow_scorer *scorer) {
@@ -465,7 +649,10 @@ static void memory_that_runs_out_is_told(void **state) {
 
 static int set_up(void **state) {
   worths = malloc(sizeof *worths << MOST_FEATURES);
-  return worths && enter_dir(state) == 0 && write_clicks("clicks", 600, 1, 1) ? 0 : -1;
+  if (!worths || enter_dir(state) != 0 || !write_clicks("clicks", 600, 1, 1)) return -1;
+  write_log("log.csv");
+  make_encoder();
+  return 0;
 }
 
 static int tear_down(void **state) {
@@ -485,6 +672,10 @@ int main(void) {
                                      cmocka_unit_test(weights_are_contributions_of_one),
                                      cmocka_unit_test(wide_parts_have_weights),
                                      cmocka_unit_test(other_graphs_have_no_weights),
+                                     cmocka_unit_test(columns_have_the_sums_of_their_features),
+                                     cmocka_unit_test(names_of_features_are_columns),
+                                     cmocka_unit_test(features_without_columns_are_refused),
+                                     cmocka_unit_test(sums_are_told_that_memory_runs_out),
                                      cmocka_unit_test(memory_that_runs_out_is_told)};
   return cmocka_run_group_tests_name("contributions", tests, set_up, tear_down);
 }
