@@ -212,7 +212,7 @@ typedef enum fw_value_kind {
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
     "huber-delta for the algorithm robust, where it overrides huber-delta")                                            \
   X(CLASSES, "classes", "ml.num.class", "gbdt/classnum", INT, 2, 1048576, "2", "N",                                    \
-    "classes of softmax and of gbdt with multi:softmax")                                                               \
+    "classes of softmax, of nets with SoftmaxLoss and of gbdt with multi:softmax")                                     \
   X(RANK, "rank", "ml.fm.rank", NULL, INT, 1, 65536, "8", "N", "factors of a feature: fm and deep models")             \
   X(MLR_RANK, "mlr-rank", "ml.mlr.rank", NULL, INT, 1, 65536, "5", "N", "regions of mlr")                              \
   X(INPUT_WIDTH, "input-width", NULL, NULL, INT, 1, 1048576, "500", "N", "outputs of the input layer of dnn")          \
@@ -437,6 +437,10 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
                                    furrow_error *err) FURROW_MUST_USE;
 /* The short name of an algorithm: lr for LogisticRegression; NULL: it cannot be trained here. */
 const char *fw_builtin_find(const char *name);
+/* Whether a net has an output for each of several classes with SoftmaxLoss: dnn and the models with fc layers. */
+bool fw_builtin_takes_classes(const char *name);
+/* Whether the key `loss` is for an algorithm. */
+bool fw_builtin_takes_loss(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 

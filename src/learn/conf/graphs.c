@@ -24,6 +24,7 @@ struct builder {
   fw_graph_spec *graph;
   size_t capacity;
   const furrow_learn_conf *conf;
+  bool wide_hidden;     /* hidden layers must hold a linear model: there is no other way through the graph */
   uint64_t used;        /* keys of shapes that were used: bits from FW_KEY_LOSS on */
   furrow_status status; /* the first failure; no layer is added after it */
   furrow_error *err;
@@ -113,6 +114,13 @@ static void add_embedding(builder *b) {
 
 /* ---- Stacks of fc layers ---- */
 
+/* Default widths of dnn become wide enough to hold a linear model of all classes, which the net is compared with:
+ * linear_parameters.c. */
+static int64_t wide_enough(const builder *b, int64_t width, fw_key key, int64_t outputs) {
+  const bool grows = b->wide_hidden && fw_conf_recommends(b->conf) && !fw_conf_is_set(b->conf, key);
+  return grows && outputs > 1 && width < 2 * outputs ? 2 * outputs : width;
+}
+
 /* The activation of hidden layers. In Angel's stacks, dropout is part of the layer before it. */
 static fw_activation_spec hidden_activation(builder *b) {
   const fw_activation type = (fw_activation)integer(b, FW_KEY_ACTIVATION);
@@ -136,6 +144,18 @@ static fw_activation_spec hidden_activation(builder *b) {
   }
 }
 
+/* An fc layer without hidden ones. */
+static void set_one_layer(builder *b, fw_layer_spec *layer, int64_t outputs) {
+  int64_t *width = take_memory(b, 1, sizeof *width);
+  fw_activation_spec *activation = take_memory(b, 1, sizeof *activation);
+  if (!width || !activation) return;
+  *width = outputs;
+  *activation = (fw_activation_spec){true, FW_ACTIVATION_IDENTITY, 0};
+  layer->fc_count = 1;
+  layer->fc_widths = width;
+  layer->fc_activations = activation;
+}
+
 /* Adds hidden layers with the widths of the key, and a last layer with `outputs` outputs. */
 static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   fw_element *hidden = NULL;
@@ -148,7 +168,7 @@ static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   if (!widths || !activations) return;
   const fw_activation_spec activation = hidden_activation(b);
   for (size_t i = 0; i < count; i++) {
-    widths[i] = (int64_t)hidden[i].whole;
+    widths[i] = wide_enough(b, (int64_t)hidden[i].whole, FW_KEY_FC, outputs);
     activations[i] = activation;
   }
   widths[count] = outputs;
@@ -158,7 +178,7 @@ static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
   layer->fc_activations = activations;
 }
 
-/* Returns the name that its consumer takes. */
+/* Returns the name that its consumer takes. outputs: of the last layer, unless the JSON file has the layers. */
 static const char *add_fc(builder *b, const char *input, int64_t outputs) {
   const fw_layer_spec *json = from_json(b, FW_LAYER_FC);
   const bool by_key = fw_conf_has_key(b->conf, FW_KEY_FC) || fw_conf_has_key(b->conf, FW_KEY_ACTIVATION) ||
@@ -210,12 +230,21 @@ static void build_mlr(builder *b) {
   add_loss(b, "simpleLossLayer", "dotpooling_layer", FW_LOSS_CROSS_ENTROPY, NAN);
 }
 
-/* Adds the sum of the input layer and the other layers, and the loss. Angel's classes have LogLoss, whatever the JSON
- * file says; the key may set another. */
-static void finish_sum(builder *b, const char *second, const char *third) {
+/* Angel's classes have LogLoss, whatever the JSON file says; the key may set another. */
+static fw_loss_type loss_of_sum(builder *b) {
   const fw_loss_type loss = (fw_loss_type)integer(b, FW_KEY_LOSS);
+  return fw_conf_has_key(b->conf, FW_KEY_LOSS) ? loss : FW_LOSS_LOG;
+}
+
+/* Outputs of the layers of a sum: one for each class with SoftmaxLoss, which only fc layers make. */
+static int64_t outputs_of_sum(builder *b) {
+  return loss_of_sum(b) == FW_LOSS_SOFTMAX ? class_count(b) : 1;
+}
+
+/* Adds the sum of the input layer and the other layers, and the loss. */
+static void finish_sum(builder *b, const char *second, const char *third) {
   add_layer(b, FW_LAYER_SUM_POOLING, "sumPooling", "input", second, third);
-  add_loss(b, "simpleLossLayer", "sumPooling", fw_conf_has_key(b->conf, FW_KEY_LOSS) ? loss : FW_LOSS_LOG, NAN);
+  add_loss(b, "simpleLossLayer", "sumPooling", loss_of_sum(b), NAN);
 }
 
 static void build_fm(builder *b) {
@@ -250,7 +279,23 @@ static void build_ffm(builder *b) {
   finish_sum(b, "fieldAwareCross", NULL);
 }
 
+/* The products of pairs are one number, which would be the same for all classes, and softmax would not notice it. With
+ * several classes each has weights for the products of each factor. */
+static void build_deepfm_of_classes(builder *b, int64_t classes) {
+  add_input(b, "input", classes, FW_ACTIVATION_IDENTITY);
+  add_embedding(b);
+  add_layer(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
+  fw_layer_spec *products = add_layer(b, FW_LAYER_FC, "fmlayer", "BiInteractionCross", NULL, NULL);
+  if (products) set_one_layer(b, products, classes);
+  finish_sum(b, "fmlayer", add_fc(b, "embedding", classes));
+}
+
 static void build_deepfm(builder *b) {
+  const int64_t outputs = outputs_of_sum(b);
+  if (outputs > 1) {
+    build_deepfm_of_classes(b, outputs);
+    return;
+  }
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
   add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
@@ -258,24 +303,27 @@ static void build_deepfm(builder *b) {
 }
 
 static void build_wide_and_deep(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  const int64_t outputs = outputs_of_sum(b);
+  add_input(b, "input", outputs, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  finish_sum(b, add_fc(b, "embedding", 1), NULL);
+  finish_sum(b, add_fc(b, "embedding", outputs), NULL);
 }
 
 static void build_pnn(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  const int64_t outputs = outputs_of_sum(b);
+  add_input(b, "input", outputs, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
   add_layer(b, FW_LAYER_BI_INNER, "innerPooling", "embedding", NULL, NULL);
   add_layer(b, FW_LAYER_CONCAT, "concatMatrix", "embedding", "innerPooling", NULL);
-  finish_sum(b, add_fc(b, "concatMatrix", 1), NULL);
+  finish_sum(b, add_fc(b, "concatMatrix", outputs), NULL);
 }
 
 static void build_nfm(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  const int64_t outputs = outputs_of_sum(b);
+  add_input(b, "input", outputs, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
   add_layer(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
-  finish_sum(b, add_fc(b, "BiInteractionCross", 1), NULL);
+  finish_sum(b, add_fc(b, "BiInteractionCross", outputs), NULL);
 }
 
 /* Angel has no class for this graph, but has a JSON example of it. */
@@ -285,9 +333,12 @@ static void build_dnn(builder *b) {
   const fw_loss_type loss = json ? spec.type : (fw_loss_type)integer(b, FW_KEY_LOSS);
   const fw_layer_spec *input = from_json_without(b, FW_LAYER_INPUT, FW_KEY_INPUT_WIDTH);
   const fw_activation_spec activation = hidden_activation(b);
-  add_input(b, "input", input ? input->width : integer(b, FW_KEY_INPUT_WIDTH), activation.type);
+  const int64_t outputs = loss == FW_LOSS_SOFTMAX ? class_count(b) : 1;
+  b->wide_hidden = true;
+  const int64_t width = wide_enough(b, integer(b, FW_KEY_INPUT_WIDTH), FW_KEY_INPUT_WIDTH, outputs);
+  add_input(b, "input", input ? input->width : width, activation.type);
   if (b->status == FURROW_OK) b->graph->layers[b->graph->count - 1].activation = activation;
-  const char *fc = add_fc(b, "input", loss == FW_LOSS_SOFTMAX ? class_count(b) : 1);
+  const char *fc = add_fc(b, "input", outputs);
   add_loss(b, "simpleLossLayer", fc, loss, json ? spec.delta : NAN);
 }
 
@@ -321,6 +372,17 @@ static const algorithm *find_algorithm(const char *name) {
 const char *fw_builtin_find(const char *name) {
   const algorithm *found = find_algorithm(name);
   return found ? found->name : NULL;
+}
+
+bool fw_builtin_takes_classes(const char *name) {
+  const algorithm *found = name ? find_algorithm(name) : NULL;
+  return found && (found->build == build_dnn || found->build == build_wide_and_deep || found->build == build_deepfm ||
+                   found->build == build_pnn || found->build == build_nfm);
+}
+
+bool fw_builtin_takes_loss(const char *name) {
+  const algorithm *found = name ? find_algorithm(name) : NULL;
+  return found && (found->build == build_fm || found->build == build_ffm || fw_builtin_takes_classes(name));
 }
 
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *name,

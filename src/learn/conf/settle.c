@@ -120,10 +120,18 @@ static size_t slots_of(const fw_graph *graph) {
   return slots;
 }
 
+/* A net's loss that the labels decided about when the model was trained. */
+static bool inherits_loss(const furrow_learn_conf *conf, const fw_plan *model) {
+  const bool decided = model->graph.loss == FW_LOSS_L2 || model->graph.loss == FW_LOSS_SOFTMAX;
+  return decided && !model->forest.used && fw_conf_recommends(conf) && !fw_conf_is_set(conf, FW_KEY_LOSS) &&
+         fw_builtin_takes_loss(fw_conf_algorithm(conf));
+}
+
 /* Numbers that are in a model's plan. */
 static fw_settled known_numbers(const furrow_learn_conf *conf, const fw_plan *model) {
   const size_t slots = slots_of(&model->graph);
   return (fw_settled){
+      .loss = {inherits_loss(conf, model), model->graph.loss},
       .fields = {slots > 0 && fw_conf_is_open(conf, FW_KEY_FIELDS), slots},
       .classes = {model->graph.loss == FW_LOSS_SOFTMAX && fw_conf_is_open(conf, FW_KEY_CLASSES), model->graph.outputs},
       .short_rows = model->data.short_rows && !fw_conf_is_set(conf, FW_KEY_SHORT_ROWS),

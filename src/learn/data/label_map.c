@@ -88,6 +88,13 @@ bool fw_labels_decide(const fw_plan *plan, const fw_data_facts *facts) {
          facts->label_count > 2;
 }
 
+static void hint_algorithms(const fw_plan *plan, bool classes, furrow_error *err) {
+  const char *fits = !classes ? "linear" : is_net(plan) ? "dnn or softmax" : "softmax";
+  fw_error_set_hint(err, "%strain %s, or gbdt with the objective %s",
+                    is_net(plan) ? "set the key `loss` to l2 to predict numbers, such as ratings; or " : "", fits,
+                    classes ? "multi:softmax" : "reg:squarederror");
+}
+
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
   char text[192];
   const bool classes = !fw_labels_are_numbers(facts), trees = plan->forest.used;
@@ -100,10 +107,10 @@ static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts
             list_labels(text, sizeof text, facts->labels, facts->label_count), name);
   if (trees)
     fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
+  else if (classes && fw_builtin_takes_classes(plan->model.algorithm))
+    fw_error_set_hint(err, "set the key `loss` to SoftmaxLoss, or to l2 to predict numbers, such as ratings");
   else
-    fw_error_set_hint(err, "%strain %s, or gbdt with the objective %s",
-                      is_net(plan) ? "set the key `loss` to l2 to predict numbers, such as ratings; or " : "",
-                      classes ? "softmax" : "linear", classes ? "multi:softmax" : "reg:squarederror");
+    hint_algorithms(plan, classes, err);
   return FURROW_E_ARGUMENT;
 }
 

@@ -131,10 +131,20 @@ static furrow_status note_labels(const fw_prepared *d, const fw_data_facts *fact
                          "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
-/* Nets predict numbers with another loss. They separate two classes at most. */
+/* Nets with fc layers have an output for each class. */
+static furrow_status settle_classes(const fw_prepared *d, furrow_error *err) {
+  furrow_trainer *t = d->trainer;
+  if (!fw_builtin_takes_classes(t->plan->model.algorithm)) return FURROW_OK; /* fw_labels_find refuses them */
+  FW_TRY(fw_trainer_note(t, false, err, "the labels are several classes, not two: the loss is %s",
+                         fw_loss_name(FW_LOSS_SOFTMAX)));
+  return fw_trainer_settle(t, &(fw_settled){.loss = {true, FW_LOSS_SOFTMAX}}, err);
+}
+
+/* Nets predict numbers, and several classes, with other losses. */
 static furrow_status settle_net(const fw_prepared *d, bool numbers, furrow_error *err) {
   furrow_trainer *t = d->trainer;
-  if (fw_conf_is_set(t->conf, FW_KEY_LOSS) || !numbers) return FURROW_OK;
+  if (fw_conf_is_set(t->conf, FW_KEY_LOSS)) return FURROW_OK;
+  if (!numbers) return settle_classes(d, err);
   FW_TRY(fw_trainer_note(t, false, err, "the labels are %s, not two classes: they are predicted as %s, with %s",
                          d->ratings ? "ratings" : "numbers", d->ratings ? "numbers" : "such",
                          fw_loss_name(FW_LOSS_L2)));

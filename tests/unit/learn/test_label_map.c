@@ -148,13 +148,15 @@ static void expect_refused(const char *algorithm, const char *settings, const ch
 static void labels_that_do_not_fit(void **state) {
   (void)state;
   static const float list[] = {1, 2, 3}, one[] = {4};
-  static const char *const algorithms[] = {"lr", "svm", "fm", "deepfm", "dnn"};
+  static const char *const algorithms[] = {"lr", "svm", "fm", "ffm", "deepfm", "dnn"};
   const size_t of_classes = 2; /* the others predict quantities as such */
+  const size_t of_two = 4;     /* the others have an output for each class */
   write_blobs("three", 300, 3, list, 1);
   write_blobs("one", 100, 1, one, 1);
   write_quantities("real", 300);
   for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
-    expect_refused(algorithms[a], "", "three", "the labels have 3 values (1, 2, 3)", "softmax");
+    if (a < of_two) expect_refused(algorithms[a], "", "three", "the labels have 3 values (1, 2, 3)", "softmax");
+    if (a >= of_two) expect_refused(algorithms[a], "loss=LogLoss", "three", "separates two classes", "SoftmaxLoss");
     if (a < of_classes) expect_refused(algorithms[a], "", "real", "values", "linear");
     if (a >= of_classes) expect_refused(algorithms[a], "loss=LogLoss", "real", "values", "the key `loss` to l2");
     expect_refused(algorithms[a], "", "one", "all labels are 4", "one class");

@@ -137,6 +137,17 @@ static void graph_deepfm(made_plan *made, size_t slots) {
   plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 3, inputs), FW_LOSS_LOG);
 }
 
+/* An output for each class: the products have fc weights, too. */
+static void graph_deepfm_of_classes(made_plan *made, size_t classes, size_t slots) {
+  const size_t input = plan_input(made, "input", classes, FW_ACTIVATION_IDENTITY);
+  const size_t embedding = plan_embedding(made, FACTORS, slots);
+  const size_t cross = plan_cross(made, FW_LAYER_BI_INTERACTION, embedding);
+  const size_t products = plan_fc(made, "fmlayer", cross, classes, FW_ACTIVATION_IDENTITY);
+  const size_t hidden = plan_fc(made, "fc_0", embedding, 6, FW_ACTIVATION_TANH);
+  const size_t inputs[] = {input, products, plan_fc(made, "fc", hidden, classes, FW_ACTIVATION_IDENTITY)};
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 3, inputs), FW_LOSS_SOFTMAX);
+}
+
 static void graph_pnn(made_plan *made, size_t factors, size_t slots) {
   const size_t input = plan_input(made, "input", 1, FW_ACTIVATION_IDENTITY);
   const size_t embedding = plan_embedding(made, factors, slots);
@@ -301,6 +312,20 @@ static void test_deep(void **state) {
   }
 }
 
+static void test_deep_classes(void **state) {
+  (void)state;
+  const size_t classes[] = {2, 5, 17};
+  for (size_t i = 0; i < 3; i++)
+    for (unsigned kind = 0; kind < SLOT_KINDS; kind++) {
+      made_plan made;
+      made_rules rules = slot_rules(kind);
+      rules.classes = classes[i];
+      plan_start(&made, T_DOUBLE_DENSE, (int64_t)plain_rules.range);
+      graph_deepfm_of_classes(&made, classes[i], SLOTS);
+      check_all(&made, rules);
+    }
+}
+
 /* Records that fit into one piece of sums, and longer ones. */
 static void test_field_aware(void **state) {
   (void)state;
@@ -398,10 +423,11 @@ static void test_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linear),     cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
-      cmocka_unit_test(test_fm),         cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_losses),     cmocka_unit_test(test_field_aware), cmocka_unit_test(test_taken_often),
-      cmocka_unit_test(test_free_slots), cmocka_unit_test(test_dense_data),  cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_linear),       cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
+      cmocka_unit_test(test_fm),           cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
+      cmocka_unit_test(test_deep_classes), cmocka_unit_test(test_losses),      cmocka_unit_test(test_field_aware),
+      cmocka_unit_test(test_taken_often),  cmocka_unit_test(test_free_slots),  cmocka_unit_test(test_dense_data),
+      cmocka_unit_test(test_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
