@@ -268,7 +268,9 @@ static furrow_status score_one(model_version *v, furrow_container *rows, furrow_
     FW_TRY(furrow_container_get_block(rows, &block, err));
     row = furrow_rowblock_row(&block, 0);
   }
-  FW_TRY(furrow_scorer_score_row(v->scorer, scratch, &row, &score, err));
+  const furrow_status status = furrow_scorer_score_row(v->scorer, scratch, &row, &score, err);
+  if (status == FURROW_E_RANGE && !v->encoder) return FURROW_OK; /* a net whose rows have a number of features */
+  if (status != FURROW_OK) return status;
   if (!isfinite(score.pred)) return fail_file(err, FURROW_E_RANGE, v->folder, "the score of a row is not finite", 0);
   furrow_contributions_init(&contributions);
   v->explains = furrow_scorer_contributions(v->scorer, scratch, &row, &contributions, err) == FURROW_OK;

@@ -6,7 +6,7 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-from furrow_server import Server, furrow, is_sanitized, run, train_events
+from furrow_server import Server, furrow, is_sanitized, run, train_events, train_rows
 
 ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
 FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
@@ -100,9 +100,9 @@ def test_rows_of_every_algorithm(folder):
                 expect(server, name, {"instances": [dense_of(row) for row in rows]}, wanted, numbers)
 
 
-def test_several_classes(folder):
+def several_classes_of(folder, name):
     lines = write_rows(f"{folder}/rows.libsvm", classes=3)
-    model = train(folder, "softmax", f"{folder}/rows.libsvm")
+    model = train(folder, name, f"{folder}/rows.libsvm")
     printed = furrow("predict", "--model", model, "--data", f"{folder}/rows.libsvm", "--json", "--probabilities", "-q")
     wanted = [json.loads(line) for line in printed.splitlines()][:20]
     with Server("--model", f"m={model}") as server:
@@ -114,6 +114,21 @@ def test_several_classes(folder):
         status, answer = server.post("/v1/models/m:predict", {"rows": lines[:20], "details": True})
         assert [one["label"] for one in answer["predictions"]] == [one["label"] for one in wanted]
         assert all(len(one["probabilities"]) == 3 for one in answer["predictions"])
+
+
+def test_several_classes(folder):
+    for name in ("softmax", "dnn", "deepfm"):
+        several_classes_of(folder, name)
+
+
+def test_rows_of_a_fixed_length(folder):
+    """Nets whose layers have a place for each feature do not take a row without features, which is scored at the start."""
+    model = train_rows(folder, "deepfm", rows=200, features=5)
+    with Server("--model", f"m={model}") as server:
+        status, answer = server.post("/v1/models/m:predict", {"instances": [[1, 2, 3, 4, 5], [0, 0, 1, 0, 0.5]]})
+        assert status == 200 and all(0 <= p <= 1 for p in answer["predictions"]), answer
+        status, answer = server.post("/v1/models/m:predict", {"rows": ["0 1:1"]})
+        assert status == 400 and answer["pointer"] == "/rows/0", answer
 
 
 def write_json_log(path, rows=600):
