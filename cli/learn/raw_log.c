@@ -131,8 +131,10 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
     return fail(err, FURROW_E_ARGUMENT, "--user, --item, --time, --table and --user-history need --schema auto");
   }
   const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
+  schema_values columns = values->columns;
+  columns.amounts = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
   furrow_status status = goes_on ? furrow_encoder_load(&encoder, load, err)
-                                 : make_encoder(&encoder, log, values->schema, &values->columns, &reading, err);
+                                 : make_encoder(&encoder, log, values->schema, &columns, &reading, err);
   if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = raw_log_use_encoder(conf, err);

@@ -68,6 +68,10 @@ static const option column_options[] = {
      .argument = "N",
      .help = "the last N items of the user before the row become features (0)",
      .offset = AT(columns.history)},
+    {.name = "amounts",
+     .kind = OPTION_FLAG,
+     .help = "integers with few values are numbers, as 'furrow train --model gbdt' takes them, not categories",
+     .offset = AT(columns.amounts)},
     {0}};
 
 static const option output_options[] = {

@@ -11,6 +11,7 @@ typedef struct schema_values {
   const char *label, *weight, *group, *user, *item, *time;
   text_list tables; /* FILE=KEY */
   uint32_t history;
+  bool amounts; /* integers with few values are numbers: the model is one of trees */
 } schema_values;
 
 /* Sets the parameters from the options about columns. */

@@ -75,6 +75,9 @@ typedef struct furrow_schema_propose_params {
    * schema that one process would propose. Every rank reads the tables. NULL: this process is alone. */
   const furrow_comm *comm;
   size_t max_line_bytes; /* bytes of a record; 0: the default, 128 MiB */
+  /* True: integers with few values are numbers, which trees split where they like. False: they are categories, so that
+   * linear models and nets learn a weight for each value. Ids are categories in both cases. */
+  bool amounts;
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */

@@ -399,7 +399,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     ) -> None:
         """A table with names and strings: its encoder in memory, through which the library reads it."""
         threads = settings.trainer.get("threads", 0)
-        options: dict[str, Any] = {"threads": threads, "progress": progress}
+        options: dict[str, Any] = {"threads": threads, "progress": progress, "amounts": self.model == "gbdt"}
         samples.weighted = target.weight is not None
         separate: frozenset[str] = frozenset()  # columns that X does not have
         if is_path(X):

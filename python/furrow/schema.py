@@ -181,6 +181,7 @@ class Schema:
         tables: Tables | None = None,
         history: int = 0,
         strict: bool = False,
+        amounts: bool = False,
         on_bad: OnBad = "error",
         threads: int = 0,
         progress: Progress = None,
@@ -189,14 +190,15 @@ class Schema:
 
         data: a path or URI, a frame, an Arrow table. label … time: the columns, if their names do not say it; label=""
         says that there is none. history: the number of a user's last items that become features. strict: refuse to
-        guess which of two classes is the positive one, and that there is no label.
+        guess which of two classes is the positive one, and that there is no label. amounts: integers with few values
+        are numbers, as trees want them, not categories.
         """
         frames = _FrameTables()
         opened = _open_tables(tables, frames)
         options: dict[str, Any] = {
             **{"label": _option(label), "weight": _option(weight), "group": _option(group)},
             **{"user": _option(user), "item": _option(item), "time": _option(time)},
-            **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict},
+            **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict, "amounts": amounts},
         }
         arguments = tuple(_table_argument(table, frames) for table in opened)
         with _opened(data) as source:
@@ -377,8 +379,9 @@ def _is_named(column: Column) -> bool:
 def _propose_unnamed(columns: Mapping[str, TextColumn], options: Mapping[str, Any]) -> dict[str, Any]:
     """What columns are by their values alone."""
     with open_columns({f"column {i}": column for i, column in enumerate(columns.values())}) as source:
-        found = Schema.propose(source, label="", threads=options["threads"]).to_dict(comments=True)["columns"]
-    return dict(zip(columns, found.values()))
+        found = Schema.propose(source, label="", amounts=options["amounts"], threads=options["threads"])
+    proposed = found.to_dict(comments=True)["columns"]
+    return dict(zip(columns, proposed.values()))
 
 
 def _warn_of_ignored(column: Column) -> None:
@@ -488,6 +491,7 @@ class Encoder:
         tables: Tables | None = None,
         history: int = 0,
         strict: bool = True,
+        amounts: bool = False,
         table_items: bool = False,
         on_bad: OnBad = "error",
         threads: int = 0,
@@ -495,7 +499,7 @@ class Encoder:
     ) -> Encoder:
         """Learns from a log: counts the values of categories, measures numbers, joins the tables.
 
-        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … strict are passed to
+        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … amounts are passed to
         :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys. table_items:
         items that only a table has are items, too.
         """
@@ -509,6 +513,7 @@ class Encoder:
                     tables=tables,
                     history=history,
                     strict=strict,
+                    amounts=amounts,
                     on_bad=on_bad,
                     threads=threads,
                     progress=progress,

@@ -43,7 +43,7 @@ def test_weights_and_groups_beside_columns_of_these_names(rng, texts):
     model = furrow.Classifier("gbdt").fit(frame, x > 0, sample_weight=np.full(ROWS, 2.0))
     assert model.score(frame, x > 0) > 0.98
     assert {column.name: column.as_ for column in model.schema_.columns} == {
-        **{"s": "category", "label": "number", "weight": "category", "importance": "number", "qid": "category"}
+        **{"s": "category", "label": "number", "weight": "category", "importance": "number", "qid": "number"}
     }
     ranker = furrow.Ranker("gbdt").fit(frame, (x > 0) * 1, qid=np.repeat(np.arange(ROWS // 10), 10))
     assert ranker.score(frame, (x > 0) * 1, np.repeat(np.arange(ROWS // 10), 10)) > 0.95

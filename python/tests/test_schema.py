@@ -105,6 +105,18 @@ def test_a_schema_that_is_wrong():
     assert Schema.parse({"columns": {"a": {"as": "label"}}}) != {"columns": {}}
 
 
+def test_trees_take_few_integers_for_amounts():
+    calls = np.arange(600) % 6
+    frame = pandas.DataFrame({"calls": calls, "shop_id": calls % 4, "kind": np.where(calls % 2, "a", "b")})
+    of = {column.name: column.as_ for column in Schema.propose(frame).columns}
+    assert of == {"calls": "category", "shop_id": "category", "kind": "category"}
+    amounts = {column.name: column.as_ for column in Schema.propose(frame, amounts=True).columns}
+    assert amounts == {**of, "calls": "number"}
+    for model, kind in (("gbdt", "number"), ("lr", "category")):
+        schema = furrow.Classifier(model).fit(frame, (calls > 3) ^ (np.arange(600) % 7 == 0)).schema_
+        assert {column.name: column.as_ for column in schema.columns}["calls"] == kind
+
+
 def test_strict_refuses_a_guess(log):
     guess = log.assign(rating=np.where(log["rating"] > 3, "foo", "bar"))
     assert set(Schema.propose(guess).class_names) == {"foo", "bar"}

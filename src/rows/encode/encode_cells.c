@@ -133,7 +133,8 @@ static const char *find_class(const fw_column *column, const fw_table_cell *cell
       *label = (float)i;
       return NULL;
     }
-  return cell->kind == FW_TABLE_MISSING ? "the label is missing" : "not one of the classes of the schema";
+  const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
+  return fw_cell_is_missing_class(&words) ? "the label is missing" : "not one of the classes of the schema";
 }
 
 const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label) {

@@ -244,6 +244,7 @@ static furrow_status add_column(observation *o, const char *name, furrow_error *
   if (status != FURROW_OK) return status;
   fw_evidence *added = &o->columns[o->count];
   memset(added, 0, sizeof *added);
+  added->amounts = o->params->amounts;
   fw_column_sketch_init(&added->sketch, VALUES_EACH);
   FW_TRY(fw_strndup(&added->name, name, strlen(name), err));
   o->count++;

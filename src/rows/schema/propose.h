@@ -25,6 +25,7 @@ typedef struct fw_evidence {
   bool exact;        /* distinct is exact, not an estimate */
   fw_meaning meaning;
   bool given;              /* given by the caller */
+  bool amounts;            /* integers with few values are numbers */
   fw_number_format likely; /* for a column that is not a column of numbers: the format of the cells that are numbers */
   const char *doubt;       /* the doubt about the proposal, and what to write in the schema if it is wrong; NULL:
                               none */

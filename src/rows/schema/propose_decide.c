@@ -10,10 +10,12 @@
 #include "base/utf8.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
+#include "rows/text/cells.h"
 
 /* Limits that the sentences mention. */
 enum {
-  FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are 10 rows per value */
+  FEW_INTEGERS = 32,   /* integers with at most this many values are categories, if there are enough rows per value */
+  ROWS_PER_CODE = 50,  /* fewer do not tell the weight of each value; with numbers the other values help */
   FEW_NAMES = 64,      /* texts with blanks and at most this many values are names, if there are 10 rows per value */
   MANY_VALUES = 10000, /* categories with more values lose the values that occur once */
   TEXT_WORDS = 5,      /* average number of words of a cell that make it a text */
@@ -239,12 +241,34 @@ static void order_classes(decision *d, fw_counted_value values[2]) {
                      positive);
 }
 
+static bool is_missing_class(const char *texts, const fw_counted_value *value) {
+  const char *text = texts + value->at;
+  return fw_cell_is_missing_class(&(fw_cell){.begin = text, .end = text + value->length});
+}
+
+/* Moves the values that are names of classes to the front and returns their number; all are where fewer than two would
+ * be left. */
+static size_t drop_missing(decision *d, fw_counted_value *values, size_t count) {
+  const char *texts = d->evidence->sketch.values.texts.bytes;
+  size_t missing = 0, kept = 0;
+  for (size_t i = 0; i < count; i++) missing += is_missing_class(texts, &values[i]);
+  if (missing == 0 || count - missing < 2) return count;
+  for (size_t i = 0; i < count; i++) {
+    if (is_missing_class(texts, &values[i]))
+      fw_buffer_format(&d->why, "; %.*s counts as missing", (int)values[i].length, texts + values[i].at);
+    else
+      values[kept++] = values[i];
+  }
+  return kept;
+}
+
 static furrow_status set_classes(decision *d) {
   const fw_value_set *set = &d->evidence->sketch.values;
   fw_counted_value *values = NULL;
   FW_TRY(sorted_values(set, &values, d->err));
-  if (set->count == 2) order_classes(d, values);
-  const furrow_status status = add_classes(d, values, set->count);
+  const size_t count = drop_missing(d, values, set->count);
+  if (count == 2) order_classes(d, values);
+  const furrow_status status = add_classes(d, values, count);
   fw_free(values);
   return status;
 }
@@ -479,8 +503,9 @@ static bool are_codes(const fw_evidence *e) {
   if (s->padded > 0 || s->long_integers > 0) return true;
   if (s->integers < s->numbers.count) return false;
   if (fw_is_id_name(e->name)) return true;
+  if (e->amounts) return false;
   const bool binary = s->numbers.least >= 0 && s->numbers.most <= 1 && are_integers(s);
-  return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= 10 * e->distinct;
+  return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= ROWS_PER_CODE * e->distinct;
 }
 
 static furrow_status decide_numbers(decision *d) {

@@ -111,6 +111,14 @@ bool fw_cell_is_missing(const fw_cell *cell) {
   return false;
 }
 
+bool fw_cell_is_missing_class(const fw_cell *cell) {
+  static const char *const words[] = {"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "\\N"};
+  const size_t n = (size_t)(cell->end - cell->begin);
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strlen(words[i]) == n && memcmp(cell->begin, words[i], n) == 0) return true;
+  return n == 0;
+}
+
 static bool is_letter(char c) {
   return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }

@@ -38,6 +38,8 @@ bool fw_cell_is_blank_line(const fw_cell_rules *rules, const char *line, const c
 
 /* Whether the cell is empty or one of the words for a missing value (NA, null, ? …). */
 bool fw_cell_is_missing(const fw_cell *cell);
+/* The same in a column of class names: fewer words count, since none, ? and + can be classes, and Na is sodium. */
+bool fw_cell_is_missing_class(const fw_cell *cell);
 /* Whether the cell starts with a number; nan and inf count only if they are the whole cell. */
 bool fw_cell_starts_with_number(const fw_cell *cell);
 /* Whether the cell is a number that may be a name in a header, such as a year: up to 9 digits without a 0 before them.

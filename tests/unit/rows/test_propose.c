@@ -218,6 +218,15 @@ static void put_class(fw_buffer *t, uint64_t row, uint64_t c) {
   (void)row;
   fw_buffer_text(t, classes[c % 3]);
 }
+/* NA and the like are not classes, unless fewer than two would be left; none is a class. */
+static void put_class_or_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  const char *class = c % 3 ? "minor" : "none";
+  fw_buffer_text(t, row % 20 == 9 ? "NA" : row % 20 == 19 ? "N/A" : class);
+}
+static void put_yes_or_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 2 ? "yes" : "NA");
+}
 
 static void put_signed(fw_buffer *t, uint64_t row, uint64_t c) {
   (void)row;
@@ -448,6 +457,8 @@ static const example examples[] = {
     {"clicked", put_yes, "{\"as\": \"label\", \"classes\": [\"no\", \"yes\"]}"},
     {"target", put_rare, "{\"as\": \"label\", \"classes\": [\"zebra\", \"ape\"]}"},
     {"class", put_class, "{\"as\": \"label\", \"classes\": [\"setosa\", \"versicolor\", \"virginica\"]}"},
+    {"class", put_class_or_na, "{\"as\": \"label\", \"classes\": [\"minor\", \"none\"]}"},
+    {"class", put_yes_or_na, "{\"as\": \"label\", \"classes\": [\"yes\", \"NA\"]}"},
     {"class", put_hex, "{\"as\": \"ignore\"}"},
     {"response", put_constant, "{\"as\": \"ignore\"}"},
     {"sample_weight", put_amount, "{\"as\": \"weight\"}"},
@@ -485,7 +496,7 @@ static void what_columns_are(void **state) {
              "    \"%s\": %s,\n    \"other\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n", e->name,
              e->wanted);
     expect_schema("memory://log.tsv", NULL, wanted);
-    expect_encoder("memory://log.tsv", e->cell == put_mostly_number);
+    expect_encoder("memory://log.tsv", e->cell == put_mostly_number || e->cell == put_class_or_na);
     remove_file("memory://log.tsv", &text);
   }
 }
@@ -670,6 +681,29 @@ static void guesses_are_reported(void **state) {
     furrow_schema_free(schema);
     remove_file("memory://log.tsv", &text);
   }
+}
+
+/* Integers with few values are categories if there are 50 rows for each; trees take them for amounts, but not ids, nor
+ * numbers with zeros before them. */
+static void integers_for_trees(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  furrow_schema_propose_params_init(&params);
+  fw_buffer_text(&text, "calls,age,shop_id,code,other\n");
+  for (int i = 0; i < 900; i++) fw_buffer_format(&text, "%d,%d,%d,0%d,x%d\n", i % 18, 30 + i % 19, i % 5, i % 9, i % 3);
+  add_file("memory://codes.csv", &text);
+  for (int amounts = 0; amounts < 2; amounts++) {
+    char wanted[512];
+    params.amounts = amounts;
+    snprintf(
+        wanted, sizeof wanted,
+        "    \"calls\": {\"as\": %s},\n    \"age\": {\"as\": \"number\", \"scale\": \"standard\"},\n    \"shop_id\": "
+        "{\"as\": \"category\"},\n    \"code\": {\"as\": \"category\"},\n    \"other\": {\"as\": \"category\"}\n  }\n",
+        amounts ? "\"number\", \"scale\": \"standard\"" : "\"category\"");
+    expect_schema("memory://codes.csv", &params, wanted);
+  }
+  remove_file("memory://codes.csv", &text);
 }
 
 /* A customer of each row is a user only in a log of events, which has items that repeat and no label. */
@@ -1407,6 +1441,7 @@ int main(void) {
       cmocka_unit_test(years_of_two_digits),
       cmocka_unit_test(which_number_is_the_day),
       cmocka_unit_test(guesses_are_reported),
+      cmocka_unit_test(integers_for_trees),
       cmocka_unit_test(customers_of_one_row),
       cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter),
