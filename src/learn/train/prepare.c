@@ -171,11 +171,22 @@ static furrow_status settle_loss(const fw_prepared *d, const fw_data_facts *fact
   return t->forest ? settle_trees(d, numbers, err) : settle_net(d, numbers, err);
 }
 
+/* The numbers of classes have an order and distances, which their names may not have. */
+static furrow_status note_class_numbers(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
+  const bool numbers = fw_loss_is_regression(d->trainer->plan->graph.loss);
+  if (!d->named_classes || !numbers || facts->label_count < 3) return FURROW_OK;
+  return fw_trainer_note(d->trainer, true, err,
+                         "the labels are names of %zu classes, but the model predicts their numbers, 0, 1, 2 …: "
+                         "softmax and gbdt predict classes",
+                         facts->label_count);
+}
+
 /* Labels become classes. */
 static furrow_status settle_labels(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled,
                                    furrow_error *err) {
   bool listed = false;
   FW_TRY(settle_loss(d, facts, err));
+  FW_TRY(note_class_numbers(d, facts, err));
   FW_TRY(fw_labels_find(d->trainer->plan, facts, &listed, err));
   if (!listed) return FURROW_OK;
   settled->labels = (fw_settled_labels){facts->labels, facts->label_count};

@@ -175,11 +175,10 @@ static furrow_status note_gaps(fw_prepared *d, const fw_data_facts *facts, furro
   FW_TRY(fw_data_facts_gaps(facts, &gaps, err));
   if (gaps.features == 0) return FURROW_OK;
   FW_TRY(fw_name_csv_column(d->trainer->conf, gaps.worst, name, err));
-  return fw_trainer_note(
-      d->trainer, true, err,
-      "%zu column%s empty cells, which count as 0 (%s: %.0f %% of the rows); gbdt takes them for what "
-      "they are, or fill them first",
-      gaps.features, gaps.features == 1 ? " has" : "s have", name, 100 * gaps.share);
+  return fw_trainer_note(d->trainer, true, err,
+                         "%zu column%s empty cells, which count as 0 (%s: %.0f %% of the rows); gbdt and --schema auto "
+                         "take them for what they are, or fill them first",
+                         gaps.features, gaps.features == 1 ? " has" : "s have", name, 100 * gaps.share);
 }
 
 /* ---- Ids ---- */
