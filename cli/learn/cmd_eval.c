@@ -91,7 +91,9 @@ static void warn_if_worse(warnings *w, const char *name, double value, double co
 static void find_warnings(const eval_report *r, warnings *w) {
   const furrow_learn_metrics *m = &r->metrics;
   w->count = 0;
-  if (m->constant_logloss > 0 || m->constant_rmse > 0) { /* labels that do not differ are a constant */
+  if (!isnan(m->constant_loss)) { /* models of medians, quantiles and counts have their own */
+    warn_if_worse(w, "loss", m->loss, m->constant_loss, 1);
+  } else if (m->constant_logloss > 0 || m->constant_rmse > 0) { /* labels that do not differ are a constant */
     warn_if_worse(w, "logloss", m->logloss, m->constant_logloss, 1);
     warn_if_worse(w, "accuracy", m->accuracy, m->constant_accuracy, -1);
     warn_if_worse(w, "rmse", m->rmse, m->constant_rmse, 1);

@@ -123,7 +123,7 @@ static const option main_options[] = {
 static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
-     .argument = "loss|auc|accuracy|logloss|rmse|mae|ndcg",
+     .argument = "loss|auc|accuracy|logloss|rmse|mae|ndcg|pinball|deviance",
      .help = "metric that decides which epoch is best (loss; ndcg for ranking losses)",
      .offset = AT(metric)},
     {.name = "keep-best", .kind = OPTION_FLAG, .help = "the same as --keep best", .offset = AT(keep_best)},

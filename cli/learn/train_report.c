@@ -33,6 +33,8 @@ enum {
   F1,
   R2,
   NDCG,
+  PINBALL,
+  DEVIANCE,
   MEAN_LABEL,
   MEAN_PREDICTION,
   FIGURES,
@@ -53,11 +55,13 @@ static const figure figures[FIGURES] = {[LOSS] = FIGURE(loss, "loss", "loss", 5)
                                         [F1] = FIGURE(f1, "f1", "F1", 4),
                                         [R2] = FIGURE(r2, "r2", "R2", 4),
                                         [NDCG] = FIGURE(ndcg, "ndcg", "NDCG", 4),
+                                        [PINBALL] = FIGURE(pinball, "pinball", "pinball", 5),
+                                        [DEVIANCE] = FIGURE(deviance, "deviance", "deviance", 5),
                                         [MEAN_LABEL] = FIGURE(mean_label, "mean label", "label", 5),
                                         [MEAN_PREDICTION] = FIGURE(mean_prediction, "mean prediction", "mean", 5)};
-static const figure constants[] = {FIGURE(constant_logloss, "constant logloss", "", 5),
-                                   FIGURE(constant_accuracy, "constant accuracy", "", 5),
-                                   FIGURE(constant_rmse, "constant rmse", "", 5)};
+static const figure constants[] = {
+    FIGURE(constant_logloss, "constant logloss", "", 5), FIGURE(constant_accuracy, "constant accuracy", "", 5),
+    FIGURE(constant_rmse, "constant rmse", "", 5), FIGURE(constant_loss, "constant loss", "", 5)};
 #undef FIGURE
 
 static double value_of(const furrow_learn_metrics *metrics, const figure *of) {

@@ -50,6 +50,9 @@ static const fwpy_field metric_fields[] = {FWPY_FIELD(furrow_learn_metrics, rows
                                            FIGURE(constant_logloss),
                                            FIGURE(constant_accuracy),
                                            FIGURE(constant_rmse),
+                                           FIGURE(pinball),
+                                           FIGURE(deviance),
+                                           FIGURE(constant_loss),
                                            FWPY_FIELD(furrow_learn_metrics, binned, FWPY_UINT64),
                                            {0}};
 #undef FIGURE

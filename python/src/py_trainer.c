@@ -145,6 +145,9 @@ static const fwpy_field metric_fields[] = {FWPY_FIELD(furrow_learn_metrics, rows
                                            METRIC(constant_accuracy),
                                            METRIC(constant_rmse),
                                            METRIC(ndcg),
+                                           METRIC(pinball),
+                                           METRIC(deviance),
+                                           METRIC(constant_loss),
                                            FWPY_FIELD(furrow_learn_metrics, binned, FWPY_UINT64),
                                            {0}};
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "learn/forest/booster.h"
 #include "support/cmocka_all.h"
@@ -13,8 +15,10 @@
 /* NaN: the row does not have the feature. */
 typedef struct table {
   size_t rows, columns;
-  float *x, *label, *weight; /* weight NULL: all 1 */
-  uint64_t *qid;             /* NULL: rows are not ranked */
+  float *x, *label, *weight;   /* weight NULL: all 1 */
+  uint64_t *qid;               /* NULL: rows are not ranked */
+  const fw_monotone *monotone; /* features along which scores may only rise, or fall */
+  size_t monotone_count;
 } table;
 
 typedef struct table_rules {
@@ -53,6 +57,9 @@ static inline double table_truth(const table *t, size_t row) {
 
 static inline float table_label(const table_rules *rules, double z, fw_rng *rng) {
   if (rules->loss == FW_LOSS_L2) return (float)(5 + z + 0.3 * fw_rng_normal(rng));
+  if (rules->loss == FW_LOSS_ABSOLUTE || rules->loss == FW_LOSS_QUANTILE)
+    return (float)(z + fw_rng_normal(rng) / (0.2 + fw_rng_double(rng)));
+  if (rules->loss == FW_LOSS_POISSON) return floorf((float)(4 * fw_rng_double(rng) * exp(0.5 * z)));
   if (rules->loss == FW_LOSS_LOG) return fw_rng_double(rng) < 1 / (1 + exp(-z)) ? 1 : -1;
   const double place = z + 0.5 * fw_rng_normal(rng);
   const double class_number = floor(place + (double)rules->classes / 2);
@@ -91,6 +98,7 @@ static inline fw_plan table_plan(const table_rules *rules) {
   memset(&plan, 0, sizeof plan);
   plan.graph.loss = rules->loss;
   plan.graph.outputs = rules->loss == FW_LOSS_SOFTMAX ? rules->classes : 1;
+  plan.graph.quantile = 0.8;
   plan.data.range = -1;
   plan.train.lr = 0.3;
   plan.train.seed = 7;
@@ -179,12 +187,22 @@ static inline furrow_status table_pass(const table *t, const table_lists *lists,
   return status;
 }
 
+static inline furrow_status table_direct(const table *t, fw_booster *booster, furrow_error *err) {
+  fw_monotone *list = NULL;
+  if (!t->monotone) return FURROW_OK;
+  FW_TRY(FW_ALLOC(&list, t->monotone_count, err));
+  memcpy(list, t->monotone, t->monotone_count * sizeof *list);
+  fw_booster_take_monotone(booster, list, t->monotone_count);
+  return FURROW_OK;
+}
+
 /* A booster over rows 0 … train-1, the others for validation, ready for rounds. */
 static inline furrow_status table_boost(const table *t, const table_lists *lists, size_t train, const fw_plan *plan,
                                         fw_spin_pool *pool, fw_forest *forest, fw_booster **booster,
                                         furrow_error *err) {
   fw_booster *b = NULL;
   furrow_status status = fw_booster_create(&b, plan, pool, err);
+  if (status == FURROW_OK) status = table_direct(t, b, err);
   if (status == FURROW_OK) status = table_pass(t, lists, 0, train, 1000, b, fw_booster_scan_rows, err);
   if (status == FURROW_OK) status = fw_booster_choose_cuts(b, err);
   if (status == FURROW_OK) status = fw_booster_resume(b, forest, err);

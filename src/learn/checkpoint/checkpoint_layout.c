@@ -64,6 +64,7 @@ static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   furrow_learn_metrics_init(m);
   m->ndcg = NAN; /* fit.c computes the ndcg of forests from their loss; other ranking models have no checkpoints */
+  m->pinball = m->deviance = m->constant_loss = NAN; /* likewise; the constant is not kept */
   m->rows = fw_get_le64(at);
   m->binned = fw_get_le64(at + 8);
   for (size_t i = 0; i < FIGURES; i++) *(double *)((unsigned char *)m + figures[i]) = get_real(at + 16 + 8 * i);

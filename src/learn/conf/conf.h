@@ -59,17 +59,20 @@ typedef enum fw_activation {
 #undef FURROW_X
 } fw_activation;
 
-#define FW_LOSSES(X)                                                         \
-  X(LOG, "LogLoss")                                                          \
-  X(HINGE, "HingeLoss")                                                      \
-  X(L2, "L2Loss")                                                            \
-  X(HUBER, "HuberLoss")                                                      \
-  X(CROSS_ENTROPY, "CrossEntropyLoss")                                       \
-  X(SOFTMAX, "SoftmaxLoss")                                                  \
-  X(BPR, "BPRLoss") /* from here on not Angel's: losses for ranking items */ \
-  X(WARP, "WARPLoss")                                                        \
-  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                   \
-  X(LAMBDA, "LambdaRankLoss") /* ranks the rows within groups; only for gbdt, set by the objective */
+#define FW_LOSSES(X)                                                                                               \
+  X(LOG, "LogLoss")                                                                                                \
+  X(HINGE, "HingeLoss")                                                                                            \
+  X(L2, "L2Loss")                                                                                                  \
+  X(HUBER, "HuberLoss")                                                                                            \
+  X(CROSS_ENTROPY, "CrossEntropyLoss")                                                                             \
+  X(SOFTMAX, "SoftmaxLoss")                                                                                        \
+  X(BPR, "BPRLoss") /* from here on not Angel's: losses for ranking items */                                       \
+  X(WARP, "WARPLoss")                                                                                              \
+  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                                                         \
+  X(LAMBDA, "LambdaRankLoss") /* ranks the rows within groups; from here on only for gbdt, set by the objective */ \
+  X(ABSOLUTE, "AbsoluteLoss")                                                                                      \
+  X(QUANTILE, "QuantileLoss")                                                                                      \
+  X(POISSON, "PoissonLoss")
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,
   FW_LOSSES(FURROW_X)
@@ -115,11 +118,14 @@ typedef enum fw_label_transform {
 } fw_label_transform;
 
 /* X(name, Angel's text, loss): objectives of gbdt */
-#define FW_OBJECTIVES(X)               \
-  X(LOGISTIC, "binary:logistic", LOG)  \
-  X(SQUARED, "reg:squarederror", L2)   \
-  X(SOFTMAX, "multi:softmax", SOFTMAX) \
-  X(RANK, "rank:ndcg", LAMBDA) /* not Angel's */
+#define FW_OBJECTIVES(X)                                      \
+  X(LOGISTIC, "binary:logistic", LOG)                         \
+  X(SQUARED, "reg:squarederror", L2)                          \
+  X(SOFTMAX, "multi:softmax", SOFTMAX)                        \
+  X(RANK, "rank:ndcg", LAMBDA) /* from here on not Angel's */ \
+  X(ABSOLUTE, "reg:absoluteerror", ABSOLUTE)                  \
+  X(QUANTILE, "reg:quantileerror", QUANTILE)                  \
+  X(POISSON, "count:poisson", POISSON)
 
 typedef struct fw_optimizer {
   fw_optimizer_type type;
@@ -158,6 +164,7 @@ typedef struct fw_graph {
   fw_loss_type loss;
   size_t outputs; /* width of what the loss gets */
   void *memory;
+  double quantile; /* level of QuantileLoss */
 } fw_graph;
 
 typedef struct fw_data_conf {
@@ -250,8 +257,19 @@ typedef struct fw_forest_conf {
   uint32_t leaves;            /* leaves of a tree, at most: the best leaf is split first; 0: level by level */
   uint32_t min_rows;          /* rows of a leaf, at least; 0: by the number of rows */
   bool from_average;          /* scores start at the log odds or log shares of the labels */
+  const char *monotone;       /* features along which scores may only rise, or fall: "3=+,price=-"; NULL: none */
   uint32_t truncation;        /* rank:ndcg: one row of a pair is among the first `truncation` rows of its group */
 } fw_forest_conf;
+
+/* A feature along which scores may only rise, or fall. */
+typedef struct fw_monotone {
+  uint64_t feature;
+  int direction; /* 1: rise, -1: fall */
+} fw_monotone;
+
+/* Reads the element of a list like "3=+,price=-" at *at, and moves *at to the next one, or to the end. false: it is
+ * malformed. The name is a part of the text, escaped as in a URI. */
+bool fw_monotone_next(const char **at, const char *end, const char **name, size_t *size, int *direction);
 
 /* How rows are divided into users and items, for ranking losses and drawn negatives. */
 typedef struct fw_ranking_conf {
@@ -317,6 +335,8 @@ const char *fw_objective_name(fw_loss_type loss);
 /* Whether the labels are two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
+/* Whether the best constant for some rows is a quantile of their labels; *level (may be NULL) is its level. */
+bool fw_loss_is_of_quantile(const fw_graph *graph, double *level);
 /* Whether the loss depends only on an order, of items or of the rows of a group: its scores cannot be compared with
  * labels. */
 bool fw_loss_ranks(fw_loss_type loss);

@@ -53,6 +53,7 @@ typedef enum fw_value_kind {
   FW_VALUE_WORD,       /* one of the words that `value` of furrow_learn_key lists; its number */
   FW_VALUE_NUMBERS,    /* 1,2: text; each is checked */
   FW_VALUE_FIELDS,     /* 1,4: text; each is checked, none may occur twice */
+  FW_VALUE_MONOTONE,   /* 3=+,price=-: text; each is checked */
   FW_VALUE_ACTION,
   FW_VALUE_SEPARATOR, /* a regular expression of Angel's */
   FW_VALUE_OBJECTIVE, /* names from here on */
@@ -241,7 +242,8 @@ typedef enum fw_value_kind {
   X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
   X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
   X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
-    "binary:logistic|reg:squarederror|multi:softmax|rank:ndcg", "loss of gbdt; rank:ndcg orders the rows of each qid") \
+    "binary:logistic|reg:squarederror|multi:softmax|rank:ndcg|reg:absoluteerror|reg:quantileerror|count:poisson",      \
+    "loss of gbdt; rank:ndcg orders the rows of each qid, reg:quantileerror takes the level from quantile")            \
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt that are categories, each with its number of values")                                            \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
@@ -253,7 +255,11 @@ typedef enum fw_value_kind {
   X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
     "start scores at the log odds of the labels or the log shares of the classes, not at 0")                           \
   X(TRUNCATION, "truncation", NULL, "gbdt/truncation", INT, 1, 1000, "100", "N",                                       \
-    "rank:ndcg: use only pairs of rows with one among the N best-scored rows of their group")
+    "rank:ndcg: use only pairs of rows with one among the N best-scored rows of their group")                          \
+  X(QUANTILE, "quantile", NULL, "gbdt/quantile", REAL, 1e-6, 0.999999, "0.5", "X",                                     \
+    "reg:quantileerror: predict the number that a share X of the labels is below")                                     \
+  X(MONOTONE, "monotone", NULL, "gbdt/monotone", MONOTONE, 0, 0, "", "COL=+,COL=-,…",                                  \
+    "columns along which predictions of gbdt may only rise (+) or fall (-): names, or numbers of features from 0 on")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,

@@ -224,6 +224,29 @@ furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_ar
   return FURROW_OK;
 }
 
+/* ---- Features with a direction ---- */
+
+bool fw_monotone_next(const char **at, const char *end, const char **name, size_t *size, int *direction) {
+  const char *comma = memchr(*at, ',', (size_t)(end - *at)), *stop = comma ? comma : end;
+  if (stop - *at < 3 || stop[-2] != '=' || (stop[-1] != '+' && stop[-1] != '-')) return false;
+  *name = *at;
+  *size = (size_t)(stop - *at) - 2;
+  *direction = stop[-1] == '+' ? 1 : -1;
+  *at = comma ? comma + 1 : end;
+  return !comma || *at < end;
+}
+
+static furrow_status parse_monotone(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size, *name;
+  size_t length;
+  int direction;
+  if (memchr(text, 0, size)) return fw_fail(err, FURROW_E_ARGUMENT, "has a byte 0 in it");
+  while (at < end)
+    if (!fw_monotone_next(&at, end, &name, &length, &direction))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be columns with =+ or =-, and commas between them: price=-,3=+");
+  return FURROW_OK;
+}
+
 /* ---- Names ---- */
 
 static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
@@ -249,6 +272,18 @@ static furrow_status parse_loss(const char *text, size_t size, fw_value *value, 
     if (size == strlen(usual[i][0]) && strncasecmp(text, usual[i][0], size) == 0)
       return parse_name(&fw_loss_names, usual[i][1], strlen(usual[i][1]), value, err);
   return parse_name(&fw_loss_names, text, size, value, err);
+}
+
+/* Accepts the names that LightGBM and scikit-learn have for them, too. */
+static furrow_status parse_objective(const char *text, size_t size, fw_value *value, furrow_error *err) {
+  static const char *const usual[][2] = {{"absolute", "reg:absoluteerror"},    {"absolute_error", "reg:absoluteerror"},
+                                         {"mae", "reg:absoluteerror"},         {"regression_l1", "reg:absoluteerror"},
+                                         {"quantile", "reg:quantileerror"},    {"poisson", "count:poisson"},
+                                         {"squared_error", "reg:squarederror"}};
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    if (size == strlen(usual[i][0]) && memcmp(text, usual[i][0], size) == 0)
+      return parse_name(&fw_objective_names, usual[i][1], strlen(usual[i][1]), value, err);
+  return parse_name(&fw_objective_names, text, size, value, err);
 }
 
 /* A copy that ends in 0 of a text that is short enough to be a name. */
@@ -316,9 +351,10 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_CATEGORIES:
   case FW_VALUE_NUMBERS:
   case FW_VALUE_FIELDS: return parse_list(rule->kind, text, size, err);
+  case FW_VALUE_MONOTONE: return parse_monotone(text, size, err);
   case FW_VALUE_ACTION: return parse_words(words, "train, inctrain or predict", text, size, value, err);
   case FW_VALUE_SEPARATOR: return parse_separator(text, size, err);
-  case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
+  case FW_VALUE_OBJECTIVE: return parse_objective(text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);
   case FW_VALUE_DECAY: return parse_name(&fw_decay_names, text, size, value, err);
   case FW_VALUE_OPTIMIZER: return parse_optimizer(text, size, value, err);

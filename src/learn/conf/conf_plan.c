@@ -90,6 +90,8 @@ static const struct plan_field {
     {FW_KEY_MIN_ROWS, U32, AT(forest.min_rows)},
     {FW_KEY_FROM_AVERAGE, BOOL, AT(forest.from_average)},
     {FW_KEY_TRUNCATION, U32, AT(forest.truncation)},
+    {FW_KEY_QUANTILE, REAL, AT(graph.quantile)},
+    {FW_KEY_MONOTONE, TEXT, AT(forest.monotone)},
 };
 #undef AT
 enum { PLAN_FIELDS = sizeof plan_fields / sizeof *plan_fields };
@@ -401,6 +403,12 @@ static furrow_status check_trees(const fw_plan *plan, const furrow_learn_conf *c
                    fw_objective_name(loss));
   if (loss != FW_LOSS_LAMBDA && fw_conf_has_key(conf, FW_KEY_TRUNCATION))
     return fw_fail(err, FURROW_E_ARGUMENT, "truncation is for the objective rank:ndcg, not for %s",
+                   fw_objective_name(loss));
+  if (loss == FW_LOSS_SOFTMAX && plan->forest.monotone)
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "monotone is not for the objective multi:softmax: the probability of a class depends on all scores");
+  if (loss != FW_LOSS_QUANTILE && fw_conf_has_key(conf, FW_KEY_QUANTILE))
+    return fw_fail(err, FURROW_E_ARGUMENT, "quantile is for the objective reg:quantileerror, not for %s",
                    fw_objective_name(loss));
   return plan->forest.leaves != 1 ? FURROW_OK
                                   : fw_fail(err, FURROW_E_ARGUMENT, "leaves must be 2 at least, or 0 for no limit");

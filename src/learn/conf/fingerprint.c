@@ -72,6 +72,8 @@ static void add_forest(fw_buffer *text, const fw_plan *plan) {
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
   add_text(text, forest->category_text);
   if (plan->graph.loss == FW_LOSS_LAMBDA) add_whole(text, forest->truncation);
+  if (forest->monotone) add_text(text, forest->monotone);
+  if (plan->graph.loss == FW_LOSS_QUANTILE) add_real(text, plan->graph.quantile);
   if (forest->leaves == 0 && forest->min_rows == 1 && !forest->from_average)
     return; /* the fingerprint of releases without these settings */
   const uint64_t added[] = {forest->leaves, forest->min_rows, forest->from_average};

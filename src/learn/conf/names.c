@@ -56,7 +56,13 @@ bool fw_loss_has_two_classes(fw_loss_type loss) {
 }
 
 bool fw_loss_is_regression(fw_loss_type loss) {
-  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
+  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER || loss == FW_LOSS_ABSOLUTE || loss == FW_LOSS_QUANTILE ||
+         loss == FW_LOSS_POISSON;
+}
+
+bool fw_loss_is_of_quantile(const fw_graph *graph, double *level) {
+  if (level) *level = graph->loss == FW_LOSS_QUANTILE ? graph->quantile : 0.5;
+  return graph->loss == FW_LOSS_ABSOLUTE || graph->loss == FW_LOSS_QUANTILE;
 }
 
 bool fw_loss_ranks(fw_loss_type loss) {

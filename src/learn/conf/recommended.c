@@ -60,7 +60,7 @@ static const recommendation of_softmax[] = {{FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "
 /* Losses of pairs. */
 static const recommendation of_pairs[] = {{FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}, {FW_KEYS, NULL}};
 
-enum { OBJECTIVES = 4 };
+enum { OBJECTIVES = 7 };
 
 /* Boosted trees: one value for all objectives, or one for each in the order of FW_OBJECTIVES. */
 typedef struct forest_recommendation {
@@ -69,26 +69,26 @@ typedef struct forest_recommendation {
 } forest_recommendation;
 
 #define SAME(text) \
-  { text, text, text, text }
+  { text, text, text, text, text, text, text }
 
 /* The number of trees is the most that there can be: held-out rows choose it, unless it is set. multi:softmax halves
  * its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. With reg:squarederror, sums of
  * hessians are numbers of rows; with the other losses they are at most a quarter of that. So lambda and the least leaf
  * are larger for reg:squarederror. */
 static const forest_recommendation of_forests[] = {
-    {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1"}},
-    {FW_KEY_TREES, {"200", "500", "200", "200"}},
-    {FW_KEY_VALID_RATIO, {"0.15", "0.15", "0.15", "0"}},
-    {FW_KEY_PATIENCE, {"20", "20", "20", "0"}},
+    {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1", "0.1", "0.1", "0.1"}},
+    {FW_KEY_TREES, {"200", "500", "200", "200", "500", "500", "500"}},
+    {FW_KEY_VALID_RATIO, {"0.15", "0.15", "0.15", "0", "0.15", "0.15", "0.15"}},
+    {FW_KEY_PATIENCE, {"20", "20", "20", "0", "20", "20", "20"}},
     {FW_KEY_KEEP, SAME("best")},
-    {FW_KEY_DEPTH, {"6", "8", "6", "6"}},
-    {FW_KEY_LEAVES, {"16", "31", "12", "12"}},
+    {FW_KEY_DEPTH, {"6", "8", "6", "6", "8", "8", "8"}},
+    {FW_KEY_LEAVES, {"16", "31", "12", "12", "31", "31", "31"}},
     {FW_KEY_SPLITS, SAME("254")},
-    {FW_KEY_FEATURE_RATIO, {"0.8", "0.8", "0.5", "0.8"}},
-    {FW_KEY_ROW_RATIO, {"0.6", "0.8", "0.8", "0.6"}},
+    {FW_KEY_FEATURE_RATIO, {"0.8", "0.8", "0.5", "0.8", "0.8", "0.8", "0.8"}},
+    {FW_KEY_ROW_RATIO, {"0.6", "0.8", "0.8", "0.6", "0.8", "0.8", "0.8"}},
     {FW_KEY_MIN_CHILD_WEIGHT, SAME("0")},
-    {FW_KEY_MIN_ROWS, {"2", "5", "2", "2"}},
-    {FW_KEY_REG_LAMBDA, {"2", "2", "1", "2"}},
+    {FW_KEY_MIN_ROWS, {"2", "5", "2", "2", "20", "20", "20"}},
+    {FW_KEY_REG_LAMBDA, {"2", "2", "1", "2", "2", "2", "1"}},
     {FW_KEY_FROM_AVERAGE, SAME("yes")},
 };
 

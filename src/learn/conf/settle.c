@@ -157,7 +157,8 @@ static furrow_status inherit_reading(furrow_learn_conf *conf, const furrow_learn
  * and size, which all trees of a model share. */
 static furrow_status inherit_shape(furrow_learn_conf *conf, const furrow_learn_conf *model, bool trees,
                                    furrow_error *err) {
-  static const fw_key keys[] = {FW_KEY_MODEL_TYPE, FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
+  static const fw_key keys[] = {FW_KEY_MODEL_TYPE, FW_KEY_OBJECTIVE, FW_KEY_LR,
+                                FW_KEY_LEVELS,     FW_KEY_QUANTILE,  FW_KEY_MONOTONE};
   for (size_t i = 0; i < (trees ? sizeof keys / sizeof *keys : 1); i++) {
     const bool by_depth = keys[i] == FW_KEY_LEVELS && fw_conf_is_set(conf, FW_KEY_DEPTH);
     if (by_depth || fw_conf_is_set(conf, keys[i]) || !fw_conf_is_set(model, keys[i])) continue;

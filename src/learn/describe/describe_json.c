@@ -88,7 +88,8 @@ static void put_settings(fw_json_out *json, const fw_plan *plan) {
     if (strncmp(facts->json_path, "gbdt/", 5) == 0 && !plan->forest.used) continue;
     const fw_value value = fw_plan_value(plan, (fw_key)key);
     fw_json_out_key(json, facts->name);
-    if (fw_key_kind((fw_key)key) == FW_VALUE_TEXT && !value.text)
+    const fw_value_kind kind = fw_key_kind((fw_key)key);
+    if ((kind == FW_VALUE_TEXT || kind == FW_VALUE_MONOTONE) && !value.text)
       fw_json_out_null(json);
     else
       put_value(json, (fw_key)key, value);
@@ -172,7 +173,7 @@ void fw_describe_json(fw_buffer *out, const fw_description *about) {
 static bool is_angels(fw_key key) {
   static const fw_key own[] = {FW_KEY_SHORT_ROWS,      FW_KEY_THRESHOLD,      FW_KEY_HAS_LABEL, FW_KEY_INDEX_BASE,
                                FW_KEY_DECAY_INTERVALS, FW_KEY_DECAY_ON_BATCH, FW_KEY_SEED,      FW_KEY_INIT_INPUT,
-                               FW_KEY_INIT_EMBEDDING,  FW_KEY_INIT_FC};
+                               FW_KEY_INIT_EMBEDDING,  FW_KEY_INIT_FC,        FW_KEY_QUANTILE,  FW_KEY_MONOTONE};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (own[i] == key) return false;
   return true;

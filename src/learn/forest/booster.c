@@ -30,6 +30,7 @@ typedef struct row_set {
   size_t qid_capacity;
   fw_row_groups groups;
   fw_group_order order; /* order of all ranks' groups */
+  double constant;      /* loss of the best constant, if it is a quantile */
 } row_set;
 
 struct fw_booster {
@@ -47,6 +48,10 @@ struct fw_booster {
   fw_gradients gradients;
   float *log_sum;
   fw_lambdas lambdas; /* lambdas of rows that are ranked */
+  fw_leaf_quantiles leaf_quantiles;
+  fw_monotone *monotone;
+  size_t monotone_count;
+  int8_t *direction; /* of each feature; NULL: all are free */
   uint8_t *allowed;
   uint64_t *chance; /* for each feature a random number, by which features are sampled */
   fw_forest *forest;
@@ -65,7 +70,7 @@ struct fw_booster {
 
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
-  if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX && loss != FW_LOSS_LAMBDA)
+  if (!fw_objective_name(loss)[0])
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
   fw_booster *b = NULL;
   FW_TRY(FW_ALLOC_ZERO(&b, 1, err));
@@ -82,6 +87,11 @@ void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_
   b->comm = comm;
   b->train.first = first_row;
   fw_feature_stats_set_first_row(b->stats, first_row);
+}
+
+void fw_booster_take_monotone(fw_booster *b, fw_monotone *list, size_t count) {
+  b->monotone = list;
+  b->monotone_count = count;
 }
 
 static void drop_predictor(fw_booster *b) {
@@ -106,12 +116,13 @@ void fw_booster_free(fw_booster *b) {
   fw_grower_free(b->grower);
   drop_predictor(b);
   fw_lambdas_clear(&b->lambdas);
+  fw_leaf_quantiles_clear(&b->leaf_quantiles);
   clear_set(&b->train);
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label,   b->weight, b->gradients.pair, b->log_sum,
-                          b->allowed, b->chance, b->base,           b->columns};
+  void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum,   b->allowed,
+                          b->chance, b->base,   b->columns,        b->direction, b->monotone};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -321,6 +332,20 @@ static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* A feature that no row of this training has is not among the cuts, and no tree will split by it; but one beyond all
+ * is a mistake. */
+static furrow_status find_directions(fw_booster *b, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ZERO(&b->direction, b->cuts->count, err));
+  for (size_t i = 0; i < b->monotone_count; i++) {
+    const uint32_t feature = fw_cuts_find(b->cuts, b->monotone[i].feature);
+    if (b->monotone[i].feature >= b->feature_end)
+      return fw_fail(err, FURROW_E_ARGUMENT, "monotone: no row has the feature %" PRIu64 "; the last one is %" PRIu64,
+                     b->monotone[i].feature, b->feature_end - 1);
+    if (feature != FW_NO_FEATURE) b->direction[feature] = (int8_t)b->monotone[i].direction;
+  }
+  return FURROW_OK;
+}
+
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   const size_t rows = b->train.binned.rows, features = b->cuts->count;
   const fw_loss_type loss = b->plan->graph.loss;
@@ -329,6 +354,9 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   if (loss == FW_LOSS_SOFTMAX) FW_TRY(FW_ALLOC(&b->log_sum, rows, err));
   if (loss == FW_LOSS_LAMBDA)
     FW_TRY(fw_lambdas_init(&b->lambdas, &b->train.groups, b->train.binned.label, b->plan->forest.truncation, err));
+  if (b->monotone_count > 0) FW_TRY(find_directions(b, err));
+  if (fw_loss_is_of_quantile(&b->plan->graph, NULL))
+    FW_TRY(fw_leaf_quantiles_init(&b->leaf_quantiles, &b->train.binned, err));
   if (!(b->plan->forest.feature_ratio < 1)) return FURROW_OK;
   FW_TRY(FW_ALLOC(&b->allowed, features, err));
   return FW_ALLOC_ROWS(&b->chance, features, 2, err);
@@ -340,13 +368,14 @@ static double share_of(double weight, double weights, uint64_t rows) {
   return fmin(fmax(weight / weights, least), 1 - least);
 }
 
-/* Finds the scores to start from: the mean of the labels, their log odds, or the logarithms of the shares of the
- * classes, whose weights are in base[]. */
+/* Finds the scores to start from: the mean of the labels, its logarithm, their log odds, or the logarithms of the
+ * shares of the classes, whose weights are in base[]. A mean of counts is at least half a count of all rows. */
 static void find_base(fw_booster *b, double sum, double weights) {
   const fw_loss_type loss = b->plan->graph.loss;
   const uint64_t rows = b->train.all;
   const double positive = share_of((weights + sum) / 2, weights, rows); /* labels are -1 and 1 */
   if (loss == FW_LOSS_L2) b->base[0] = sum / weights;
+  if (loss == FW_LOSS_POISSON) b->base[0] = log(fmax(sum / weights, 0.5 / (double)rows));
   if (loss == FW_LOSS_LOG) b->base[0] = log(positive / (1 - positive));
   for (size_t c = 0; loss == FW_LOSS_SOFTMAX && c < b->classes; c++)
     b->base[c] = log(share_of(b->base[c], weights, rows));
@@ -367,6 +396,40 @@ static void add_labels(fw_booster *b, label_sums *sums) {
   }
 }
 
+/* The quantile of the labels of a set. */
+static furrow_status find_quantile(const fw_booster *b, const row_set *set, double level, double most_weight,
+                                   double *quantile, furrow_error *err) {
+  const fw_binned *rows = &set->binned;
+  const size_t begin = 0;
+  uint32_t *key = NULL;
+  furrow_status status = fw_comm_share_status(b->comm, FW_ALLOC(&key, rows->rows, err), err);
+  for (size_t i = 0; status == FURROW_OK && i < rows->rows; i++) key[i] = fw_quantile_key((double)rows->label[i]);
+  const fw_quantile_groups groups = {key, rows->weight, most_weight, &begin, &rows->rows, 1};
+  if (status == FURROW_OK) status = fw_quantiles_find(&groups, level, b->comm, b->pool, quantile, err);
+  fw_free(key);
+  return status;
+}
+
+/* The quantile of a set's labels, and its loss, which is summed up in the order of all rows. */
+static furrow_status find_constant(const fw_booster *b, row_set *set, double *quantile, furrow_error *err) {
+  const fw_binned *rows = &set->binned;
+  double level, most = 1, sums[2] = {0, 0};
+  if (!fw_loss_is_of_quantile(&b->plan->graph, &level) || set->all == 0) return FURROW_OK;
+  for (size_t i = 0; rows->weight && i < rows->rows; i++) most = fmax(most, (double)rows->weight[i]);
+  FW_TRY(fw_comm_max_f64(b->comm, &most, 1, err));
+  FW_TRY(find_quantile(b, set, level, most, quantile, err));
+  for (unsigned rank = 0; rank < b->comm->ranks; rank++) {
+    for (size_t i = 0; rank == b->comm->rank && i < rows->rows; i++) {
+      const double weight = rows->weight ? (double)rows->weight[i] : 1;
+      sums[0] += weight * fw_loss_of(&b->plan->graph, *quantile, (double)rows->label[i]);
+      sums[1] += weight;
+    }
+    FW_TRY(b->comm->broadcast(b->comm, sums, sizeof sums, rank, err));
+  }
+  set->constant = sums[1] > 0 ? sums[0] / sums[1] : NAN;
+  return FURROW_OK;
+}
+
 /* Finds the largest weight, and the scores to start from. Sums are in the order of all rows: a rank continues the sums
  * of the ranks before it. */
 static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
@@ -377,11 +440,15 @@ static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
     FW_TRY(b->comm->broadcast(b->comm, b->base, b->classes * sizeof *b->base, rank, err));
   }
   b->most_weight = sums.most_weight;
-  if (sums.weights > 0 && (b->plan->graph.loss == FW_LOSS_L2 || b->plan->forest.from_average))
+  const fw_loss_type loss = b->plan->graph.loss;
+  const bool from_average = fw_loss_is_regression(loss) || b->plan->forest.from_average;
+  if (sums.weights > 0 && from_average)
     find_base(b, sums.sum, sums.weights);
   else
     memset(b->base, 0, b->classes * sizeof *b->base);
-  return FURROW_OK;
+  double quantile = 0; /* of the validation rows, which nothing starts from */
+  FW_TRY(find_constant(b, &b->train, b->base, err));
+  return find_constant(b, &b->valid, &quantile, err);
 }
 
 static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
@@ -494,8 +561,11 @@ static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
 
 static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
   const size_t tree = (size_t)round * b->classes + class_number;
+  double level;
+  (void)fw_loss_is_of_quantile(&b->plan->graph, &level);
   const fw_gradient_job job = {.rows = &b->train.binned,
                                .loss = b->plan->graph.loss,
+                               .level = level,
                                .score = b->train.score + class_number * b->train.binned.rows,
                                .base = round == 0 ? b->base[class_number] : 0,
                                .log_sum = b->log_sum,
@@ -509,6 +579,24 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
   return fw_gradients_fill(&b->gradients, &job, b->pool, err);
 }
 
+/* The leaves of a tree become quantiles, of all rows. */
+static furrow_status renew_leaves(fw_booster *b, const fw_growth *growth, double base, double *score,
+                                  furrow_error *err) {
+  fw_leaf_job job = {.rows = &b->train.rows,
+                     .forest = b->forest,
+                     .tree = growth->tree,
+                     .base = base,
+                     .start = growth->start,
+                     .rate = growth->rate,
+                     .most_weight = b->most_weight,
+                     .direction = b->direction,
+                     .score = score,
+                     .comm = b->comm};
+  (void)fw_loss_is_of_quantile(&b->plan->graph, &job.level);
+  fw_node_rows_take_all(&b->train.rows);
+  return fw_leaf_quantiles_renew(&b->leaf_quantiles, &job, err);
+}
+
 static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
   const size_t rows = b->train.binned.rows, tree = (size_t)round * b->classes + class_number;
   const double rate = b->plan->train.lr;
@@ -517,6 +605,7 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
   FW_TRY(fill_gradients(b, round, class_number, err));
   FW_TRY(choose_rows(b, round, &row_count, err));
   double *score = b->train.score + class_number * rows;
+  const bool renews = fw_loss_is_of_quantile(&b->plan->graph, NULL);
   const fw_growth growth = {.gradients = &b->gradients,
                             .rows = &b->train.rows,
                             .row_count = row_count,
@@ -525,11 +614,16 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .tree = tree,
                             .start = round == 0 && rate != 0 ? b->base[class_number] / rate : 0,
                             .rate = rate,
-                            .score = score,
+                            .log_link = b->plan->graph.loss == FW_LOSS_POISSON,
+                            .direction = b->direction,
+                            .score = renews ? NULL : score,
                             .check = b->check,
                             .check_user = b->check_user};
   furrow_status status = fw_grower_tree(b->grower, &growth, err);
-  if (status == FURROW_OK)
+  if (renews) {
+    FW_TRY(fw_comm_share_status(b->comm, status, err));
+    status = renew_leaves(b, &growth, round == 0 ? b->base[class_number] : 0, score, err);
+  } else if (status == FURROW_OK)
     status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, err);
   if (status == FURROW_OK && valid->binned.rows > 0) {
     fw_node_rows_take_all(&valid->rows);
@@ -565,6 +659,7 @@ furrow_status fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw
   const fw_scored_rows scored = {set->score, rows->rows, rows->label, rows->weight, set->first};
   double ndcg = 0;
   FW_TRY(fw_tally_add_scored(tally, &scored, every, b->comm, b->pool, err));
+  if (fw_loss_is_of_quantile(&b->plan->graph, NULL)) fw_tally_put_constant(tally, set->constant);
   if (set->order.count == 0) return FURROW_OK;
   FW_TRY(fw_group_order_ndcg(&set->order, b->comm, &set->groups, set->score, rows->label, rows->weight, &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);

@@ -21,6 +21,8 @@ typedef struct fw_booster fw_booster;
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_booster_free(fw_booster *booster);
+/* Before the rounds: scores may only rise or fall along these features. The booster frees the list (fw_free). */
+void fw_booster_take_monotone(fw_booster *booster, fw_monotone *list, size_t count);
 /* Before the first pass: rows are divided over the ranks of a communicator, which must outlive the booster; this rank's
  * rows begin with number first_row. Each rank makes its own passes. All ranks make the calls after them together, and
  * if one rank fails, all fail. */

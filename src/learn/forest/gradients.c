@@ -37,6 +37,33 @@ static void square_block(const fw_gradient_job *job, size_t begin, size_t n, blo
   }
 }
 
+/* Slopes of the pinball loss, of level 1/2 twice as steep: the absolute error. A row that is met exactly has none. */
+static void quantile_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  const double *score = job->score + begin;
+  const float *label = job->rows->label + begin;
+  const double steep = job->loss == FW_LOSS_ABSOLUTE ? 2 : 1;
+  const float above = (float)(steep * job->level), below = (float)(steep * (1 - job->level));
+  for (size_t i = 0; i < n; i++) {
+    const double d = score[i] + job->base - (double)label[i];
+    out->gradient[i] = d < 0 ? -above : d > 0 ? below : d < d || d > d ? NAN : 0.0F;
+    out->hessian[i] = 1.0F;
+  }
+}
+
+/* exp(z) - y, and exp(z). */
+static void poisson_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  const double *score = job->score + begin;
+  const float *label = job->rows->label + begin;
+  float x[BLOCK];
+  for (size_t i = 0; i < n; i++) x[i] = (float)(score[i] + job->base);
+  limit_block(x, n);
+  for (size_t i = 0; i < n; i++) {
+    const float mean = fw_exp_of(x[i]);
+    out->gradient[i] = mean - label[i];
+    out->hessian[i] = mean;
+  }
+}
+
 static void softmax_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
   const double *score = job->score + begin;
   const float *label = job->rows->label + begin, *sum = job->log_sum + begin, class_number = (float)job->class_number;
@@ -70,20 +97,24 @@ static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block
     softmax_block(job, begin, n, out);
   } else if (job->lambdas) {
     ranked_block(job, begin, n, out);
+  } else if (job->loss == FW_LOSS_POISSON) {
+    poisson_block(job, begin, n, out);
+  } else if (job->loss == FW_LOSS_ABSOLUTE || job->loss == FW_LOSS_QUANTILE) {
+    quantile_block(job, begin, n, out);
   } else {
     square_block(job, begin, n, out);
   }
   if (job->rows->weight) weigh_block(job->rows->weight + begin, n, out);
 }
 
-/* The largest |gradient|; infinity or NaN where one is not finite. As whole numbers, bits of floats that are not
- * negative are in the order of the floats, NaN above all. */
-static float most_of_block(const block *in, size_t n) {
+/* The largest size of some numbers; infinity or NaN where one is not finite. As whole numbers, bits of floats that are
+ * not negative are in the order of the floats, NaN above all. */
+static float most_of_block(const float *number, size_t n) {
   int32_t most = 0;
   float size;
   for (size_t i = 0; i < n; i++) {
     int32_t bits;
-    memcpy(&bits, &in->gradient[i], sizeof bits);
+    memcpy(&bits, &number[i], sizeof bits);
     bits &= INT32_MAX;
     most = bits > most ? bits : most;
   }
@@ -108,7 +139,8 @@ typedef struct filler {
   uint64_t *pair; /* NULL: only the largest is wanted */
   fw_round_rule rule;
   size_t tasks;
-  float most[MOST_TASKS]; /* |gradient| of each task's rows; infinity: some is not a number */
+  float most[MOST_TASKS];         /* |gradient| of each task's rows; infinity: some is not a number */
+  float most_hessian[MOST_TASKS]; /* of PoissonLoss */
   int64_t gradient_sum[MOST_TASKS], hessian_sum[MOST_TASKS];
 } filler;
 
@@ -124,16 +156,18 @@ static void fill_rows(void *context, size_t task) {
   filler *f = context;
   const size_t rows = f->job->rows->rows, end = task_begin(rows, f->tasks, task + 1);
   block b;
-  float most = 0;
+  float most = 0, most_hessian = 0;
   f->gradient_sum[task] = f->hessian_sum[task] = 0;
   for (size_t begin = task_begin(rows, f->tasks, task); begin < end && most < INFINITY; begin += BLOCK) {
     const size_t n = end - begin < BLOCK ? end - begin : BLOCK;
     fill_block(f->job, begin, n, &b);
-    const float size = most_of_block(&b, n);
+    const float size = most_of_block(b.gradient, n);
+    if (f->job->loss == FW_LOSS_POISSON) most_hessian = fmaxf(most_hessian, most_of_block(b.hessian, n));
     most = size <= most ? most : isnan(size) ? INFINITY : size;
     if (f->pair && most < INFINITY) pack_block(f, task, &b, begin, n);
   }
   f->most[task] = most;
+  f->most_hessian[task] = most_hessian;
 }
 
 static float run_filler(filler *f, fw_spin_pool *pool) {
@@ -160,9 +194,14 @@ static double scale_for(double most) {
   return ldexp(1.0, -exponent);
 }
 
-static double most_hessian_of(const fw_gradient_job *job) {
-  const float *hessian = job->lambdas->hessian, *weight = job->rows->weight;
+static double most_hessian_of(const filler *f) {
+  const fw_gradient_job *job = f->job;
   float most = 0;
+  if (!job->lambdas) {
+    for (size_t i = 0; i < f->tasks; i++) most = fmaxf(most, f->most_hessian[i]);
+    return (double)most;
+  }
+  const float *hessian = job->lambdas->hessian, *weight = job->rows->weight;
   for (size_t i = 0; i < job->rows->rows; i++) {
     const float size = hessian[i] * (weight ? weight[i] : 1.0F);
     most = size > most ? size : most;
@@ -180,7 +219,7 @@ static furrow_status find_most(filler *f, fw_spin_pool *pool, double most[2], fu
     return FURROW_OK;
   }
   most[0] = (double)run_filler(f, pool);
-  if (job->lambdas) most[1] = most_hessian_of(job);
+  if (job->lambdas || job->loss == FW_LOSS_POISSON) most[1] = most_hessian_of(f);
   FW_TRY(fw_comm_max_f64(job->comm, most, 2, err));
   return check_most(most[0], err);
 }

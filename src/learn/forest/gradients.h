@@ -79,6 +79,7 @@ void fw_lambdas_fill(fw_lambdas *lambdas, const double *score, fw_spin_pool *poo
 typedef struct fw_gradient_job {
   const fw_binned *rows;
   fw_loss_type loss;
+  double level;              /* of a loss whose best constant is a quantile */
   const double *score;       /* score of each row for this class */
   double base;               /* added to every score */
   const float *log_sum;      /* softmax: ln of the sum of exp(score) over classes; a number for each row */

@@ -287,6 +287,7 @@ static void add_range(void *context, size_t i) {
 }
 
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score) {
+  if (!score) return;
   adder a = {rows->row, begin, end, value, score};
   fw_spin_pool_run(rows->pool, (end - begin + SCORED - 1) / SCORED, add_range, &a);
 }
@@ -326,6 +327,7 @@ furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_
 }
 
 void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score) {
+  if (!score) return;
   (void)run_splits(rows, splits, count, NULL, score, NULL); /* allocates nothing */
 }
 
@@ -371,8 +373,8 @@ static size_t list_children(const fw_row_split *splits, size_t count, fw_row_spl
   return n;
 }
 
-furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
-                                      size_t tree, double rate, double *score, furrow_error *err) {
+furrow_status fw_node_rows_visit_leaves(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                        size_t tree, fw_leaf_visitor *visit, void *user, furrow_error *err) {
   const size_t first = tree * forest->nodes, last = (forest->nodes + 1) / 2; /* nodes of the last level */
   const size_t most = last < end - begin ? last : end - begin;               /* all that are kept have rows */
   fw_row_split *level = NULL, *next = NULL;
@@ -382,11 +384,11 @@ furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t e
   if (count) next[0] = (fw_row_split){.begin = begin, .end = end};
   while (status == FURROW_OK && count > 0) {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) { /* rows in leaves get the leaf's score, inner nodes their splits */
+    for (size_t i = 0; i < count; i++) { /* rows in leaves are visited, inner nodes get their splits */
       const size_t at = first + next[i].node;
       level[kept] = next[i];
       if (forest->feature[at] < 0)
-        fw_node_rows_add(rows, next[i].begin, next[i].end, rate * forest->predict[at], score);
+        visit(user, next[i].node, next[i].begin, next[i].end);
       else
         fill_split(rows, forest, at, &level[kept++]);
     }
@@ -396,4 +398,22 @@ furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t e
   fw_free(level);
   fw_free(next);
   return status;
+}
+
+/* What rows in leaves are given. */
+typedef struct leaf_scores {
+  const fw_node_rows *rows;
+  const double *predict; /* of the nodes of the tree */
+  double rate, *score;
+} leaf_scores;
+
+static void score_leaf(void *user, size_t node, size_t begin, size_t end) {
+  const leaf_scores *s = user;
+  fw_node_rows_add(s->rows, begin, end, s->rate * s->predict[node], s->score);
+}
+
+furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                      size_t tree, double rate, double *score, furrow_error *err) {
+  leaf_scores scores = {rows, forest->predict + tree * forest->nodes, rate, score};
+  return fw_node_rows_visit_leaves(rows, begin, end, forest, tree, score_leaf, &scores, err);
 }

@@ -35,6 +35,7 @@ typedef struct grown {
   size_t begin, end;
   size_t rows; /* number of rows of all ranks */
   fw_sum sum;
+  fw_leaf_bounds bounds;
   bool may_split;
   double least_hessian;    /* lower bound of the hessian of a child */
   fw_histogram *histogram; /* NULL: not made, or not kept */
@@ -184,7 +185,7 @@ static void fill_piece(void *context, size_t i) {
 }
 
 static fw_best_split find_in(const fw_grower *g, const grown *node, size_t begin, size_t end) {
-  return fw_best_split_find(&g->rules, node->histogram, node->sum, node->least_hessian, begin, end);
+  return fw_best_split_find(&g->rules, node->histogram, node->sum, node->bounds, node->least_hessian, begin, end);
 }
 
 static void add_parts(const fw_grower *g, pair *p, size_t begin, size_t end) {
@@ -422,7 +423,7 @@ static void write_node(const fw_grower *g, const grown *node) {
   const size_t at = g->growth->tree * forest->nodes + node->node;
   const double gradient = (double)node->sum.gradient * g->rules.gradient_unit;
   const double hessian = (double)node->sum.hessian * g->rules.hessian_unit;
-  forest->predict[at] = fw_leaf_value(&g->rules, gradient, hessian) + g->growth->start;
+  forest->predict[at] = fw_leaf_value(&g->rules, node->bounds, gradient, hessian) + g->growth->start;
   if (forest->gradient) forest->gradient[at] = gradient;
   if (forest->hessian) forest->hessian[at] = hessian;
 }
@@ -440,6 +441,21 @@ static double score_of(const fw_grower *g, size_t node) {
   return g->growth->rate * g->growth->forest->predict[g->growth->tree * g->growth->forest->nodes + node];
 }
 
+static double step_of(const fw_grower *g, const grown *node) {
+  return fw_leaf_step(&g->rules, node->bounds, (double)node->sum.gradient * g->rules.gradient_unit,
+                      (double)node->sum.hessian * g->rules.hessian_unit);
+}
+
+/* If scores may only rise or fall along the feature of a split, neither side may go past the middle of both. */
+static void bound_children(const fw_grower *g, const grown *node, grown *left) {
+  left[0].bounds = left[1].bounds = node->bounds;
+  const int direction = g->rules.direction ? g->rules.direction[node->best.feature] : 0;
+  if (direction == 0) return;
+  const double middle = 0.5 * (step_of(g, &left[0]) + step_of(g, &left[1]));
+  *(direction > 0 ? &left[0].bounds.high : &left[0].bounds.low) = middle;
+  *(direction > 0 ? &left[1].bounds.low : &left[1].bounds.high) = middle;
+}
+
 /* The children of a node, without their rows; the right one has the number of the node's rows until they are split. */
 static void make_children(const fw_grower *g, const grown *node, grown *left) {
   const fw_sum sum = node->best.left;
@@ -447,6 +463,7 @@ static void make_children(const fw_grower *g, const grown *node, grown *left) {
   left[1] = (grown){.node = 2 * node->node + 2,
                     .rows = node->rows,
                     .sum = {node->sum.gradient - sum.gradient, node->sum.hessian - sum.hessian}};
+  bound_children(g, node, left);
   write_node(g, &left[0]);
   write_node(g, &left[1]);
 }
@@ -635,7 +652,8 @@ static furrow_status plant(fw_grower *g, furrow_error *err) {
     sum = fw_gradient_pairs_sum(g->growth->rows->row, g->growth->row_count, gradients->pair);
   int64_t all[4] = {(int64_t)g->growth->row_count, sum.gradient, sum.hessian};
   FW_TRY(fw_grow_ranks_count(&g->ranks, status, all, 3, err));
-  g->level[0] = (grown){.end = g->growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
+  g->level[0] = (grown){
+      .end = g->growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}, .bounds = {-INFINITY, INFINITY}};
   look_at_node(g, &g->level[0]);
   write_node(g, &g->level[0]);
   g->level_count = 1;
@@ -646,7 +664,13 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   const fw_gradients *gradients = growth->gradients;
   const unsigned levels = growth->forest->levels;
   g->growth = growth;
-  g->rules = (fw_split_rules){g->conf, &g->all, growth->allowed, gradients->gradient_unit, gradients->hessian_unit};
+  g->rules = (fw_split_rules){.conf = g->conf,
+                              .all = &g->all,
+                              .allowed = growth->allowed,
+                              .gradient_unit = gradients->gradient_unit,
+                              .hessian_unit = gradients->hessian_unit,
+                              .log_link = growth->log_link,
+                              .direction = growth->direction};
   g->level_count = g->pair_count = g->piece_count = g->part_count = 0;
   furrow_status status = plant(g, err);
   if (status == FURROW_OK && levels < 2)

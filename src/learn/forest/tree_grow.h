@@ -54,8 +54,14 @@ furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_
 void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score);
 /* How many rows of a split go left; nothing is moved. */
 size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split);
-/* Adds `value` to the scores of the rows begin … end-1. */
+/* Adds `value` to the scores of the rows begin … end-1; score NULL: does nothing, as fw_node_rows_score. */
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
+/* Rows begin … end-1, ascending before, go through a tree of the forest. Visits each leaf that has some of them: they
+ * are rows->row[begin] … [end - 1] during the call, and places of different leaves are different. */
+typedef void fw_leaf_visitor(void *user, size_t node, size_t begin, size_t end);
+furrow_status fw_node_rows_visit_leaves(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                        size_t tree, fw_leaf_visitor *visit, void *user,
+                                        furrow_error *err) FURROW_MUST_USE;
 /* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to
  * their scores. */
 furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
@@ -134,16 +140,26 @@ typedef struct fw_split_rules {
   const fw_histograms *all;
   const uint8_t *allowed; /* for each feature; NULL: all are */
   double gradient_unit, hessian_unit;
+  bool log_link;           /* leaves are added to the logarithm of what is predicted */
+  const int8_t *direction; /* of each feature: 1, scores may only rise along it; -1, fall; NULL: all are free */
 } fw_split_rules;
 
+/* What leaves below a node may have, so that scores rise or fall along a feature: a split at it gives its sides the
+ * middle of their values as a limit. Of Newton's step, before the link. */
+typedef struct fw_leaf_bounds {
+  double low, high;
+} fw_leaf_bounds;
+
+/* Newton's step within bounds. */
+double fw_leaf_step(const fw_split_rules *rules, fw_leaf_bounds bounds, double gradient, double hessian);
 /* The best value of a leaf with these sums. */
-double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian);
+double fw_leaf_value(const fw_split_rules *rules, fw_leaf_bounds bounds, double gradient, double hessian);
 
 /* Keeps the better of two splits in *best: the larger gain; if both are equal, the smaller feature id. */
 void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other);
 /* The best over the features begin … end-1 that leaves both children a sum of hessians of at least `least_hessian`. */
 fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
-                                 double least_hessian, size_t begin, size_t end);
+                                 fw_leaf_bounds bounds, double least_hessian, size_t begin, size_t end);
 
 /* ---- grow_ranks.c: histograms and best splits of a tree whose rows are divided over ranks ---- */
 
@@ -180,6 +196,39 @@ furrow_status fw_grow_ranks_keep_best(fw_grow_ranks *ranks, fw_best_split *const
 furrow_status fw_grow_ranks_count(const fw_grow_ranks *ranks, furrow_status status, int64_t *number, size_t count,
                                   furrow_error *err) FURROW_MUST_USE;
 
+/* ---- leaf_quantiles.c: leaves that are quantiles ---- */
+
+/* The gradients of a loss that is linear say where rows should go, but not how far. Once a tree is grown, its leaves
+ * are renewed: each becomes the quantile of what is missing to the labels of its rows. */
+typedef struct fw_leaf_quantiles {
+  uint32_t *key; /* of what is missing to the label of each row, leaf after leaf */
+  uint32_t *row; /* rows in this order */
+  float *weight; /* their weights; NULL: all 1 */
+} fw_leaf_quantiles;
+
+typedef struct fw_leaf_job {
+  fw_node_rows *rows;
+  fw_forest *forest;
+  size_t tree;
+  double level; /* level of the quantiles */
+  double base;  /* what the scores start at, in addition to `score` */
+  double start; /* added to predict of every node */
+  double rate;
+  double most_weight;
+  const int8_t *direction; /* of each feature, as in fw_split_rules */
+  double *score;           /* scores of each row: rate * predict of its leaf is added */
+  const furrow_comm *comm;
+} fw_leaf_job;
+
+/* The caller's struct, all zeros before; to be cleared after a failure, too. */
+furrow_status fw_leaf_quantiles_init(fw_leaf_quantiles *quantiles, const fw_binned *binned,
+                                     furrow_error *err) FURROW_MUST_USE;
+void fw_leaf_quantiles_clear(fw_leaf_quantiles *quantiles);
+/* All ranks call it for the same tree, whose leaves then have the same values. Inner nodes get the means of their
+ * leaves. E_RANGE: a leaf is not finite. */
+furrow_status fw_leaf_quantiles_renew(fw_leaf_quantiles *quantiles, const fw_leaf_job *job,
+                                      furrow_error *err) FURROW_MUST_USE;
+
 /* ---- tree_grow.c: a tree ---- */
 
 typedef struct fw_grower fw_grower;
@@ -200,7 +249,9 @@ typedef struct fw_growth {
   size_t tree;  /* number of the tree in the forest; it is a leaf so far */
   double start; /* added to predict of every node */
   double rate;
-  double *score; /* scores of each row: rate * predict of its leaf is added */
+  bool log_link;           /* the loss is PoissonLoss */
+  const int8_t *direction; /* of each feature, as in fw_split_rules */
+  double *score;           /* scores of each row: rate * predict of its leaf is added; NULL: nothing is */
   /* Called between splits, or levels: a status that is not OK ends the tree with it; NULL: none. */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;

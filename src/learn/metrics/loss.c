@@ -21,6 +21,16 @@ static double huber(double d, double delta) {
   return fabs(d) > delta ? delta * fabs(d) - 0.5 * delta * delta : 0.5 * d * d;
 }
 
+/* The pinball loss: for a label above the output `level` of the difference counts, for one below it the rest. */
+static double pinball(double level, double z, double y) {
+  return y > z ? level * (y - z) : (1 - level) * (z - y);
+}
+
+/* The Poisson deviance of exp(z). */
+static double deviance(double z, double y) {
+  return 2 * (exp(z) - y + (y > 0 ? y * (log(y) - z) : 0));
+}
+
 /* The predicted probability of the label y, at least eps. */
 static double given(double p, double y) {
   const double right = y > 0 ? p : 1.0 - p;
@@ -34,6 +44,9 @@ double fw_loss_of(const fw_graph *graph, double z, double y) {
   case FW_LOSS_L2: return 0.5 * (z - y) * (z - y);
   case FW_LOSS_HUBER: return huber(z - y, graph->layers[graph->count - 1].delta);
   case FW_LOSS_CROSS_ENTROPY: return z != z ? z : -log(given(z, y));
+  case FW_LOSS_ABSOLUTE: return fabs(z - y);
+  case FW_LOSS_QUANTILE: return pinball(graph->quantile, z, y);
+  case FW_LOSS_POISSON: return deviance(z, y);
   default: return NAN; /* softmax, and losses of an order */
   }
 }
@@ -82,6 +95,7 @@ bool fw_loss_takes(const fw_graph *graph, double label) {
   case FW_LOSS_HINGE: return label == 1 || label == -1;
   case FW_LOSS_SOFTMAX: return label >= 0 && label < (double)graph->outputs && label == floor(label);
   case FW_LOSS_LAMBDA: return label >= 0 && label <= FW_GRADE_MAX && label == floor(label);
+  case FW_LOSS_POISSON: return label >= 0 && isfinite(label);
   default: return isfinite(label);
   }
 }
@@ -94,6 +108,8 @@ furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *
     fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g", fw_loss_name(graph->loss), label);
     if (graph->loss == FW_LOSS_LAMBDA)
       fw_error_set_hint(err, "labels of rows that are ranked are whole numbers from 0 to %d", FW_GRADE_MAX);
+    else if (graph->loss == FW_LOSS_POISSON)
+      fw_error_set_hint(err, "count:poisson is for counts and rates, which are not negative");
     else
       fw_error_set_hint(err, "the key `label` says how labels are transformed");
   }
@@ -119,6 +135,7 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
     *score = (furrow_score){out[best], exp(out[best] - log_sum(out, graph->outputs)), (double)best};
     return;
   }
+  case FW_LOSS_POISSON: *score = (furrow_score){exp(z), 0, 0}; return;
   default: *score = (furrow_score){z, 0, 0}; /* regression or ranking: the score has no probability */
   }
 }

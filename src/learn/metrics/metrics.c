@@ -10,6 +10,7 @@
 #include "base/params.h"
 
 enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SUM_LABEL, SUM_SCORE, SUMS };
+enum { SUM_LABEL_LOG = SUM_LOGLOSS }; /* of PoissonLoss: label * ln label */
 
 /* Weights of the rows of a class: labelled so, predicted so, and both. */
 enum { CLASS_ACTUAL, CLASS_PREDICTED, CLASS_RIGHT, CLASS_SUMS };
@@ -25,6 +26,7 @@ struct fw_tally {
   size_t class_numbers;            /* length of class_sums */
   fw_ranking *ranking;             /* two classes; else NULL */
   double ndcg;                     /* rows that are ranked in groups */
+  double constant;                 /* loss of the best constant, if it is a quantile */
 };
 
 /* ---- Kinds of models ------------------------------------------------------------------------------------ */
@@ -51,6 +53,8 @@ bool fw_loss_has_metric(fw_loss_type loss, size_t offset) {
   case offsetof(furrow_learn_metrics, mae):
   case offsetof(furrow_learn_metrics, r2):
   case offsetof(furrow_learn_metrics, constant_rmse): return fw_loss_is_regression(loss);
+  case offsetof(furrow_learn_metrics, pinball): return loss == FW_LOSS_QUANTILE;
+  case offsetof(furrow_learn_metrics, deviance): return loss == FW_LOSS_POISSON;
   default: return true;
   }
 }
@@ -72,7 +76,8 @@ static furrow_status make_parts(fw_tally *t, furrow_error *err) {
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) {
   fw_tally *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN};
+  *made =
+      (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN, .constant = NAN};
   const furrow_status status = make_parts(made, err);
   return FW_HAND_OVER(status, tally, made, fw_tally_free);
 }
@@ -87,7 +92,7 @@ void fw_tally_free(fw_tally *tally) {
 void fw_tally_clear(fw_tally *tally, size_t exact_rows) {
   memset(tally->sums, 0, sizeof tally->sums);
   tally->label_mean = tally->label_spread = 0;
-  tally->ndcg = NAN;
+  tally->ndcg = tally->constant = NAN;
   memset(tally->class_sums, 0, tally->class_numbers * sizeof *tally->class_sums);
   if (tally->ranking) fw_ranking_clear(tally->ranking, exact_rows);
 }
@@ -125,6 +130,7 @@ static void add_label(fw_tally *t, double label, double weight) {
 }
 
 static void add_regression(fw_tally *t, double out, double label, double weight) {
+  if (t->loss == FW_LOSS_POISSON && label > 0) t->sums[SUM_LABEL_LOG] += weight * label * log(label);
   t->sums[SUM_SQUARE] += weight * (out - label) * (out - label);
   t->sums[SUM_ABSOLUTE] += weight * fabs(out - label);
   t->sums[SUM_LABEL] += weight * label;
@@ -141,8 +147,9 @@ fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double la
   const bool two = fw_loss_has_two_classes(graph->loss);
   const double loss = fw_loss_value(graph, out, label);
   furrow_score score;
-  if (!two && graph->loss != FW_LOSS_SOFTMAX) return (fw_row_terms){.loss = loss};
+  if (!two && graph->loss != FW_LOSS_SOFTMAX && graph->loss != FW_LOSS_POISSON) return (fw_row_terms){.loss = loss};
   fw_loss_score(graph, out, &score);
+  if (graph->loss == FW_LOSS_POISSON) return (fw_row_terms){loss, score.pred};
   return (fw_row_terms){loss, two ? copysign(score.proba, score.label) : score.label};
 }
 
@@ -157,7 +164,7 @@ static inline void add_terms(fw_tally *t, bool two, const double *out, double la
   } else if (fw_loss_ranks(t->loss)) {
     t->sums[SUM_SCORE] += weight * *out;
   } else if (fw_loss_is_regression(t->loss)) {
-    add_regression(t, *out, label, weight);
+    add_regression(t, t->loss == FW_LOSS_POISSON ? terms.score : *out, label, weight);
   } else {
     add_classes(t, label, weight, terms);
   }
@@ -232,6 +239,15 @@ void fw_tally_add_rows(fw_tally *t, const fw_tally_row *rows, size_t count, bool
 
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
   t->ndcg = ndcg;
+}
+
+void fw_tally_put_constant(fw_tally *t, double loss) {
+  t->constant = loss;
+}
+
+void fw_metrics_name_loss(furrow_learn_metrics *m, fw_loss_type loss) {
+  m->pinball = loss == FW_LOSS_QUANTILE ? m->loss : NAN;
+  m->deviance = loss == FW_LOSS_POISSON ? m->loss : NAN;
 }
 
 void fw_metrics_put_ndcg(furrow_learn_metrics *m, double ndcg) {
@@ -443,20 +459,45 @@ static void find_order(const fw_tally *t, furrow_learn_metrics *m) {
   m->binned = order.binned ? m->rows : 0;
 }
 
+/* The deviance of the mean label. */
+static double constant_deviance(double label_log, double mean) {
+  const double found = mean > 0 ? 2 * (label_log - mean * log(mean)) : 0;
+  return found > 0 ? found : 0;
+}
+
 static void find_errors(const fw_tally *t, furrow_learn_metrics *m) {
   m->rmse = sqrt(t->sums[SUM_SQUARE] / m->weight);
   m->mae = t->sums[SUM_ABSOLUTE] / m->weight;
   m->r2 = t->label_spread > 0 ? 1 - t->sums[SUM_SQUARE] / t->label_spread : NAN;
   m->constant_rmse = sqrt(t->label_spread / m->weight);
+  m->constant_loss = t->constant;
+  if (t->loss == FW_LOSS_POISSON)
+    m->constant_loss = constant_deviance(t->sums[SUM_LABEL_LOG] / m->weight, m->mean_label);
 }
 
 /* All figures but the sums: rows, weight, binned. */
 static const size_t figure_offsets[] = {
 #define FIGURE(name) offsetof(furrow_learn_metrics, name)
-    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
-    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
-    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
-    FIGURE(constant_rmse), FIGURE(ndcg)
+    FIGURE(loss),
+    FIGURE(auc),
+    FIGURE(accuracy),
+    FIGURE(logloss),
+    FIGURE(rmse),
+    FIGURE(mae),
+    FIGURE(pr_auc),
+    FIGURE(precision),
+    FIGURE(recall),
+    FIGURE(f1),
+    FIGURE(mean_label),
+    FIGURE(r2),
+    FIGURE(mean_prediction),
+    FIGURE(constant_logloss),
+    FIGURE(constant_accuracy),
+    FIGURE(constant_rmse),
+    FIGURE(ndcg),
+    FIGURE(pinball),
+    FIGURE(deviance),
+    FIGURE(constant_loss)
 #undef FIGURE
 };
 enum { FIGURES = sizeof figure_offsets / sizeof *figure_offsets };
@@ -477,6 +518,7 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
     m->mean_label = sums[SUM_LABEL] / weight;
     m->mean_prediction = sums[SUM_SCORE] / weight;
   }
+  fw_metrics_name_loss(m, t->loss);
   if (regression) {
     find_errors(t, m);
   } else {

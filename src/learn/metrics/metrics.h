@@ -125,8 +125,8 @@ void fw_tally_clear(fw_tally *tally, size_t exact_rows);
 /* Counts a row by the outputs of its graph (graph.outputs numbers); weight >= 0. */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
 /* The terms of a row, which do not depend on other rows. `score` is the probability of the positive class, with the
- * sign bit set if the negative class is predicted; with several classes it is the predicted class. fw_tally_add
- * computes the terms and adds them. */
+ * sign bit set if the negative class is predicted; with several classes it is the predicted class; of PoissonLoss it is
+ * the prediction. fw_tally_add computes the terms and adds them. */
 typedef struct fw_row_terms {
   double loss, score;
 } fw_row_terms;
@@ -140,6 +140,10 @@ typedef struct fw_tally_row {
   float label, weight;
 } fw_tally_row;
 void fw_tally_add_rows(fw_tally *tally, const fw_tally_row *rows, size_t count, bool last, fw_spin_pool *pool);
+/* Sets the loss of the best constant, if it is a quantile of the labels: a tally cannot compute it. */
+void fw_tally_put_constant(fw_tally *tally, double loss);
+/* Fills in figures that are other names of the loss: a checkpoint has only the loss. */
+void fw_metrics_name_loss(furrow_learn_metrics *metrics, fw_loss_type loss);
 /* Sets the NDCG of rows that are ranked in groups: a tally cannot compute it. */
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
 /* The same for metrics: sets the loss to 1 - NDCG, and NDCG to 1 - loss, because a checkpoint has only the loss. */
@@ -179,6 +183,36 @@ const fw_ranking *fw_tally_ranking(const fw_tally *tally);
 size_t fw_tally_class_count(const fw_tally *tally);
 void fw_tally_class(const fw_tally *tally, size_t i, furrow_class_figures *figures);
 double fw_tally_confusion(const fw_tally *tally, size_t actual, size_t predicted);
+
+/* ---- Quantiles (quantiles.c) ---- */
+
+/* A number as quantiles count it: keys ascend with the numbers, which are rounded to floats; -0 is 0. */
+static inline uint32_t fw_quantile_key(double number) {
+  const double most = 0x1.fffffep127;
+  const float rounded = (float)(number > most ? most : number < -most ? -most : number) + 0.0F;
+  uint32_t bits;
+  memcpy(&bits, &rounded, sizeof bits);
+  return bits >> 31 ? ~bits : bits | (uint32_t)1 << 31;
+}
+
+/* Groups of numbers, and their weights: group g has begin[g] … end[g] - 1. Weights are counted in units, 2^-30 of the
+ * largest weight or a little more, so that sums do not depend on their order. */
+typedef struct fw_quantile_groups {
+  const uint32_t *key;
+  const float *weight; /* NULL: all 1 */
+  double most_weight;  /* of all ranks */
+  const size_t *begin, *end;
+  size_t count;
+} fw_quantile_groups;
+
+/* The quantile of each group over all ranks, which have the same groups: the least number up to which the group has a
+ * share `level` of its weight. If the share is exact there, the middle between it and the next number, which is the
+ * median that statisticians use. Of a group without weight: 0. */
+furrow_status fw_quantiles_find(const fw_quantile_groups *groups, double level, const furrow_comm *comm,
+                                fw_spin_pool *pool, double *quantile, furrow_error *err) FURROW_MUST_USE;
+/* The loss of the best constant for some labels, of a loss whose best constant is a quantile; weight NULL: all 1. NaN:
+ * there are none, or memory is short. */
+double fw_constant_loss(const fw_graph *graph, const float *label, const float *weight, size_t count);
 
 /* ---- Groups of rows (row_groups.c) ---- */
 

@@ -10,7 +10,8 @@
 #include "learn/net/net_solver.h"
 #include "learn/score/scorer.h"
 
-/* Rows of a model that ranks the rows of a group. Rows of a group may come with any block. */
+/* Rows of a model that ranks the rows of a group, which may come with any block; or, of a loss whose best constant is a
+ * quantile, the rows that it is found from. */
 typedef struct ranked_rows {
   size_t count, capacity[4];
   uint64_t *qid;
@@ -75,7 +76,7 @@ static double ndcg_of(const ranked_rows *r) {
 typedef struct taking {
   const fw_graph *graph;
   fw_tally *tally;
-  ranked_rows *ranked; /* NULL: the model does not rank the rows of groups */
+  ranked_rows *ranked; /* NULL: rows are not kept */
   const uint64_t *qid;
   size_t bad_row; /* from 1; 0: none */
   bool bad_score;
@@ -97,7 +98,7 @@ static void take_outputs(void *user, size_t row, double label, double weight, co
   const bool good_score = are_finite(outputs, t->graph->outputs);
   if (good_score && is_weight(weight) && fw_loss_takes(t->graph, label)) {
     fw_tally_add(t->tally, outputs, label, weight);
-    if (t->ranked) add_ranked(t->ranked, t->qid[row], *outputs, label, weight);
+    if (t->ranked) add_ranked(t->ranked, t->qid ? t->qid[row] : 0, *outputs, label, weight);
   } else if (t->bad_row == 0) {
     t->bad_row = row + 1;
     t->bad_score = !good_score;
@@ -131,6 +132,10 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
     return fw_fail(err, FURROW_E_ARGUMENT, "rows without labels cannot be evaluated");
   const fw_plan *plan = evaluation->scorer->plan;
   taking t = {.graph = &plan->graph, .tally = evaluation->tally, .qid = block->qid};
+  if (fw_loss_is_of_quantile(&plan->graph, NULL)) {
+    FW_TRY(reserve(&evaluation->ranked, block->size, err));
+    t.ranked = &evaluation->ranked;
+  }
   if (plan->graph.loss == FW_LOSS_LAMBDA) {
     if (block->size > 0 && !block->qid) {
       fw_fail_group(err);
@@ -159,6 +164,10 @@ void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_l
   furrow_learn_metrics full;
   fw_tally_metrics(evaluation->tally, &full);
   if (evaluation->scorer->plan->graph.loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(&full, ndcg_of(&evaluation->ranked));
+  const ranked_rows *kept = &evaluation->ranked;
+  const fw_graph *graph = &evaluation->scorer->plan->graph;
+  if (fw_loss_is_of_quantile(graph, NULL) && !kept->lost)
+    full.constant_loss = fw_constant_loss(graph, kept->label, kept->weight, kept->count);
   fw_info_write(metrics, &full, sizeof full);
 }
 
@@ -218,6 +227,7 @@ furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scor
                                       const furrow_rowblock *rows, const furrow_comm *comm, furrow_error *err) {
   if (evaluation->scorer->plan->graph.loss == FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "groups of rows are evaluated by one process");
+  evaluation->ranked.lost |= comm->ranks > 1; /* the other ranks' labels are not here */
   rank_rows own = {evaluation, scratch, rows, FURROW_OK, err};
   FW_TRY(fw_tally_add_by_rank(evaluation->tally, comm, add_own_rows, &own, err));
   return fw_comm_share_status(comm, own.status, err);

@@ -29,6 +29,8 @@ static const metric metrics[] = {
     {"rmse", offsetof(furrow_learn_metrics, rmse), false},
     {"mae", offsetof(furrow_learn_metrics, mae), false},
     {"ndcg", offsetof(furrow_learn_metrics, ndcg), true},
+    {"pinball", offsetof(furrow_learn_metrics, pinball), false},
+    {"deviance", offsetof(furrow_learn_metrics, deviance), false},
 };
 
 /* ---- Progress ---- */
@@ -139,7 +141,8 @@ static furrow_status check_metric(const furrow_trainer_fit_params *params, furro
     known = strcmp(metrics[i].name, params->metric) == 0;
   if (known) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT,
-                 "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", params->metric);
+                 "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae, ndcg, pinball or deviance",
+                 params->metric);
 }
 
 /* ---- The best epoch ---- */
@@ -190,11 +193,14 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   return fw_checkpoint_save(f->data->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
 }
 
-/* A checkpoint has the loss of these epochs but not the NDCG, which is 1 - loss. */
-static void restore_ndcg(fw_epoch *epoch) {
+/* A checkpoint has the loss of these epochs but not the NDCG, which is 1 - loss, nor other names of the loss. */
+static void restore_figures(fw_epoch *epoch, fw_loss_type loss) {
   furrow_learn_metrics *const both[] = {&epoch->train, &epoch->valid};
-  for (size_t i = 0; i < 2; i++)
-    if (both[i]->rows > 0) fw_metrics_put_ndcg(both[i], 1 - both[i]->loss);
+  for (size_t i = 0; i < 2; i++) {
+    if (both[i]->rows == 0) continue;
+    if (loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(both[i], 1 - both[i]->loss);
+    fw_metrics_name_loss(both[i], loss);
+  }
 }
 
 static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
@@ -207,7 +213,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   t->steps.halvings = checkpoint->halvings;
   f->best_steps = checkpoint->best_steps;
   f->best_snapshot = checkpoint->best_snapshot;
-  for (size_t i = 0; t->plan->graph.loss == FW_LOSS_LAMBDA && i < t->epochs; i++) restore_ndcg(&t->history[i]);
+  for (size_t i = 0; i < t->epochs; i++) restore_figures(&t->history[i], t->plan->graph.loss);
 }
 
 /* Refuses a checkpoint of other data, as far as the number of rows shows it. */
@@ -341,6 +347,9 @@ double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_SOFTMAX: return rows->constant_logloss;
   case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
   case FW_LOSS_L2: return 0.5 * rows->constant_rmse * rows->constant_rmse;
+  case FW_LOSS_ABSOLUTE:
+  case FW_LOSS_QUANTILE:
+  case FW_LOSS_POISSON: return rows->constant_loss;
   case FW_LOSS_HUBER: return huber_bound(graph->layers[graph->count - 1].delta * sqrt(fw_fit_loss_unit(f)), rows);
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
@@ -367,6 +376,9 @@ static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_WARP:
   case FW_LOSS_SAMPLED_SOFTMAX:
   case FW_LOSS_LAMBDA: return HUGE_VAL; /* fit_rank.c sees to it */
+  case FW_LOSS_ABSOLUTE:
+  case FW_LOSS_QUANTILE:
+  case FW_LOSS_POISSON: return HUGE_VAL; /* trees do not diverge */
   }
   return 0.5 * distance * distance;
 }

@@ -130,6 +130,10 @@ struct fw_fit {
 double fw_fit_loss_unit(const fw_fit *fit);
 /* The loss of the best constant for the rows that have these figures; NaN: not known. */
 double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);
+/* The features that the key `monotone` names, to be freed with fw_free; none: *list stays as it is.
+ * E_ARGUMENT: the data has no such column, or it is not a number. */
+furrow_status fw_trainer_monotone(const furrow_trainer *trainer, fw_monotone **list, size_t *count,
+                                  furrow_error *err) FURROW_MUST_USE;
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* Reports that `done` of `of` parts of a pass over the rows are done. A part may take long: the caller can stop between

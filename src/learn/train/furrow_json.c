@@ -134,8 +134,9 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   const struct {
     const char *name;
     double value;
-  } figures[] = {{"loss", m->loss}, {"auc", m->auc}, {"accuracy", m->accuracy}, {"logloss", m->logloss},
-                 {"rmse", m->rmse}, {"mae", m->mae}, {"ndcg", m->ndcg}};
+  } figures[] = {{"loss", m->loss},       {"auc", m->auc},         {"accuracy", m->accuracy},
+                 {"logloss", m->logloss}, {"rmse", m->rmse},       {"mae", m->mae},
+                 {"ndcg", m->ndcg},       {"pinball", m->pinball}, {"deviance", m->deviance}};
   if (m->rows == 0) return;
   fw_json_out_key(json, name);
   fw_json_out_open(json);
@@ -164,6 +165,7 @@ static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
   furrow_learn_metrics linear = {.rows = epoch->valid.rows, .loss = t->seen.linear_loss};
   linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = linear.ndcg = NAN;
+  linear.pinball = linear.deviance = NAN;
   fw_json_out_key(json, "figures");
   fw_json_out_open(json);
   if (!t->fell_back) put_metrics(json, "train", &epoch->train);

@@ -173,6 +173,15 @@ static furrow_status go_on(void *user, furrow_error *err) {
   return fw_fit_ask(user, 0, 1, err);
 }
 
+static furrow_status set_monotone(const fw_fit *f, furrow_error *err) {
+  fw_monotone *list = NULL;
+  size_t count = 0;
+  const furrow_status status = fw_trainer_monotone(f->trainer, &list, &count, err);
+  FW_TRY(fw_comm_share_status(f->trainer->comm, status, err));
+  fw_booster_take_monotone(booster_of(f), list, count);
+  return FURROW_OK;
+}
+
 /* Makes a booster of these rows, with rounds of `forest`, the fit's state. valid NULL: no rows are for validation. */
 static furrow_status begin_booster(fw_fit *f, fw_epoch_rows *rows, fw_epoch_rows *valid, fw_forest *forest,
                                    furrow_error *err) {
@@ -182,6 +191,7 @@ static furrow_status begin_booster(fw_fit *f, fw_epoch_rows *rows, fw_epoch_rows
   const furrow_status created = fw_booster_create(&booster, t->plan, t->pool, err);
   f->state = booster;
   FW_TRY(fw_comm_share_status(t->comm, created, err));
+  FW_TRY(set_monotone(f, err));
   fw_booster_set_check(booster_of(f), go_on, f);
   FW_TRY(share_rows(f, rows, err));
   FW_TRY(pass_rows(f, rows, fw_booster_scan_rows, 1, NULL, err));

@@ -225,6 +225,10 @@ static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow
   return status;
 }
 
+static const char *text_of(const char *text) {
+  return text ? text : "";
+}
+
 static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, furrow_error *err) {
   if (!its->forest.used) return fw_fail(err, FURROW_E_ARGUMENT, "not a model of gbdt");
   const char *loss = fw_objective_name(its->graph.loss);
@@ -234,6 +238,13 @@ static furrow_status compare_forests(const fw_plan *its, const fw_plan *plan, fu
   } else if (its->graph.outputs != plan->graph.outputs) {
     fw_fail(err, FURROW_E_ARGUMENT, "it has %zu classes, not %zu", its->graph.outputs, plan->graph.outputs);
     fw_error_set_hint(err, "set the key `classes` to %zu", its->graph.outputs);
+  } else if (its->graph.quantile < plan->graph.quantile || its->graph.quantile > plan->graph.quantile) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its quantile is %g, not %g", its->graph.quantile, plan->graph.quantile);
+    fw_error_set_hint(err, "set the key `quantile` to %g", its->graph.quantile);
+  } else if (strcmp(text_of(its->forest.monotone), text_of(plan->forest.monotone)) != 0) {
+    fw_fail(err, FURROW_E_ARGUMENT, "its trees are monotone in \"%s\", not in \"%s\"", text_of(its->forest.monotone),
+            text_of(plan->forest.monotone));
+    fw_error_set_hint(err, "set the key `monotone` to what the model has");
   } else if (its->train.lr != plan->train.lr) {
     fw_fail(err, FURROW_E_ARGUMENT, "its learning rate is %g, not %g, and all trees of a model have one", its->train.lr,
             plan->train.lr);

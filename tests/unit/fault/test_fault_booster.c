@@ -60,20 +60,24 @@ static void fail_each(const job *j) {
 static void every_allocation_may_fail(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
-  for (int i = 0; i < 7; i++) {
+  for (int i = 0; i < 8; i++) {
     const table_rules rules = {.rows = 800,
                                .columns = 10,
                                .absent = 0.2,
                                .rare = 0.95,
                                .values = i == 1 ? 6 : 0,
-                               .weights = i == 2,
+                               .weights = i == 2 || i == 7,
                                .loss = i == 0   ? FW_LOSS_LOG
                                        : i == 6 ? FW_LOSS_LAMBDA
+                                       : i == 7 ? FW_LOSS_QUANTILE
                                                 : FW_LOSS_SOFTMAX,
                                .classes = 3,
                                .seed = 3};
     job j = {.t = table_make(&rules), .plan = table_plan(&rules), .sparse = i >= 2 && i < 5};
     for (size_t row = 0; j.t.qid && row < rules.rows; row++) j.t.qid[row] = row / 20; /* qsort can do without memory */
+    static const fw_monotone rising[] = {{0, 1}};
+    j.t.monotone = i == 7 ? rising : NULL;
+    j.t.monotone_count = 1;
     j.lists = table_list(&j.t);
     j.plan.forest.row_ratio = 0.8;
     j.plan.forest.feature_ratio = 0.7;

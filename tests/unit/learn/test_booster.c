@@ -465,6 +465,286 @@ static void equal_gains_go_to_the_first(void **state) {
   fw_forest_free(forest);
 }
 
+/* ---- Quantiles ---- */
+
+typedef struct weighed {
+  float number;
+  double weight;
+} weighed;
+
+static int compare_weighed(const void *a, const void *b) {
+  const float x = ((const weighed *)a)->number, y = ((const weighed *)b)->number;
+  return (x > y) - (x < y);
+}
+
+/* The least number up to which there is the share; the middle between it and the next one if that is exact. */
+static double plain_quantile(weighed *list, size_t count, double level) {
+  double all = 0, sum = 0;
+  qsort(list, count, sizeof *list, compare_weighed);
+  for (size_t i = 0; i < count; i++) all += list[i].weight;
+  for (size_t i = 0; i < count; i++) {
+    sum += list[i].weight;
+    if (sum < level * all || list[i].weight == 0) continue;
+    size_t next = i + 1;
+    while (next < count && (list[next].weight == 0 || list[next].number == list[i].number)) next++;
+    for (size_t k = i + 1; k < count && list[k].number == list[i].number; k++) sum += list[k].weight;
+    const double low = (double)list[i].number;
+    return sum == level * all && next < count ? low + 0.5 * ((double)list[next].number - low) : low;
+  }
+  return 0;
+}
+
+enum { NUMBERS = 4000, GROUPS = 1300 };
+
+static void quantiles_match_sorted_numbers(void **state) {
+  (void)state;
+  static uint32_t key[NUMBERS];
+  static float weight[NUMBERS];
+  static weighed list[NUMBERS];
+  static size_t begin[GROUPS], end[GROUPS];
+  static double found[GROUPS];
+  static const double levels[] = {0.5, 0.25, 0.9, 0.001, 0.999};
+  fw_spin_pool *pool = NULL;
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  assert_int_equal(fw_spin_pool_create(&pool, 3, NULL), FURROW_OK);
+  for (unsigned round = 0; round < 40; round++) {
+    static float number[NUMBERS];
+    for (size_t i = 0; i < NUMBERS; i++) {
+      number[i] = round % 2 ? (float)fw_rng_below(&rng, 7) - 3 : (float)(1e3 * fw_rng_normal(&rng));
+      if (fw_rng_below(&rng, 50) == 0) number[i] = i % 2 ? 3e38F : -0.0F;
+      key[i] = fw_quantile_key((double)number[i]);
+      weight[i] = round / 2 % 2 ? 0.5F * (float)fw_rng_below(&rng, 5) : 1;
+    }
+    for (size_t g = 0, at = 0; g < GROUPS; g++) {
+      begin[g] = at;
+      at += fw_rng_below(&rng, g == 7 ? 1000 : 5);
+      end[g] = at = at < NUMBERS ? at : NUMBERS;
+    }
+    const fw_quantile_groups groups = {key, round / 2 % 2 ? weight : NULL, 2, begin, end, GROUPS};
+    const double level = levels[round % 5];
+    assert_int_equal(fw_quantiles_find(&groups, level, fw_comm_self(), pool, found, NULL), FURROW_OK);
+    for (size_t g = 0; g < GROUPS; g++) {
+      for (size_t i = begin[g]; i < end[g]; i++) list[i - begin[g]] = (weighed){number[i], (double)weight[i]};
+      assert_true(found[g] == plain_quantile(list, end[g] - begin[g], level));
+    }
+  }
+  fw_spin_pool_free(pool);
+}
+
+/* ---- Leaves ---- */
+
+static double quantile_of_leaf(const table *t, const fw_forest *forest, size_t tree, size_t leaf, const double *score,
+                               double level) {
+  weighed *list = table_array(t->rows, sizeof *list);
+  size_t count = 0;
+  for (size_t row = 0; row < t->rows; row++)
+    if (table_leaf(forest, tree, t->x + row * t->columns) == leaf)
+      list[count++] = (weighed){(float)((double)t->label[row] - score[row]), t->weight ? (double)t->weight[row] : 1};
+  const double found = plain_quantile(list, count, level);
+  free(list);
+  return found;
+}
+
+static double median_of_labels(const table *t, double level) {
+  weighed *list = table_array(t->rows, sizeof *list);
+  for (size_t row = 0; row < t->rows; row++)
+    list[row] = (weighed){t->label[row], t->weight ? (double)t->weight[row] : 1};
+  const double found = plain_quantile(list, t->rows, level);
+  free(list);
+  return found;
+}
+
+static void check_quantile_leaves(const table_rules *rules, bool sparse, uint32_t leaves) {
+  fw_plan plan = table_plan(rules);
+  plan.forest.leaves = leaves;
+  plan.forest.min_rows = 10;
+  plan.forest.row_ratio = rules->seed % 2 ? 0.5 : 1;
+  const double level = rules->loss == FW_LOSS_ABSOLUTE ? 0.5 : plan.graph.quantile;
+  table t = table_make(rules);
+  fw_forest *forest = table_grow(&t, sparse, &plan, 3, 4);
+  const double base = median_of_labels(&t, level);
+  double *score = table_array(t.rows, sizeof *score);
+  for (size_t row = 0; row < t.rows; row++) score[row] = base;
+  for (size_t tree = 0; tree < forest->trees; tree++) {
+    const double start = tree == 0 ? base / plan.train.lr : 0;
+    assert_true(forest->feature[tree * forest->nodes] >= 0);
+    for (size_t at = tree * forest->nodes; at < (tree + 1) * forest->nodes; at++) {
+      if (forest->feature[at] >= 0 || !fw_forest_has_node(forest, tree, at % forest->nodes)) continue;
+      const double want = quantile_of_leaf(&t, forest, tree, at, score, level);
+      assert_true(fabs(forest->predict[at] - start - want) < 1e-5 * (1 + fabs(want)));
+    }
+    for (size_t row = 0; row < t.rows; row++)
+      score[row] += plan.train.lr * (forest->predict[table_leaf(forest, tree, t.x + row * t.columns)] - start);
+  }
+  free(score);
+  fw_forest_free(forest);
+  table_free(&t);
+}
+
+static void leaves_are_quantiles_of_their_rows(void **state) {
+  (void)state;
+  for (unsigned i = 0; i < 8; i++) {
+    const table_rules rules = {.rows = 700,
+                               .columns = 5,
+                               .absent = 0.2,
+                               .loss = i % 2 ? FW_LOSS_ABSOLUTE : FW_LOSS_QUANTILE,
+                               .weights = i / 2 % 2,
+                               .seed = 60 + i / 2};
+    check_quantile_leaves(&rules, i / 4, i % 4 == 3 ? 7 : 0);
+  }
+}
+
+/* Sums of gradients and hessians of all nodes are those of exp(score); leaves are Newton's step, or the logarithm of
+ * 1 + it. */
+static void counts_have_a_log_link(void **state) {
+  (void)state;
+  const table_rules rules = {
+      .rows = 900, .columns = 5, .absent = 0.1, .loss = FW_LOSS_POISSON, .weights = true, .seed = 9};
+  const fw_plan plan = table_plan(&rules);
+  table t = table_make(&rules);
+  fw_forest *forest = table_grow(&t, false, &plan, 2, 3);
+  double sum = 0, weights = 0, below = 0;
+  for (size_t row = 0; row < t.rows; row++) {
+    sum += (double)(t.weight[row] * t.label[row]);
+    weights += (double)t.weight[row];
+  }
+  for (size_t leaf = 0; leaf < forest->nodes; leaf++) {
+    double g = 0, h = 0;
+    if (forest->feature[leaf] >= 0 || !fw_forest_has_node(forest, 0, leaf)) continue;
+    for (size_t row = 0; row < t.rows; row++) {
+      if (table_leaf(forest, 0, t.x + row * t.columns) != leaf) continue;
+      g += (double)t.weight[row] * (sum / weights - (double)t.label[row]);
+      h += (double)t.weight[row] * sum / weights;
+    }
+    const double step = -g / (h + plan.forest.lambda), want = step > 0 ? log1p(step) : step;
+    assert_true(fabs(forest->predict[leaf] - log(sum / weights) / plan.train.lr - want) < 0.01);
+    below += step < 0;
+  }
+  assert_true(below > 0);
+  fw_forest_free(forest);
+  table_free(&t);
+}
+
+/* No label above 0, and labels of any size: what starts is finite, and so are the leaves. */
+static void counts_of_any_size_are_learned(void **state) {
+  (void)state;
+  table_rules rules = {.rows = 300, .columns = 3, .loss = FW_LOSS_POISSON, .seed = 2};
+  fw_plan plan = table_plan(&rules);
+  plan.train.lr = 1;
+  for (int huge = 0; huge < 2; huge++) {
+    table t = table_make(&rules);
+    for (size_t row = 0; row < t.rows; row++) t.label[row] = huge && t.x[row * t.columns] > 1 ? 1e6F : 0;
+    fw_forest *forest = table_grow(&t, false, &plan, 1, 30);
+    for (size_t row = 0; row < t.rows; row++) {
+      double z;
+      table_scores(forest, 1, t.x + row * t.columns, &z);
+      assert_true(t.label[row] > 0 ? fabs(z - log(1e6)) < 0.1 : z < 1);
+    }
+    fw_forest_free(forest);
+    table_free(&t);
+  }
+}
+
+/* ---- Losses ---- */
+
+static void losses_of_outputs(void **state) {
+  (void)state;
+  const fw_graph absolute = {.loss = FW_LOSS_ABSOLUTE, .outputs = 1},
+                 upper = {.loss = FW_LOSS_QUANTILE, .outputs = 1, .quantile = 0.9},
+                 count = {.loss = FW_LOSS_POISSON, .outputs = 1};
+  assert_true(fw_loss_of(&absolute, 3, 5) == 2 && fw_loss_of(&absolute, 5, 3) == 2);
+  assert_true(fabs(fw_loss_of(&upper, 3, 5) - 1.8) < 1e-12 && fabs(fw_loss_of(&upper, 5, 3) - 0.2) < 1e-12);
+  assert_true(fabs(fw_loss_of(&count, log(2), 3) - 2 * (3 * log(1.5) - 1)) < 1e-12);
+  assert_true(fw_loss_of(&count, log(2), 0) == 4);
+  assert_true(fw_loss_takes(&count, 0) && fw_loss_takes(&count, 2.5) && !fw_loss_takes(&count, -1));
+  const double z = log(7);
+  furrow_score score;
+  fw_loss_score(&count, &z, &score);
+  assert_true(fabs(score.pred - 7) < 1e-12 && score.proba == 0 && score.label == 0);
+}
+
+/* Figures of rows, and of the best constant. */
+static void figures_of_counts_and_medians(void **state) {
+  (void)state;
+  static const float label[] = {0, 1, 1, 4, 9}, weight[] = {1, 1, 2, 1, 1};
+  const fw_graph count = {.loss = FW_LOSS_POISSON, .outputs = 1}, absolute = {.loss = FW_LOSS_ABSOLUTE, .outputs = 1};
+  double want = 0, mean = 16.0 / 6;
+  furrow_learn_metrics m;
+  fw_tally *tally = NULL;
+  assert_int_equal(fw_tally_create(&tally, &count, NULL), FURROW_OK);
+  for (size_t i = 0; i < 5; i++) {
+    const double z = log(2);
+    fw_tally_add(tally, &z, (double)label[i], (double)weight[i]);
+    want += (double)weight[i] * fw_loss_of(&count, log(mean), (double)label[i]) / 6;
+  }
+  fw_tally_metrics(tally, &m);
+  assert_true(fabs(m.constant_loss - want) < 1e-12 && m.deviance == m.loss && isnan(m.pinball));
+  assert_true(fabs(m.mean_prediction - 2) < 1e-12 && fabs(m.mae - (2 + 1 + 2 + 2 + 7) / 6.0) < 1e-12);
+  fw_tally_free(tally);
+  assert_true(fabs(fw_constant_loss(&absolute, label, weight, 5) - (1 + 3 + 8) / 6.0) < 1e-12);
+  assert_true(fabs(fw_constant_loss(&absolute, label, NULL, 4) - (1 + 3) / 4.0) < 1e-12);
+  assert_true(isnan(fw_constant_loss(&absolute, label, NULL, 0)));
+}
+
+/* ---- Rising and falling ---- */
+
+enum { STEPS = 60 };
+
+/* The largest step of scores against a direction, along a feature of rows that have it. */
+static double worst_step(const fw_forest *forest, const table *t, size_t column, double direction) {
+  double worst = 0;
+  for (size_t row = 0; row < 200; row++) {
+    float x[8];
+    double before = 0, score;
+    memcpy(x, t->x + row * t->columns, t->columns * sizeof *x);
+    for (int step = 0; step < STEPS; step++) {
+      x[column] = -6 + 12.0F * (float)step / STEPS;
+      table_scores(forest, 0.3, x, &score);
+      if (step > 0) worst = fmax(worst, direction * (before - score));
+      before = score;
+    }
+  }
+  return worst;
+}
+
+static void check_direction(table *t, const fw_plan *plan, bool along) {
+  static const fw_monotone directions[] = {{0, 1}, {1, -1}};
+  t->monotone = along ? directions : NULL;
+  t->monotone_count = along ? 2 : 0;
+  fw_forest *forest = table_grow(t, false, plan, 2, 20);
+  const double rises = worst_step(forest, t, 0, 1), falls = worst_step(forest, t, 1, -1);
+  const char *loss = fw_objective_name(plan->graph.loss);
+  if (along && (rises > 1e-9 || falls > 1e-9)) fail_msg("%s: %g, %g", loss, rises, falls);
+  if (!along && !(rises > 0.01 && falls > 0.01)) fail_msg("%s: not constrained, but %g, %g", loss, rises, falls);
+  assert_true(count_splits(forest) >= 20);
+  fw_forest_free(forest);
+}
+
+static void scores_never_go_against_a_direction(void **state) {
+  (void)state;
+  static const fw_loss_type losses[] = {FW_LOSS_L2,      FW_LOSS_ABSOLUTE, FW_LOSS_QUANTILE,
+                                        FW_LOSS_POISSON, FW_LOSS_LOG,      FW_LOSS_LAMBDA};
+  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+    const table_rules rules = {
+        .rows = 1500, .columns = 4, .absent = 0.15, .loss = losses[i], .classes = 5, .weights = i % 2, .seed = 70 + i};
+    table t = table_make(&rules);
+    fw_plan plan = table_plan(&rules);
+    plan.forest.levels = 7;
+    check_direction(&t, &plan, false);
+    check_direction(&t, &plan, true);
+    plan.forest.leaves = 31;
+    plan.forest.row_ratio = 0.7;
+    check_direction(&t, &plan, true);
+    plan.forest.leaves = 0;
+    plan.forest.splits = 8;
+    plan.forest.alpha = 0.5;
+    plan.forest.min_rows = 3;
+    check_direction(&t, &plan, true);
+    table_free(&t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trees_are_those_of_a_plain_search),
@@ -476,6 +756,13 @@ int main(void) {
       cmocka_unit_test(leaves_have_min_rows),
       cmocka_unit_test(min_rows_are_rows),
       cmocka_unit_test(shares_of_nothing_are_numbers),
+      cmocka_unit_test(quantiles_match_sorted_numbers),
+      cmocka_unit_test(leaves_are_quantiles_of_their_rows),
+      cmocka_unit_test(counts_have_a_log_link),
+      cmocka_unit_test(counts_of_any_size_are_learned),
+      cmocka_unit_test(losses_of_outputs),
+      cmocka_unit_test(figures_of_counts_and_medians),
+      cmocka_unit_test(scores_never_go_against_a_direction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,7 @@ static void *run_rank(void *item) {
   r->status = fw_spin_pool_create(&pool, r->job->threads, &r->err);
   if (r->status == FURROW_OK && r->job->start) r->status = copy_forest(r->job->start, r->forest, &r->err);
   if (r->status == FURROW_OK) r->status = fw_booster_create(&booster, r->job->plan, pool, &r->err);
+  if (r->status == FURROW_OK) r->status = table_direct(r->job->train, booster, &r->err);
   if (r->status == FURROW_OK) r->status = boost(r, booster);
   fw_booster_free(booster);
   fw_spin_pool_free(pool);
@@ -231,10 +232,11 @@ static void check_rules(const table_rules *rules, const fw_plan *plan, bool spar
 
 static void losses_weights_and_layouts(void **state) {
   (void)state;
-  static const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_L2, FW_LOSS_SOFTMAX};
-  for (unsigned i = 0; i < 12; i++) {
+  static const fw_loss_type losses[] = {FW_LOSS_LOG,      FW_LOSS_L2,       FW_LOSS_SOFTMAX,
+                                        FW_LOSS_ABSOLUTE, FW_LOSS_QUANTILE, FW_LOSS_POISSON};
+  for (unsigned i = 0; i < 24; i++) {
     table_rules rules = usual;
-    rules.loss = losses[i % 3];
+    rules.loss = losses[i < 12 ? i % 3 : 3 + i % 3];
     rules.weights = i / 3 % 2;
     rules.values = i % 4 == 1 ? 6 : 0;
     rules.seed = 20 + i;
@@ -242,6 +244,24 @@ static void losses_weights_and_layouts(void **state) {
     plan.forest.from_average = i >= 6;
     plan.forest.min_rows = i == 4 ? 0 : 1;
     check_rules(&rules, &plan, i % 2, 3);
+  }
+}
+
+static void features_with_a_direction(void **state) {
+  (void)state;
+  static const fw_loss_type losses[] = {FW_LOSS_L2, FW_LOSS_QUANTILE, FW_LOSS_POISSON};
+  static const fw_monotone directions[] = {{0, 1}, {1, -1}};
+  for (unsigned i = 0; i < 3; i++) {
+    table_rules rules = usual;
+    rules.loss = losses[i];
+    rules.seed = 90 + i;
+    fw_plan plan = table_plan(&rules);
+    plan.forest.leaves = i == 2 ? 9 : 0;
+    table t = table_make(&rules);
+    t.monotone = directions;
+    t.monotone_count = 2;
+    check_job(&(job){.train = &t, .plan = &plan, .sparse = i % 2, .threads = 2, .rounds = 3}, 3);
+    table_free(&t);
   }
 }
 
@@ -533,6 +553,7 @@ static void no_rows_on_any_rank(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(losses_weights_and_layouts),
+      cmocka_unit_test(features_with_a_direction),
       cmocka_unit_test(bins_of_many_rows),
       cmocka_unit_test(one_hot_rows),
       cmocka_unit_test(few_features),
