@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from typing import Any, Mapping, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
@@ -17,6 +18,9 @@ ALIASES = {
     "batch_size": "batch",
     "class_weight": "class-weights",
     "colsample_bytree": "feature-ratio",
+    "monotone_constraints": "monotone",
+    "monotonic_cst": "monotone",
+    "quantile_alpha": "quantile",
     "early_stopping_rounds": "patience",
     "eta": "lr",
     "factors": "rank",
@@ -45,7 +49,8 @@ ALIASES = {
 #: Names of other packages that do not exist here, and what to use instead.
 _HINTS = {
     "C": "l2 is the strength of the regularisation: a larger l2 is a smaller C",
-    "alpha": "l1 and l2 (of trees reg_alpha and reg_lambda) are the strengths of the regularisation",
+    "alpha": "l1 and l2 (of trees reg_alpha and reg_lambda) are the strengths of the regularisation; quantile is the "
+    "level of objective=\"quantile\"",
     "eval_metric": "metric= is the figure that patience watches, and history_ has all figures",
     "fit_intercept": "models always have an intercept",
     "penalty": "l1=, l2= or both are the strengths of the regularisation",
@@ -101,6 +106,22 @@ def as_text(value: Any, name: str) -> str:
     raise TypeError(f"{name}: a number, a text or a list of them is needed, not {type(value).__name__}")
 
 
+def _directions(name: str, value: Any) -> str:
+    """Columns along which predictions may only rise or fall, as the library reads them: a text stays as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        pairs = list(enumerate(value))
+    else:
+        raise TypeError(f"{name}: a dict of columns and 1 or -1, or a list with 1, 0 or -1 of each column, is needed")
+    signs = {1: "+", -1: "-", "+": "+", "-": "-"}
+    if any(direction not in (0, *signs) for _, direction in pairs):
+        raise ValueError(f"{name}: a direction is 1 (predictions may only rise), -1 (only fall) or 0")
+    return ",".join(f"{quote(str(column), safe='')}={signs[direction]}" for column, direction in pairs if direction != 0)
+
+
 def _threads(name: str, value: Any) -> int:
     """A number of threads; 0, and -1 as in scikit-learn, is one for each processor."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
@@ -135,6 +156,10 @@ def collect(params: Mapping[str, Any]) -> Settings:
             name = "threads"
             if name in settings.trainer:
                 raise ValueError("n_jobs and threads are two names of one setting: set one of them")
+        if key == "monotone":
+            value = _directions(name, value)
+            if not value:
+                continue
         if key == "seed":
             value = _seed(value)
         if isinstance(value, str):

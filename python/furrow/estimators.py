@@ -1059,6 +1059,10 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. The other
     parameters and the attributes after fit are the same as of Classifier, without classes.
 
+    gbdt takes objective="absolute_error" (medians), "quantile" with quantile=0.9, and "poisson" (counts: predict gives
+    their means), and monotone={"price": -1, "size": 1} or a list with 1, 0 or -1 of each column: predictions never fall
+    (1) or rise (-1) as the column rises.
+
     >>> import numpy as np
     >>> X = np.arange(20.0).reshape(-1, 1)
     >>> Regressor("linear", l2=0).fit(X, 3 * X[:, 0] + 1).predict([[100]]).round(2)

@@ -595,7 +595,7 @@ static void leaves_are_quantiles_of_their_rows(void **state) {
   }
 }
 
-/* Sums of gradients and hessians of all nodes are those of exp(score); leaves are Newton's step, or the logarithm of
+/* Sums of gradients and hessians of all nodes follow from exp(score); leaves are Newton's step, or the logarithm of
  * 1 + it. */
 static void counts_have_a_log_link(void **state) {
   (void)state;
