@@ -2,7 +2,7 @@
 against scikit-learn's HistGradientBoostingRegressor with the same settings.
 
 Rows are drawn from fixed seeds. Over several draws the mean difference of the loss of unseen rows must be at most two
-standard errors, or 1 %, against Furrow; figures that `furrow eval` prints must be those of scikit-learn's functions.
+standard errors, or 1 %, against Furrow; figures that `furrow eval` prints must be the same as of scikit-learn's functions.
 """
 import json
 import subprocess

@@ -133,7 +133,7 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
   const fw_plan *plan = evaluation->scorer->plan;
   taking t = {.graph = &plan->graph, .tally = evaluation->tally, .qid = block->qid};
   if (fw_loss_is_of_quantile(&plan->graph, NULL)) {
-    FW_TRY(reserve(&evaluation->ranked, block->size, err));
+    FW_TRY(reserve_ranked(&evaluation->ranked, block->size, err));
     t.ranked = &evaluation->ranked;
   }
   if (plan->graph.loss == FW_LOSS_LAMBDA) {
