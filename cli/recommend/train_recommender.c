@@ -17,6 +17,7 @@ static const char *describe(const char *candidate) {
     const char *name, *text;
   } texts[] = {{"popular", "the most popular items"},
                {"own-history", "what the user took most often"},
+               {"user-features", "popular where users have the same features"},
                {"item-item", "items by the user's items"},
                {"item-item-recent", "the same, tuned (recency, ratings, order)"},
                {"factors", "vectors of users and items"},
@@ -27,6 +28,12 @@ static const char *describe(const char *candidate) {
   return candidate;
 }
 
+static const char *chosen_name(const furrow_recommender_figures *figures) {
+  for (size_t i = 0; i < figures->candidate_count; i++)
+    if (figures->candidates[i].chosen) return figures->candidates[i].name;
+  return "popular";
+}
+
 static void print_table(const furrow_recommender_figures *figures, output *out) {
   output_format(out, "%-42s %9s %20s\n", "recommends", "NDCG", "more than popular");
   for (size_t i = 0; i < figures->candidate_count; i++) {
@@ -35,6 +42,8 @@ static void print_table(const furrow_recommender_figures *figures, output *out) 
     if (i > 0) snprintf(gain, sizeof gain, "%+.4f ± %.4f", c->gain, c->gain_error);
     output_format(out, "%-42s %9.4f %20s%s\n", describe(c->name), c->ndcg, gain, c->chosen ? "  chosen" : "");
   }
+  if (figures->user_features && strcmp(chosen_name(figures), "user-features") != 0)
+    output_text(out, "(the chosen one includes what is popular among users with the same features)\n");
   output_format(out,
                 "(NDCG of %zu items on held-out events of %" PRIu64
                 " users: the last fifth of each user's, or a random fifth "
@@ -55,12 +64,6 @@ static void report_candidates(report *r, const furrow_recommender_figures *figur
     report_end(r);
   }
   report_end(r);
-}
-
-static const char *chosen_name(const furrow_recommender_figures *figures) {
-  for (size_t i = 0; i < figures->candidate_count; i++)
-    if (figures->candidates[i].chosen) return figures->candidates[i].name;
-  return "popular";
 }
 
 static void print_warnings(const furrow_recommender_figures *figures) {
@@ -92,6 +95,7 @@ static void tell(const recommender_training *t, const furrow_recommender *recomm
   if (t->json) report_u64(&r, "compared users", figures.users);
   if (t->json) report_u64(&r, "k", figures.k);
   if (t->json) report_f64(&r, "repeats", figures.repeats);
+  if (t->json) report_bool(&r, "user features", figures.user_features);
   if (t->json) report_candidates(&r, &figures);
   report_finish(&r);
 }

@@ -90,12 +90,17 @@ static furrow_status check_repeats(const char *log, furrow_error *err) {
               "schema file");
 }
 
+static void warn_of_lacking(const char *what, uint64_t count) {
+  if (count > 0)
+    say("furrow: warning: the table of %s has no row for %" PRIu64 " of the log's %s\n", what, count, what);
+}
+
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err) {
   furrow_schema *made = NULL;
   furrow_encoder_params params;
   furrow_parser_stats tables;
-  uint64_t lacking = 0;
+  uint64_t items_lacking = 0, users_lacking = 0;
   const bool automatic = strcmp(schema, "auto") == 0;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
@@ -109,15 +114,18 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.comm = reading->comm;
   params.stats = &tables;
   params.table_items = reading->table_items;
-  params.items_without_row = &lacking;
+  params.items_without_row = &items_lacking;
+  params.users_without_row = &users_lacking;
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
   if (status == FURROW_OK && !reading->quiet) {
     if (automatic) say_unsure(made);
     print_notes(&tables);
   }
-  if (status == FURROW_OK && !reading->quiet && lacking > 0)
-    say("furrow: warning: the table of items has no row for %" PRIu64 " of the log's items\n", lacking);
+  if (status == FURROW_OK && !reading->quiet) {
+    warn_of_lacking("items", items_lacking);
+    warn_of_lacking("users", users_lacking);
+  }
   furrow_schema_free(made);
   free(folder);
   return status;

@@ -22,7 +22,7 @@ typedef struct encoder_reading {
   furrow_on_bad on_bad;
   bool quiet;              /* false: stderr reports the rows of the tables that were left out */
   const furrow_comm *comm; /* ranks that make it together; NULL: each process for itself */
-  bool table_items;        /* items that only a table has are items, too */
+  bool table_items;        /* items and users that only a table has are known, too */
 } encoder_reading;
 
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */

@@ -104,9 +104,9 @@ static inline void furrow_recommender_fit_params_init(furrow_recommender_fit_par
   params->k = 10;
 }
 
-/* Finds the best recommender for a log: compares the most popular items, each user's own history, and weights between
- * items, with and without recency, ratings and features of items, on each user's last events; then computes the winner
- * from all events (docs/recommend.md). `encoder` was built from the log. If labels have two values, the positive ones
+/* Finds the best recommender for a log: compares the most popular items, also among users with the same features, each
+ * user's own history, and weights between items, with and without recency, ratings and features of items, on each
+ * user's last events; then computes the winner from all events (docs/recommend.md). `encoder` was built from the log. If labels have two values, the positive ones
  * mark the items that a user wanted; other labels are ratings, which say how strong a preference is. params NULL: the
  * defaults.
  * Errors:  E_ARGUMENT, the log has no event of a user with an item; E_UNSUPPORTED, the schema has no user or item;
@@ -147,6 +147,8 @@ typedef struct furrow_recommender_figures {
   double gain_error;      /* standard error of the gain */
   size_t candidate_count; /* candidates that were compared */
   furrow_recommender_candidate candidates[8]; /* the first candidate_count of them are filled in */
+  bool user_features; /* features of a table of users count: what is popular among users who share them is recommended
+                         to users with few events or none. The figures of the chosen candidate include it */
 } furrow_recommender_figures;
 
 /* Sets the size, and everything else to 0. */

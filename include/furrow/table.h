@@ -185,11 +185,12 @@ typedef struct furrow_encoder_params {
    * encoder that one process would build. Every rank reads the tables, and all of the log where there is a history.
    * NULL: this process is alone. */
   const furrow_comm *comm;
-  /* True: items that occur only in a table whose key is the item column become items of the dictionary, too. A
-   * recommender of the log can recommend them by their features. */
+  /* True: items and users that occur only in a table whose key is the item column, or the user column, become items and
+   * users of the dictionary, too. A recommender of the log can recommend them, or to them, by their features. */
   bool table_items;
   uint64_t *items_without_row; /* with table_items: gets the number of the log's items that are in no table; NULL: not
                                   wanted */
+  uint64_t *users_without_row; /* the same number for users */
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */

@@ -918,6 +918,8 @@ def _figure_notes(figures: Mapping[str, Any]) -> list[str]:
     if figures["repeats"] >= 0.1:
         share = f"{figures['repeats']:.0%} of these events repeat an item that the user had taken before"
         notes.append(f"{share}, so such items are recommended, too (exclude=LOG leaves them out)")
+    if figures["user_features"]:
+        notes.append("users with few events or none get what is popular among users with the same features")
     return notes
 
 

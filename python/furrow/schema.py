@@ -501,7 +501,7 @@ class Encoder:
 
         schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … amounts are passed to
         :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys. table_items:
-        items that only a table has are items, too.
+        items and users that only a table has are items and users, too.
         """
         columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
         with _opened(data) as source:
@@ -525,10 +525,11 @@ class Encoder:
             folder = frames.folder if frames else found._folder
             options = {"threads": threads, "on_bad": skips_bad(on_bad), "folder": folder and os.fsencode(folder)}
             options["table_items"] = table_items
-            core, stats, lacking = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
+            core, stats, *lacking = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
         warn_of_bad_rows(stats, "Encoder.build: tables")
-        if table_items and lacking:
-            warnings.warn(f"the table of items has no row for {lacking} of the log's items", stacklevel=3)
+        for name, count in zip(("items", "users"), lacking):
+            if table_items and count:
+                warnings.warn(f"the table of {name} has no row for {count} of the log's {name}", stacklevel=3)
         return cls(core)
 
     @classmethod

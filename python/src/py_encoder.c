@@ -238,7 +238,7 @@ typedef struct build_job {
   const furrow_schema *schema;
   furrow_encoder_params params;
   furrow_parser_stats stats;
-  uint64_t items_without_row;
+  uint64_t items_without_row, users_without_row;
   furrow_encoder *encoder;
 } build_job;
 
@@ -249,7 +249,7 @@ static furrow_status run_build(void *user, fwpy_job *job, furrow_error *err) {
   return furrow_encoder_build(&b->encoder, b->uri, b->schema, &b->params, err);
 }
 
-/* build(uri, schema, options, progress) -> (encoder, stats of the tables, items that no table has) */
+/* build(uri, schema, options, progress) -> (encoder, stats of the tables, items and users that no table has) */
 static PyObject *encoder_build(PyObject *type, PyObject *args) {
   build_job job = {0};
   PyObject *uri = NULL, *schema, *options, *progress, *result = NULL;
@@ -260,12 +260,14 @@ static PyObject *encoder_build(PyObject *type, PyObject *args) {
   furrow_parser_stats_init(&job.stats);
   job.params.stats = &job.stats;
   job.params.items_without_row = &job.items_without_row;
+  job.params.users_without_row = &job.users_without_row;
   job.uri = PyBytes_AsString(uri);
   job.schema = ((schema_object *)schema)->schema;
   if (fwpy_set_fields(&job.params, options, build_fields) && fwpy_job_run(run_build, &job, progress)) {
     PyObject *encoder = make_encoder(job.encoder);
     if (encoder)
-      result = Py_BuildValue("NNK", encoder, fwpy_get_stats(&job.stats), (unsigned long long)job.items_without_row);
+      result = Py_BuildValue("NNKK", encoder, fwpy_get_stats(&job.stats), (unsigned long long)job.items_without_row,
+                             (unsigned long long)job.users_without_row);
   }
   Py_DECREF(uri);
   return result;

@@ -199,6 +199,7 @@ static const fwpy_field ranking_fields[] = {FWPY_FIELD(furrow_recommender_figure
                                             FWPY_FIELD(furrow_recommender_figures, popular_ndcg, FWPY_DOUBLE),
                                             FWPY_FIELD(furrow_recommender_figures, gain, FWPY_DOUBLE),
                                             FWPY_FIELD(furrow_recommender_figures, gain_error, FWPY_DOUBLE),
+                                            FWPY_FIELD(furrow_recommender_figures, user_features, FWPY_BOOL),
                                             {0}};
 
 /* figures() -> (figures, candidates: list of (name, ndcg, gain, gain error, chosen)) */

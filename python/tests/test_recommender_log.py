@@ -106,6 +106,21 @@ def test_items_that_only_a_table_has(log):
         Recommender(tables={"item": items[HALF:]}).fit(log)
 
 
+def test_users_that_only_a_table_has(log, tmp_path):
+    users = pandas.DataFrame({"user": [f"u{n}" for n in range(200)] + ["new0", "new1"]})
+    users["country"] = [f"c{n % 2}" for n in range(202)]
+    recommender = Recommender(tables={"user": users}).fit(log)
+    assert recommender.figures_["user_features"] and any("same features" in note for note in recommender.notes_)
+    recommender.save(tmp_path / "model")
+    for either in (recommender, Recommender.load(tmp_path / "model")):
+        items, _ = either.recommend(["new0", "new1"], k=5, as_frame=False)
+        assert [[side(item) for item in row] for row in items] == [[0] * 5, [1] * 5]
+    with pytest.warns(UserWarning, match="no row for 120 of the log's users"):
+        Recommender(tables={"user": users[80:160]}).fit(log)
+    with pytest.raises(furrow.Error, match="none of the values that the log has in user"):
+        Recommender(tables={"user": users.assign(user=[f"v{n}" for n in range(202)])}).fit(log)
+
+
 def test_repeats_are_recommended():
     rng = np.random.default_rng(2)
     rows = [(f"u{user}", f"i{(user * 7 + int(rng.integers(3))) % 50}", 60 * n) for n in range(12) for user in range(150)]

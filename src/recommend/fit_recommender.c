@@ -90,6 +90,8 @@ static furrow_status choose_and_make(const furrow_recommender *r, const furrow_r
   fw_pool *pool = NULL;
   furrow_status status = fw_parallel_start(&pool, params->threads, err);
   if (status == FURROW_OK) status = find_features(r, &features, err);
+  if (status == FURROW_OK) status = fw_user_groups_find(r, &log_model->groups, err);
+  if (log_model->groups.columns > 0) log_model->events.groups = &log_model->groups;
   const fw_selection_params choosing = {.k = params->k,
                                         .means = {.features = features.rows > 0 ? &features : NULL, .pool = pool},
                                         .progress = params->progress,
@@ -98,6 +100,7 @@ static furrow_status choose_and_make(const furrow_recommender *r, const furrow_r
   if (status == FURROW_OK) status = fw_select(&log_model->events, &choosing, &log_model->selection, err);
   if (status == FURROW_OK)
     status = fw_recipe_make(&log_model->selection.recipe, &log_model->events, &choosing.means, &log_model->made, err);
+  if (!log_model->made.has_groups) log_model->events.groups = NULL;
   fw_pool_free(pool);
   fw_sparse_rows_clear(&features);
   return status;
@@ -163,6 +166,7 @@ void furrow_recommender_get_figures(const furrow_recommender *recommender, furro
     found.k = log_model->k;
     found.users = log_model->selection.users;
     found.repeats = log_model->selection.repeats;
+    found.user_features = log_model->selection.recipe.group_prior > 0;
     for (fw_candidate_kind i = 0; i < FW_CANDIDATES; i++) {
       const fw_candidate *c = &log_model->selection.candidates[i];
       if (!c->there) continue;

@@ -38,11 +38,14 @@ void fw_interactions_clear(fw_interactions *all) {
 
 fw_user_events fw_interactions_of(const fw_interactions *all, size_t user) {
   const size_t at = all->offset[user];
+  const fw_sparse_rows *groups = all->groups;
   return (fw_user_events){.count = all->offset[user + 1] - at,
                           .item = all->item + at,
                           .time = all->time + at,
                           .in_order = all->in_order,
-                          .strength = all->strength + at};
+                          .strength = all->strength + at,
+                          .group = groups ? groups->column + groups->offset[user] : NULL,
+                          .group_count = groups ? groups->offset[user + 1] - groups->offset[user] : 0};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
@@ -319,8 +322,12 @@ furrow_status fw_interactions_split(const fw_interactions *all, fw_interactions 
   }
   fw_interactions *parts[2] = {earlier, later};
   for (size_t i = 0; i < 2; i++) {
-    *parts[i] = (fw_interactions){
-        .users = all->users, .items = all->items, .timed = all->timed, .rated = all->rated, .in_order = all->in_order};
+    *parts[i] = (fw_interactions){.users = all->users,
+                                  .items = all->items,
+                                  .timed = all->timed,
+                                  .rated = all->rated,
+                                  .in_order = all->in_order,
+                                  .groups = all->groups};
     FW_TRY(alloc_events(parts[i], count, err));
   }
   FW_TRY(FW_ALLOC(&scratch, most, err));

@@ -3,6 +3,7 @@
 #define FW_RECOMMEND_INTERACTIONS_H
 
 #include "furrow/recommend.h"
+#include "recommend/item_item.h"
 #include "recommend/recommender.h"
 
 /* Events by user: user u has the events offset[u] … offset[u + 1] - 1, the earliest first. */
@@ -16,6 +17,7 @@ typedef struct fw_interactions {
   bool timed, rated;
   bool in_order;    /* events of the same time are in the order in which they happened: the order of the log */
   double deviation; /* standard deviation of the ratings; strengths are relative to it */
+  const fw_sparse_rows *groups; /* groups of the users (recommend/user_groups.h); NULL: none. The caller owns them */
 } fw_interactions;
 
 void fw_interactions_clear(fw_interactions *all);
@@ -40,7 +42,9 @@ typedef struct fw_user_events {
   const uint32_t *item;
   const double *time;
   const float *strength;
-  bool in_order; /* as in fw_interactions */
+  bool in_order;         /* as in fw_interactions */
+  const uint32_t *group; /* the user's groups */
+  size_t group_count;
 } fw_user_events;
 
 fw_user_events fw_interactions_of(const fw_interactions *all, size_t user);

@@ -25,6 +25,7 @@ void fw_log_model_free(fw_log_model *log_model) {
   if (!log_model) return;
   fw_made_taste_clear(&log_model->made);
   fw_interactions_clear(&log_model->events);
+  fw_sparse_rows_clear(&log_model->groups);
   fw_free(log_model);
 }
 
@@ -48,7 +49,9 @@ static const struct setting {
                {"l2", offsetof(fw_recipe, l2)},
                {"order", offsetof(fw_recipe, order)},
                {"features", offsetof(fw_recipe, content)},
-               {"trend", offsetof(fw_recipe, trend)}},
+               {"trend", offsetof(fw_recipe, trend)},
+               {"group_prior", offsetof(fw_recipe, group_prior)},
+               {"group_power", offsetof(fw_recipe, group_power)}},
   flags[] = {{"repeats", offsetof(fw_recipe, rule.repeats)},
              {"weights", offsetof(fw_recipe, weights)},
              {"vectors", offsetof(fw_recipe, factors)}};
@@ -242,11 +245,12 @@ static furrow_status write_matrix(furrow_model_writer *model, const matrix_shape
   return status;
 }
 
-static furrow_status write_weights(furrow_model_writer *model, const fw_sparse_rows *weights,
-                                   const furrow_matrix_write_params *params, furrow_error *err) {
+static furrow_status write_sparse(furrow_model_writer *model, const char *name, int32_t id,
+                                  const fw_sparse_rows *weights, const furrow_matrix_write_params *params,
+                                  furrow_error *err) {
   const size_t rows = weights->rows, count = weights->offset[rows];
   const matrix_shape shape = {
-      .name = "item_item", .row_type = "T_FLOAT_SPARSE", .rows = (int32_t)rows, .cols = (int64_t)weights->columns};
+      .name = name, .row_type = "T_FLOAT_SPARSE", .id = id, .rows = (int32_t)rows, .cols = (int64_t)weights->columns};
   furrow_panel *panels = NULL;
   int64_t *columns = NULL;
   int32_t *ids = NULL;
@@ -355,9 +359,11 @@ furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_enco
   if (status == FURROW_OK) status = furrow_model_writer_write_file(model, "furrow.json", json.bytes, json.size, err);
   if (status == FURROW_OK) status = write_encoder(model, encoder, err);
   if (status == FURROW_OK && log_model->made.has_weights)
-    status = write_weights(model, &log_model->made.weights, params, err);
+    status = write_sparse(model, "item_item", 0, &log_model->made.weights, params, err);
   if (status == FURROW_OK && log_model->made.has_factors)
     status = write_factors(model, &log_model->made.factors, params, err);
+  if (status == FURROW_OK && log_model->made.has_groups)
+    status = write_sparse(model, "user_groups", 4, &log_model->made.groups, params, err);
   if (status == FURROW_OK) status = write_popularity(model, &log_model->made, params, err);
   if (status == FURROW_OK) status = write_events(model, &log_model->events, params, err);
   if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
@@ -390,37 +396,59 @@ static furrow_status load_matrix(furrow_matrix **matrix, const char *folder, con
   return FW_HAND_OVER(status, matrix, made, furrow_matrix_free);
 }
 
-static furrow_status copy_weights(fw_sparse_rows *weights, const furrow_matrix *matrix, size_t items,
-                                  const char *folder, furrow_error *err) {
+/* Copies the matrix `name` of weights->rows rows and weights->columns columns. */
+static furrow_status copy_sparse(fw_sparse_rows *weights, const furrow_matrix *matrix, const char *name,
+                                 const char *folder, furrow_error *err) {
   size_t at = 0;
-  *weights = (fw_sparse_rows){.rows = items, .columns = items};
-  FW_TRY(FW_ALLOC_ZERO(&weights->offset, items + 1, err));
+  FW_TRY(FW_ALLOC_ZERO(&weights->offset, weights->rows + 1, err));
   FW_TRY(FW_ALLOC(&weights->column, furrow_matrix_count(matrix), err));
   FW_TRY(FW_ALLOC(&weights->value, furrow_matrix_count(matrix), err));
-  for (size_t r = 0; r < items; r++) {
+  for (size_t r = 0; r < weights->rows; r++) {
     furrow_matrix_row_view row;
     furrow_matrix_row(matrix, (int32_t)r, &row);
     for (size_t i = 0; i < row.count; i++, at++) {
       const int64_t column = furrow_matrix_row_view_col(&row, i);
       const double value = furrow_matrix_row_view_get(&row, i);
-      if (column < 0 || (uint64_t)column >= items) return fail_matrix(folder, "item_item", "has too many columns", err);
-      if (!isfinite(value)) return fail_matrix(folder, "item_item", "has a weight that is not finite", err);
+      if (column < 0 || (uint64_t)column >= weights->columns)
+        return fail_matrix(folder, name, "has too many columns", err);
+      if (!isfinite(value)) return fail_matrix(folder, name, "has a weight that is not finite", err);
       weights->column[at] = (uint32_t)column;
       weights->value[at] = (float)value;
     }
     weights->offset[r + 1] = at;
   }
-  if (at < furrow_matrix_count(matrix)) return fail_matrix(folder, "item_item", "has too many rows", err);
+  if (at < furrow_matrix_count(matrix)) return fail_matrix(folder, name, "has too many rows", err);
   return FURROW_OK;
+}
+
+static furrow_status read_sparse(fw_sparse_rows *weights, const char *name, const char *folder, unsigned threads,
+                                 furrow_error *err) {
+  furrow_matrix *matrix = NULL;
+  FW_TRY(load_matrix(&matrix, folder, name, FURROW_ELEMENT_F32, threads, err));
+  const furrow_status status = copy_sparse(weights, matrix, name, folder, err);
+  furrow_matrix_free(matrix);
+  return status;
 }
 
 static furrow_status read_weights(fw_log_model *to, const char *folder, size_t items, unsigned threads,
                                   furrow_error *err) {
-  furrow_matrix *matrix = NULL;
-  FW_TRY(load_matrix(&matrix, folder, "item_item", FURROW_ELEMENT_F32, threads, err));
-  const furrow_status status = copy_weights(&to->made.weights, matrix, items, folder, err);
-  furrow_matrix_free(matrix);
-  return status;
+  to->made.weights.rows = to->made.weights.columns = items;
+  return read_sparse(&to->made.weights, "item_item", folder, threads, err);
+}
+
+/* The groups of the users follow from the dictionary. */
+static furrow_status read_groups(fw_log_model *to, const char *folder, const furrow_recommender *r, unsigned threads,
+                                 furrow_error *err) {
+  fw_sparse_rows *factors = &to->made.groups;
+  FW_TRY(fw_user_groups_find(r, &to->groups, err));
+  to->events.groups = &to->groups;
+  factors->rows = to->groups.columns;
+  factors->columns = r->items.count;
+  FW_TRY(read_sparse(factors, "user_groups", folder, threads, err));
+  for (size_t i = 0; i < factors->offset[factors->rows]; i++)
+    if (!(factors->value[i] >= 1 && factors->value[i] <= FW_GROUP_FACTOR_MOST))
+      return fail_matrix(folder, "user_groups", "has a factor that is not 1 to 1000", err);
+  return FURROW_OK;
 }
 
 static furrow_status copy_factors(float *vectors, size_t size, const furrow_matrix *matrix, size_t items,
@@ -524,8 +552,9 @@ static furrow_status read_events(fw_log_model *to, const char *folder, unsigned 
   return status;
 }
 
-static furrow_status load_learned(fw_log_model *to, const char *folder, size_t users, size_t items, unsigned threads,
+static furrow_status load_learned(fw_log_model *to, const char *folder, const furrow_recommender *r, unsigned threads,
                                   furrow_error *err) {
+  const size_t users = r->users.count, items = r->items.count;
   to->positive = NAN;
   FW_TRY(read_json(to, folder, err));
   to->made.rule = to->selection.recipe.rule;
@@ -535,16 +564,18 @@ static furrow_status load_learned(fw_log_model *to, const char *folder, size_t u
   to->events.items = items;
   to->events.rated = to->events.deviation > 0;
   to->made.has_factors = to->selection.recipe.factors;
+  to->made.has_groups = to->selection.recipe.group_prior > 0;
   if (to->made.has_weights) FW_TRY(read_weights(to, folder, items, threads, err));
+  if (to->made.has_groups) FW_TRY(read_groups(to, folder, r, threads, err));
   if (to->made.has_factors) FW_TRY(read_factors(to, folder, items, threads, err));
   FW_TRY(read_popularity(to, folder, threads, err));
   return read_events(to, folder, threads, err);
 }
 
-furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, size_t users, size_t items,
+furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, const furrow_recommender *r,
                                 unsigned threads, furrow_error *err) {
   fw_log_model *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  const furrow_status status = load_learned(made, folder, users, items, threads, err);
+  const furrow_status status = load_learned(made, folder, r, threads, err);
   return FW_HAND_OVER(status, log_model, made, fw_log_model_free);
 }

@@ -4,6 +4,7 @@
  *   schema.json, dictionary.furrow
  *   item_item/         items x items, sparse floats: row s has the weights from item s
  *   factors/           items x numbers of a vector, floats
+ *   user_groups/       groups of users x items, sparse floats: factors of the popularity
  *   popularity/        1 x items, floats
  *   events/            4 x events, doubles: user, item, time, strength; by user and time */
 #ifndef FW_RECOMMEND_LOG_MODEL_H
@@ -16,13 +17,15 @@ typedef struct fw_log_model {
   fw_rule_selection selection;
   fw_made_taste made;
   fw_interactions events; /* events of the training log */
+  fw_sparse_rows groups;  /* groups of the users, if they count; events.groups views them */
   size_t k;               /* k of the figures */
   double positive;        /* the label of events that count; NaN: all do */
 } fw_log_model;
 
 void fw_log_model_free(fw_log_model *log_model);
 
-furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, size_t users, size_t items,
+/* Loads what a recommender has learned whose names are those of r. */
+furrow_status fw_log_model_load(fw_log_model **log_model, const char *folder, const furrow_recommender *r,
                                 unsigned threads, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_log_model_save(const fw_log_model *log_model, const furrow_encoder *encoder, const char *folder,
                                 const furrow_matrix_write_params *params, furrow_error *err) FURROW_MUST_USE;

@@ -51,7 +51,8 @@ struct furrow_new_users {
   double *levels;  /* b + c for each user */
   uint32_t *items; /* the events' items */
   /* only for a recommender of a log, in place of queries, levels and items */
-  fw_interactions log; /* user i has the events of users[i] */
+  fw_interactions log;   /* user i has the events of users[i] */
+  fw_sparse_rows groups; /* groups of users that the model knows, if it uses groups; log.groups views them */
   furrow_events_info info;
 };
 
@@ -383,6 +384,25 @@ static furrow_status make_log(const furrow_recommender *r, furrow_new_users *to,
   return FURROW_OK;
 }
 
+/* Copies the groups of users whose names the model knows. */
+static furrow_status find_groups(const furrow_recommender *r, furrow_new_users *to, furrow_error *err) {
+  const fw_sparse_rows *known = r->log_model->events.groups;
+  size_t capacity = 0, end = 0;
+  if (!known) return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&to->groups.offset, to->count + 1, err));
+  for (size_t i = 0; i < to->count; i++) {
+    const char *name = furrow_new_users_name(to, i);
+    uint64_t user = 0;
+    const bool found = furrow_recommender_find_user(r, name, strlen(name), &user, NULL) == FURROW_OK;
+    const size_t from = found ? known->offset[user] : 0, count = found ? known->offset[user + 1] - from : 0;
+    FW_TRY(FW_GROW(&to->groups.column, &capacity, end + count + 1, err));
+    for (size_t g = 0; g < count; g++) to->groups.column[end++] = known->column[from + g];
+    to->groups.offset[i + 1] = end;
+  }
+  to->log.groups = &to->groups;
+  return FURROW_OK;
+}
+
 static furrow_status load_events(furrow_new_users *made, const furrow_recommender *r, const char *uri,
                                  const furrow_events_params *params, furrow_error *err) {
   reading of = {.r = r, .to = made};
@@ -401,7 +421,8 @@ static furrow_status load_events(furrow_new_users *made, const furrow_recommende
   FW_TRY(fw_event_log_read(&log, users, &made->info.below, &made->info.bad, err));
   FW_TRY(group_events(made, of_log, err));
   made->info.users = made->count;
-  if (of_log) return make_log(r, made, err);
+  if (of_log) FW_TRY(make_log(r, made, err));
+  if (of_log) return find_groups(r, made, err);
   return fold_all(r, made, params->threads, err);
 }
 
@@ -428,6 +449,7 @@ void furrow_new_users_free(furrow_new_users *users) {
   fw_free(users->levels);
   fw_free(users->items);
   fw_interactions_clear(&users->log);
+  fw_sparse_rows_clear(&users->groups);
   fw_free(users);
 }
 

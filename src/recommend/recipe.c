@@ -16,6 +16,7 @@ enum {
 void fw_made_taste_clear(fw_made_taste *made) {
   fw_sparse_rows_clear(&made->weights);
   fw_factors_clear(&made->factors);
+  fw_sparse_rows_clear(&made->groups);
   fw_free(made->popularity);
   fw_free(made->by_popularity);
   *made = (fw_made_taste){0};
@@ -26,6 +27,7 @@ fw_taste fw_made_taste_view(const fw_made_taste *made) {
                     .items = made->items,
                     .weights = made->has_weights ? &made->weights : NULL,
                     .factors = made->has_factors ? &made->factors : NULL,
+                    .groups = made->has_groups ? &made->groups : NULL,
                     .popularity = made->popularity,
                     .by_popularity = made->by_popularity};
 }
@@ -175,12 +177,27 @@ static furrow_status make_factors(const fw_recipe *recipe, const fw_interactions
   return status;
 }
 
+static furrow_status make_groups(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
+                                 fw_sparse_rows *factors, furrow_error *err) {
+  fw_sparse_rows rows = {0};
+  furrow_status status = make_rows(recipe, all, NULL, &rows, err);
+  const fw_group_params params = {
+      .taken = &rows, .held = means->held, .prior = recipe->group_prior, .power = recipe->group_power};
+  if (status == FURROW_OK) status = fw_user_groups_solve(all->groups, &params, factors, err);
+  fw_sparse_rows_clear(&rows);
+  return status;
+}
+
 furrow_status fw_recipe_make(const fw_recipe *recipe, const fw_interactions *all, const fw_recipe_means *means,
                              fw_made_taste *made, furrow_error *err) {
-  *made = (fw_made_taste){
-      .rule = recipe->rule, .items = all->items, .has_weights = recipe->weights, .has_factors = recipe->factors};
+  *made = (fw_made_taste){.rule = recipe->rule,
+                          .items = all->items,
+                          .has_weights = recipe->weights,
+                          .has_factors = recipe->factors,
+                          .has_groups = recipe->group_prior > 0 && all->groups};
   FW_TRY(make_popularity(all, recipe->trend, made, err));
   if (recipe->weights) FW_TRY(fw_recipe_solve(recipe, all, means, &recipe->l2, 1, &made->weights, err));
   if (recipe->factors) FW_TRY(make_factors(recipe, all, means, &made->factors, err));
+  if (made->has_groups) FW_TRY(make_groups(recipe, all, means, &made->groups, err));
   return FURROW_OK;
 }

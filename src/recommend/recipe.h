@@ -1,9 +1,10 @@
-/* recommend/recipe.h: how a recommender is computed from events: popularity, item-item weights, factors, and the rule
- * that joins them. */
+/* recommend/recipe.h: how a recommender is computed from events: popularity, in groups of users, too, item-item
+ * weights, factors, and the rule that joins them. */
 #ifndef FW_RECOMMEND_RECIPE_H
 #define FW_RECOMMEND_RECIPE_H
 
 #include "recommend/taste.h"
+#include "recommend/user_groups.h"
 
 /* How a recommender is computed from all events. */
 typedef struct fw_recipe {
@@ -17,12 +18,14 @@ typedef struct fw_recipe {
   bool factors; /* factors are used */
   size_t factor_size;
   double factor_others, factor_l2; /* as in fw_factors_params */
+  double group_prior, group_power; /* as in fw_group_params; prior 0: groups of users do not count */
 } fw_recipe;
 
 /* What recipes may use. */
 typedef struct fw_recipe_means {
   const fw_sparse_rows *features; /* a row for each feature that a few items share; NULL: none */
   fw_pool *pool;                  /* NULL: this thread */
+  const uint8_t *held;            /* users who say nothing of their groups, a byte for each; NULL: none */
 } fw_recipe_means;
 
 /* What a recipe computes from events. */
@@ -33,6 +36,8 @@ typedef struct fw_made_taste {
   fw_sparse_rows weights;
   bool has_factors;
   fw_factors factors;
+  bool has_groups;
+  fw_sparse_rows groups; /* factors of the popularity */
   float *popularity;
   uint32_t *by_popularity;
 } fw_made_taste;

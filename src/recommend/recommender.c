@@ -325,7 +325,7 @@ static furrow_status load_model(furrow_recommender *r, const char *model, const 
   FW_TRY(load_encoder(r, err));
   FW_TRY(fw_recommender_open_names(r, err));
   r->method = FURROW_RECOMMEND_EXACT;
-  return fw_log_model_load(&r->log_model, model, r->users.count, r->items.count, params->threads, err);
+  return fw_log_model_load(&r->log_model, model, r, params->threads, err);
 }
 
 furrow_status furrow_recommender_open(furrow_recommender **recommender, const char *model,

@@ -141,19 +141,23 @@ static furrow_status rank_users(void *context, size_t first, size_t count, furro
   if (status == FURROW_OK) status = FW_ALLOC(&heap, of->c->k, err);
   if (status == FURROW_OK) status = FW_ALLOC(&hits, of->c->k, err);
   for (size_t i = first; status == FURROW_OK && i < first + count; i++)
-    status = rank_user(of, i * of->step, &scratch, heap, hits, err);
+    status = rank_user(of, of->c->from + i * of->step, &scratch, heap, hits, err);
   fw_taste_scratch_clear(&scratch);
   fw_free(heap);
   fw_free(hits);
   return status;
 }
 
+static size_t count_compared(const fw_contest *c, size_t step) {
+  return c->count > c->from ? (c->count - c->from + step - 1) / step : 0;
+}
+
 furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t step, double *mean, furrow_error *err) {
-  const size_t count = (c->count + step - 1) / step;
+  const size_t count = count_compared(c, step);
   comparison of = {.c = c, .taste = taste, .step = step};
   double sum = 0;
   FW_TRY(fw_parallel_run(c->pool, count, PART, rank_users, &of, err));
-  for (size_t i = 0; i < c->count; i += step) sum += c->ndcg[i];
+  for (size_t i = c->from; i < c->count; i += step) sum += c->ndcg[i];
   *mean = count ? sum / (double)count : 0;
   c->done++;
   return fw_report_progress(c->progress, c->progress_user, "choosing", c->done, 0, err);
@@ -161,14 +165,14 @@ furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t st
 
 double fw_contest_common(const fw_contest *c, size_t step) {
   double sum = 0;
-  for (size_t i = 0; i < c->count; i += step) sum += c->common[i];
-  return c->count ? sum / (double)((c->count + step - 1) / step) : 0;
+  for (size_t i = c->from; i < c->count; i += step) sum += c->common[i];
+  return c->count > c->from ? sum / (double)count_compared(c, step) : 0;
 }
 
-fw_candidate fw_contest_candidate(const fw_contest *c) {
+fw_candidate fw_contest_against(const fw_contest *c, const double *others) {
   double sum = 0, gain = 0, squares = 0;
   for (size_t i = 0; i < c->count; i++) {
-    const double more = c->ndcg[i] - c->popular_ndcg[i];
+    const double more = c->ndcg[i] - others[i];
     sum += c->ndcg[i];
     gain += more;
     squares += more * more;
@@ -176,4 +180,8 @@ fw_candidate fw_contest_candidate(const fw_contest *c) {
   const double n = (double)c->count, mean = gain / n, variance = squares / n - mean * mean;
   return (fw_candidate){
       .there = true, .ndcg = sum / n, .gain = mean, .error = n > 1 ? sqrt((variance > 0 ? variance : 0) / (n - 1)) : 0};
+}
+
+fw_candidate fw_contest_candidate(const fw_contest *c) {
+  return fw_contest_against(c, c->popular_ndcg);
 }

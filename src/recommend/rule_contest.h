@@ -20,6 +20,7 @@ typedef struct fw_contest {
   furrow_progress progress;
   void *progress_user;
   size_t first; /* users are compared by that number of their first events; 0: by all */
+  size_t from;  /* the first of the users that are compared */
   fw_interactions earlier, later;
   double repeated; /* share of the held-out events whose item the user had taken before */
   bool repeats;    /* it is large: items are recommended again */
@@ -37,12 +38,15 @@ typedef struct fw_contest {
 furrow_status fw_contest_hold(fw_contest *c, const fw_interactions *all, furrow_error *err) FURROW_MUST_USE;
 void fw_contest_clear(fw_contest *c);
 
-/* Fills c->ndcg and, if c->first is set, c->common of users 0, step, 2 step … and returns the mean NDCG. */
+/* Fills c->ndcg and, if c->first is set, c->common of users c->from, c->from + step, c->from + 2 step … and returns the
+ * mean NDCG. */
 furrow_status fw_contest_compare(fw_contest *c, const fw_taste *taste, size_t step, double *mean,
                                  furrow_error *err) FURROW_MUST_USE;
-/* The mean of c->common of users 0, step, 2 step … */
+/* The mean of c->common of these users. */
 double fw_contest_common(const fw_contest *c, size_t step);
 /* The figures of the rule that was compared last, with step 1. */
 fw_candidate fw_contest_candidate(const fw_contest *c);
+/* The same, but its gain is over `others`, the NDCG of each user by another rule. */
+fw_candidate fw_contest_against(const fw_contest *c, const double *others);
 
 #endif

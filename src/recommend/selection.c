@@ -20,8 +20,8 @@ static const double strengths[] = {5, 20, 60, 200, 600, 2000};
 enum { STRENGTHS = sizeof strengths / sizeof *strengths };
 
 const char *fw_candidate_name(fw_candidate_kind kind) {
-  static const char *const names[FW_CANDIDATES] = {"popular", "own-history", "item-item", "item-item-recent",
-                                                   "factors", "blend",       "features"};
+  static const char *const names[FW_CANDIDATES] = {"popular",          "own-history", "user-features", "item-item",
+                                                   "item-item-recent", "factors",     "blend",         "features"};
   return names[kind];
 }
 
@@ -153,6 +153,110 @@ static furrow_status try_own(line *l, fw_rule_selection *selection, furrow_error
   FW_TRY(try_rule(l, &rule, err));
   selection->candidates[FW_CANDIDATE_OWN] = fw_contest_candidate(l->c);
   if (l->best > before) l->kind = FW_CANDIDATE_OWN;
+  return FURROW_OK;
+}
+
+/* ---- Groups of users ------------------------------------------------------------------------------------ */
+
+#define SURE 2.0 /* standard errors that a gain has to be worth */
+
+/* Compares what is popular in groups. Each half of the users is compared by what the others took, so that nobody is
+ * recommended to by their own events. Users are marked in held, 0 before and afterwards. */
+static furrow_status compare_halves(line *l, const fw_recipe *recipe, uint8_t *held, double *mean, furrow_error *err) {
+  fw_recipe_means means = *l->means;
+  fw_contest *c = l->c;
+  furrow_status status = FURROW_OK;
+  means.held = held;
+  *mean = 0;
+  for (c->from = 0; status == FURROW_OK && c->from < 2; c->from++) {
+    fw_made_taste made = {0};
+    double half = 0;
+    for (size_t i = c->from; i < c->count; i += 2) held[c->users[i]] = 1;
+    status = fw_recipe_make(recipe, &c->earlier, &means, &made, err);
+    const fw_taste taste = fw_made_taste_view(&made);
+    if (status == FURROW_OK) status = fw_contest_compare(c, &taste, 2, &half, err);
+    for (size_t i = c->from; i < c->count; i += 2) held[c->users[i]] = 0;
+    *mean += half / 2;
+    fw_made_taste_clear(&made);
+  }
+  c->from = 0;
+  return status;
+}
+
+/* Tries the settings of groups; those that are best and surely better than popular items, if there are any, go to
+ * l->recipe. */
+static furrow_status try_group_settings(line *l, fw_recipe recipe, const double *popular, uint8_t *held,
+                                        fw_rule_selection *selection, furrow_error *err) {
+  static const double priors[] = {3000, 1000, 300, 100, 30}, powers[] = {1, .5};
+  double best = -1, mean = 0;
+  for (size_t i = 0; i < sizeof powers / sizeof *powers * (sizeof priors / sizeof *priors); i++) {
+    recipe.group_prior = priors[i / 2];
+    recipe.group_power = powers[i % 2];
+    FW_TRY(compare_halves(l, &recipe, held, &mean, err));
+    if (mean <= best * (best > 0 ? WORTH : 1)) continue;
+    best = mean;
+    selection->candidates[FW_CANDIDATE_GROUPS] = fw_contest_candidate(l->c);
+    const fw_candidate more = fw_contest_against(l->c, popular);
+    if (more.gain <= SURE * more.error) continue;
+    l->best = mean;
+    l->recipe = recipe;
+  }
+  return FURROW_OK;
+}
+
+/* What is popular among users with the same features. l->best stays below 0 unless that is better than what is popular
+ * among all, of late or of all time. */
+static furrow_status try_groups(line *l, const line *simple, fw_rule_selection *selection, furrow_error *err) {
+  const fw_interactions *earlier = &l->c->earlier;
+  const fw_recipe recipe = {.trend = simple->recipe.trend, .rule = {.popular = 1, .repeats = l->c->repeats}};
+  fw_taste taste = fw_made_taste_view(&simple->made);
+  double *popular = NULL, mean = 0;
+  uint8_t *held = NULL;
+  taste.rule = recipe.rule;
+  if (!earlier->groups || l->c->count < 2) return FURROW_OK;
+  furrow_status status = FW_ALLOC_ZERO(&held, earlier->users, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&popular, l->c->count, err);
+  if (status == FURROW_OK) status = fw_contest_compare(l->c, &taste, 1, &mean, err);
+  for (size_t i = 0; status == FURROW_OK && i < l->c->count; i++) popular[i] = l->c->ndcg[i];
+  if (status == FURROW_OK) status = try_group_settings(l, recipe, popular, held, selection, err);
+  fw_free(popular);
+  fw_free(held);
+  l->kind = FW_CANDIDATE_GROUPS;
+  if (status != FURROW_OK || l->best < 0) return status;
+  return fw_recipe_make(&l->recipe, earlier, l->means, &l->made, err);
+}
+
+/* Lets the popularity of a line be that in groups, and count as much as is best. That may cost its users a hundredth of
+ * their NDCG: they have events, and others, who have none, need it. */
+static furrow_status join_groups(line *l, const line *groups, fw_rule_selection *selection, furrow_error *err) {
+  static const double populars[] = {0, .0003, .001, .003, .01, .03, .1, .3, 1};
+  fw_taste taste = fw_made_taste_view(&l->made);
+  fw_recipe recipe = l->recipe;
+  fw_candidate figures = {0};
+  double mean = 0;
+  taste.groups = &groups->made.groups;
+  for (size_t i = 0; i < sizeof populars / sizeof *populars; i++) {
+    taste.rule.popular = populars[i];
+    FW_TRY(fw_contest_compare(l->c, &taste, 1, &mean, err));
+    if (mean <= figures.ndcg * (i > 0 ? WORTH : 1)) continue;
+    figures = fw_contest_candidate(l->c);
+    recipe.rule.popular = populars[i];
+  }
+  if (figures.ndcg < .99 * l->best) return FURROW_OK;
+  recipe.group_prior = groups->recipe.group_prior;
+  recipe.group_power = groups->recipe.group_power;
+  l->recipe = recipe;
+  l->made.rule = recipe.rule;
+  l->best = figures.ndcg;
+  selection->candidates[l->kind] = figures;
+  return FURROW_OK;
+}
+
+/* Groups may take part in the leader, or lead. */
+static furrow_status use_groups(line **leader, line *groups, fw_rule_selection *selection, furrow_error *err) {
+  if (groups->best < 0) return FURROW_OK;
+  if ((*leader)->kind != FW_CANDIDATE_POPULAR) FW_TRY(join_groups(*leader, groups, selection, err));
+  if (groups->best > (*leader)->best) *leader = groups;
   return FURROW_OK;
 }
 
@@ -337,10 +441,11 @@ enum { FEW_EVENTS = 4 };
 
 /* Lets popular items count more for users with few events, as long as that is better for them and their lists do not
  * become too similar. */
-static furrow_status try_few(line *l, furrow_error *err) {
+static furrow_status try_few(line *l, const line *groups, furrow_error *err) {
   static const double values[] = {.02, .05, .1, .2, .3, .5, .7, 1, 1.4, 2};
   fw_taste taste = fw_made_taste_view(&l->made);
   double best = 0, mean = 0;
+  if (l->recipe.group_prior > 0) taste.groups = &groups->made.groups;
   if (!l->recipe.weights && !l->recipe.factors) return FURROW_OK;
   l->c->first = FEW_EVENTS;
   furrow_status status = fw_contest_compare(l->c, &taste, l->step, &best, err);
@@ -358,7 +463,7 @@ static furrow_status try_few(line *l, furrow_error *err) {
 
 /* ---- The search ----------------------------------------------------------------------------------------- */
 
-enum { SIMPLE, ITEMS, FACTORS, BLEND, FEATURES, LINES };
+enum { SIMPLE, GROUPS, ITEMS, FACTORS, BLEND, FEATURES, LINES };
 
 static line *better(line *a, line *b) {
   return b->best > a->best ? b : a;
@@ -367,13 +472,15 @@ static line *better(line *a, line *b) {
 static furrow_status run_lines(line *lines, fw_rule_selection *selection, furrow_error *err) {
   FW_TRY(try_popular(&lines[SIMPLE], selection, err));
   FW_TRY(try_own(&lines[SIMPLE], selection, err));
+  FW_TRY(try_groups(&lines[GROUPS], &lines[SIMPLE], selection, err));
   FW_TRY(try_items(&lines[ITEMS], &lines[SIMPLE], selection, err));
   FW_TRY(try_factors(&lines[FACTORS], lines[SIMPLE].recipe.trend, selection, err));
   FW_TRY(try_blend(&lines[BLEND], &lines[ITEMS], &lines[FACTORS], selection, err));
   line *leader = &lines[SIMPLE];
   for (size_t i = ITEMS; i <= BLEND; i++) leader = better(leader, &lines[i]);
   FW_TRY(try_features(&lines[FEATURES], &leader, selection, err));
-  FW_TRY(try_few(leader, err));
+  FW_TRY(use_groups(&leader, &lines[GROUPS], selection, err));
+  FW_TRY(try_few(leader, &lines[GROUPS], err));
   selection->recipe = leader->recipe;
   selection->chosen = leader->kind;
   return FURROW_OK;

@@ -1,8 +1,9 @@
 /* recommend/selection.h: chooses how items are recommended, by each user's last events.
  *
  * Rules (recommend/taste.h) are compared by the NDCG of what they recommend of the last fifth of each user's events
- * (recommend/rule_contest.h): the most popular items, the user's own history where the log repeats, item-item weights,
- * factors, both together, and features of items, one setting at a time. The work is counted, never timed. */
+ * (recommend/rule_contest.h): the most popular items, also among users with the same features, the user's own history
+ * where the log repeats, item-item weights, factors, both together, and features of items, one setting at a time. The
+ * work is counted, never timed. */
 #ifndef FW_RECOMMEND_SELECTION_H
 #define FW_RECOMMEND_SELECTION_H
 
@@ -12,6 +13,7 @@
 typedef enum fw_candidate_kind {
   FW_CANDIDATE_POPULAR,
   FW_CANDIDATE_OWN,     /* the user's own history */
+  FW_CANDIDATE_GROUPS,  /* the most popular items among users who share features of a table */
   FW_CANDIDATE_ITEMS,   /* item-item weights, all events alike */
   FW_CANDIDATE_RECENT,  /* item-item weights, recent events count more; own history and popularity, too */
   FW_CANDIDATE_FACTORS, /* vectors of users and items; recency, ratings and popularity, too */

@@ -14,6 +14,7 @@ furrow_status fw_taste_scratch_init(fw_taste_scratch *scratch, size_t items, fur
   *scratch = (fw_taste_scratch){0};
   FW_TRY(FW_ALLOC_ZERO(&scratch->score, items, err));
   FW_TRY(FW_ALLOC_ZERO(&scratch->is_found, items, err));
+  FW_TRY(FW_ALLOC_ZERO(&scratch->in_groups, items, err));
   FW_TRY(FW_ALLOC(&scratch->product, items + FW_BLOCK_VECTORS, err));
   return FW_ALLOC(&scratch->found, items, err);
 }
@@ -21,6 +22,7 @@ furrow_status fw_taste_scratch_init(fw_taste_scratch *scratch, size_t items, fur
 void fw_taste_scratch_clear(fw_taste_scratch *scratch) {
   fw_free(scratch->score);
   fw_free(scratch->is_found);
+  fw_free(scratch->in_groups);
   fw_free(scratch->found);
   fw_free(scratch->weight);
   fw_free(scratch->product);
@@ -113,6 +115,26 @@ static void add_factors(const fw_taste *taste, const fw_user_events *events, dou
   scratch->found_count = taste->items;
 }
 
+/* Multiplies the popularity of items by what the user's groups say of them; returns the largest product, which is at
+ * least 1 as no factor is below 1. */
+static double add_groups(const fw_taste *taste, const fw_user_events *events, fw_taste_scratch *scratch) {
+  double most = 1;
+  for (size_t g = 0; g < events->group_count; g++)
+    for (size_t i = taste->groups->offset[events->group[g]]; i < taste->groups->offset[events->group[g] + 1]; i++) {
+      const uint32_t item = taste->groups->column[i];
+      double *factor = &scratch->in_groups[item];
+      *factor = (*factor > 0 ? *factor : 1) * (double)taste->groups->value[i];
+      most = fmax(most, *factor * (double)taste->popularity[item]);
+      add_score(scratch, item, 0);
+    }
+  return most;
+}
+
+static double popularity_of(const fw_taste *taste, const fw_taste_scratch *scratch, uint32_t item) {
+  const double factor = scratch->in_groups[item];
+  return (factor > 0 ? factor : 1) * (double)taste->popularity[item];
+}
+
 static bool is_left_out(const fw_taste_filter *filter, uint32_t item) {
   return (filter->allowed && !filter->allowed[item]) || fw_item_set_has(&filter->seen, item);
 }
@@ -125,11 +147,11 @@ static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   }
 }
 
-/* The weight of popularity, relative to the user's events: larger if there are few. It is always positive, because it
- * decides between items without any other score. */
+/* The weight of popularity, relative to the user's events: larger if there are few; without events it is the whole score.
+ * It is always positive, because it decides between items without any other score. */
 static double popular_weight(const fw_taste_rule *rule, double sum, size_t count) {
-  const double n = count > 0 ? (double)count : 1;
-  const double weight = sum > 0 ? rule->popular * sum + rule->few * sum / (n * n) : rule->popular;
+  if (count == 0) return 1;
+  const double n = (double)count, weight = rule->popular * sum + rule->few * sum / (n * n);
   return weight > 1e-9 ? weight : 1e-9;
 }
 
@@ -137,15 +159,16 @@ furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events,
                             fw_taste_scratch *scratch, fw_best *best, furrow_error *err) {
   double sum = 0;
   FW_TRY(weigh_events(&taste->rule, events, scratch, &sum, err));
-  const double popular = popular_weight(&taste->rule, sum, events->count);
+  double popular = popular_weight(&taste->rule, sum, events->count);
   scratch->found_count = 0;
   if (taste->rule.own > 0) add_own(&taste->rule, events, scratch);
   if (taste->weights) add_weights(taste->weights, events, scratch);
   if (uses_factors(taste, events, sum)) add_factors(taste, events, sum, scratch);
+  if (taste->groups) popular /= add_groups(taste, events, scratch);
   if (filter->own) drop_own(events, scratch);
   for (size_t i = 0; i < scratch->found_count; i++) {
     const uint32_t item = scratch->found[i];
-    const double score = scratch->score[item] + popular * (double)taste->popularity[item];
+    const double score = scratch->score[item] + popular * popularity_of(taste, scratch, item);
     if (best->count == best->k && score < best->heap[0].score) continue;
     if (isfinite(score) && !is_left_out(filter, item)) fw_best_offer(best, score, item);
   }
@@ -158,6 +181,7 @@ furrow_status fw_taste_find(const fw_taste *taste, const fw_user_events *events,
   for (size_t i = 0; i < scratch->found_count; i++) {
     scratch->score[scratch->found[i]] = 0;
     scratch->is_found[scratch->found[i]] = 0;
+    scratch->in_groups[scratch->found[i]] = 0;
   }
   return FURROW_OK;
 }

@@ -7,6 +7,7 @@
  *   w(e) = (exp(-age / recency) + always) * (1 + rating * strength of e)
  *   v(e) = exp(-age / own_recency) + own_always
  *
+ * The popularity is the one in the user's groups, if the taste has any (recommend/user_groups.h).
  * age: the number of the user's events that are later than e. The vector of the user follows from the events, each
  * weighted by w(e) / (mean of w(e)): recommend/factors.h. One rule, and so one way to score, covers the most popular
  * items, a user's own history, item-item weights, factors and what lies between them; new users and new events need
@@ -35,6 +36,7 @@ typedef struct fw_taste {
   size_t items;
   const fw_sparse_rows *weights; /* a row for each item that gives weights; NULL: none do */
   const fw_factors *factors;     /* NULL: none; else rule.factors may still be 0 */
+  const fw_sparse_rows *groups;  /* a row for each group of users: factors of the popularity; NULL: none */
   const float *popularity;       /* popularity of each item, at most 1 */
   const uint32_t *by_popularity; /* items, the most popular first */
 } fw_taste;
@@ -43,6 +45,7 @@ typedef struct fw_taste {
 typedef struct fw_taste_scratch {
   double *score;     /* score of each item, 0 between two users */
   uint8_t *is_found; /* for each item: whether it is in `found`; 0 between two users */
+  double *in_groups; /* factor of each item's popularity, 0 between two users; 0 stands for 1 */
   uint32_t *found;   /* items that have a score of their own */
   size_t found_count;
   float *weight; /* weight of each event */

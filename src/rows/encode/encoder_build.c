@@ -193,17 +193,18 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   return status;
 }
 
-/* ---- Items of tables ------------------------------------------------------------------------------------- */
+/* ---- Users and items of tables -------------------------------------------------------------------------------------
+ */
 
-typedef struct item_adder {
+typedef struct name_adder {
   const fw_field *field;
   fw_text_counter *texts;
-  uint64_t matched; /* rows whose item the log has */
-} item_adder;
+  uint64_t matched; /* rows whose name the log has */
+} name_adder;
 
-static furrow_status add_items(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+static furrow_status add_names(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                furrow_error *err) {
-  item_adder *to = user;
+  name_adder *to = user;
   (void)piece, (void)cursor;
   for (size_t i = 0; i < batch->records; i++) {
     const fw_table_cell *cell = &fw_table_cells(batch, 0)[i];
@@ -224,34 +225,40 @@ static furrow_status fail_keys(const fw_side_table *table, furrow_error *err) {
                  table->uri, table->column, table->key);
 }
 
-static furrow_status add_table_items(build *b, size_t t, fw_text_counter *texts, furrow_error *err) {
-  const fw_dictionary *d = &b->encoder.dictionary;
+/* Adds the names of one table; *without gets the number of the log's names that it does not have. */
+static furrow_status add_table_names(build *b, size_t t, const fw_field *field, fw_text_counter *texts,
+                                     uint64_t *without, furrow_error *err) {
   const fw_side_table *side = &b->schema->tables[t];
   const char *names[1] = {side->column};
   const uint64_t of_log = texts->count;
-  item_adder adder = {.field = &d->fields[d->item_field], .texts = texts};
+  name_adder adder = {.field = field, .texts = texts};
   void *const users[] = {&adder};
   const fw_table_scan_params params = scan_params(b, true);
   furrow_parser_stats stats = {.size = sizeof stats};
   fw_table *table = NULL;
   FW_TRY(fw_table_create(&table, fw_table_source_layout(b->tables[t]), names, 1, NULL, err));
-  furrow_status status = fw_table_scan(b->tables[t], table, &params, users, add_items, &stats, err);
+  furrow_status status = fw_table_scan(b->tables[t], table, &params, users, add_names, &stats, err);
   fw_table_free(table);
   if (status == FURROW_OK && adder.matched == 0) status = fail_keys(side, err);
-  if (status == FURROW_OK && b->params.items_without_row && of_log > adder.matched)
-    *b->params.items_without_row = of_log - adder.matched;
+  if (status == FURROW_OK && without && of_log > adder.matched) *without = of_log - adder.matched;
   return status;
 }
 
-/* Adds the items that only a table of items has. */
-static furrow_status learn_table_items(build *b, furrow_error *err) {
+/* Adds the names of a field that only the table which is joined by it has. */
+static furrow_status learn_table_names(build *b, size_t field, uint64_t *without, furrow_error *err) {
   const fw_dictionary *d = &b->encoder.dictionary;
-  if (!b->params.table_items || d->item_field == SIZE_MAX || !fw_field_has_texts(&d->fields[d->item_field]))
-    return FURROW_OK;
+  if (field == SIZE_MAX || !fw_field_has_texts(&d->fields[field])) return FURROW_OK;
   for (size_t t = 0; t < b->schema->table_count; t++)
-    if (strcmp(b->schema->tables[t].key, d->fields[d->item_field].column->name) == 0)
-      return add_table_items(b, t, &b->learned[d->item_field].texts, err);
+    if (strcmp(b->schema->tables[t].key, d->fields[field].column->name) == 0)
+      return add_table_names(b, t, &d->fields[field], &b->learned[field].texts, without, err);
   return FURROW_OK;
+}
+
+static furrow_status learn_side_names(build *b, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  if (!b->params.table_items) return FURROW_OK;
+  FW_TRY(learn_table_names(b, d->item_field, b->params.items_without_row, err));
+  return learn_table_names(b, d->user_field, b->params.users_without_row, err);
 }
 
 /* Numbers the features of all fields. */
@@ -464,7 +471,7 @@ static furrow_status learn_tables(build *b, furrow_error *err) {
 static furrow_status learn_fields(build *b, furrow_error *err) {
   FW_TRY(fw_comm_all_ok(b->comm, learn_tables(b, err), err));
   FW_TRY(learn_log(b, err));
-  FW_TRY(learn_table_items(b, err));
+  FW_TRY(learn_side_names(b, err));
   FW_TRY(number_features(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(join_table(b, i, err));
   return learn_history(b, err);

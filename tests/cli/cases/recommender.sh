@@ -26,3 +26,14 @@ printf 'user,item\na,x\na,y\na,z\nb,x\nb,y\nc,z\n' > few.csv
 furrow train --model recommender --train few.csv --out few.model -q > /dev/null
 furrow recommend --model few.model --users a,b
 furrow recommend --model few.model --users a -k 1 --include-seen
+echo '- a table of users'
+awk 'BEGIN { r = 5; print "user,item,time"
+  for (u = 0; u < 200; u++) for (e = 0; e < 3 + u % 7; e++) {
+    r = r * 16807 % 2147483647; i = (r % 10 < 8) ? (u % 3) + 3 * (int(r / 10) % 20) : int(r / 10) % 60
+    print "u" u ",i" i "," 1600000000 + 1000 * e + u } }' > visits.csv
+awk 'BEGIN { print "user,country"; for (u = 9; u < 210; u++) print "u" u "," substr("DEFRJP", 1 + 2 * (u % 3), 2) }' > users.csv
+furrow train --model recommender --train visits.csv --table users.csv=user --out users.model 2>&1 | grep -E 'warning|features'
+furrow recommend --model users.model --users u201,u202,u203 -k 6 | awk '{ n[$1 " " (substr($3, 2) % 3)]++ } END { for (k in n) if (n[k] >= 5) print k }' | sort
+furrow recommend --model users.model --users u201 -k 1 --json --explain 2 | cut -d , -f 4
+sed 's/^u/v/' users.csv | sed '1s/.*/user,country/' > others.csv
+try furrow train --model recommender --train visits.csv --table others.csv=user --out others.model
