@@ -90,11 +90,20 @@ static furrow_status make_data(demo_results *all, furrow_error *err) {
 
 /* ---- Models ---- */
 
+static furrow_status train_recommender_of(demo_results *all, furrow_error *err) {
+  demo_heading(&all->runner, "Find the best recommender for the log: it compares several on each user's last events");
+  return demo_run(
+      &all->runner, "train the recommender", err,
+      "furrow train --model recommender --train train.csv --schema schema.json --out shop.model%s --force%s",
+      all->runner.threads, all->runner.show ? "" : " -q");
+}
+
 static furrow_status train_models(demo_results *all, furrow_error *err) {
   static const char *const options[DEMO_MODELS] = {"--rank 15 --l2 1e-3", "--rank 15 --fc 32,16 --l2 1e-3"};
   static const char *const titles[DEMO_MODELS] = {"train FM", "train DeepFM"};
   furrow_status status = FURROW_OK;
-  demo_heading(&all->runner, "Train a factorization machine (FM) and one with a net on top (DeepFM)");
+  demo_heading(&all->runner,
+               "Train models of clicks: a factorization machine (FM), and one with a net on top (DeepFM)");
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
     status = demo_run(&all->runner, titles[i], err,
@@ -103,6 +112,16 @@ static furrow_status train_models(demo_results *all, furrow_error *err) {
                       name, options[i], name, name, name, all->runner.threads);
   }
   return status;
+}
+
+#define RANK_LINE                                                                                            \
+  "furrow eval --model %s.model --data test.csv --rank --relevant-from 1 --exclude train.csv%s --json -q > " \
+  "%s.rank.json"
+
+static furrow_status evaluate_recommender(demo_results *all, uint32_t threads, furrow_error *err) {
+  const furrow_status status =
+      demo_run(&all->runner, "rank with the recommender", err, RANK_LINE, "shop", all->runner.threads, "shop");
+  return status == FURROW_OK ? demo_score_ranking(&all->recommender, "shop.model", threads, err) : status;
 }
 
 static furrow_status load_model(demo_model *model, uint32_t threads, furrow_error *err) {
@@ -119,17 +138,16 @@ static furrow_status load_model(demo_model *model, uint32_t threads, furrow_erro
 static furrow_status evaluate_models(demo_results *all, uint32_t threads, furrow_error *err) {
   furrow_status status = FURROW_OK;
   demo_heading(&all->runner,
-               "Evaluate them on the test rows: predicted clicks, and ten recommended items for each user");
+               "Evaluate all three on the test rows: ten recommended items for each user, and predicted clicks");
+  status = evaluate_recommender(all, threads, err);
   for (size_t i = 0; i < DEMO_MODELS && status == FURROW_OK; i++) {
     const char *name = all->models[i].name;
     status = demo_run(&all->runner, i ? "evaluate DeepFM" : "evaluate FM", err,
                       "furrow eval --model %s.model --data test.csv%s --json > %s.eval.json", name, all->runner.threads,
                       name);
     if (status == FURROW_OK)
-      status = demo_run(&all->runner, i ? "rank with DeepFM" : "rank with FM", err,
-                        "furrow eval --model %s.model --data test.csv --rank --relevant-from 1 --exclude train.csv%s "
-                        "--json -q > %s.rank.json",
-                        name, all->runner.threads, name);
+      status = demo_run(&all->runner, i ? "rank with DeepFM" : "rank with FM", err, RANK_LINE, name,
+                        all->runner.threads, name);
     if (status == FURROW_OK)
       status = demo_run(&all->runner, i ? "describe DeepFM" : "describe FM", err,
                         "furrow model info %s.model%s --json > %s.info.json", name, all->runner.threads, name);
@@ -149,28 +167,24 @@ static furrow_status recommend(demo_results *all, furrow_error *err) {
   demo_item_name(all->train.events[0].item, item);
   demo_user_name(one.user, first);
   demo_user_name(two.user, second);
-  demo_heading(&all->runner, "Recommend items that a user has not seen: to two users, in the evening, to all users");
+  demo_heading(&all->runner, "Recommend items that a user has not seen: to two users, with reasons, and to all users");
   furrow_status status = demo_run(&all->runner, "recommend to two users", err,
-                                  "furrow recommend --model fm.model --users %s,%s --exclude train.csv --items "
-                                  "items.csv --name title -k %d%s -q",
-                                  first, second, DEMO_SHOWN, all->runner.threads);
-  if (status == FURROW_OK)
-    status = demo_run(&all->runner, "recommend in the evening", err,
-                      "furrow recommend --model fm.model --users %s --exclude train.csv --items items.csv --name title "
-                      "-k %d --context time=2026-03-29T20:00:00 --context device=tablet%s -q",
-                      first, DEMO_SHOWN, all->runner.threads);
+                                  "furrow recommend --model shop.model --users %s,%s --exclude train.csv --items "
+                                  "items.csv --name title --explain %d -k %d%s -q",
+                                  first, second, DEMO_REASONS, DEMO_SHOWN, all->runner.threads);
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "recommend to all users", err,
-                      "furrow recommend --model fm.model --exclude train.csv --items items.csv --name title --csv "
+                      "furrow recommend --model shop.model --exclude train.csv --items items.csv --name title --csv "
                       "--out recommended.csv%s --force -q",
                       all->runner.threads);
-  demo_heading(&all->runner, "Find the items that are most similar to one");
+  demo_heading(&all->runner, "Find the items that are most similar to one, by the FM's vectors");
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "find similar items", err,
                       "furrow recommend --model fm.model --like %s --items items.csv --name title -k %d%s -q", item,
                       DEMO_SHOWN, all->runner.threads);
   if (status == FURROW_OK)
-    status = demo_examples_make(all->examples, all->likes, &all->world, "fm.model", &all->train, &all->test, err);
+    status = demo_examples_make(all->examples, &all->world, "shop.model", &all->train, &all->test, err);
+  if (status == FURROW_OK) status = demo_likes_make(all->likes, &all->world, "fm.model", err);
   return status;
 }
 
@@ -270,6 +284,7 @@ static void clear_results(demo_results *all) {
 static furrow_status walk(demo_results *all, const demo_values *values, furrow_error *err) {
   const double began = now_seconds();
   furrow_status status = make_data(all, err);
+  if (status == FURROW_OK) status = train_recommender_of(all, err);
   if (status == FURROW_OK) status = train_models(all, err);
   if (status == FURROW_OK) status = evaluate_models(all, values->threads, err);
   if (status == FURROW_OK) status = recommend(all, err);

@@ -47,25 +47,32 @@ static void take_hit(demo_hit *hit, const demo_world *world, const furrow_recomm
   *hit = (demo_hit){.item = name ? demo_item_of(world, name) : world->size.items, .score = result->score};
 }
 
+static furrow_status take_reasons(demo_hit *hit, const demo_world *world, const furrow_recommender *recommender,
+                                  uint64_t user, uint64_t item, furrow_error *err) {
+  furrow_recommend_reason reasons[DEMO_REASONS];
+  const furrow_status status =
+      furrow_recommender_explain(recommender, user, item, reasons, DEMO_REASONS, &hit->reason_count, err);
+  for (size_t i = 0; status == FURROW_OK && i < hit->reason_count; i++)
+    hit->reasons[i] = demo_item_of(world, furrow_recommender_item_name(recommender, reasons[i].item));
+  return status;
+}
+
 static furrow_status recommend(demo_example *example, const demo_world *world, const furrow_recommender *recommender,
                                const furrow_events *seen, uint64_t user, furrow_error *err) {
   furrow_recommendation results[DEMO_SHOWN];
   furrow_recommend_params params;
-  char time[32];
   furrow_recommend_params_init(&params);
-  snprintf(time, sizeof time, "2026-03-29T%02u:00:00", example->query.hour);
-  const furrow_pair context[] = {{"time", time}, {"device", demo_device(example->query.device)}};
   params.k = DEMO_SHOWN;
   params.seen = seen;
-  params.context = context;
-  params.context_count = sizeof context / sizeof *context;
-  const furrow_status status = furrow_recommender_recommend(recommender, &user, 1, &params, results, err);
+  furrow_status status = furrow_recommender_recommend(recommender, &user, 1, &params, results, err);
   for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++) {
     demo_hit *hit = &example->hits[i];
     take_hit(hit, world, recommender, &results[i]);
     demo_event event = example->query;
     event.item = hit->item;
-    if (hit->item < world->size.items) hit->chance = demo_chance(world, &event);
+    if (hit->item >= world->size.items) continue;
+    hit->chance = demo_chance(world, &event);
+    status = take_reasons(hit, world, recommender, user, results[i].item, err);
   }
   return status;
 }
@@ -115,9 +122,17 @@ static furrow_status make_likes(demo_like likes[DEMO_LIKE], const demo_world *wo
   return status;
 }
 
-furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like likes[DEMO_LIKE],
-                                 const demo_world *world, const char *model, const demo_log *train,
-                                 const demo_log *test, furrow_error *err) {
+furrow_status demo_likes_make(demo_like likes[DEMO_LIKE], const demo_world *world, const char *model,
+                              furrow_error *err) {
+  furrow_recommender *recommender = NULL;
+  furrow_status status = furrow_recommender_open(&recommender, model, NULL, err);
+  if (status == FURROW_OK) status = make_likes(likes, world, recommender, err);
+  furrow_recommender_free(recommender);
+  return status;
+}
+
+furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *model,
+                                 const demo_log *train, const demo_log *test, furrow_error *err) {
   furrow_recommender *recommender = NULL;
   furrow_events *seen = NULL;
   furrow_status status = furrow_recommender_open(&recommender, model, NULL, err);
@@ -126,7 +141,6 @@ furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like
     examples[q] = (demo_example){.query = demo_query(world, q)};
     status = make_example(&examples[q], world, recommender, seen, train, test, err);
   }
-  if (status == FURROW_OK) status = make_likes(likes, world, recommender, err);
   furrow_events_free(seen);
   furrow_recommender_free(recommender);
   return status;

@@ -118,11 +118,12 @@ void figure_quality(FILE *out, const demo_results *all) {
 }
 
 void figure_ranking(FILE *out, const demo_results *all) {
-  static const char *const names[] = {"most popular", "FM", "DeepFM"};
-  enum { RANKINGS = DEMO_MODELS + 1 };
-  static const double y[RANKINGS] = {0, 1, 2};
-  static const unsigned colours[RANKINGS] = {6, 1, 2};
-  const double x[RANKINGS] = {all->popular, all->models[0].ranking.ndcg, all->models[1].ranking.ndcg};
+  static const char *const names[] = {"most popular", "FM", "DeepFM", "recommender"};
+  enum { RANKINGS = DEMO_MODELS + 2 };
+  static const double y[RANKINGS] = {0, 1, 2, 3};
+  static const unsigned colours[RANKINGS] = {6, 1, 2, 3};
+  const double x[RANKINGS] = {all->popular, all->models[0].ranking.ndcg, all->models[1].ranking.ndcg,
+                              all->recommender.ndcg};
   char texts[RANKINGS][PAGE_NUMBER];
   const char *labels[RANKINGS];
   chart_curve curves[RANKINGS];
@@ -144,11 +145,11 @@ void figure_ranking(FILE *out, const demo_results *all) {
                    .y_names = names,
                    .y_name_count = RANKINGS,
                    .width = WIDTH,
-                   .height = 180};
+                   .height = 210};
   page_chart(out, &c,
              "Each user gets ten items out of all that they were not shown before; those that they clicked on in the "
              "test rows count, the more the further up they stand. “Most popular” gives everyone the items with the "
-             "most clicks.");
+             "most clicks. FM and DeepFM sort all items by the probability of a click, which they were trained for.");
 }
 
 void figure_calibration(FILE *out, const demo_results *all) {

@@ -23,6 +23,8 @@ static const struct {
             {"schema.json", true},
             {"train.csv", false},
             {"test.csv", false},
+            {"shop.model", false},
+            {"shop.rank.json", true},
             {"fm.model", false},
             {"fm.history.csv", true},
             {"fm.curve.svg", true},

@@ -40,11 +40,11 @@ static void put_tiles(FILE *out, const demo_results *all) {
   fputs("<div class=\"tiles\">\n", out);
   put_tile(out, page_seconds(text, all->seconds), "for the whole demo");
   put_tile(out, page_count(text, (double)all->world.size.rows), "events in the log");
+  snprintf(text, sizeof text, "%.3f", all->recommender.ndcg);
+  snprintf(what, sizeof what, "NDCG@10 of the recommender; popular items: %.3f", all->popular);
+  put_tile(out, text, what);
   snprintf(text, sizeof text, "%.3f", all->models[0].auc);
   put_tile(out, text, "AUC of FM on later events");
-  snprintf(text, sizeof text, "%.3f", all->models[0].ranking.ndcg);
-  snprintf(what, sizeof what, "NDCG@10 of FM; most popular items: %.3f", all->popular);
-  put_tile(out, text, what);
   put_tile(out, page_seconds(text, step_seconds(all, "recommend to all users")), "for ten items for every user");
   fputs("</div>\n", out);
 }
@@ -54,16 +54,17 @@ static void put_lead(FILE *out, const demo_results *all) {
   char rows[PAGE_NUMBER], users[PAGE_NUMBER], items[PAGE_NUMBER], test[PAGE_NUMBER];
   fprintf(out,
           "<h1>From a raw log to recommendations</h1>\n<p class=\"lead\">Furrow generated the log of a shop: %s events "
-          "in which %s users were shown %s items, as a csv file with names. It found out what the columns are, trained "
-          "two models on the log, and recommended items to every user, by name. Because the log is generated, the true "
-          "probability of every click is known, and the models are compared with it.</p>\n",
+          "in which %s users were shown %s items, as a csv file with names. It found out what the columns are, chose "
+          "the best recommender for the log, recommended items to every user, by name, and trained two models of "
+          "clicks. Because the log is generated, the true probability of every click is known.</p>\n",
           page_count(rows, (double)size->rows), page_count(users, size->users), page_count(items, size->items));
-  fprintf(out,
-          "<p class=\"lead\">On %s later events FM has an AUC of %.4f and DeepFM of %.4f; the true probabilities have "
-          "%.4f. FM’s ten items for a user have an NDCG of %.4f, DeepFM’s of %.4f, and the ten most popular ones of "
-          "%.4f.</p>\n",
-          page_count(test, (double)all->truth.rows), all->models[0].auc, all->models[1].auc, all->truth.auc,
-          all->models[0].ranking.ndcg, all->models[1].ranking.ndcg, all->popular);
+  fprintf(
+      out,
+      "<p class=\"lead\">The recommender’s ten items for a user have an NDCG of %.4f on %s later events, the ten most "
+      "popular ones of %.4f. As predictions of clicks, FM has an AUC of %.4f and DeepFM of %.4f; the true "
+      "probabilities have %.4f.</p>\n",
+      all->recommender.ndcg, page_count(test, (double)all->truth.rows), all->popular, all->models[0].auc,
+      all->models[1].auc, all->truth.auc);
   put_tiles(out, all);
 }
 
@@ -108,7 +109,7 @@ static void put_schema(FILE *out, const furrow_schema *schema) {
     const char *const cells[] = {column.name, column.as, column.role, column.why};
     fputs("<tr>", out);
     for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
-      fputs(c == 3 ? "<td class=\"soft\">" : "<td>", out);
+      fputs(c == 3 ? "<td class=\"soft wrap\">" : "<td>", out);
       markup_text(out, cells[c]);
       fputs("</td>", out);
     }
@@ -147,9 +148,12 @@ static void put_models(FILE *out, const demo_results *all) {
   page_section(out, "models", "The models");
   fprintf(
       out,
-      "<p>A factorization machine (FM) has a weight and a vector of 15 numbers for every user, item, category, hour …; "
+      "<p>The recommender weighs the items of a user against all others; which of several ways to do that is best, "
+      "<code>train</code> found out on each user’s last events. Models of clicks say how likely a click is, at this "
+      "hour on this device, but are not made to order all items. A factorization machine (FM) has a weight and a "
+      "vector of 15 numbers for every user, item, category, hour …; "
       "the score of an event is the sum of the weights and of the inner products of all pairs of vectors. DeepFM adds "
-      "a small net over the same vectors. Both were trained on the first four fifths of each user’s events, without "
+      "a small net over the same vectors. All were trained on the first four fifths of each user’s events, without "
       "settings but their sizes and the regularisation. FM reaches %.0f&nbsp;%% of the improvement in logloss from the "
       "click rate to the true "
       "probabilities, DeepFM %.0f&nbsp;%%.</p>\n<div class=\"pair\">\n",
@@ -247,15 +251,26 @@ static void put_past(FILE *out, const demo_world *world, const demo_example *exa
   if (example->past_count > 0) fputs(".</p>\n", out);
 }
 
+/* The items of the user that speak for an item. */
+static void put_reasons(FILE *out, const demo_world *world, const demo_hit *hit) {
+  char title[DEMO_TITLE];
+  fputs("<td class=\"wrap\">", out);
+  for (size_t i = 0; i < hit->reason_count; i++) {
+    demo_title(world, hit->reasons[i], title);
+    fprintf(out, "%s%s", i ? ", " : "", title);
+  }
+  fputs("</td>", out);
+}
+
 static void put_hits(FILE *out, const demo_world *world, const demo_example *example) {
-  fputs("<div class=\"scroll\"><table><tr><th>recommended</th><th>category</th><th class=\"n\">price</th><th "
-        "class=\"n\">score</th><th class=\"n\">true probability</th><th></th><th>later</th></tr>\n",
+  fputs("<div class=\"scroll\"><table><tr><th>recommended</th><th>category</th><th class=\"n\">price</th><th>because "
+        "of</th><th class=\"n\">true probability</th><th></th><th>later</th></tr>\n",
         out);
   for (size_t i = 0; i < DEMO_SHOWN && example->hits[i].item < world->size.items; i++) {
     const demo_hit *hit = &example->hits[i];
     fputs("<tr>", out);
     put_item(out, world, hit->item);
-    fprintf(out, "<td class=\"n\">%.2f</td>", hit->score);
+    put_reasons(out, world, hit);
     put_chance(out, hit->chance);
     fprintf(out, "<td>%s</td></tr>\n", hit->clicked ? "<b>clicked</b>" : hit->shown ? "shown" : "");
   }
@@ -279,11 +294,11 @@ static void put_user(FILE *out, const demo_world *world, const demo_example *exa
 
 static void put_users(FILE *out, const demo_results *all) {
   page_section(out, "users", "Recommendations");
-  fputs(
-      "<p>What <code>furrow recommend</code> gives to six users, among the items that they were not shown before. The "
-      "true probability is that of a click on the item at this hour on this device; the last column says what became "
-      "of the item in the events after the training.</p>\n",
-      out);
+  fputs("<p>What <code>furrow recommend</code> gives to six users, among the items that they were not shown before. "
+        "“Because of” are the items of the user that speak most for it (<code>--explain</code>). The true probability "
+        "is that of a click on the item at this hour on this device; the last column says what became "
+        "of the item in the events after the training.</p>\n",
+        out);
   for (size_t e = 0; e < DEMO_EXAMPLES; e++) put_user(out, &all->world, &all->examples[e]);
   page_section_end(out);
 }
@@ -292,7 +307,8 @@ static void put_like(FILE *out, const demo_world *world, const demo_like *like) 
   char title[DEMO_TITLE];
   demo_title(world, like->item, title);
   fprintf(out,
-          "<div class=\"scroll\"><table><tr><th>like %s (%s)</th><th>category</th><th class=\"n\">price</th><th "
+          "<div class=\"scroll\"><table><tr><th class=\"wrap\">like %s (%s)</th><th>category</th><th "
+          "class=\"n\">price</th><th "
           "class=\"n\">cosine</th></tr>\n",
           title, demo_category(world->items[like->item].category));
   for (size_t i = 0; i < DEMO_SHOWN && like->hits[i].item < world->size.items; i++) {
@@ -305,7 +321,8 @@ static void put_like(FILE *out, const demo_world *world, const demo_like *like) 
 
 static void put_likes(FILE *out, const demo_results *all) {
   page_section(out, "similar", "Similar items");
-  fputs("<p><code>furrow recommend --like ITEM</code> compares the vectors of items. These are the most frequent items "
+  fputs("<p><code>furrow recommend --like ITEM</code> compares items, here by FM’s vectors. These are the most "
+        "frequent items "
         "of "
         "six categories and the nearest to each.</p>\n<div class=\"pair\">\n",
         out);
@@ -332,7 +349,7 @@ static void put_times(FILE *out, const demo_results *all) {
         out);
   for (size_t i = 0; i < all->runner.count; i++) {
     const demo_step *step = &all->runner.steps[i];
-    fprintf(out, "<tr><td>%s</td>", step->title);
+    fprintf(out, "<tr><td class=\"wrap\">%s</td>", step->title);
     put_bar(out, step->seconds / most, step->command ? 0 : 5);
     fprintf(out, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
             page_seconds(time, step->seconds), page_seconds(cpu, step->cpu_seconds),

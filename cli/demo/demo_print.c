@@ -10,6 +10,7 @@ void demo_print_quality(const demo_results *all) {
   output_format(out, "%-22s %10s %10s %10s\n", "test", "logloss", "AUC", "NDCG@10");
   output_format(out, "%-22s %10.5f %10s %10s\n", "the click rate", all->truth.rate_logloss, "0.50000", "-");
   output_format(out, "%-22s %10s %10s %10.5f\n", "the most popular items", "-", "-", all->popular);
+  output_format(out, "%-22s %10s %10s %10.5f\n", "recommender", "-", "-", all->recommender.ndcg);
   for (size_t i = 0; i < DEMO_MODELS; i++)
     output_format(out, "%-22s %10.5f %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss, all->models[i].auc,
                   all->models[i].ranking.ndcg);
@@ -29,12 +30,16 @@ static void print_demo_example(const demo_results *all, const demo_example *exam
     demo_title(world, example->past[i], title);
     output_format(out, "  %-32s %s\n", title, demo_category(world->items[example->past[i]].category));
   }
-  output_format(out, "and gets, at %u:00 on a %s:\n", example->query.hour, demo_device(example->query.device));
+  output_text(out, "and gets\n");
   for (size_t i = 0; i < DEMO_SHOWN && example->hits[i].item < world->size.items; i++) {
     const demo_hit *hit = &example->hits[i];
     demo_title(world, hit->item, title);
-    output_format(out, "  %-32s %-10s score %6.3f  true probability %.2f  %s\n", title,
-                  demo_category(world->items[hit->item].category), hit->score, hit->chance, outcome_of(hit));
+    output_format(out, "  %-32s %-10s true probability %.2f  %s\n", title,
+                  demo_category(world->items[hit->item].category), hit->chance, outcome_of(hit));
+    for (size_t r = 0; r < hit->reason_count; r++) {
+      demo_title(world, hit->reasons[r], title);
+      output_format(out, "%s%s%s", r ? ", " : "    because of ", title, r + 1 < hit->reason_count ? "" : "\n");
+    }
   }
 }
 
@@ -58,6 +63,12 @@ static void report_models(report *r, const demo_results *all) {
   report_f64(r, "optimal auc", all->truth.auc);
   report_u64(r, "users", all->models[0].ranking.users);
   report_f64(r, "ndcg of most popular", all->popular);
+  report_end(r);
+  report_section(r, "recommender");
+  report_f64(r, "ndcg", all->recommender.ndcg);
+  report_f64(r, "recall", all->recommender.recall);
+  report_f64(r, "hit", all->recommender.hit);
+  report_f64(r, "coverage", all->recommender.coverage);
   report_end(r);
   report_list(r, "models");
   for (size_t i = 0; i < DEMO_MODELS; i++) {

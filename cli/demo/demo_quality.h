@@ -8,6 +8,7 @@
 enum {
   DEMO_NEAR = 10,      /* items that a user gets */
   DEMO_EXAMPLES = 6,   /* users in the report */
+  DEMO_REASONS = 2,    /* items of the user that speak for an item */
   DEMO_PAST = 6,       /* last clicks of each that the report shows */
   DEMO_LIKE = 6,       /* items whose similar ones the report shows */
   DEMO_SHOWN = 5,      /* items in the report for each of both */
@@ -40,11 +41,13 @@ furrow_status demo_score_ranking(demo_ranking *ranking, const char *model, uint3
 /* A recommended item. */
 typedef struct demo_hit {
   uint32_t item;
-  double score, chance; /* the model's score (or similarity), and the true probability of a click */
-  bool shown, clicked;  /* whether the user saw it, and clicked it, in the test rows */
+  double score, chance;           /* the model's score (or similarity), and the true probability of a click */
+  bool shown, clicked;            /* whether the user saw it, and clicked it, in the test rows */
+  uint32_t reasons[DEMO_REASONS]; /* items of the user that speak most for it */
+  size_t reason_count;
 } demo_hit;
 
-/* A user at an hour on a device: what they clicked on, what they get. */
+/* A user at an hour on a device: what they clicked on, what a recommender of a log gives them. */
 typedef struct demo_example {
   demo_event query;
   uint32_t shown, clicked;              /* events of the user in the training rows, and clicks among them */
@@ -59,9 +62,10 @@ typedef struct demo_like {
   demo_hit hits[DEMO_SHOWN];
 } demo_like;
 
-furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like likes[DEMO_LIKE],
-                                 const demo_world *world, const char *model, const demo_log *train,
-                                 const demo_log *test, furrow_error *err);
+furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *model,
+                                 const demo_log *train, const demo_log *test, furrow_error *err);
+furrow_status demo_likes_make(demo_like likes[DEMO_LIKE], const demo_world *world, const char *model,
+                              furrow_error *err);
 
 /* Projection of the items' vectors on their principal axes; the items come from the file of names. */
 typedef struct demo_plane {

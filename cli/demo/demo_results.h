@@ -107,6 +107,7 @@ typedef struct demo_results {
   size_t field_count;
   uint32_t nprobe; /* nprobe of the search in the report */
   double popular;  /* NDCG@10 of the most popular items */
+  demo_ranking recommender;
   demo_example examples[DEMO_EXAMPLES];
   demo_like likes[DEMO_LIKE];
   demo_plane plane;
@@ -152,7 +153,7 @@ void demo_folder_list(demo_results *results);
 void figure_training(FILE *out, const demo_results *all);
 /* Logloss and AUC on the test rows, between the click rate and the true probabilities. */
 void figure_quality(FILE *out, const demo_results *all);
-/* NDCG@10 of the models and of the most popular items. */
+/* NDCG@10 of the recommender, of the models and of the most popular items. */
 void figure_ranking(FILE *out, const demo_results *all);
 /* Calibration: share of clicks over predicted probability. */
 void figure_calibration(FILE *out, const demo_results *all);

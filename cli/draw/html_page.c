@@ -46,6 +46,7 @@ static const char page_style[] =
     "table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}\n"
     "th,td{text-align:left;white-space:nowrap;padding:.32rem .9rem .32rem 0;border-bottom:1px solid "
     "var(--line);vertical-align:middle}\n"
+    "td.wrap,th.wrap{white-space:normal;min-width:8rem}\n"
     "th{font-weight:600;color:var(--soft);font-size:.8rem;vertical-align:bottom;line-height:1.3}\n"
     "td.soft{white-space:normal;min-width:16rem}.pair th,.pair td:first-child{white-space:normal}.pair th,.pair "
     "td{padding-right:.6rem}\n"

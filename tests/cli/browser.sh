@@ -42,7 +42,7 @@ probe='<script>addEventListener("load", function () {
   var small = figures.filter(function (e) { return box(e).width < 300; }).length;
   var wide = document.documentElement.scrollWidth > innerWidth ? 1 : 0;
   var cut = innerWidth < 1000 ? 0 : Array.from(document.querySelectorAll(".scroll,pre")).filter(function (e) {
-    return e.scrollWidth > e.clientWidth; }).length;
+    return e.scrollWidth > e.clientWidth + 1; }).length;
   var foreign = document.querySelectorAll("[src],[srcset],object,embed,iframe,link:not([href^=\"data:\"]),image,use").length +
     performance.getEntriesByType("resource").length;
   var dark = matchMedia("(prefers-color-scheme:dark)").matches;
@@ -54,7 +54,7 @@ probe='<script>addEventListener("load", function () {
 });</script>'
 sed "s,</body>,$(printf '%s' "$probe" | tr '\n' ' ' | sed 's/[&,\\]/\\&/g')</body>," "$report" >"$work/demo/probe.html"
 
-for width in 400 1000; do
+for width in 400 1000 1200; do
   # a window is never narrower than 500, a frame is
   echo "<script>onmessage = function (e) { document.title = e.data; }</script>
 <iframe src=\"probe.html\" style=\"border:0;width:${width}px;height:900px\"></iframe>" >"$work/demo/frame.html"

@@ -9,7 +9,7 @@ echo "files"
 (cd one && ls -A)
 cksum one/log.csv one/items.csv
 head -n 3 one/log.csv one/items.csv
-for name in log.csv items.csv schema.json train.csv test.csv fm.model deepfm.model fm.rank.json recommended.csv items.fbin users.fbin \
+for name in log.csv items.csv schema.json train.csv test.csv shop.model fm.model deepfm.model shop.rank.json fm.rank.json recommended.csv items.fbin users.fbin \
   items.fbin.names.txt users.fbin.names.txt items.index items.index.names refined.index items.map.json nearest.txt; do
   diff -rq one/$name two/$name && diff -rq two/$name three/$name || echo "$name differs"
 done
@@ -27,7 +27,7 @@ number() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" report.json; }
     print (v[9] > 0 && v[10] > 1.2 * v[9]) ? "recommendations beat the most popular items" : "NDCG " v[9] " " v[10]
   }'
 # the report and the command say the same
-sed -n 's/^ *"ndcg": \([-0-9.e]*\),$/\1/p' one/fm.rank.json one/deepfm.rank.json | grep -v : | sed -n '1p; 3p' >by_eval
+for name in shop fm deepfm; do sed -n 's/^ *"ndcg": \([-0-9.e]*\),$/\1/p' one/$name.rank.json | head -n 1; done >by_eval
 number ndcg | diff - by_eval && echo "as eval --rank"
 
 echo "most popular"
@@ -59,16 +59,16 @@ echo "commands"
 sed -n 's/^\$ \(furrow .*\)/\1/p' said >commands
 wc -l <commands | tr -d ' '
 cp -r one again
-(cd again && bash -e ../commands >/dev/null) && for name in schema.json fm.model deepfm.model recommended.csv items.index nearest.txt fm.eval.json; do
+(cd again && bash -e ../commands >/dev/null) && for name in schema.json shop.model fm.model deepfm.model recommended.csv items.index nearest.txt fm.eval.json; do
   diff -rq one/$name again/$name
 done
 sed -n '/^# /p; s/took [0-9.]* seconds/took N seconds/p' said
-awk -F '\t' 'NF == 5 { print $2, ($3 ~ /^B[0-9]*$/), ($5 ~ /^[A-Z][a-z]+ [A-Z]/) }' said | sort | uniq -c | awk '{ print $1, $2, $3, $4 }'
+awk -F '\t' 'NF == 6 { print $2, ($3 ~ /^B[0-9]*$/), ($5 ~ /^[A-Z][a-z]+ [A-Z]/), ($6 ~ /^[A-Z]/) }' said | sort | uniq -c | awk '{ print $1, $2, $3, $4, $5 }'
 
 echo "page"
 grep -c '<svg' one/report.html | awk '{ print ($1 > 15) }'
 grep -c -w -i -e nan -e inf one/report.html
 grep -c -e 'http:' -e 'https:' -e 'src=' -e '<script' -e '@import' -e 'url(' one/report.html
 # titles of what two users get are in the page
-awk -F '  +' '/ score / { print $2 }' said | while read -r title; do grep -q ">$title<" one/report.html && echo "in the page"; done | uniq -c | awk '{ print $1, $2 }'
+awk -F '  +' '/ true probability / { print $2 }' said | while read -r title; do grep -q ">$title<" one/report.html && echo "in the page"; done | uniq -c | awk '{ print $1, $2 }'
 tail -n 1 one/report.html
