@@ -71,12 +71,36 @@ static void print_warnings(const furrow_recommender_figures *figures) {
     say("furrow: warning: no user has two events, so nothing could be compared: the most popular items are "
         "recommended\n");
   else if (figures->users < 100)
-    say("furrow: note: only %" PRIu64 " users have events that could be held out, so the choice is uncertain\n",
-        figures->users);
+    say("furrow: note: only %" PRIu64 " %s events that could be held out, so the choice is uncertain\n", figures->users,
+        figures->users == 1 ? "user has" : "users have");
   if (figures->repeats >= 0.1)
     say("furrow: note: %.0f %% of the last events repeat an item that the user had taken before, so such items are "
         "recommended, too (leave them out with recommend --exclude LOG)\n",
         100 * figures->repeats);
+}
+
+/* Whether a column of the schema has the role `what`, or is a `what`. */
+static bool has_column(const furrow_schema *schema, const char *what) {
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.role, what) == 0 || strcmp(column.as, what) == 0) return true;
+  }
+  return false;
+}
+
+/* What the log lacks. */
+static void print_lacks(const furrow_recommender *recommender, const furrow_recommender_figures *figures) {
+  const furrow_schema *schema = furrow_encoder_schema(furrow_recommender_encoder(recommender));
+  if (furrow_recommender_user_count(recommender) == 1)
+    say("furrow: warning: the log has one user: recommendations come from what several users took\n");
+  if (furrow_recommender_item_count(recommender) == 1)
+    say("furrow: warning: the log has one item: there is nothing to choose from\n");
+  if (figures->one_label && has_column(schema, "label"))
+    say("furrow: warning: all events have the same label, so it does not say what users wanted: all events count\n");
+  if (!has_column(schema, "time"))
+    say("furrow: note: no column has the times of events, so recent events count as much as early ones (--time COL "
+        "names it)\n");
 }
 
 static void tell(const recommender_training *t, const furrow_recommender *recommender, output *out) {
@@ -84,6 +108,7 @@ static void tell(const recommender_training *t, const furrow_recommender *recomm
   report r;
   furrow_recommender_figures_init(&figures);
   furrow_recommender_get_figures(recommender, &figures);
+  if (!t->quiet) print_lacks(recommender, &figures);
   if (!t->quiet) print_warnings(&figures);
   if (t->quiet && !t->json) return;
   if (!t->json && figures.candidate_count > 0) print_table(&figures, out);

@@ -149,6 +149,7 @@ typedef struct furrow_recommender_figures {
   furrow_recommender_candidate candidates[8]; /* the first candidate_count of them are filled in */
   bool user_features; /* features of a table of users count: what is popular among users who share them is recommended
                          to users with few events or none. The figures of the chosen candidate include it */
+  bool one_label; /* of a recommender that was fitted, not loaded: the log has no labels, or all have the same value */
 } furrow_recommender_figures;
 
 /* Sets the size, and everything else to 0. */

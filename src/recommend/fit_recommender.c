@@ -77,6 +77,7 @@ static furrow_status read_events(const furrow_recommender *r, const char *log,
   reading.progress_user = params->progress_user;
   FW_TRY(fw_interactions_read(&r->log_model->events, r, log, &reading, &info, err));
   r->log_model->positive = info.positive;
+  r->log_model->one_label = info.one_label;
   if (r->log_model->events.offset[r->users.count] > 0) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "the log has no event of a user with an item");
   fw_error_set_file(err, log);
@@ -166,6 +167,7 @@ void furrow_recommender_get_figures(const furrow_recommender *recommender, furro
     found.k = log_model->k;
     found.users = log_model->selection.users;
     found.repeats = log_model->selection.repeats;
+    found.one_label = log_model->one_label;
     found.user_features = log_model->selection.recipe.group_prior > 0;
     for (fw_candidate_kind i = 0; i < FW_CANDIDATES; i++) {
       const fw_candidate *c = &log_model->selection.candidates[i];

@@ -210,6 +210,7 @@ static furrow_status collect(fw_interactions *all, const furrow_recommender *r, 
   for (uint32_t t = 0; t < threads; t++) count += parts[t].count;
   all->rated = facts.many;
   all->deviation = facts.deviation;
+  info->one_label = count > 0 && !facts.two;
   info->positive = facts.two && !facts.many ? (double)facts.high : NAN;
   FW_TRY(alloc_events(all, count, err));
   FW_TRY(FW_ALLOC(&events, count, err));

@@ -27,6 +27,7 @@ typedef struct fw_interactions_info {
   furrow_events_info events;
   uint64_t negatives; /* events with the lower one of two labels: items that the user did not want */
   double positive;    /* the higher one of two labels; NaN: there are not two */
+  bool one_label;     /* all events have the same label */
 } fw_interactions_info;
 
 /* Reads a log by the names of r's users and items. A label with two values tells what a user wanted: only events with

@@ -19,6 +19,7 @@ typedef struct fw_log_model {
   fw_interactions events; /* events of the training log */
   fw_sparse_rows groups;  /* groups of the users, if they count; events.groups views them */
   size_t k;               /* k of the figures */
+  bool one_label;         /* while it is fitted: all events have the same label */
   double positive;        /* the label of events that count; NaN: all do */
 } fw_log_model;
 

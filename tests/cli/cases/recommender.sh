@@ -37,3 +37,10 @@ furrow recommend --model users.model --users u201,u202,u203 -k 6 | awk '{ n[$1 "
 furrow recommend --model users.model --users u201 -k 1 --json --explain 2 | cut -d , -f 4
 sed 's/^u/v/' users.csv | sed '1s/.*/user,country/' > others.csv
 try furrow train --model recommender --train visits.csv --table others.csv=user --out others.model
+echo '- logs that lack something'
+printf 'user,item,time\na,x,1\na,y,2\na,z,3\n' > one.csv
+try furrow train --model recommender --train one.csv --out lacking.model --force > said
+printf 'user,item\na,x\nb,x\nc,x\n' > one.csv
+try furrow train --model recommender --train one.csv --out lacking.model --force > said
+awk 'BEGIN { print "user,item,time,liked"; for (i = 0; i < 60; i++) print "u" i % 20 ",i" i % 7 "," 1600000000 + 1000 * i ",0" }' > one.csv
+try furrow train --model recommender --train one.csv --label liked --out lacking.model --force > said
