@@ -436,6 +436,8 @@ def goals(entries):
             verdict = f"below {best['method']} by more than {bound} standard error(s)"
         if "popular" in peers and peers["popular"]["furrow_minus"] < 0:
             verdict = "below popular"
+        if "first four events" in entry["given"] and len(ours["per_user"]) >= 120 and ours["items"] < 150:
+            verdict += " fewer than 150 different items"
         lines.append(f"| {entry['log']}{entry['given']} | {ours['ndcg']:.4f} | {best['method']} "
                      f"{best['ndcg']:.4f} | {best['furrow_minus']:+.4f} ± {best['furrow_minus_se']:.4f} | {verdict} |")
     if lines:

@@ -363,6 +363,29 @@ static size_t factors_step(const fw_contest *c, size_t size) {
   return work > SCORES_WORK ? (size_t)(work / SCORES_WORK) : 1;
 }
 
+/* With all events, of which a fifth is held out here, longer vectors gain more than shorter ones. */
+#define LONGER_GAINS 1.02
+
+/* Tries vectors of twice the length, which need more regularisation; *better: they are kept. */
+static furrow_status try_longer(line *l, size_t size, double trend, size_t at[2], bool *better, furrow_error *err) {
+  line longer = {.c = l->c, .means = l->means, .best = -1, .step = factors_step(l->c, size)};
+  const fw_taste taste = fw_made_taste_view(&l->made);
+  size_t there[2] = {at[0], at[1]};
+  l->step = longer.step;
+  FW_TRY(fw_contest_compare(l->c, &taste, l->step, &l->best, err)); /* by the same users */
+  furrow_status status = try_factors_of(&longer, size, trend, there, err);
+  if (status == FURROW_OK) status = follow(&longer, size, trend, there, 0, err);
+  *better = status == FURROW_OK && longer.best * LONGER_GAINS > l->best;
+  if (*better) {
+    const line shorter = *l;
+    *l = longer;
+    longer = shorter;
+    memcpy(at, there, sizeof there);
+  }
+  fw_made_taste_clear(&longer.made);
+  return status;
+}
+
 static furrow_status try_factors(line *l, double trend, fw_rule_selection *selection, furrow_error *err) {
   const size_t size = fw_recipe_factor_size(&l->c->earlier, FACTORS_WORK);
   size_t at[2] = {FIRST_OTHERS, FIRST_L2};
@@ -371,12 +394,9 @@ static furrow_status try_factors(line *l, double trend, fw_rule_selection *selec
   for (size_t which = 0; which < 2; which++) FW_TRY(follow(l, size, trend, at, which, err));
   if (at[1] != FIRST_L2) FW_TRY(follow(l, size, trend, at, 0, err));
   const size_t full = fw_recipe_factor_size(&l->c->earlier, FW_RECIPE_FACTORS_WORK);
-  if (full != size) { /* longer vectors need more regularisation */
-    l->best = -1;
-    l->step = factors_step(l->c, full);
-    FW_TRY(try_factors_of(l, full, trend, at, err));
-    FW_TRY(follow(l, full, trend, at, 0, err));
-  }
+  bool better = true;
+  for (size_t longer = 2 * size; better && longer <= full; longer *= 2)
+    FW_TRY(try_longer(l, longer, trend, at, &better, err));
   FW_TRY(tune_rule(l, err));
   return judge(l, FW_CANDIDATE_FACTORS, selection, err);
 }
