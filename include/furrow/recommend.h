@@ -106,9 +106,9 @@ static inline void furrow_recommender_fit_params_init(furrow_recommender_fit_par
 
 /* Finds the best recommender for a log: compares the most popular items, also among users with the same features, each
  * user's own history, and weights between items, with and without recency, ratings and features of items, on each
- * user's last events; then computes the winner from all events (docs/recommend.md). `encoder` was built from the log. If labels have two values, the positive ones
- * mark the items that a user wanted; other labels are ratings, which say how strong a preference is. params NULL: the
- * defaults.
+ * user's last events; then computes the winner from all events (docs/recommend.md). `encoder` was built from the log.
+ * If labels have two values, the positive ones mark the items that a user wanted; other labels are ratings, which say
+ * how strong a preference is. params NULL: the defaults.
  * Errors:  E_ARGUMENT, the log has no event of a user with an item; E_UNSUPPORTED, the schema has no user or item;
  *          otherwise as furrow_events_load; E_CANCELLED by the progress callback; E_MEMORY.
  * Owner:   the caller, who frees *recommender with furrow_recommender_free. The recommender owns the encoder from then

@@ -147,8 +147,8 @@ static void drop_own(const fw_user_events *events, fw_taste_scratch *scratch) {
   }
 }
 
-/* The weight of popularity, relative to the user's events: larger if there are few; without events it is the whole score.
- * It is always positive, because it decides between items without any other score. */
+/* The weight of popularity, relative to the user's events: larger if there are few; without events it is the whole
+ * score. It is always positive, because it decides between items without any other score. */
 static double popular_weight(const fw_taste_rule *rule, double sum, size_t count) {
   if (count == 0) return 1;
   const double n = (double)count, weight = rule->popular * sum + rule->few * sum / (n * n);
