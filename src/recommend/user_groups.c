@@ -45,31 +45,39 @@ static int compare_floats(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Puts the users' values of a number into bins, whose groups are `first` … first + BINS - 1. */
-static furrow_status split_number(fw_sparse_rows *all, uint64_t feature, uint64_t first, furrow_error *err) {
-  const size_t n = all->offset[all->rows];
-  float *sorted = NULL;
-  size_t count = 0;
-  FW_TRY(FW_ALLOC(&sorted, n, err));
-  for (size_t i = 0; i < n; i++)
-    if (all->column[i] == feature) sorted[count++] = all->value[i];
-  if (count > 1) qsort(sorted, count, sizeof *sorted, compare_floats);
-  for (size_t i = 0; i < n; i++) {
-    size_t bin = 0;
-    if (all->column[i] != feature) continue;
-    while (bin + 1 < BINS && all->value[i] >= sorted[(bin + 1) * count / BINS]) bin++;
-    all->column[i] = (uint32_t)(first + bin);
-  }
-  fw_free(sorted);
-  return FURROW_OK;
+/* The values at which the bins of a number begin, except the first: equally many users in each. */
+static void find_bins(float *values, size_t count, float *begins) {
+  if (count > 1) qsort(values, count, sizeof *values, compare_floats);
+  for (size_t bin = 1; count > 0 && bin < BINS; bin++) begins[bin - 1] = values[bin * count / BINS];
 }
 
+/* Replaces the features that are numbers by groups: BINS of each field f, from d->features + f * BINS on. */
 static furrow_status split_numbers(const furrow_recommender *r, fw_sparse_rows *all, furrow_error *err) {
   const fw_dictionary *d = &r->encoder->dictionary;
-  for (size_t f = 0; f < d->count; f++)
-    if (d->fields[f].side == FURROW_SIDE_USER && fw_field_is_number(&d->fields[f]))
-      FW_TRY(split_number(all, d->fields[f].first, d->features + f * BINS, err));
-  return FURROW_OK;
+  fw_sparse_rows users = {0}; /* of each feature */
+  uint32_t *field = NULL;     /* of each feature that is a number, from 1 on; 0 for the others */
+  float *begins = NULL;
+  furrow_status status = fw_sparse_rows_transpose(all, &users, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&field, all->columns, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&begins, d->count * (BINS - 1), err);
+  for (size_t f = 0; status == FURROW_OK && f < d->count; f++) {
+    const uint64_t first = d->fields[f].first;
+    if (d->fields[f].side != FURROW_SIDE_USER || !fw_field_is_number(&d->fields[f])) continue;
+    field[first] = (uint32_t)f + 1;
+    find_bins(users.value + users.offset[first], users.offset[first + 1] - users.offset[first],
+              begins + f * (BINS - 1));
+  }
+  for (size_t i = 0; status == FURROW_OK && i < all->offset[all->rows]; i++) {
+    const size_t f = field[all->column[i]];
+    size_t bin = 0;
+    if (f == 0) continue;
+    while (bin + 1 < BINS && all->value[i] >= begins[(f - 1) * (BINS - 1) + bin]) bin++;
+    all->column[i] = (uint32_t)(d->features + (f - 1) * BINS + bin);
+  }
+  fw_sparse_rows_clear(&users);
+  fw_free(field);
+  fw_free(begins);
+  return status;
 }
 
 /* Numbers the groups that enough users share, and leaves the others out. */
