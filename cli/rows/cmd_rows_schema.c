@@ -178,7 +178,7 @@ static furrow_status schema_run(const void *given, output *out, furrow_error *er
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK && !values->quiet) {
     print_notes(&stats);
-    say_unsure(schema);
+    say_unsure(schema, true);
     note_no_label(values, schema);
   }
   furrow_schema_free(schema);

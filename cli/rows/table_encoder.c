@@ -10,13 +10,18 @@
 #include "core/shown_text.h"
 #include "rows/rows_source.h"
 
-void say_unsure(const furrow_schema *schema) {
+enum { NOTES_SHOWN = 5 }; /* of columns that a proposal is unsure of, where the schema itself is not shown */
+
+void say_unsure(const furrow_schema *schema, bool all) {
+  size_t found = 0;
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;
     const char *unsure = furrow_schema_unsure(schema, i);
     furrow_schema_get_column(schema, i, &column);
-    if (unsure[0]) say("furrow: note: column %s: unsure: %s\n", column.name, unsure);
+    if (unsure[0] && (found++ < NOTES_SHOWN || all)) say("furrow: note: column %s: unsure: %s\n", column.name, unsure);
   }
+  if (found > NOTES_SHOWN && !all)
+    say("furrow: note: %zu more columns: unsure (furrow rows schema says of what)\n", found - NOTES_SHOWN);
 }
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
@@ -119,7 +124,7 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
   if (status == FURROW_OK && !reading->quiet) {
-    if (automatic) say_unsure(made);
+    if (automatic) say_unsure(made, false);
     print_notes(&tables);
   }
   if (status == FURROW_OK && !reading->quiet) {

@@ -28,8 +28,8 @@ typedef struct encoder_reading {
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err);
-/* Prints the doubts of a proposal on stderr. */
-void say_unsure(const furrow_schema *schema);
+/* Prints on stderr what a proposal is unsure of: all of it, or the first columns and a count. */
+void say_unsure(const furrow_schema *schema, bool all);
 /* Joins several logs into one URI, which the caller frees. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
 
