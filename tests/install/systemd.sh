@@ -30,7 +30,7 @@ awk -v e="$exposure" -v l="$limit" 'BEGIN { exit !(e != "" && e + 0 <= l + 0) }'
 
 echo "== stopping"
 # The unit waits longer than the service drains; the option's help names the default.
-drain=$("$build/furrow" serve --help | tr -s ' \n' ' ' | sed -n 's/.*told to stop (\([0-9]*\)).*/\1/p')
+drain=$("$build/furrow" serve --help | tr -s ' \n' ' ' | sed -n 's/.*server stops (\([0-9]*\)).*/\1/p')
 stop=$(sed -n 's/^TimeoutStopSec=//p' "$unit")
 echo "the unit waits $stop s, the service drains for $drain s"
 [ "$stop" -gt "$drain" ]
