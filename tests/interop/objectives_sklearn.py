@@ -14,8 +14,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 furrow = sys.argv[1]
 bad = []
-DRAWS, ROWS = 3, 1500
-SAME = ["--trees", "60", "--lr", "0.1", "--leaves", "31", "--depth", "15", "--min-rows", "20", "--row-ratio", "1", "--feature-ratio", "1",
+DRAWS, ROWS = 3, 800
+SAME = ["--trees", "60", "--lr", "0.1", "--leaves", "31", "--depth", "8", "--min-rows", "20", "--row-ratio", "1", "--feature-ratio", "1",
         "--reg-lambda", "0"]
 
 
@@ -35,7 +35,8 @@ def write(name, x, y):
 
 
 def ours(options, test_x, test_y):
-    subprocess.run([furrow, "train", "--model", "gbdt", "--train", "train", "--out", "model", "--quiet", "--force", *SAME, *options], check=True)
+    subprocess.run([furrow, "train", "--model", "gbdt", "--train", "train", "--out", "model", "--quiet", "--force", "--threads", "1",
+                    *SAME, *options], check=True)
     lines = subprocess.run([furrow, "predict", "--model", "model", "--data", "test"], check=True, stdout=subprocess.PIPE, text=True).stdout
     text = subprocess.run([furrow, "eval", "--model", "model", "--data", "test", "--json"], check=True, stdout=subprocess.PIPE)
     return numpy.array([float(line.split(",")[1]) for line in lines.split()]), json.loads(text.stdout)
@@ -72,7 +73,7 @@ for name, (kind, options, settings, loss, figure, constant) in CASES.items():
                 best = loss(test_y, numpy.full(ROWS, constant(test_y)))
                 expect(name + " constant", abs(figures["constant_loss"] - best) < 1e-4 * best,
                        f"{figures['constant_loss']:.6f}, scikit-learn {best:.6f}")
-        peer = HistGradientBoostingRegressor(max_iter=60, early_stopping=False, **settings).fit(x, y)
+        peer = HistGradientBoostingRegressor(max_iter=60, max_depth=8, early_stopping=False, **settings).fit(x, y)
         peers.append(loss(test_y, peer.predict(test_x)))
         differences.append(loss(test_y, predicted) - peers[-1])
     mean, error = numpy.mean(differences), numpy.std(differences, ddof=1) / DRAWS ** 0.5
