@@ -96,6 +96,14 @@ static void print_lacks(const furrow_recommender *recommender, const furrow_reco
     say("furrow: warning: the log has one user: recommendations come from what several users took\n");
   if (furrow_recommender_item_count(recommender) == 1)
     say("furrow: warning: the log has one item: there is nothing to choose from\n");
+  if (figures->nameless > 0)
+    say("furrow: warning: %" PRIu64 " rows of the log do not count: their user or item is empty, or too rare\n",
+        figures->nameless);
+  if (figures->copies > figures->events / 10)
+    say("furrow: warning: %.0f %% of the events have the user, item and time of another event: if the log has rows "
+        "twice, "
+        "remove the copies, which count as repeat purchases\n",
+        100.0 * (double)figures->copies / (double)figures->events);
   if (figures->one_label && has_column(schema, "label"))
     say("furrow: warning: all events have the same label, so it does not say what users wanted: all events count\n");
   if (!has_column(schema, "time"))

@@ -149,7 +149,11 @@ typedef struct furrow_recommender_figures {
   furrow_recommender_candidate candidates[8]; /* the first candidate_count of them are filled in */
   bool user_features; /* features of a table of users count: what is popular among users who share them is recommended
                          to users with few events or none. The figures of the chosen candidate include it */
-  bool one_label; /* of a recommender that was fitted, not loaded: the log has no labels, or all have the same value */
+  /* Only of a recommender that was fitted, not loaded: */
+  bool one_label;    /* the log has no labels, or all have the same value */
+  uint64_t events;   /* events that count */
+  uint64_t copies;   /* events whose user, item and time an earlier event has; 0 if the log has no times */
+  uint64_t nameless; /* rows of the log that do not count because they have no user or no item */
 } furrow_recommender_figures;
 
 /* Sets the size, and everything else to 0. */

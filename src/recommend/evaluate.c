@@ -150,6 +150,7 @@ static furrow_status own_ndcg(evaluation *e, uint64_t user, const fw_item_set *c
   fw_best best = {.heap = e->heap, .k = e->params->k};
   taste.rule = (fw_taste_rule){.own = 1, .repeats = true};
   taste.weights = NULL;
+  taste.groups = NULL;
   FW_TRY(fw_taste_find(&taste, &events, &filter, &e->scratch, &best, err));
   fw_scored_sort(best.heap, best.count);
   for (size_t i = 0; i < e->params->k; i++) e->hits[i] = i < best.count && fw_item_set_has(chosen, best.heap[i].item);

@@ -78,6 +78,8 @@ static furrow_status read_events(const furrow_recommender *r, const char *log,
   FW_TRY(fw_interactions_read(&r->log_model->events, r, log, &reading, &info, err));
   r->log_model->positive = info.positive;
   r->log_model->one_label = info.one_label;
+  r->log_model->copies = info.copies;
+  r->log_model->nameless = info.events.unknown_users + info.events.unknown_items;
   if (r->log_model->events.offset[r->users.count] > 0) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "the log has no event of a user with an item");
   fw_error_set_file(err, log);
@@ -168,6 +170,9 @@ void furrow_recommender_get_figures(const furrow_recommender *recommender, furro
     found.users = log_model->selection.users;
     found.repeats = log_model->selection.repeats;
     found.one_label = log_model->one_label;
+    found.copies = log_model->copies;
+    found.nameless = log_model->nameless;
+    found.events = log_model->events.offset[log_model->events.users];
     found.user_features = log_model->selection.recipe.group_prior > 0;
     for (fw_candidate_kind i = 0; i < FW_CANDIDATES; i++) {
       const fw_candidate *c = &log_model->selection.candidates[i];

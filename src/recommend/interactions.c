@@ -202,6 +202,20 @@ static furrow_status is_by_item(const fw_interactions *all, const read_event *ev
   return FURROW_OK;
 }
 
+/* Counts events whose user, item and time an earlier one has. */
+static furrow_status count_copies(const fw_interactions *all, uint64_t *copies, furrow_error *err) {
+  size_t *last = NULL; /* the last event of each item so far, from 1 on */
+  FW_TRY(FW_ALLOC_ZERO(&last, all->items, err));
+  for (size_t u = 0; u < all->users; u++)
+    for (size_t i = all->offset[u]; i < all->offset[u + 1]; i++) {
+      size_t *before = &last[all->item[i]];
+      *copies += *before > all->offset[u] && all->time[*before - 1] == all->time[i];
+      *before = i + 1;
+    }
+  fw_free(last);
+  return FURROW_OK;
+}
+
 static furrow_status collect(fw_interactions *all, const furrow_recommender *r, const part *parts, uint32_t threads,
                              fw_interactions_info *info, furrow_error *err) {
   const label_facts facts = find_label_facts(parts, threads);
@@ -225,7 +239,8 @@ static furrow_status collect(fw_interactions *all, const furrow_recommender *r, 
   for (size_t u = 0; u < all->users; u++) fill_user(all, all->offset[u], all->offset[u + 1], events);
   for (size_t i = 0; i < all->offset[all->users] && !all->timed; i++) all->timed = all->time[i] != all->time[0];
   bool by_item = true;
-  const furrow_status status = all->timed ? is_by_item(all, events, &by_item, err) : FURROW_OK;
+  furrow_status status = all->timed ? is_by_item(all, events, &by_item, err) : FURROW_OK;
+  if (status == FURROW_OK && all->timed) status = count_copies(all, &info->copies, err);
   all->in_order = !by_item && are_unsorted(all, r, events);
   fw_free(events);
   return status;

@@ -27,6 +27,7 @@ typedef struct fw_interactions_info {
   furrow_events_info events;
   uint64_t negatives; /* events with the lower one of two labels: items that the user did not want */
   double positive;    /* the higher one of two labels; NaN: there are not two */
+  uint64_t copies;    /* events whose user, item and time an earlier event has; 0 if the log has no times */
   bool one_label;     /* all events have the same label */
 } fw_interactions_info;
 

@@ -20,6 +20,8 @@ typedef struct fw_log_model {
   fw_sparse_rows groups;  /* groups of the users, if they count; events.groups views them */
   size_t k;               /* k of the figures */
   bool one_label;         /* while it is fitted: all events have the same label */
+  uint64_t copies;        /* while it is fitted: events whose user, item and time an earlier one has */
+  uint64_t nameless;      /* while it is fitted: rows without a user or an item of the dictionary */
   double positive;        /* the label of events that count; NaN: all do */
 } fw_log_model;
 

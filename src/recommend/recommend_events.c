@@ -123,7 +123,8 @@ furrow_status fw_events_similar(const furrow_recommender *r, uint64_t item, cons
   fw_best best = {.k = params->k};
   if (!taste.weights && !taste.factors)
     return fw_fail(err, FURROW_E_UNSUPPORTED,
-                   "the recommender does not compare items: the most popular ones were the better selection");
+                   "the recommender does not compare items: recommending without that was better (see the candidates "
+                   "in `furrow info`)");
   if (!is_compared(&taste, item))
     return fw_fail(err, FURROW_E_UNSUPPORTED, "no item is similar to %s: too few users took it",
                    furrow_recommender_item_name(r, item));

@@ -11,10 +11,12 @@
 #include "rows/encode/encoder.h"
 
 enum {
-  BINS = 10,        /* groups of a column of numbers: equally many users in each */
-  LEAST_USERS = 5,  /* of a group; what fewer users share says little of taste, and much of them */
-  MOST_OF_USER = 64 /* groups of a user; words of a text may be more */
+  BINS = 10,         /* groups of a column of numbers: equally many users in each */
+  LEAST_USERS = 5,   /* of a group; what fewer users share says little of taste, and much of them */
+  MOST_OF_USER = 64, /* groups of a user; words of a text may be more */
+  FEW_EVENTS = 4     /* events that are added to an item's, so that one event of a rare item does not say much */
 };
+#define SURE 4.0 /* standard deviations by which a group has to differ */
 
 /* ---- Features of users ---------------------------------------------------------------------------------- */
 
@@ -127,9 +129,10 @@ furrow_status fw_user_groups_find(const furrow_recommender *r, fw_sparse_rows *g
 /* Scratch of one computation: how many users took each item. */
 typedef struct counting {
   const fw_group_params *params;
-  uint32_t *all;    /* of all users that count */
-  uint32_t *of;     /* of one group, 0 between two groups */
-  uint32_t *listed; /* items that a user of the group took */
+  uint32_t *all;     /* of all users that count */
+  uint32_t *popular; /* the items, the most popular first */
+  uint32_t *of;      /* of one group, 0 between two groups */
+  uint32_t *listed;  /* items that a user of the group took */
   double total;
 } counting;
 
@@ -137,14 +140,23 @@ static bool counts(const counting *c, size_t user) {
   return !c->params->held || !c->params->held[user];
 }
 
+static int compare_counts(const void *a, const void *b, void *user) {
+  const uint32_t *all = user, x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  if (all[x] != all[y]) return all[x] > all[y] ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
 static furrow_status start_counting(counting *c, furrow_error *err) {
   const fw_sparse_rows *taken = c->params->taken;
+  FW_TRY(FW_ALLOC(&c->popular, taken->columns, err));
   FW_TRY(FW_ALLOC_ZERO(&c->all, taken->columns, err));
   FW_TRY(FW_ALLOC_ZERO(&c->of, taken->columns, err));
   FW_TRY(FW_ALLOC(&c->listed, taken->columns, err));
   for (size_t u = 0; u < taken->rows; u++)
     for (size_t i = taken->offset[u]; counts(c, u) && i < taken->offset[u + 1]; i++, c->total++)
       c->all[taken->column[i]]++;
+  for (size_t i = 0; i < taken->columns; i++) c->popular[i] = (uint32_t)i;
+  qsort_r(c->popular, taken->columns, sizeof *c->popular, compare_counts, c->all);
   return FURROW_OK;
 }
 
@@ -162,22 +174,38 @@ static size_t count_group(counting *c, const fw_sparse_rows *members, size_t gro
   return listed;
 }
 
+/* Whether a group takes other items than all users do: a chi-square statistic over the items of which one event or more
+ * would be expected. Groups of a column that has nothing to do with taste would only add noise to the product. */
+static bool differs(const counting *c, size_t listed) {
+  double events = 0, statistic = 0, variance = 0;
+  for (size_t i = 0; i < listed; i++) events += c->of[c->listed[i]];
+  for (size_t i = 0; i < c->params->taken->columns; i++) {
+    const uint32_t item = c->popular[i];
+    const double expected = c->all[item] * events / c->total, more = c->of[item] - expected;
+    if (!(expected >= 1)) break;
+    statistic += more * more / expected - 1;
+    variance += 2 + 1 / expected; /* of a Poisson variable */
+  }
+  return statistic > 0 && statistic > SURE * sqrt(variance);
+}
+
 static float factor_of(const counting *c, uint32_t item) {
-  const double share = c->all[item] / c->total;
+  const double share = (c->all[item] + FEW_EVENTS) / c->total;
   const double factor = pow(1 + c->of[item] / (c->params->prior * share), c->params->power);
   return (float)fmin(factor, FW_GROUP_FACTOR_MOST);
 }
 
 static furrow_status add_group(counting *c, const fw_sparse_rows *members, size_t group, fw_sparse_rows *factors,
                                size_t capacity[2], furrow_error *err) {
-  const size_t listed = count_group(c, members, group), at = factors->offset[group];
+  const size_t counted = count_group(c, members, group), at = factors->offset[group];
+  const size_t listed = differs(c, counted) ? counted : 0;
   FW_TRY(FW_GROW(&factors->column, &capacity[0], at + listed, err));
   FW_TRY(FW_GROW(&factors->value, &capacity[1], at + listed, err));
   for (size_t i = 0; i < listed; i++) {
     factors->column[at + i] = c->listed[i];
     factors->value[at + i] = factor_of(c, c->listed[i]);
   }
-  for (size_t i = 0; i < listed; i++) c->of[c->listed[i]] = 0;
+  for (size_t i = 0; i < counted; i++) c->of[c->listed[i]] = 0;
   factors->offset[group + 1] = at + listed;
   return FURROW_OK;
 }
@@ -195,6 +223,7 @@ furrow_status fw_user_groups_solve(const fw_sparse_rows *groups, const fw_group_
     status = add_group(&c, &members, g, factors, capacity, err);
   fw_sparse_rows_clear(&members);
   fw_free(c.all);
+  fw_free(c.popular);
   fw_free(c.of);
   fw_free(c.listed);
   return status;

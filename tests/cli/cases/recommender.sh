@@ -37,6 +37,11 @@ furrow recommend --model users.model --users u201,u202,u203 -k 6 | awk '{ n[$1 "
 furrow recommend --model users.model --users u201 -k 1 --json --explain 2 | cut -d , -f 4
 sed 's/^u/v/' users.csv | sed '1s/.*/user,country/' > others.csv
 try furrow train --model recommender --train visits.csv --table others.csv=user --out others.model
+echo '- rows twice, and rows without a user'
+(cat visits.csv; tail -n +2 visits.csv) > twice.csv
+furrow train --model recommender --train twice.csv --out twice.model 2>&1 >/dev/null | grep warning
+awk -F, 'BEGIN { OFS = "," } NR > 1 && NR % 4 == 0 { $1 = "" } { print }' visits.csv > holes.csv
+furrow train --model recommender --train holes.csv --out holes.model 2>&1 >/dev/null | grep warning
 echo '- logs that lack something'
 printf 'user,item,time\na,x,1\na,y,2\na,z,3\n' > one.csv
 try furrow train --model recommender --train one.csv --out lacking.model --force > said

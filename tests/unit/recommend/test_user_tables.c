@@ -134,11 +134,48 @@ static double share_of_group(const furrow_recommender *r) {
   return hits / (double)(NEW * K);
 }
 
+/* Ages and zip codes have nothing to do with taste here, so new users of one country get the same items. */
+static void assert_only_countries_count(const furrow_recommender *r) {
+  furrow_recommendation first[GROUPS][K] = {0}, results[K];
+  bool seen[GROUPS] = {false};
+  for (unsigned u = USERS; u < USERS + NEW; u++) {
+    const unsigned group = group_of(u);
+    const uint64_t user = user_of(r, u);
+    ok(furrow_recommender_recommend(r, &user, 1, NULL, results, &err));
+    if (!seen[group]) memcpy(first[group], results, sizeof results);
+    seen[group] = true;
+    for (size_t i = 0; i < K; i++) assert_int_equal(results[i].item, first[group][i].item);
+  }
+}
+
 static void new_users_get_what_their_country_takes(void **state) {
   furrow_recommender *r = fit(&(log_kind){.taste = 0.7});
   (void)state;
   assert_true(has_features(r));
   assert_true(share_of_group(r) > 0.8);
+  assert_only_countries_count(r);
+  furrow_recommender_free(r);
+}
+
+/* Users without events have no history: what is popular among all stands for it, not what their features say. */
+static void own_history_has_no_features(void **state) {
+  furrow_recommender *r = fit(&(log_kind){.taste = 0.9, .repeats = true});
+  furrow_rank_figures figures;
+  furrow_recommend_params params;
+  furrow_events *truth = NULL;
+  FILE *file = fopen("later.csv", "w");
+  (void)state;
+  assert_non_null(file);
+  fprintf(file, "user,item,time\n");
+  for (unsigned u = USERS; u < USERS + NEW; u++) fprintf(file, "u%u,i%u,1700000000\n", u, group_of(u));
+  fclose(file);
+  furrow_recommend_params_init(&params);
+  furrow_rank_figures_init(&figures);
+  params.k = K;
+  ok(furrow_events_load(&truth, r, "later.csv", NULL, &err));
+  ok(furrow_recommender_evaluate(r, truth, &params, &figures, &err));
+  assert_true(figures.own_gain > 0.05);
+  furrow_events_free(truth);
   furrow_recommender_free(r);
 }
 
@@ -252,6 +289,7 @@ static void saved_and_loaded_is_the_same(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(new_users_get_what_their_country_takes),
+      cmocka_unit_test(own_history_has_no_features),
       cmocka_unit_test(numbers_are_features),
       cmocka_unit_test(events_and_features_count),
       cmocka_unit_test(noise_changes_nothing),
