@@ -175,10 +175,10 @@ static furrow_status settle_loss(const fw_prepared *d, const fw_data_facts *fact
 static furrow_status note_class_numbers(const fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   const bool numbers = fw_loss_is_regression(d->trainer->plan->graph.loss);
   if (!d->named_classes || !numbers || facts->label_count < 3) return FURROW_OK;
-  return fw_trainer_note(d->trainer, true, err,
-                         "the labels are names of %zu classes, but the model predicts their numbers, 0, 1, 2 …: "
-                         "softmax and gbdt predict classes",
-                         facts->label_count);
+  return fw_trainer_note(
+      d->trainer, true, err, "the labels are names of %zu classes, but the model predicts their numbers, 0, 1, 2 …: %s",
+      facts->label_count,
+      d->trainer->forest ? "gbdt without an objective predicts classes" : "softmax and gbdt predict classes");
 }
 
 /* Labels become classes. */
