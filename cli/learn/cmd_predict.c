@@ -331,7 +331,8 @@ const command predict_command = {
         "classes have a line for each class: sid,label of the class,pred,bias,… Features are columns of the model, "
         "counted from 0. With --by column a line is sid,pred,bias and the sum of the values of each column's features, "
         "and the first line has the names; of csv and raw logs. "
-        "Values of gbdt are Shapley values, as xgboost's pred_contribs; not for a model that was trained with --node-stats no.",
+        "Values of gbdt are Shapley values, as xgboost's pred_contribs; not for a model that was trained with "
+        "--node-stats no.",
     .one_of = "--data URI | --event COLUMN=VALUE",
     .groups = predict_groups,
     .size = sizeof(predict_values),
