@@ -524,7 +524,7 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
   if (!text || !raw_log_is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format="))
     return;
-  if (err->hint[0] || strcmp(format, "auto") == 0) return;
+  if (err->hint[0] || strcmp(format, "auto") == 0 || strcmp(format, "table") == 0) return; /* table: a raw log */
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 

@@ -94,7 +94,10 @@ static furrow_status add_delimiter(fw_samples *s, const char *value, furrow_erro
 static furrow_status check_table_keys(const fw_samples *s, const fw_data_conf *data, furrow_error *err) {
   const char *key = data->label_column ? "label-column" : data->weight_column ? "weight-column" : NULL;
   if (!key || data->label_optional || is_csv(s)) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "%s is for csv data, but this is %s", key, s->format);
+  fw_fail(err, FURROW_E_ARGUMENT, "%s is for csv data, but this is %s", key, s->format);
+  if (strcmp(s->format, "table") == 0)
+    fw_error_set_hint(err, "the schema of a raw log names its label: leave this out");
+  return FURROW_E_ARGUMENT;
 }
 
 static furrow_status add_csv_arguments(fw_samples *s, const fw_data_conf *data, furrow_error *err) {

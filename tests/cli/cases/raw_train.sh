@@ -65,3 +65,7 @@ try furrow eval --model auto.model --data film.csv -q
 cp hashed.json auto.model/schema.json
 try furrow predict --model auto.model --data test.csv -q
 [ -e o.model ] || echo "no model is left of them"
+echo '- a loaded model has the label in its schema'
+awk 'BEGIN { print "size,kind"; for (i = 0; i < 60; i++) print i % 7 "," (i % 2 ? "a" : "b") }' >kinds.csv
+furrow train --model gbdt --train kinds.csv --label kind --trees 3 --out kinds.model -q >/dev/null
+try furrow train --model gbdt --load kinds.model --train kinds.csv --label kind --out more.model
