@@ -68,4 +68,4 @@ try furrow predict --model auto.model --data test.csv -q
 echo '- a loaded model has the label in its schema'
 awk 'BEGIN { print "size,kind"; for (i = 0; i < 60; i++) print i % 7 "," (i % 2 ? "a" : "b") }' >kinds.csv
 furrow train --model gbdt --train kinds.csv --label kind --trees 3 --out kinds.model -q >/dev/null
-try furrow train --model gbdt --load kinds.model --train kinds.csv --label kind --out more.model
+try furrow train --model gbdt --load kinds.model --train kinds.csv --label kind --out kinds2.model
