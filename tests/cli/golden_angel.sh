@@ -5,7 +5,8 @@
 #              that Angel wrote; there expected.tsv is first rounded to floats, as `rows dump` prints them
 #   verify     finds nothing
 #   convert    without options is the same folder, byte for byte
-#   convert    to another format of the same case is what Angel wrote in that format, byte for byte
+#   convert    to the next format of the same case is what Angel wrote in that format, byte for byte; to every other
+#              format with FURROW_FULL=1
 #   import     of original.tsv with the settings of the case is what Angel wrote, byte for byte
 #
 # Prints ok or not ok for each case; exits with 1 if one failed.
@@ -92,19 +93,35 @@ is_whole() {
   esac
 }
 
-# Converts a case to the formats of its relatives: cases whose names differ in the format alone,
-# and which were made from the same elements.
-check_formats() {
-  local from=$1 format relative
-  conversions=0
-  format=$(get "$from" format)
-  is_whole "$from" || return 0
-  for relative in "$folder"/${from/"$format"/*}; do
+# Whether Angel wrote the elements of a case in another format, too: the names differ in the format alone.
+is_relative() {
+  local from=$1 relative=$2 format
+  [ -f "$folder/$relative/case.json" ] || return 1
+  format=$(get "$relative" format)
+  [ "${relative/"$format"/}" = "${from/"$(get "$from" format)"/}" ] && [ "$format" != SnapshotFormat ] &&
+    cmp -s "$folder/$from/original.tsv" "$folder/$relative/original.tsv"
+}
+
+# The relatives of a case: all with FURROW_FULL=1, else the one that comes after it by name, or the first one after the
+# last, so that every case is read once and written once.
+relatives_of() {
+  local from=$1 relative first= found=
+  for relative in "$folder"/${from/"$(get "$from" format)"/*}; do
     relative=${relative##*/}
-    [ -f "$folder/$relative/case.json" ] || continue
-    [ "${relative/"$(get "$relative" format)"/}" = "${from/"$format"/}" ] || continue
-    [ "$(get "$relative" format)" = SnapshotFormat ] && continue
-    cmp -s "$folder/$from/original.tsv" "$folder/$relative/original.tsv" || continue
+    is_relative "$from" "$relative" || continue
+    [ -z "${FURROW_FULL:-}" ] || echo "$relative"
+    [ -n "$first" ] || first=$relative
+    [ -n "$found" ] || [[ ! $relative > $from ]] || found=$relative
+  done
+  [ -n "${FURROW_FULL:-}" ] || echo "${found:-$first}"
+}
+
+# Converts a case to the formats of its relatives.
+check_formats() {
+  local from=$1 relative
+  conversions=0
+  is_whole "$from" || return 0
+  for relative in $(relatives_of "$from"); do
     rm -rf "$work/copy"
     conversions=$((conversions + 1))
     "$furrow" model convert -q --angel-bytes --format "$(get "$relative" format)" --sep "$(get "$relative" separator)" \
