@@ -21,6 +21,16 @@ awk 'BEGIN { r = 3; print "user,item,rating"
     print "u" u ",i" i "," (i > 30 ? 5 : 1 + r % 4) } }' > ratings.csv
 furrow train --model fm --train ratings.csv --schema auto --out fm.model --quiet
 furrow recommend --model fm.model --users u1 -k 1 2>&1 >/dev/null | sed 's/[0-9]\.[0-9]*/N/g'
+echo '- an fm that has learned its events by heart: what it orders best are the events that it knows'
+awk 'BEGIN { r = 11; print "user,item,time"
+  for (u = 0; u < 100; u++) for (e = 0; e < 10; e++) {
+    r = r * 16807 % 2147483647; i = e * 6 + int((r % 1000) * (r % 1000) / 170000)
+    print "u" u ",i" i "," 1600000000 + 1000 * ((e * 7 + u) % 10) + u } }' > plain.csv
+furrow train --model fm --loss sampled-softmax --epochs 30 --valid-ratio 0 --l2 0 --train plain.csv --schema auto --out heart.model 2>&1 | grep -c 'do not recommend'
+furrow eval --model heart.model --data plain.csv --rank --json -q | awk -F: '/"gain_over_popular_ndcg"/ { print ($2 + 0 > 0.3) }'
+awk '/"ranking"/ { on = 1 } on && /"gain"/ { gain = $3 + 0 } on && /"gain_error"/ { print (gain < -2 * $3) }' heart.model/furrow.json
+furrow recommend --model heart.model --users u1 -k 1 2>&1 >/dev/null | grep -c 'worse than their popularity'
+ls -A | grep -c trial
 echo '- a user who took every item'
 printf 'user,item\na,x\na,y\na,z\nb,x\nb,y\nc,z\n' > few.csv
 furrow train --model recommender --train few.csv --out few.model -q > /dev/null
