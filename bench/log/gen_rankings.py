@@ -307,7 +307,7 @@ HELD_OUT = {
     "ratings-2": lambda shift: ratings(209 + shift, 2200, 900, 35, 0.0, 2.2),
     "series-2": lambda shift: series(210 + shift, 1600, 2400, 40, 8),
 }
-SPEED = {"million": lambda: million(301, 50000, 20000, 1130000)}
+SPEED = {"million": lambda shift: million(301 + shift, 50000, 20000, 1130000)}
 SETS = {"tuning": TUNING, "held-out": HELD_OUT, "speed": SPEED}
 
 

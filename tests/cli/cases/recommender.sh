@@ -47,6 +47,15 @@ furrow recommend --model users.model --users u201,u202,u203 -k 6 | awk '{ n[$1 "
 furrow recommend --model users.model --users u201 -k 1 --json --explain 2 | cut -d , -f 4
 sed 's/^u/v/' users.csv | sed '1s/.*/user,country/' > others.csv
 try furrow train --model recommender --train visits.csv --table others.csv=user --out others.model
+echo '- a table of items that has few of them, or none'
+printf 'item,title\ni1,One\ni2,Two\nx,Three\n' > titles.csv
+furrow recommend --model shop.model --users u1 -k 1 --items titles.csv --name title --where title=One 2>&1 >/dev/null
+furrow recommend --model shop.model --users u1 -k 1 --items titles.csv --where title=Three 2>&1 | grep -v hint
+sed 's/^i/I/; 1s/I/i/' titles.csv > strange.csv
+try furrow recommend --model shop.model --users u1 -k 1 --items strange.csv --name title
+try furrow recommend --model shop.model --users u1 -k 1 --items strange.csv --where title=One
+try furrow train --model recommender --train log.csv --table strange.csv=item --out strange.model
+furrow train --model recommender --train log.csv --table titles.csv=item --out titles.model 2>&1 >/dev/null | grep 'table of items'
 echo '- rows twice, and rows without a user'
 (cat visits.csv; tail -n +2 visits.csv) > twice.csv
 furrow train --model recommender --train twice.csv --out twice.model 2>&1 >/dev/null | grep warning
