@@ -229,8 +229,8 @@ typedef struct furrow_item_table furrow_item_table;
 /* Reads columns of a table (csv, tsv, JSON lines) whose column `furrow_recommender_item_column` has the items. Rows of
  * items that the model does not know are skipped; if an item has several rows, the first one is used. At least one
  * column.
- * Errors:  E_ARGUMENT, no column, or no row of an item that the model knows; E_FORMAT, not a table, or it lacks a column; E_PARSE, a row cannot be read;
- *          E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_ARGUMENT, no column, or no row of an item that the model knows; E_FORMAT, not a table, or it lacks a
+ *          column; E_PARSE, a row cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_item_table_free. */
 FURROW_API furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_recommender *recommender,
                                                 const char *uri, const char *const *columns, size_t count,
