@@ -31,6 +31,15 @@ furrow eval --model heart.model --data plain.csv --rank --json -q | awk -F: '/"g
 awk '/"ranking"/ { on = 1 } on && /"gain"/ { gain = $3 + 0 } on && /"gain_error"/ { print (gain < -2 * $3) }' heart.model/furrow.json
 furrow recommend --model heart.model --users u1 -k 1 2>&1 >/dev/null | grep -c 'worse than their popularity'
 ls -A | grep -c trial
+echo '- models that order items: new users with opposite tastes get different items, whatever is popular'
+awk 'function draw(n) { r = r * 16807 % 2147483647; return r % n }
+  BEGIN { r = 5; print "user,item"
+  for (u = 0; u < 300; u++) for (e = 0; e < 12; e++) print "u" u "," (e % 2 ? "all" draw(30) : (u % 2 ? "odd" : "even") draw(20)) }' > sides.csv
+printf 'user,item\nx,even1\nx,even2\nx,even3\nx,even4\ny,odd1\ny,odd2\ny,odd3\ny,odd4\n' > opposite.csv
+for loss in sampled-softmax bpr warp; do
+  furrow train --model fm --loss $loss --schema auto --train sides.csv --out sides.model --force -q > /dev/null
+  furrow recommend --model sides.model --events opposite.csv -k 8 | awk '{ n[$1 " " substr($3, 1, 2)]++ } END { for (k in n) if (n[k] >= 6) print k }' | sort
+done
 echo '- a user who took every item'
 printf 'user,item\na,x\na,y\na,z\nb,x\nb,y\nc,z\n' > few.csv
 furrow train --model recommender --train few.csv --out few.model -q > /dev/null
