@@ -8,7 +8,7 @@
  * squares one step reaches the minimum.
  *
  * Models trained with a ranking loss order items: the loss of a positive event is that of a softmax over the items,
- * -z + ln(sum over items of exp(z)), of which c and b are no part. A logistic loss would not do: all popular items have
+ * -z + ln(sum over items of exp(z)), which c and b do not change. A logistic loss would not do: all popular items have
  * scores of about 5, where it is flat, so that the events would say nothing. Few events have to find the few directions
  * in which users differ, so the whole covariance of the users is known, not only the variances. Steps are taken with
  * the matrix n covariance of v + inverse covariance of p, where n is the number of events and the covariance of v is
