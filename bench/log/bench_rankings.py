@@ -53,7 +53,8 @@ def read_arguments():
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="build folder (build)")
     parser.add_argument("--set", default="tuning", choices=("tuning", "held-out", "all", "none"), dest="chosen",
                         help="generated logs: those that defaults may be chosen by, the others, all or none (tuning)")
-    parser.add_argument("--logs", help="only these generated logs, separated by commas")
+    parser.add_argument("--logs", help="only these generated logs, separated by commas; NAME@N: of another seed")
+    parser.add_argument("--fresh", type=int, default=0, metavar="N", help="all generated logs from the N-th other seed")
     parser.add_argument("--movielens", metavar="FOLDER", help="also MovieLens: a folder with ratings.csv and movies.csv")
     parser.add_argument("--log", metavar="FILE.csv[=USER,ITEM[,TIME]]", action="append", default=[],
                         help="also this log, whose columns have these names (user,item,time); without a time, its lines "
@@ -119,6 +120,8 @@ def open_logs(options):
         logs.append(Log(os.path.basename(path).removesuffix(".csv"), path, columns, None, options.log_repeats, True))
     sets = {"tuning": ["tuning"], "held-out": ["held-out"], "all": ["tuning", "held-out"], "none": []}[options.chosen]
     names = options.logs.split(",") if options.logs else [n for s in sets for n in gen_rankings.SETS[s]]
+    if options.fresh:
+        names = [f"{name}@{options.fresh}" for name in names]
     return logs + [generated_log(options, name) for name in names]
 
 
@@ -126,7 +129,8 @@ def generated_log(options, name):
     path, table = (os.path.join(options.work, name + ending) for ending in (".csv", "-items.csv"))
     log = gen_rankings.generate(name)
     log.save(path, table)
-    return Log(name, path, ("user", "item", "time"), table if log.table else None, log.repeats, name in NEW_USERS)
+    return Log(name, path, ("user", "item", "time"), table if log.table else None, log.repeats,
+               name.partition("@")[0] in NEW_USERS)
 
 
 class Task:

@@ -5,7 +5,7 @@ FOLDER/NAME-items.csv. Without a NAME it lists the logs.
 Users draw items by p ~ exp(ln popularity + taste), where taste is the product of a vector of the user and one of the
 item; each kind of log changes one thing. Each kind comes twice, with another seed and other sizes: the tuning logs may be
 used to choose defaults; nobody looks at the held-out logs (their names end in -2) until the defaults are final. `series-2` has no
-tuning log of its kind.
+tuning log of its kind. NAME@N is the log NAME from the N-th other seed, which nothing was ever chosen by.
 """
 import argparse
 import csv
@@ -285,42 +285,44 @@ def million(seed, users, items, events):
 # ---- The logs ----
 
 TUNING = {
-    "long-tail": lambda: tastes(101, 2500, 9000, 26, 1.0, 10, 2.2, clusters=60, spread=0.8),
-    "few-users": lambda: tastes(102, 70, 2000, 300, 0.8, 8, 1.8, clusters=12, spread=0.4),
-    "few-items": lambda: tastes(103, 5000, 80, 14, 0.5, 4, 1.5, spread=0.5),
-    "repeats": lambda: repeats(104, 500, 500, 60, 0.8, 0),
-    "new-items": lambda: new_items(105, 1500, 1200, 40, 14, 60, 0.4),
-    "drift": lambda: drift(106, 1800, 1500, 35, 0.15, 1.0),
-    "sessions": lambda: sessions(107, 9000, 1200, 6, 0.6, 4),
-    "factors": lambda: tastes(108, 2000, 1500, 50, 0.4, 16, 2.2),
-    "ratings": lambda: ratings(109, 1500, 1500, 50, 0.2, 1.6),
+    "long-tail": lambda shift: tastes(101 + shift, 2500, 9000, 26, 1.0, 10, 2.2, clusters=60, spread=0.8),
+    "few-users": lambda shift: tastes(102 + shift, 70, 2000, 300, 0.8, 8, 1.8, clusters=12, spread=0.4),
+    "few-items": lambda shift: tastes(103 + shift, 5000, 80, 14, 0.5, 4, 1.5, spread=0.5),
+    "repeats": lambda shift: repeats(104 + shift, 500, 500, 60, 0.8, 0),
+    "new-items": lambda shift: new_items(105 + shift, 1500, 1200, 40, 14, 60, 0.4),
+    "drift": lambda shift: drift(106 + shift, 1800, 1500, 35, 0.15, 1.0),
+    "sessions": lambda shift: sessions(107 + shift, 9000, 1200, 6, 0.6, 4),
+    "factors": lambda shift: tastes(108 + shift, 2000, 1500, 50, 0.4, 16, 2.2),
+    "ratings": lambda shift: ratings(109 + shift, 1500, 1500, 50, 0.2, 1.6),
 }
 HELD_OUT = {
-    "long-tail-2": lambda: tastes(201, 4000, 6000, 15, 1.2, 16, 1.8, clusters=150, spread=1.0),
-    "few-users-2": lambda: tastes(202, 110, 1200, 190, 1.0, 6, 2.5, spread=0.7),
-    "few-items-2": lambda: tastes(203, 3000, 150, 20, 0.9, 6, 2.0, clusters=10, spread=0.6),
-    "repeats-2": lambda: repeats(204, 900, 1500, 45, 0.65, 15),
-    "new-items-2": lambda: new_items(205, 2200, 900, 25, 20, 120, 0.25),
-    "drift-2": lambda: drift(206, 1400, 2500, 45, 0.3, 0.6),
-    "sessions-2": lambda: sessions(207, 6000, 2500, 9, 0.4, 8),
-    "factors-2": lambda: tastes(208, 3000, 1000, 30, 0.7, 24, 2.5),
-    "ratings-2": lambda: ratings(209, 2200, 900, 35, 0.0, 2.2),
-    "series-2": lambda: series(210, 1600, 2400, 40, 8),
+    "long-tail-2": lambda shift: tastes(201 + shift, 4000, 6000, 15, 1.2, 16, 1.8, clusters=150, spread=1.0),
+    "few-users-2": lambda shift: tastes(202 + shift, 110, 1200, 190, 1.0, 6, 2.5, spread=0.7),
+    "few-items-2": lambda shift: tastes(203 + shift, 3000, 150, 20, 0.9, 6, 2.0, clusters=10, spread=0.6),
+    "repeats-2": lambda shift: repeats(204 + shift, 900, 1500, 45, 0.65, 15),
+    "new-items-2": lambda shift: new_items(205 + shift, 2200, 900, 25, 20, 120, 0.25),
+    "drift-2": lambda shift: drift(206 + shift, 1400, 2500, 45, 0.3, 0.6),
+    "sessions-2": lambda shift: sessions(207 + shift, 6000, 2500, 9, 0.4, 8),
+    "factors-2": lambda shift: tastes(208 + shift, 3000, 1000, 30, 0.7, 24, 2.5),
+    "ratings-2": lambda shift: ratings(209 + shift, 2200, 900, 35, 0.0, 2.2),
+    "series-2": lambda shift: series(210 + shift, 1600, 2400, 40, 8),
 }
-SPEED = {"million": lambda: million(301, 50000, 20000, 1130000)}
+SPEED = {"million": lambda shift: million(301 + shift, 50000, 20000, 1130000)}
 SETS = {"tuning": TUNING, "held-out": HELD_OUT, "speed": SPEED}
 
 
 def generate(name):
+    """NAME, or NAME@N: another seed, and so new tastes and events"""
+    name, _, shift = name.partition("@")
     for logs in SETS.values():
         if name in logs:
-            return logs[name]()
+            return logs[name](1000 * int(shift or 0))
     raise KeyError(name)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of the logs")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of the logs, or NAME@N")
     parser.add_argument("--out", metavar="FOLDER", default=".", help="where to write them (.)")
     options = parser.parse_args()
     if not options.names:

@@ -24,7 +24,7 @@ typedef struct predict_values {
   sample_id sid;
   contributions_by by;
   const char *scores;
-  bool json, force, contributions, probabilities;
+  bool json, force, contributions, probabilities, header;
   uint64_t top;     /* 0: all */
   text_list events; /* COLUMN=VALUE of one event */
 } predict_values;
@@ -48,6 +48,10 @@ static const option predict_options[] = {
      .kind = OPTION_FLAG,
      .help = "print the probability of each class after the label: LABEL:P,LABEL:P…",
      .offset = AT(probabilities)},
+    {.name = "header",
+     .kind = OPTION_FLAG,
+     .help = "begin with a line of the names of the columns; with --probabilities, each class is a column",
+     .offset = AT(header)},
     {.name = "contributions",
      .kind = OPTION_FLAG,
      .help =
@@ -172,10 +176,12 @@ static void put_probability(const predicting *p, size_t i, const char *label, ou
     output_format(out, ":%.9g", p->probabilities[i]);
   } else {
     output_text(out, ",");
-    output_class_begin(out, label);
-    output_text(out, ":");
+    if (!p->values->header) {
+      output_class_begin(out, label);
+      output_text(out, ":");
+    }
     output_decimals(out, p->probabilities[i]);
-    output_class_end(out, label);
+    if (!p->values->header) output_class_end(out, label);
   }
 }
 
@@ -194,6 +200,19 @@ static furrow_status put_probabilities(const predicting *p, const furrow_row *ro
 }
 
 /* ---- Blocks ---- */
+
+static void put_header(const predicting *p, output *out) {
+  if (!p->values->header) return;
+  output_text(out, "sid,pred,proba,label");
+  for (size_t i = 0; i < p->classes; i++) {
+    char text[CLASS_LABEL_SIZE];
+    const char *label = class_label(text, p->scoring.scorer, furrow_scorer_class_label(p->scoring.scorer, i));
+    output_text(out, ",");
+    output_class_begin(out, label);
+    output_class_end(out, label);
+  }
+  output_text(out, "\n");
+}
 
 static furrow_status put_text(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -268,6 +287,11 @@ static furrow_status check_options(const predict_values *values, furrow_error *e
   if (values->probabilities && (values->scores || values->contributions))
     return fail(err, FURROW_E_ARGUMENT, "--probabilities and %s cannot be used together",
                 values->scores ? "--scores" : "--contributions");
+  if (values->header && (values->json || values->scores || values->contributions))
+    return fail(err, FURROW_E_ARGUMENT, "--header and %s cannot be used together",
+                values->json     ? "--json"
+                : values->scores ? "--scores"
+                                 : "--contributions");
   if (values->events.count > 0 && values->scoring.data)
     return fail(err, FURROW_E_ARGUMENT, "--event and --data cannot be used together");
   if (values->top > 0 && !values->contributions) return fail(err, FURROW_E_ARGUMENT, "--top is for --contributions");
@@ -298,6 +322,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = open_probabilities(&p, err);
   if (status == FURROW_OK) status = explain_heading(&p.explaining, out, err);
+  if (status == FURROW_OK) put_header(&p, out);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
   if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;

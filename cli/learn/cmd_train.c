@@ -544,7 +544,8 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   if (status == FURROW_OK)
-    raw_log_judge_ranking(&values->raw, values->train, values->out, values->threads, values->quiet);
+    status =
+        raw_log_judge_ranking(&values->raw, trainer, values->train, values->out, values->threads, values->quiet, err);
   if (status == FURROW_OK && !values->quiet) print_row_types(settings, values->out);
   furrow_trainer_free(trainer);
   return status;

@@ -445,7 +445,8 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   progress_stop(&t->progress);
   furrow_learn_conf_free(conf);
   if (status == FURROW_OK)
-    raw_log_judge_ranking(&t->values->raw, t->values->train, t->values->out, t->values->threads, t->values->quiet);
+    status = raw_log_judge_ranking(&t->values->raw, t->trainer, t->values->train, t->values->out, t->values->threads,
+                                   t->values->quiet, err);
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/buffer.h"
 #include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/job.h"
 #include "core/output.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
@@ -162,21 +164,28 @@ void raw_log_hint_bad_row(const raw_log_values *values, const char *samples, fur
            log || label ? "" : "; if columns have names or texts in them, --schema auto reads the file as a raw log");
 }
 
-void raw_log_judge_ranking(const raw_log_values *values, const char *log, const char *model, uint32_t threads,
-                           bool quiet) {
+furrow_status raw_log_judge_ranking(const raw_log_values *values, const furrow_trainer *trainer, const char *log,
+                                    const char *model, uint32_t threads, bool quiet, furrow_error *err) {
   furrow_rank_figures figures;
   furrow_recommender_params params;
-  furrow_error ignored;
+  furrow_error ignored; /* a log without users and items, or with too few events: there is nothing to measure */
+  job j;
   furrow_recommender_params_init(&params);
   furrow_rank_figures_init(&figures);
   params.threads = threads;
-  if (!values->schema || ranks_number() > 0) return;
-  if (furrow_recommender_judge(model, log, &params, &figures, &ignored) != FURROW_OK) return;
-  if (!quiet && figures.popular_gain < -figures.popular_gain_error)
-    say("furrow: warning: do not recommend items with this model: it orders them worse than their popularity does "
-        "(NDCG "
-        "%.4f, most popular items %.4f); --model recommender is for that\n",
+  params.trainer = trainer;
+  params.progress = job_progress;
+  params.progress_user = &j;
+  if (!values->schema || ranks_number() > 0) return FURROW_OK;
+  job_start(&j, "measuring recommendations", quiet);
+  const furrow_status status = furrow_recommender_judge(model, log, &params, &figures, &ignored);
+  job_stop(&j);
+  if (status == FURROW_E_CANCELLED) return interrupt_check(err);
+  if (status == FURROW_OK && !quiet && figures.popular_gain < -figures.popular_gain_error)
+    say("furrow: warning: do not recommend items with this model: on events that were held out it orders them worse "
+        "than their popularity does (NDCG %.4f, most popular items %.4f); --model recommender is for that\n",
         figures.ndcg.mean, figures.popular_ndcg.mean);
+  return FURROW_OK;
 }
 
 /* ---- One event ---- */

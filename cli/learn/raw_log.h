@@ -33,9 +33,9 @@ bool raw_log_is_csv_name(const char *uri);
  * be a raw log. */
 void raw_log_hint_bad_row(const raw_log_values *values, const char *samples, furrow_on_bad on_bad, furrow_error *err);
 /* Measures whether a model of a log with users and items can recommend, stores that in the model, and warns unless
- * `quiet`. */
-void raw_log_judge_ranking(const raw_log_values *values, const char *log, const char *model, uint32_t threads,
-                           bool quiet);
+ * `quiet`. Fails only if a signal came. */
+furrow_status raw_log_judge_ranking(const raw_log_values *values, const furrow_trainer *trainer, const char *log,
+                                    const char *model, uint32_t threads, bool quiet, furrow_error *err);
 
 /* Makes a log of the event, a file in memory, and returns its URI. */
 furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err);

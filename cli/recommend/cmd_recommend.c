@@ -403,8 +403,7 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
   furrow_status status = recommend_job_open(&r.job, values->model, finding, values->threads, values->quiet, err);
   const uint64_t items = status == FURROW_OK ? furrow_recommender_item_count(r.job.recommender) : 0;
   if (status == FURROW_OK && r.job.params.k > items) r.job.params.k = items;
-  if (status == FURROW_OK && values->name)
-    status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
+  if (status == FURROW_OK && values->name) status = recommend_job_load_items(&r.job, values->name, &r.names, err);
   if (status == FURROW_OK) recommend_job_warn(&r.job);
   if (status == FURROW_OK) status = prepare_reasons(&r, err);
   if (status == FURROW_OK) status = find_items(&r, err);

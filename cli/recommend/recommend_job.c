@@ -164,14 +164,26 @@ static bool has_value(const char *cell, const char *value) {
   return false;
 }
 
+furrow_status recommend_job_load_items(recommend_job *job, const char *column, furrow_item_table **table,
+                                       furrow_error *err) {
+  const uint64_t items = furrow_recommender_item_count(job->recommender);
+  const furrow_status status = furrow_item_table_load(table, job->recommender, job->values->items, &column, 1, err);
+  if (status != FURROW_OK || job->quiet || job->lacking_told) return status;
+  const uint64_t found = furrow_item_table_count(*table);
+  job->lacking_told = true;
+  if (found < items)
+    say("furrow: warning: the table of items has no row for %" PRIu64 " of the model's %" PRIu64 " items\n",
+        items - found, items);
+  return status;
+}
+
 static furrow_status allow_where(recommend_job *job, const char *text, furrow_error *err) {
   furrow_item_table *table = NULL;
   char *column = NULL;
   const char *value = NULL;
   uint64_t kept = 0;
   furrow_status status = split_pair("--where", text, &column, &value, err);
-  if (status == FURROW_OK)
-    status = furrow_item_table_load(&table, job->recommender, job->values->items, (const char *const *)&column, 1, err);
+  if (status == FURROW_OK) status = recommend_job_load_items(job, column, &table, err);
   for (uint64_t i = 0; status == FURROW_OK && i < furrow_recommender_item_count(job->recommender); i++) {
     const bool is = has_value(furrow_item_table_get(table, i, 0), value);
     job->allowed[i] &= is;

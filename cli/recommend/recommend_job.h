@@ -27,6 +27,7 @@ typedef struct recommend_job {
   furrow_pair *context; /* context of values->context.count */
   furrow_recommend_params params;
   progress progress;
+  bool lacking_told; /* the table of items lacks some of them, and the user knows */
 } recommend_job;
 
 /* Opens the model, and reads the files that the options name. Close it, even after a failure. */
@@ -37,6 +38,9 @@ furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_e
 void recommend_job_close(recommend_job *job);
 /* Warns about a model that orders items worse than their popularity does. */
 void recommend_job_warn(const recommend_job *job);
+/* Loads a column of the table of items, and says once how many items have no row. */
+furrow_status recommend_job_load_items(recommend_job *job, const char *column, furrow_item_table **table,
+                                       furrow_error *err);
 /* Whether the model is a recommender of a log, which knows what its users took. */
 bool recommend_job_is_of_log(const recommend_job *job);
 

@@ -39,6 +39,10 @@ typedef struct furrow_recommender furrow_recommender;
 typedef struct furrow_recommender_params {
   size_t size;      /* set by furrow_recommender_params_init */
   unsigned threads; /* threads that load; 0: one for each processor */
+  /* Of furrow_recommender_judge: */
+  const furrow_trainer *trainer; /* the training that made the model */
+  furrow_progress progress;      /* as that of furrow_trainer_fit; NULL: none */
+  void *progress_user;           /* given to progress */
 } furrow_recommender_params;
 
 /* Sets the size and the defaults. */
@@ -225,8 +229,8 @@ typedef struct furrow_item_table furrow_item_table;
 /* Reads columns of a table (csv, tsv, JSON lines) whose column `furrow_recommender_item_column` has the items. Rows of
  * items that the model does not know are skipped; if an item has several rows, the first one is used. At least one
  * column.
- * Errors:  E_ARGUMENT, no column; E_FORMAT, not a table, or it lacks a column; E_PARSE, a row cannot be read;
- *          E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_ARGUMENT, no column, or no row of an item that the model knows; E_FORMAT, not a table, or it lacks a
+ *          column; E_PARSE, a row cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_item_table_free. */
 FURROW_API furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_recommender *recommender,
                                                 const char *uri, const char *const *columns, size_t count,
@@ -449,14 +453,14 @@ FURROW_API furrow_status furrow_recommender_evaluate(const furrow_recommender *r
                                                      const furrow_recommend_params *params,
                                                      furrow_rank_figures *figures, furrow_error *err) FURROW_MUST_USE;
 
-/* Measures how a model that scores rows orders items: recommends the last fifth of each user's events from the earlier
- * ones, for up to 1000 users (up to 100 if the model has to score every item), and compares with the most popular
- * items. The model was trained with these events, so that the figures are too good; a model that is nevertheless worse
- * than the most popular items should not be used for recommendations. Stores the figures in the furrow.json of the
- * model. `log`: the training log. params NULL: the defaults.
- * Errors:  as furrow_recommender_open and furrow_recommender_evaluate; E_UNSUPPORTED, a recommender of a log, too;
- * E_IO.
- */
+/* Measures how a model that scores rows orders items. Holds out the last fifth of each user's events (without times, a
+ * random fifth of all events), repeats the training of params->trainer with the earlier ones, recommends to up to 1000
+ * users (up to 100 if the model has to score every item), and compares with the most popular items. Of a log with more
+ * than 200,000 events, random users with about that many take part. A model that is worse than the most popular items
+ * should not be used for recommendations. Stores the figures in the furrow.json of the model. Meanwhile, a directory
+ * next to the model has files of its own. `log`: the training log.
+ * Errors:  E_ARGUMENT, params->trainer is NULL; as furrow_recommender_open, furrow_table_split, furrow_trainer_fit,
+ *          furrow_trainer_save and furrow_recommender_evaluate; E_UNSUPPORTED, a recommender of a log, too; E_IO. */
 FURROW_API furrow_status furrow_recommender_judge(const char *model, const char *log,
                                                   const furrow_recommender_params *params, furrow_rank_figures *figures,
                                                   furrow_error *err) FURROW_MUST_USE;

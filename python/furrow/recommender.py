@@ -892,7 +892,7 @@ def _saved(trainer: _core.Trainer, log: str, threads: int) -> ModelFolder:
         path = os.path.join(folder, "model")
         trainer.save(path, False)
         with contextlib.suppress(_core.Error):
-            _core.Recommender.judge(path, log, {"threads": threads})
+            trainer.judge(path, log, {"threads": threads})
         return ModelFolder.read(path)
 
 

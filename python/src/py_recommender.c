@@ -133,36 +133,6 @@ static PyObject *recommender_fit(PyObject *type, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-typedef struct judge_job {
-  const char *folder, *log;
-  furrow_recommender_params params;
-  furrow_rank_figures figures;
-} judge_job;
-
-static furrow_status run_judge(void *user, fwpy_job *job, furrow_error *err) {
-  judge_job *j = user;
-  (void)job;
-  return furrow_recommender_judge(j->folder, j->log, &j->params, &j->figures, err);
-}
-
-/* judge(folder, log, options): measures how a model that scores rows orders items, and stores that in the model */
-static PyObject *recommender_judge(PyObject *type, PyObject *args) {
-  judge_job job = {0};
-  PyObject *folder = NULL, *log = NULL, *options;
-  (void)type;
-  furrow_recommender_params_init(&job.params);
-  furrow_rank_figures_init(&job.figures);
-  if (!PyArg_ParseTuple(args, "O&O&O", PyUnicode_FSConverter, &folder, PyUnicode_FSConverter, &log, &options))
-    return NULL;
-  job.folder = PyBytes_AsString(folder);
-  job.log = PyBytes_AsString(log);
-  const bool ok = fwpy_set_fields(&job.params, options, open_fields) && fwpy_job_run(run_judge, &job, NULL);
-  Py_DECREF(folder);
-  Py_DECREF(log);
-  if (!ok) return NULL;
-  Py_RETURN_NONE;
-}
-
 /* ---- What it is ------------------------------------------------------------------------------------------- */
 
 static const fwpy_field info_fields[] = {FWPY_FIELD(furrow_recommender_info, method, FWPY_UINT32),
@@ -737,7 +707,6 @@ static PyObject *recommender_vectors(PyObject *object, PyObject *args) {
 
 static PyMethodDef recommender_methods[] = {{"open", recommender_open, METH_VARARGS | METH_STATIC, NULL},
                                             {"fit", recommender_fit, METH_VARARGS | METH_STATIC, NULL},
-                                            {"judge", recommender_judge, METH_VARARGS | METH_STATIC, NULL},
                                             {"figures", recommender_figures, METH_NOARGS, NULL},
                                             {"explain", recommender_explain, METH_VARARGS, NULL},
                                             {"info", recommender_info, METH_NOARGS, NULL},

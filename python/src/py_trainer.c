@@ -416,6 +416,45 @@ static PyObject *trainer_save(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+typedef struct judge_call {
+  const char *folder, *log;
+  furrow_recommender_params params;
+} judge_call;
+
+static furrow_status run_judge(void *user, fwpy_job *job, furrow_error *err) {
+  judge_call *call = user;
+  furrow_rank_figures figures;
+  furrow_rank_figures_init(&figures);
+  call->params.progress_user = job;
+  return furrow_recommender_judge(call->folder, call->log, &call->params, &figures, err);
+}
+
+static const fwpy_field judge_fields[] = {FWPY_FIELD(furrow_recommender_params, threads, FWPY_UINT32), {0}};
+
+/* judge(folder, log, options): measures how the model that was saved in the folder orders items, and stores
+ * that in the model */
+static PyObject *trainer_judge(PyObject *object, PyObject *args) {
+  trainer_object *self = (trainer_object *)object;
+  judge_call call = {0};
+  PyObject *folder = NULL, *log = NULL, *options;
+  furrow_recommender_params_init(&call.params);
+  call.params.trainer = self->trainer;
+  call.params.progress = fwpy_job_progress;
+  if (!PyArg_ParseTuple(args, "O&O&O", PyUnicode_FSConverter, &folder, PyUnicode_FSConverter, &log, &options))
+    return NULL;
+  call.folder = PyBytes_AsString(folder);
+  call.log = PyBytes_AsString(log);
+  bool ok = fwpy_set_fields(&call.params, options, judge_fields) && lock_to_read(self);
+  if (ok) {
+    ok = fwpy_job_run(run_judge, &call, NULL);
+    pthread_rwlock_unlock(&self->lock);
+  }
+  Py_DECREF(folder);
+  Py_DECREF(log);
+  if (!ok) return NULL;
+  Py_RETURN_NONE;
+}
+
 /* ---- The type ---------------------------------------------------------------------------------------------- */
 
 static PyMethodDef trainer_methods[] = {{"create", trainer_create, METH_VARARGS | METH_STATIC, NULL},
@@ -427,6 +466,7 @@ static PyMethodDef trainer_methods[] = {{"create", trainer_create, METH_VARARGS 
                                         {"fold_metrics", trainer_fold_metrics, METH_NOARGS, NULL},
                                         {"scorer", trainer_scorer, METH_NOARGS, NULL},
                                         {"save", trainer_save, METH_VARARGS, NULL},
+                                        {"judge", trainer_judge, METH_VARARGS, NULL},
                                         {NULL, NULL, 0, NULL}};
 
 static PyType_Slot trainer_slots[] = {{Py_tp_dealloc, trainer_dealloc}, {Py_tp_methods, trainer_methods}, {0, NULL}};

@@ -127,12 +127,14 @@ static size_t count_relevant(const evaluation *e, uint64_t user, const left_out 
   return count;
 }
 
-/* The NDCG of the most frequent items: items are numbered by falling frequency. */
+/* The NDCG of the most popular items. Items are numbered by falling frequency. */
 static double popular_ndcg(const evaluation *e, const fw_item_set *chosen, const left_out *out, size_t relevant) {
   size_t at = 0;
-  for (uint32_t item = 0; item < e->r->items.count && at < e->params->k; item++)
+  for (uint32_t i = 0; i < e->r->items.count && at < e->params->k; i++) {
+    const uint32_t item = e->r->by_popularity ? e->r->by_popularity[i] : i;
     if ((!e->params->allowed || e->params->allowed[item]) && !is_left_out(out, item))
       e->hits[at++] = fw_item_set_has(chosen, item);
+  }
   while (at < e->params->k) e->hits[at++] = false;
   return fw_user_ranking(e->hits, e->params->k, relevant).ndcg;
 }

@@ -105,6 +105,11 @@ furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_rec
   made->items = recommender->items.count;
   furrow_status status = alloc_cells(made, recommender, err);
   if (status == FURROW_OK) status = read_all(made, recommender, uri, columns, err);
+  if (status == FURROW_OK && made->rows == 0) {
+    status = fw_fail(err, FURROW_E_ARGUMENT, "no row of the table has an item of the model in its column %s",
+                     recommender->items.column);
+    fw_error_set_file(err, uri);
+  }
   return FW_HAND_OVER(status, table, made, furrow_item_table_free);
 }
 

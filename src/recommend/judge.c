@@ -1,27 +1,218 @@
-/* recommend/judge.c: how a model of a log ranks the events that it was trained on.
+/* recommend/judge.c: how a model that scores rows orders items for users.
  *
- * A model that scores rows was not trained to order items: a model of ratings puts obscure items first. Each user's
- * last events are taken as if they were to be recommended from the earlier ones. The model knows them, so its figures
- * are too good; if they are nevertheless worse than the figures of the most popular items, the model must not
- * recommend. The figures are a member "ranking" of furrow.json. */
+ * Such a model was not trained to order items: a model of ratings puts obscure items first. Each user's last events are
+ * held out, the model is trained once more, with its own settings and dictionary, on the earlier events, and recommends
+ * from them. Its figures and those of the most popular items are a member "ranking" of furrow.json. A large log is
+ * represented by a part of its users, so that this costs a bounded amount of work. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/atomic_dir.h"
 #include "io/atomic_file.h"
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "io/uri.h"
+#include "learn/train/trainer.h"
 #include "recommend/events.h"
 #include "recommend/log_model.h"
 
 enum { USERS_BY_VECTORS = 1000, USERS_BY_SCORES = 100 };
 
-#define PAIRS_MOST 2e6 /* pairs of user and item that a model without vectors scores */
+#define EVENTS_MOST 2e5 /* of a larger log, only users with about that many events take part */
+#define LAST_SHARE 0.2  /* share of each user's events that is held out */
+#define PAIRS_MOST 2e6  /* pairs of user and item that a model without vectors scores */
+
+/* ---- Files of a trial ----------------------------------------------------------------------------------- */
+
+/* Parts of the log and a model, in a directory next to the judged model, which disappears. */
+typedef struct trial {
+  const char *model;                       /* the judged model */
+  const furrow_recommender_params *params; /* of the call */
+  fw_atomic_dir *dir;
+  char *part, *rest, *earlier, *later, *folder; /* paths in dir */
+  const char *arguments;                        /* "?kind=json" of the log, or "" */
+} trial;
+
+#define INSIDE "trial"
+
+static void trial_close(trial *t) {
+  fw_atomic_dir_close(t->dir);
+  fw_free(t->part);
+  fw_free(t->rest);
+  fw_free(t->earlier);
+  fw_free(t->later);
+  fw_free(t->folder);
+}
+
+static furrow_status trial_open(trial *t, const char *log, furrow_error *err) {
+  const struct {
+    char **path;
+    const char *name;
+  } files[] = {
+      {&t->part, "part"}, {&t->rest, "rest"}, {&t->earlier, "earlier"}, {&t->later, "later"}, {&t->folder, "model"}};
+  const size_t length = strcspn(log, "?");
+  fw_buffer name = {0};
+  size_t end = strlen(t->model);
+  int inside = -1;
+  t->arguments = log + length;
+  while (end > 1 && t->model[end - 1] == '/') end--;
+  fw_buffer_append(&name, t->model, end);
+  fw_buffer_text(&name, ".trial");
+  fw_buffer_byte(&name, 0);
+  furrow_status status = fw_buffer_status(&name, err);
+  if (status == FURROW_OK) status = fw_atomic_dir_open(&t->dir, (const char *)name.bytes, NULL, err);
+  /* the directory itself is locked, so files are written into one of its own */
+  if (status == FURROW_OK) status = fw_dir_make(&inside, fw_atomic_dir_fd(t->dir), INSIDE, t->model, err);
+  if (inside >= 0) (void)close(inside);
+  while (end > 0 && t->model[end - 1] != '/') end--;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof files / sizeof *files; i++) {
+    fw_buffer path = {0};
+    size_t size = 0;
+    fw_buffer_append(&path, t->model, end);
+    fw_buffer_format(&path, "%s/" INSIDE "/%s", fw_atomic_dir_temporary(t->dir), files[i].name);
+    status = fw_buffer_take(&path, files[i].path, &size, err);
+  }
+  fw_buffer_clear(&name);
+  return status;
+}
+
+/* A file of the trial, with the arguments of the log, whose layout it has. */
+static furrow_status trial_uri(const trial *t, const char *path, char **uri, furrow_error *err) {
+  fw_buffer text = {0};
+  size_t size = 0;
+  fw_buffer_format(&text, "%s%s", path, t->arguments);
+  return fw_buffer_take(&text, uri, &size, err);
+}
+
+/* ---- Events that are held out --------------------------------------------------------------------------- */
+
+static const char *time_column(const furrow_recommender *r) {
+  const furrow_schema *schema = furrow_encoder_schema(r->encoder);
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.role, "time") == 0) return column.name;
+  }
+  return NULL;
+}
+
+static void init_split(furrow_table_split_params *params) {
+  furrow_table_split_params_init(params);
+  params->overwrite = true;
+  params->on_bad = FURROW_ON_BAD_SKIP;
+}
+
+/* Copies the events of a part of the users; *log becomes that part. */
+static furrow_status take_part(const furrow_recommender *r, const trial *t, double share, char **log,
+                               furrow_error *err) {
+  const char *const paths[] = {t->part, t->rest};
+  const double shares[] = {share, 1 - share};
+  furrow_table_split_params params;
+  init_split(&params);
+  params.group = r->users.column;
+  params.shares = shares;
+  FW_TRY(furrow_table_split(*log, paths, 2, &params, NULL, err));
+  (void)unlink(t->rest); /* it goes with the directory at the latest */
+  fw_free(*log);
+  *log = NULL;
+  return trial_uri(t, t->part, log, err);
+}
+
+/* Splits a log by each user's time; without times, or if some of them cannot be read, by chance. */
+static furrow_status split_log(const furrow_recommender *r, const trial *t, const char *log, furrow_error *err) {
+  const char *const paths[] = {t->earlier, t->later};
+  const double shares[] = {1 - LAST_SHARE, LAST_SHARE};
+  furrow_table_split_params params;
+  init_split(&params);
+  params.time = time_column(r);
+  params.user = params.time ? r->users.column : NULL;
+  params.last = params.time ? LAST_SHARE : 0;
+  furrow_status status = FURROW_E_PARSE;
+  if (params.time) status = furrow_table_split(log, paths, 2, &params, NULL, err);
+  if (status != FURROW_E_PARSE) return status;
+  init_split(&params);
+  params.shares = shares;
+  return furrow_table_split(log, paths, 2, &params, NULL, err);
+}
+
+static furrow_status read_events(const furrow_recommender *r, const trial *t, const char *path, fw_interactions *events,
+                                 furrow_error *err) {
+  furrow_events_params reading;
+  fw_interactions_info info = {0};
+  char *uri = NULL;
+  furrow_events_params_init(&reading);
+  reading.threads = t->params->threads;
+  reading.on_bad = FURROW_ON_BAD_SKIP;
+  furrow_status status = trial_uri(t, path, &uri, err);
+  if (status == FURROW_OK) status = fw_interactions_read(events, r, uri, &reading, &info, err);
+  fw_free(uri);
+  return status;
+}
+
+/* ---- The model without them ----------------------------------------------------------------------------- */
+
+/* Trains the model of the trial on the earlier events. */
+static furrow_status train_again(const trial *t, furrow_error *err) {
+  fw_repeated_fit with = {.encoder = t->model,
+                          .threads = t->params->threads,
+                          .on_bad = FURROW_ON_BAD_SKIP,
+                          .progress = t->params->progress,
+                          .progress_user = t->params->progress_user};
+  furrow_trainer *trainer = NULL;
+  char *earlier = NULL;
+  furrow_status status = trial_uri(t, t->earlier, &earlier, err);
+  with.data = earlier;
+  if (status == FURROW_OK) status = fw_trainer_repeat(&trainer, t->params->trainer, &with, err);
+  if (status == FURROW_OK) status = furrow_trainer_save(trainer, t->folder, NULL, err);
+  furrow_trainer_free(trainer);
+  fw_free(earlier);
+  return status;
+}
+
+/* Items by falling number of earlier events. */
+static furrow_status order_items(const fw_interactions *earlier, uint32_t **by_popularity, furrow_error *err) {
+  float *counts = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&counts, earlier->items, err);
+  for (size_t i = 0; status == FURROW_OK && i < earlier->offset[earlier->users]; i++) counts[earlier->item[i]]++;
+  if (status == FURROW_OK) status = fw_taste_order(counts, earlier->items, by_popularity, err);
+  fw_free(counts);
+  return status;
+}
+
+/* The dictionary keeps each user's last items, for features of recommendations: takes the later ones out of it.
+ * *offsets and *items, which the caller frees, take the place of the dictionary's. */
+static furrow_status forget_later(furrow_recommender *r, const furrow_events *later, unsigned char **offsets,
+                                  unsigned char **items, furrow_error *err) {
+  fw_dictionary *d = &r->encoder->dictionary;
+  uint64_t kept = 0;
+  if (d->history_users == 0) return FURROW_OK;
+  const fw_field *users = &d->fields[d->user_field], *own = &d->fields[d->item_field];
+  const uint64_t user_names = r->users.first - users->first, item_names = r->items.first - own->first;
+  FW_TRY(FW_ALLOC(offsets, 8 * (d->history_users + 1), err));
+  FW_TRY(FW_ALLOC(items, 8 * fw_get_le64(d->history_offsets + 8 * d->history_users), err));
+  fw_put_le64(*offsets, 0);
+  for (uint64_t u = 0; u < d->history_users; u++) {
+    const fw_item_set hidden =
+        u >= user_names && u - user_names < r->users.count ? fw_events_of(later, u - user_names) : (fw_item_set){0};
+    const uint64_t end = fw_get_le64(d->history_offsets + 8 * (u + 1));
+    for (uint64_t i = fw_get_le64(d->history_offsets + 8 * u); i < end; i++) {
+      const uint64_t item = fw_get_le64(d->history_items + 8 * i);
+      if (item >= item_names && fw_item_set_has(&hidden, (uint32_t)(item - item_names))) continue;
+      fw_put_le64(*items + 8 * kept++, item);
+    }
+    fw_put_le64(*offsets + 8 * (u + 1), kept);
+  }
+  d->history_offsets = *offsets;
+  d->history_items = *items;
+  return FURROW_OK;
+}
 
 static size_t users_to_judge(const furrow_recommender *r) {
   if (r->kind == FW_VECTORS_ALL) return USERS_BY_VECTORS;
@@ -29,28 +220,57 @@ static size_t users_to_judge(const furrow_recommender *r) {
   return most < 10 ? 10 : most < USERS_BY_SCORES ? (size_t)most : USERS_BY_SCORES;
 }
 
-static furrow_status measure(const furrow_recommender *r, const char *log, const furrow_recommender_params *params,
-                             furrow_rank_figures *figures, furrow_error *err) {
-  furrow_events_params reading;
+/* Lets the model of the trial recommend the later events. */
+static furrow_status evaluate(const trial *t, furrow_rank_figures *figures, furrow_error *err) {
   furrow_recommend_params recommending;
-  fw_interactions_info info = {0};
-  fw_interactions all = {0}, earlier = {0}, later = {0};
-  furrow_events *seen = NULL, *truth = NULL;
-  furrow_events_params_init(&reading);
+  fw_interactions earlier = {0}, later = {0};
+  furrow_events *seen = NULL, *all_later = NULL, *truth = NULL;
+  furrow_recommender *r = NULL;
+  unsigned char *offsets = NULL, *items = NULL;
   furrow_recommend_params_init(&recommending);
-  reading.threads = recommending.threads = params->threads;
-  reading.on_bad = FURROW_ON_BAD_SKIP;
-  furrow_status status = fw_interactions_read(&all, r, log, &reading, &info, err);
-  if (status == FURROW_OK) status = fw_interactions_split(&all, &earlier, &later, err);
+  recommending.threads = t->params->threads;
+  furrow_status status = furrow_recommender_open(&r, t->folder, t->params, err);
+  if (status == FURROW_OK) status = read_events(r, t, t->earlier, &earlier, err);
+  if (status == FURROW_OK) status = read_events(r, t, t->later, &later, err);
   if (status == FURROW_OK) status = fw_events_from(&seen, &earlier, SIZE_MAX, err);
+  if (status == FURROW_OK) status = fw_events_from(&all_later, &later, SIZE_MAX, err);
   if (status == FURROW_OK) status = fw_events_from(&truth, &later, users_to_judge(r), err);
+  if (status == FURROW_OK) status = forget_later(r, all_later, &offsets, &items, err);
+  if (status == FURROW_OK) status = order_items(&earlier, &r->by_popularity, err);
   recommending.seen = seen;
   if (status == FURROW_OK) status = furrow_recommender_evaluate(r, truth, &recommending, figures, err);
+  furrow_recommender_free(r);
+  fw_free(offsets);
+  fw_free(items);
   furrow_events_free(seen);
+  furrow_events_free(all_later);
   furrow_events_free(truth);
-  fw_interactions_clear(&all);
   fw_interactions_clear(&earlier);
   fw_interactions_clear(&later);
+  return status;
+}
+
+static furrow_status measure(const furrow_recommender *r, const char *log, trial *t, furrow_rank_figures *figures,
+                             furrow_error *err) {
+  furrow_events_params counting;
+  furrow_events *events = NULL;
+  furrow_events_info info;
+  char *part = NULL;
+  furrow_events_params_init(&counting);
+  furrow_events_info_init(&info);
+  counting.threads = t->params->threads;
+  counting.on_bad = FURROW_ON_BAD_SKIP;
+  furrow_status status = furrow_events_load(&events, r, log, &counting, err);
+  if (status == FURROW_OK) furrow_events_get_info(events, &info);
+  furrow_events_free(events);
+  if (status == FURROW_OK) status = trial_open(t, log, err);
+  if (status == FURROW_OK) status = fw_strndup(&part, log, strlen(log), err);
+  if (status == FURROW_OK && (double)info.rows > EVENTS_MOST)
+    status = take_part(r, t, EVENTS_MOST / (double)info.rows, &part, err);
+  if (status == FURROW_OK) status = split_log(r, t, part, err);
+  if (status == FURROW_OK) status = train_again(t, err);
+  if (status == FURROW_OK) status = evaluate(t, figures, err);
+  fw_free(part);
   return status;
 }
 
@@ -134,9 +354,12 @@ furrow_status furrow_recommender_judge(const char *model, const char *log, const
   furrow_recommender_params used;
   furrow_recommender_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
+  if (!used.trainer) return fw_fail(err, FURROW_E_ARGUMENT, "params->trainer is NULL: which training made the model?");
   FW_TRY(furrow_recommender_open(&r, model, &used, err));
+  trial t = {.model = model, .params = &used};
   furrow_status status = r->log_model ? fw_fail(err, FURROW_E_UNSUPPORTED, "a recommender of a log has figures already")
-                                      : measure(r, log, &used, figures, err);
+                                      : measure(r, log, &t, figures, err);
+  trial_close(&t);
   if (status == FURROW_OK) status = store_ranking(model, figures, err);
   furrow_recommender_free(r);
   return status;

@@ -5,8 +5,14 @@
  *   sum of loss(z, label) + 1/2 sum over j of (p_j - mean_j)^2 / variance_j,   p = (q, c),
  * where mean and variance are estimated from users that the model knows. The curvature of the loss is at most h (1 for
  * squares, 1/4 for the logistic loss), so each step with the matrix h X'X + 1 / variance lowers the objective; for
- * squares one step reaches the minimum. Models trained with a ranking loss have no labels: each event counts as
- * positive, and items are compared with the mean of all items. */
+ * squares one step reaches the minimum.
+ *
+ * Models trained with a ranking loss order items: the loss of a positive event is that of a softmax over the items,
+ * -z + ln(sum over items of exp(z)), which c and b do not change. A logistic loss would not do: all popular items have
+ * scores of about 5, where it is flat, so that the events would say nothing. Few events have to find the few directions
+ * in which users differ, so the whole covariance of the users is known, not only the variances. Steps are taken with
+ * the matrix n covariance of v + inverse covariance of p, where n is the number of events and the covariance of v is
+ * that for the mean user; a step is halved until it lowers the objective. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +26,13 @@
 #include "recommend/log_model.h"
 #include "vector/data/parallel.h"
 
-enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
+enum { PRIOR_USERS = 1000, MOST_STEPS = 200, MOST_ORDER_STEPS = 30, MOST_HALVINGS = 20, PART = 16 };
+
+/* Items of a softmax: the most frequent ones, and an even selection of the others, which weigh more. */
+enum { FREQUENT_ITEMS = 2048, OTHER_ITEMS = 2048 };
 
 #define LEAST_VARIANCE 1e-6
+#define RIDGE 0.01 /* share of the mean variance that is added to all of them before the covariance is inverted */
 
 /* The loss of a user's events. */
 typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
@@ -62,8 +72,36 @@ typedef struct prior {
   size_t size; /* d: the elements of q, then c */
   double bias;
   double *mean, *precision;
-  double *centre; /* FOLD_ORDER: the mean of the items' vectors; otherwise 0 */
+  /* FOLD_ORDER: */
+  uint32_t *items; /* of the softmax */
+  double *weights; /* ln of how many items each of them stands for */
+  size_t item_count;
+  double *covariance; /* of the items' vectors: size * size, the lower half */
+  double *inverse;    /* of the covariance of the users' parameters: size * size */
 } prior;
+
+/* ---- Linear equations ----------------------------------------------------------------------------------- */
+
+/* Cholesky decomposition of the lower half of a positive definite matrix of n rows. */
+static void factorise(double *m, size_t n) {
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b <= a; b++) {
+      double sum = m[a * n + b];
+      for (size_t k = 0; k < b; k++) sum -= m[a * n + k] * m[b * n + k];
+      m[a * n + b] = a == b ? sqrt(sum) : sum / m[b * n + b];
+    }
+}
+
+static void solve(const double *m, size_t n, double *x) {
+  for (size_t a = 0; a < n; a++) {
+    for (size_t k = 0; k < a; k++) x[a] -= m[a * n + k] * x[k];
+    x[a] /= m[a * n + a];
+  }
+  for (size_t a = n; a-- > 0;) {
+    for (size_t k = a + 1; k < n; k++) x[a] -= m[k * n + a] * x[k];
+    x[a] /= m[a * n + a];
+  }
+}
 
 /* ---- The prior ------------------------------------------------------------------------------------------ */
 
@@ -83,6 +121,7 @@ static void add_user(prior *p, const float *query, double c, double *squares) {
     const double x = j + 1 < p->size ? query[j] : c;
     p->mean[j] += x;
     squares[j] += x * x;
+    for (size_t k = 0; p->inverse && k <= j; k++) p->inverse[j * p->size + k] += x * (k + 1 < p->size ? query[k] : c);
   }
 }
 
@@ -107,10 +146,85 @@ static furrow_status add_users(const furrow_recommender *r, prior *p, size_t cou
   return status;
 }
 
-static void find_centre(const furrow_recommender *r, prior *p) {
-  if (p->loss != FOLD_ORDER) return;
-  for (size_t i = 0; i < r->items.count; i++)
-    for (size_t j = 0; j < r->d; j++) p->centre[j] += r->vectors[i * r->d + j] / (double)r->items.count;
+/* Lists the items of the softmax. Items are numbered by falling frequency. */
+static furrow_status list_items(const furrow_recommender *r, prior *p, furrow_error *err) {
+  const size_t n = r->items.count, frequent = n < FREQUENT_ITEMS ? n : FREQUENT_ITEMS, rest = n - frequent;
+  const size_t others = rest < OTHER_ITEMS ? rest : OTHER_ITEMS;
+  p->item_count = frequent + others;
+  FW_TRY(FW_ALLOC(&p->items, p->item_count, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->weights, p->item_count, err));
+  for (size_t i = 0; i < frequent; i++) p->items[i] = (uint32_t)i;
+  for (size_t i = 0; i < others; i++) {
+    p->items[frequent + i] = (uint32_t)(frequent + i * rest / others);
+    p->weights[frequent + i] = log((double)rest / (double)others);
+  }
+  return FURROW_OK;
+}
+
+/* The chances of the items of the softmax for a user; returns ln of the sum of their exp. */
+static double find_chances(const furrow_recommender *r, const prior *p, const double *user, double *chances) {
+  const size_t last = p->size - 1;
+  double most = -INFINITY, sum = 0;
+  for (size_t i = 0; i < p->item_count; i++) {
+    const float *v = r->vectors + (size_t)p->items[i] * r->d;
+    double z = p->weights[i] + v[last];
+    for (size_t j = 0; j < last; j++) z += user[j] * v[j];
+    chances[i] = z;
+    most = z > most ? z : most;
+  }
+  for (size_t i = 0; i < p->item_count; i++) sum += chances[i] = exp(chances[i] - most);
+  for (size_t i = 0; i < p->item_count; i++) chances[i] /= sum;
+  return most + log(sum);
+}
+
+/* Adds the mean of the items' vectors, times a factor. */
+static void add_mean_item(const furrow_recommender *r, const prior *p, const double *chances, double factor,
+                          double *to) {
+  for (size_t i = 0; i < p->item_count; i++) {
+    const float *v = r->vectors + (size_t)p->items[i] * r->d;
+    for (size_t j = 0; j + 1 < p->size; j++) to[j] += factor * chances[i] * v[j];
+  }
+}
+
+/* The covariance of the items' vectors for the mean user. */
+static furrow_status find_covariance(const furrow_recommender *r, prior *p, furrow_error *err) {
+  const size_t n = p->size, last = n - 1;
+  double *chances = NULL;
+  if (p->loss != FOLD_ORDER) return FURROW_OK;
+  FW_TRY(list_items(r, p, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->covariance, n * n, err));
+  FW_TRY(FW_ALLOC_ZERO(&chances, p->item_count + n, err));
+  double *mean = chances + p->item_count;
+  find_chances(r, p, p->mean, chances);
+  add_mean_item(r, p, chances, 1, mean);
+  for (size_t i = 0; i < p->item_count; i++) {
+    const float *v = r->vectors + (size_t)p->items[i] * r->d;
+    for (size_t a = 0; a < last; a++)
+      for (size_t b = 0; b <= a; b++) p->covariance[a * n + b] += chances[i] * (v[a] - mean[a]) * (v[b] - mean[b]);
+  }
+  fw_free(chances);
+  return FURROW_OK;
+}
+
+/* Turns the sums of products of the users' parameters into the inverse of their covariance. */
+static furrow_status invert_covariance(prior *p, size_t users, furrow_error *err) {
+  const size_t n = p->size;
+  double *m = NULL, trace = 0;
+  if (p->loss != FOLD_ORDER) return FURROW_OK;
+  FW_TRY(FW_ALLOC(&m, n * n, err));
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b <= a; b++) m[a * n + b] = p->inverse[a * n + b] / (double)users - p->mean[a] * p->mean[b];
+  for (size_t a = 0; a < n; a++) trace += m[a * n + a];
+  for (size_t a = 0; a < n; a++) m[a * n + a] += RIDGE * trace / (double)n + LEAST_VARIANCE;
+  factorise(m, n);
+  for (size_t a = 0; a < n; a++) {
+    double *column = p->inverse + a * n; /* it is symmetric */
+    memset(column, 0, n * sizeof *column);
+    column[a] = 1;
+    solve(m, n, column);
+  }
+  fw_free(m);
+  return FURROW_OK;
 }
 
 static furrow_status make_prior(const furrow_recommender *r, prior *p, furrow_error *err) {
@@ -118,7 +232,7 @@ static furrow_status make_prior(const furrow_recommender *r, prior *p, furrow_er
   *p = (prior){.loss = loss_of(r), .size = r->d};
   FW_TRY(FW_ALLOC_ZERO(&p->mean, p->size, err));
   FW_TRY(FW_ALLOC_ZERO(&p->precision, p->size, err));
-  FW_TRY(FW_ALLOC_ZERO(&p->centre, p->size, err));
+  if (p->loss == FOLD_ORDER) FW_TRY(FW_ALLOC_ZERO(&p->inverse, p->size * p->size, err));
   FW_TRY(furrow_scorer_bias(r->scorer, &p->bias, err));
   FW_TRY(add_users(r, p, count, p->precision, err));
   for (size_t j = 0; j < p->size; j++) {
@@ -126,14 +240,17 @@ static furrow_status make_prior(const furrow_recommender *r, prior *p, furrow_er
     const double variance = p->precision[j] / (double)count - p->mean[j] * p->mean[j];
     p->precision[j] = 1 / (variance > LEAST_VARIANCE ? variance : LEAST_VARIANCE);
   }
-  find_centre(r, p);
-  return FURROW_OK;
+  FW_TRY(invert_covariance(p, count, err));
+  return find_covariance(r, p, err);
 }
 
 static void clear_prior(prior *p) {
   fw_free(p->mean);
   fw_free(p->precision);
-  fw_free(p->centre);
+  fw_free(p->items);
+  fw_free(p->weights);
+  fw_free(p->covariance);
+  fw_free(p->inverse);
 }
 
 /* ---- One user ------------------------------------------------------------------------------------------- */
@@ -145,20 +262,21 @@ typedef struct fold {
   size_t count;
   double *matrix; /* size * size, the lower half; overwritten with its Cholesky factor */
   double *x, *step, *at;
+  double *trial, *chances; /* FOLD_ORDER */
 } fold;
 
 /* Writes the features x of event i (the last one belongs to c) and returns the constant part of z. */
 static double event_features(const fold *f, size_t i, double *x) {
   const size_t last = f->p->size - 1;
   const float *v = f->r->vectors + (size_t)f->events[i].item * f->r->d;
-  for (size_t j = 0; j < last; j++) x[j] = v[j] - f->p->centre[j];
-  x[last] = f->p->loss == FOLD_ORDER ? 0 : 1;
-  return v[last] - f->p->centre[last] + (f->p->loss == FOLD_ORDER ? 0 : f->p->bias);
+  for (size_t j = 0; j < last; j++) x[j] = v[j];
+  x[last] = 1;
+  return v[last] + f->p->bias;
 }
 
 static double slope_of(const fold *f, double z, double label) {
   if (f->p->loss == FOLD_SQUARES) return z - label;
-  const double y = f->p->loss == FOLD_ORDER || label > 0 ? 1 : -1;
+  const double y = label > 0 ? 1 : -1;
   return -y / (1 + exp(z * y));
 }
 
@@ -174,31 +292,6 @@ static void make_matrix(const fold *f) {
   }
 }
 
-/* Cholesky decomposition. The matrix is positive definite because every precision is positive. */
-static void factorise(const fold *f) {
-  const size_t n = f->p->size;
-  double *m = f->matrix;
-  for (size_t a = 0; a < n; a++)
-    for (size_t b = 0; b <= a; b++) {
-      double sum = m[a * n + b];
-      for (size_t k = 0; k < b; k++) sum -= m[a * n + k] * m[b * n + k];
-      m[a * n + b] = a == b ? sqrt(sum) : sum / m[b * n + b];
-    }
-}
-
-static void solve_step(const fold *f, double *x) {
-  const size_t n = f->p->size;
-  const double *m = f->matrix;
-  for (size_t a = 0; a < n; a++) {
-    for (size_t k = 0; k < a; k++) x[a] -= m[a * n + k] * x[k];
-    x[a] /= m[a * n + a];
-  }
-  for (size_t a = n; a-- > 0;) {
-    for (size_t k = a + 1; k < n; k++) x[a] -= m[k * n + a] * x[k];
-    x[a] /= m[a * n + a];
-  }
-}
-
 /* Takes one step and returns its length relative to the norm of the new parameters. */
 static double take_step(const fold *f) {
   const size_t n = f->p->size;
@@ -210,7 +303,7 @@ static double take_step(const fold *f) {
     const double slope = slope_of(f, z, f->events[i].label);
     for (size_t j = 0; j < n; j++) f->step[j] += slope * f->x[j];
   }
-  solve_step(f, f->step);
+  solve(f->matrix, f->p->size, f->step);
   for (size_t j = 0; j < n; j++) {
     f->at[j] -= f->step[j];
     moved += f->step[j] * f->step[j];
@@ -219,11 +312,82 @@ static double take_step(const fold *f) {
   return sqrt(moved) / (sqrt(length) + 1e-9);
 }
 
+/* ---- One user of a model that orders items ------------------------------------------------------------------ */
+
+/* The objective at a user's parameters, and its gradient. */
+static double order_objective(const fold *f, const double *at, double *gradient) {
+  const prior *p = f->p;
+  const size_t last = p->size - 1;
+  double objective = 0;
+  for (size_t j = 0; j < p->size; j++) {
+    gradient[j] = 0;
+    for (size_t k = 0; k < p->size; k++) gradient[j] += p->inverse[j * p->size + k] * (at[k] - p->mean[k]);
+    objective += 0.5 * gradient[j] * (at[j] - p->mean[j]);
+  }
+  const double level = find_chances(f->r, p, at, f->chances);
+  for (size_t i = 0; i < f->count; i++) {
+    const float *v = f->r->vectors + (size_t)f->events[i].item * f->r->d;
+    double z = v[last];
+    for (size_t j = 0; j < last; j++) {
+      z += at[j] * v[j];
+      gradient[j] -= v[j];
+    }
+    objective += level - z;
+  }
+  add_mean_item(f->r, p, f->chances, (double)f->count, gradient);
+  return objective;
+}
+
+static void make_order_matrix(const fold *f) {
+  const size_t n = f->p->size;
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b <= a; b++)
+      f->matrix[a * n + b] = (double)f->count * f->p->covariance[a * n + b] + f->p->inverse[a * n + b];
+}
+
+/* `x` is the gradient, `trial` a point that may become `at`. */
+static void follow_order(const fold *f) {
+  const size_t n = f->p->size;
+  double objective = order_objective(f, f->at, f->x), size = 1;
+  for (size_t i = 0; i < MOST_ORDER_STEPS; i++) {
+    double lower = objective;
+    memcpy(f->step, f->x, n * sizeof *f->step);
+    solve(f->matrix, f->p->size, f->step);
+    for (size_t h = 0; h < MOST_HALVINGS; h++, size /= 2) {
+      for (size_t j = 0; j < n; j++) f->trial[j] = f->at[j] - size * f->step[j];
+      lower = order_objective(f, f->trial, f->x);
+      if (lower < objective) break;
+    }
+    if (!(lower < objective)) return;
+    memcpy(f->at, f->trial, n * sizeof *f->at);
+    const bool settled = objective - lower < 1e-7 * (fabs(lower) + 1);
+    objective = lower;
+    if (settled) return;
+    size = size < 1 ? 2 * size : 1;
+  }
+}
+
+/* ---- All users ------------------------------------------------------------------------------------------ */
+
+static void fold_to(const fold *f) {
+  memcpy(f->at, f->p->mean, f->p->size * sizeof *f->at);
+  if (f->p->loss == FOLD_ORDER)
+    make_order_matrix(f);
+  else
+    make_matrix(f);
+  factorise(f->matrix, f->p->size);
+  if (f->p->loss == FOLD_ORDER) {
+    follow_order(f);
+    return;
+  }
+  for (size_t i = 0; i < MOST_STEPS && take_step(f) > 1e-9; i++) continue;
+}
+
 static furrow_status fold_user(const furrow_recommender *r, const prior *p, const new_event *events, size_t count,
                                float *query, double *level, furrow_error *err) {
   const size_t n = p->size;
   double *memory = NULL;
-  FW_TRY(FW_ALLOC(&memory, n * n + 3 * n, err));
+  FW_TRY(FW_ALLOC(&memory, n * n + 4 * n + p->item_count, err));
   const fold f = {.r = r,
                   .p = p,
                   .events = events,
@@ -231,11 +395,10 @@ static furrow_status fold_user(const furrow_recommender *r, const prior *p, cons
                   .matrix = memory,
                   .x = memory + n * n,
                   .step = memory + n * n + n,
-                  .at = memory + n * n + 2 * n};
-  memcpy(f.at, p->mean, n * sizeof *f.at);
-  make_matrix(&f);
-  factorise(&f);
-  for (size_t i = 0; i < MOST_STEPS && take_step(&f) > 1e-9; i++) continue;
+                  .at = memory + n * n + 2 * n,
+                  .trial = memory + n * n + 3 * n,
+                  .chances = memory + n * n + 4 * n};
+  fold_to(&f);
   for (size_t j = 0; j + 1 < n; j++) query[j] = (float)f.at[j];
   query[n - 1] = 1;
   *level = p->bias + f.at[n - 1];

@@ -352,6 +352,7 @@ void furrow_recommender_free(furrow_recommender *recommender) {
   furrow_encoder_free(recommender->encoder);
   furrow_scorer_free(recommender->scorer);
   fw_log_model_free(recommender->log_model);
+  fw_free(recommender->by_popularity);
   fw_free(recommender->folder);
   fw_free(recommender);
 }

@@ -23,7 +23,7 @@ typedef enum fw_vector_kind {
   FW_VECTORS_ALL   /* they order items like the whole model */
 } fw_vector_kind;
 
-/* How a model that scores rows ranks the events that it was trained on (judge.c). */
+/* How a model that scores rows ranks events that were held out (judge.c). */
 typedef struct fw_stored_ranking {
   bool there;
   double ndcg, popular, gain, gain_error;
@@ -47,8 +47,9 @@ struct furrow_recommender {
   float *vectors;
   fw_item_search *search; /* NULL: the model has no vectors */
   furrow_recommend_method method;
-  fw_item_index index; /* used by METHOD_INDEX */
-  size_t sample;       /* users in the sample that chose the method */
+  fw_item_index index;     /* used by METHOD_INDEX */
+  size_t sample;           /* users in the sample that chose the method */
+  uint32_t *by_popularity; /* items, the most popular first; NULL: as they are numbered */
 };
 
 /* Takes the names of users and items from r->encoder. */

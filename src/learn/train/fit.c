@@ -697,6 +697,9 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_trainer_fit_params_init(&prepared.params);
   FW_TRY(FW_PARAMS_READ(&prepared.params, params, furrow_trainer_fit_params, err));
   FW_TRY(check_metric(&prepared.params, err));
+  snprintf(trainer->metric, sizeof trainer->metric, "%s", prepared.params.metric ? prepared.params.metric : "");
+  trainer->keep_best = prepared.params.keep_best;
+  trainer->patience = prepared.params.patience;
   fw_trainer_clear_notes(trainer);
   FW_TRY(note_ignored(trainer, err));
   furrow_status status = fw_prepare(&prepared, train, valid, err);

@@ -1,4 +1,4 @@
-/* learn/train/train_once.c: data in, a model directory out, in one call. */
+/* learn/train/train_once.c: data in, a model directory out, in one call; a training that is repeated on other data. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,6 +7,7 @@
 #include "comm/collectives.h"
 #include "furrow/learn.h"
 #include "io/input.h"
+#include "learn/train/trainer.h"
 
 /* Sets "key=value". */
 static furrow_status apply_setting(furrow_learn_conf *conf, const char *setting, furrow_error *err) {
@@ -74,4 +75,32 @@ furrow_status furrow_train(furrow_trainer **trainer, const char *algorithm, cons
   if (status == FURROW_OK) status = fit_and_save(trainer, p.conf ? p.conf : own, data, folder, &p, err);
   furrow_learn_conf_free(own);
   return status;
+}
+
+furrow_status fw_trainer_repeat(furrow_trainer **repeated, const furrow_trainer *trainer, const fw_repeated_fit *with,
+                                furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  furrow_trainer *made = NULL;
+  furrow_parser_params parser;
+  furrow_trainer_params params;
+  furrow_trainer_fit_params fit;
+  furrow_parser_params_init(&parser);
+  furrow_trainer_params_init(&params);
+  furrow_trainer_fit_params_init(&fit);
+  parser.on_bad = with->on_bad;
+  parser.threads = params.threads = with->threads;
+  params.max_features = trainer->max_features;
+  fit.parser = &parser;
+  fit.metric = trainer->metric[0] ? trainer->metric : NULL;
+  fit.keep_best = trainer->keep_best;
+  fit.patience = trainer->patience;
+  fit.progress = with->progress;
+  fit.progress_user = with->progress_user;
+  furrow_status status = fw_learn_conf_copy(&conf, trainer->given, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "encoder", with->encoder, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "format", "table", err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&made, conf, &params, err);
+  if (status == FURROW_OK) status = furrow_trainer_fit(made, with->data, NULL, &fit, err);
+  furrow_learn_conf_free(conf);
+  return FW_HAND_OVER(status, repeated, made, furrow_trainer_free);
 }

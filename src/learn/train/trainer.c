@@ -312,6 +312,7 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
   trainer->max_features = params->max_features;
   trainer->loaded = params->load != NULL;
   furrow_status status = params->load ? fw_model_check_scores(params->load, err) : FURROW_OK;
+  if (status == FURROW_OK) status = fw_learn_conf_copy(&trainer->given, conf, err);
   if (status == FURROW_OK) status = fw_learn_conf_copy(&trainer->conf, conf, err);
   if (status == FURROW_OK && params->load && fw_conf_recommends(conf)) status = inherit(trainer, params->load, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&trainer->plan, trainer->conf, err);
@@ -354,6 +355,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
+  furrow_learn_conf_free(trainer->given);
   fw_trainer_clear_notes(trainer);
   fw_free(trainer->notes);
   fw_free(trainer->history);

@@ -26,6 +26,7 @@ typedef struct fw_note {
 
 struct furrow_trainer {
   furrow_learn_conf *conf;
+  furrow_learn_conf *given; /* the configuration that a caller gave, before anything was settled */
   fw_plan *plan;
   fw_parameters *parameters; /* NULL: a forest is trained */
   fw_net_solver *solver;     /* updates the parameters; NULL: a forest is trained */
@@ -49,6 +50,10 @@ struct furrow_trainer {
   fw_seen_data seen;
   furrow_learn_metrics fold; /* figures of the rows that were left out; its rows are 0 if none were */
   double *class_factors;     /* see fw_trainer_weigh_classes; NULL: none are known */
+  /* settings of the last fit */
+  char metric[16]; /* "": none was named */
+  bool keep_best;
+  uint32_t patience;
 };
 
 /* Parameters with first weights. */
@@ -91,5 +96,20 @@ furrow_status fw_trainer_weigh_classes(furrow_trainer *trainer, const uint64_t *
                                        furrow_error *err) FURROW_MUST_USE;
 /* Removes the class weights: rows have only their own weights again. */
 void fw_trainer_weigh_rows(furrow_trainer *trainer);
+
+/* What a training is repeated with. */
+typedef struct fw_repeated_fit {
+  const char *data;
+  const char *encoder;  /* directory of the encoder that reads the data */
+  unsigned threads;     /* 0: one for each processor */
+  furrow_on_bad on_bad; /* of the data */
+  furrow_progress progress;
+  void *progress_user;
+} fw_repeated_fit;
+
+/* Trains with the configuration and the settings of the trainer's last fit, from first weights, on other data. The
+ * caller frees *repeated. */
+furrow_status fw_trainer_repeat(furrow_trainer **repeated, const furrow_trainer *trainer, const fw_repeated_fit *with,
+                                furrow_error *err) FURROW_MUST_USE;
 
 #endif

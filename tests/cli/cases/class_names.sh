@@ -8,6 +8,8 @@ head -4 log.csv >few.csv
 furrow predict -q --model two --data few.csv | awk -F, '{ $2 = $3 = "x"; print }'
 furrow predict -q --model two --data few.csv --sid first | cut -d, -f1
 furrow predict -q --model two --data few.csv --probabilities | sed 's/[0-9]\.[0-9e-]*/P/g'
+furrow predict -q --model two --data few.csv --probabilities --header | head -2 | sed 's/[0-9]\.[0-9e-]*/P/g'
+try furrow predict -q --model two --data few.csv --header --json
 furrow predict -q --model two --data few.csv --probabilities --json >json
 head -1 json | is_json
 sed 's/[0-9]\.[0-9e-]*/P/g' json

@@ -21,6 +21,25 @@ awk 'BEGIN { r = 3; print "user,item,rating"
     print "u" u ",i" i "," (i > 30 ? 5 : 1 + r % 4) } }' > ratings.csv
 furrow train --model fm --train ratings.csv --schema auto --out fm.model --quiet
 furrow recommend --model fm.model --users u1 -k 1 2>&1 >/dev/null | sed 's/[0-9]\.[0-9]*/N/g'
+echo '- an fm that has learned its events by heart: what it orders best are the events that it knows'
+awk 'BEGIN { r = 11; print "user,item,time"
+  for (u = 0; u < 100; u++) for (e = 0; e < 10; e++) {
+    r = r * 16807 % 2147483647; i = e * 6 + int((r % 1000) * (r % 1000) / 170000)
+    print "u" u ",i" i "," 1600000000 + 1000 * ((e * 7 + u) % 10) + u } }' > plain.csv
+furrow train --model fm --loss sampled-softmax --epochs 30 --valid-ratio 0 --l2 0 --train plain.csv --schema auto --out heart.model 2>&1 | grep -c 'do not recommend'
+furrow eval --model heart.model --data plain.csv --rank --json -q | awk -F: '/"gain_over_popular_ndcg"/ { print ($2 + 0 > 0.3) }'
+awk '/"ranking"/ { on = 1 } on && /"gain"/ { gain = $3 + 0 } on && /"gain_error"/ { print (gain < -2 * $3) }' heart.model/furrow.json
+furrow recommend --model heart.model --users u1 -k 1 2>&1 >/dev/null | grep -c 'worse than their popularity'
+ls -A | grep -c trial
+echo '- models that order items: new users with opposite tastes get different items, whatever is popular'
+awk 'function draw(n) { r = r * 16807 % 2147483647; return r % n }
+  BEGIN { r = 5; print "user,item"
+  for (u = 0; u < 300; u++) for (e = 0; e < 12; e++) print "u" u "," (e % 2 ? "all" draw(30) : (u % 2 ? "odd" : "even") draw(20)) }' > sides.csv
+printf 'user,item\nx,even1\nx,even2\nx,even3\nx,even4\ny,odd1\ny,odd2\ny,odd3\ny,odd4\n' > opposite.csv
+for loss in sampled-softmax bpr warp; do
+  furrow train --model fm --loss $loss --schema auto --train sides.csv --out sides.model --force -q > /dev/null
+  furrow recommend --model sides.model --events opposite.csv -k 8 | awk '{ n[$1 " " substr($3, 1, 2)]++ } END { for (k in n) if (n[k] >= 6) print k }' | sort
+done
 echo '- a user who took every item'
 printf 'user,item\na,x\na,y\na,z\nb,x\nb,y\nc,z\n' > few.csv
 furrow train --model recommender --train few.csv --out few.model -q > /dev/null
@@ -37,6 +56,15 @@ furrow recommend --model users.model --users u201,u202,u203 -k 6 | awk '{ n[$1 "
 furrow recommend --model users.model --users u201 -k 1 --json --explain 2 | cut -d , -f 4
 sed 's/^u/v/' users.csv | sed '1s/.*/user,country/' > others.csv
 try furrow train --model recommender --train visits.csv --table others.csv=user --out others.model
+echo '- a table of items that has few of them, or none'
+printf 'item,title\ni1,One\ni2,Two\nx,Three\n' > titles.csv
+furrow recommend --model shop.model --users u1 -k 1 --items titles.csv --name title --where title=One 2>&1 >/dev/null
+furrow recommend --model shop.model --users u1 -k 1 --items titles.csv --where title=Three 2>&1 | grep -v hint
+sed 's/^i/I/; 1s/I/i/' titles.csv > strange.csv
+try furrow recommend --model shop.model --users u1 -k 1 --items strange.csv --name title
+try furrow recommend --model shop.model --users u1 -k 1 --items strange.csv --where title=One
+try furrow train --model recommender --train log.csv --table strange.csv=item --out strange.model
+furrow train --model recommender --train log.csv --table titles.csv=item --out titles.model 2>&1 >/dev/null | grep 'table of items'
 echo '- rows twice, and rows without a user'
 (cat visits.csv; tail -n +2 visits.csv) > twice.csv
 furrow train --model recommender --train twice.csv --out twice.model 2>&1 >/dev/null | grep warning

@@ -30,6 +30,7 @@ typedef struct log_kind {
   bool rated;     /* items of the group get 4 or 5, others 1 or 2 */
   bool labelled;  /* an event of another group has the label 0, else 1 */
   bool without;   /* no times */
+  unsigned later; /* the last events of each user that go to later.csv */
 } log_kind;
 
 static unsigned draw_item(fw_rng *rng, const log_kind *kind, unsigned group) {
@@ -48,12 +49,17 @@ static unsigned group_of(unsigned user) {
   return user % GROUPS;
 }
 
-static void write_log(const char *path, const log_kind *kind) {
+static FILE *begin_log(const char *path, const log_kind *kind) {
   FILE *file = fopen(path, "w");
-  fw_rng rng;
-  fw_rng_init(&rng, 3);
   assert_non_null(file);
   fprintf(file, "user,item%s%s\n", kind->without ? "" : ",time", kind->rated || kind->labelled ? ",rating" : "");
+  return file;
+}
+
+static void write_log(const char *path, const log_kind *kind) {
+  FILE *files[2] = {begin_log(path, kind), begin_log("later.csv", kind)};
+  fw_rng rng;
+  fw_rng_init(&rng, 3);
   for (unsigned u = 0; u < USERS; u++) {
     unsigned own[EVENTS];
     for (unsigned e = 0; e < EVENTS; e++) {
@@ -62,6 +68,7 @@ static void write_log(const char *path, const log_kind *kind) {
       for (unsigned tries = 0; tries < 20 && has_item(own, e, own[e]); tries++) own[e] = draw_item(&rng, kind, group);
       if (e > 2 && fw_rng_double(&rng) < kind->repeats) own[e] = own[fw_rng_below(&rng, 3)];
       const bool liked = own[e] % GROUPS == group;
+      FILE *file = files[e + kind->later >= EVENTS];
       fprintf(file, "u%u,i%u", u, own[e]);
       if (!kind->without) fprintf(file, ",%u", 1600000000 + e * 86400 + u);
       if (kind->rated) fprintf(file, ",%u", (liked ? 4 : 1) + (unsigned)fw_rng_below(&rng, 2));
@@ -69,7 +76,8 @@ static void write_log(const char *path, const log_kind *kind) {
       fprintf(file, "\n");
     }
   }
-  fclose(file);
+  fclose(files[0]);
+  fclose(files[1]);
 }
 
 static furrow_encoder *build_encoder(const char *const *tables, size_t count) {
@@ -199,6 +207,22 @@ static void repeats_are_found(void **state) {
   recommend_to(r, "u7", &params, others);
   for (size_t i = 0; i < K; i++) assert_true(others[i].item != results[0].item);
   furrow_events_free(seen);
+  furrow_recommender_free(r);
+}
+
+/* On later events, the recommender of a log that repeats is not worse than own histories, nor than popular items. */
+static void repeats_are_as_good_as_own_histories(void **state) {
+  furrow_recommender *r = fit(&(log_kind){.taste = 0.3, .repeats = 0.8, .later = 4});
+  furrow_rank_figures figures;
+  furrow_events *truth = NULL;
+  (void)state;
+  furrow_rank_figures_init(&figures);
+  ok(furrow_events_load(&truth, r, "later.csv", NULL, &err));
+  ok(furrow_recommender_evaluate(r, truth, NULL, &figures, &err));
+  assert_true(figures.own_ndcg.mean > 0.5);
+  assert_true(figures.own_gain >= -figures.own_gain_error);
+  assert_true(figures.popular_gain > 5 * figures.popular_gain_error);
+  furrow_events_free(truth);
   furrow_recommender_free(r);
 }
 
@@ -481,6 +505,7 @@ int main(void) {
       cmocka_unit_test(tastes_beat_popularity),
       cmocka_unit_test(without_tastes_nothing_is_lost),
       cmocka_unit_test(repeats_are_found),
+      cmocka_unit_test(repeats_are_as_good_as_own_histories),
       cmocka_unit_test(recent_events_count_more),
       cmocka_unit_test(negative_labels_do_not_count),
       cmocka_unit_test(other_columns),

@@ -246,6 +246,10 @@ static void tables(void **state) {
   assert_string_equal(furrow_item_table_get(table, item, 1), "");
   assert_string_equal(furrow_item_table_get(table, ITEMS, 0), "");
   furrow_item_table_free(table);
+  table = NULL;
+  assert_true(test_write_text("t.csv", "item,hour\nITEM 1,h1\nother,h3\n"));
+  told(furrow_item_table_load(&table, fm, "t.csv", columns, 1, &err), FURROW_E_ARGUMENT, "no row of the table");
+  assert_null(table);
 }
 
 int main(void) {
