@@ -19,7 +19,7 @@
 typedef struct build_values {
   fill_values fill;
   spec_values spec;
-  const char *destination, *train;
+  const char *destination, *train, *queries;
   form_values form;
   uint64_t seed, train_size;
   size_t max_bytes; /* 0: no limit */
@@ -54,6 +54,11 @@ static const option build_options[] = {
      .help = "choose search settings that find this share of the 10 nearest vectors, and store them in the index (0.95 "
              "without --factory and --nlist)",
      .offset = offsetof(build_values, recall)},
+    {.name = "queries",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "measure the recall with these vectors, which are not in the index (by default, with some that are)",
+     .offset = offsetof(build_values, queries)},
     {.name = "max-bytes",
      .kind = OPTION_BYTES,
      .argument = "SIZE",
@@ -260,16 +265,6 @@ static furrow_status train(building *b, furrow_error *err) {
 
 enum { TRIED = 256 };
 
-/* Whether vectors are scaled, so that decoded ones cannot be compared with them. */
-static bool is_normalized(const furrow_index *index) {
-  furrow_transform_info t;
-  furrow_transform_info_init(&t);
-  for (; index; index = furrow_index_child(index, 0))
-    for (size_t i = 0; furrow_index_get_transform_info(index, i, &t, NULL) == FURROW_OK; i++)
-      if (strcmp(t.fourcc, "VNrm") == 0) return true;
-  return false;
-}
-
 /* Whether an id occurs twice: the index decodes only one of its vectors. */
 static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
   size_t found = 0;
@@ -337,7 +332,8 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK) status = index_job_update(&b->job, "add", b->fill.added + b->fill.skipped, total, err);
-  if (status == FURROW_OK && !is_normalized(b->index) && ranks_number() == 0) status = measure_error(b, err);
+  /* decoded vectors of unit length cannot be compared with the vectors of the file */
+  if (status == FURROW_OK && !scales_vectors(b->index) && ranks_number() == 0) status = measure_error(b, err);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, &b->index, &b->parts, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
@@ -347,26 +343,27 @@ static furrow_status add_vectors(building *b, furrow_error *err) {
   return ranks_all_ok(status, err);
 }
 
-/* Whether searches have settings: lists, candidates in a graph or of a refinement. */
-static bool has_settings(const furrow_index *index) {
-  if (furrow_index_ivf(index)) return true;
-  for (; index; index = furrow_index_child(index, 0)) {
-    furrow_index_info info;
-    furrow_index_info_init(&info);
-    furrow_index_get_info(index, &info);
-    if (info.kind == FURROW_INDEX_REFINE || info.kind == FURROW_INDEX_HNSW) return true;
-  }
-  return false;
+/* Whether searches find all: the index compares a query with the vectors themselves. */
+static bool is_exact(const furrow_index *index) {
+  furrow_index_info info;
+  furrow_transform_info t;
+  furrow_index_info_init(&info);
+  furrow_transform_info_init(&t);
+  furrow_index_get_info(index, &info);
+  if (info.kind == FURROW_INDEX_FLAT) return true;
+  if (info.kind != FURROW_INDEX_ID_MAP && info.kind != FURROW_INDEX_TRANSFORM) return false;
+  for (size_t i = 0; furrow_index_get_transform_info(index, i, &t, NULL) == FURROW_OK; i++)
+    if (strcmp(t.fourcc, "VNrm") != 0) return false;
+  return is_exact(furrow_index_child(index, 0));
 }
 
-/* Whether there are settings to find. They are measured by one process; scaled vectors cannot be compared with the ones
- * in the file. */
-static bool is_tunable(const building *b) {
+/* Whether the recall can be measured, which one process does. */
+static bool is_measurable(const building *b) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   furrow_index_get_info(b->index, &info);
-  return has_settings(b->index) && !b->empty && !b->values->shards && ranks_count() == 1 && info.ntotal > 0 &&
-         (info.metric == FURROW_METRIC_L2 || info.metric == FURROW_METRIC_IP) && !is_normalized(b->index);
+  return !is_exact(b->index) && !b->empty && !b->values->shards && ranks_count() == 1 && info.ntotal > 0 &&
+         (info.metric == FURROW_METRIC_L2 || info.metric == FURROW_METRIC_IP);
 }
 
 static furrow_status tune(building *b, furrow_error *err) {
@@ -374,9 +371,9 @@ static furrow_status tune(building *b, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(b->index);
   furrow_index_tuning_init(&b->tuning);
   if (!tunes(b)) return FURROW_OK;
-  if (is_tunable(b)) {
-    const furrow_status status =
-        build_tune(b->index, &b->fill, values->recall > 0 ? values->recall : 0.95, &b->job, &b->tuning, err);
+  if (is_measurable(b)) {
+    const double recall = values->recall > 0 ? values->recall : 0.95;
+    const furrow_status status = build_tune(b->index, &b->fill, values->queries, recall, &b->job, &b->tuning, err);
     if (status == FURROW_OK && !b->tuning.reached)
       print_note(values->fill.quiet, "searches find at most a share of %.3f, less than --recall", b->tuning.recall);
     return status;
@@ -525,10 +522,15 @@ static furrow_status check_build_values(const build_values *values, furrow_error
            add_hint(err, "--direct-map hash accepts any ids");
   if (values->recall < 0 || values->recall > 1)
     return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
+  if (values->queries && !is_chosen(values) && values->recall == 0)
+    return fail(err, FURROW_E_ARGUMENT, "--queries needs --recall");
+  if (values->queries && (values->nprobe || values->shards || ranks_count() > 1))
+    return fail(err, FURROW_E_ARGUMENT, "--queries cannot be used with --nprobe, --shards or several processes");
   if (values->max_bytes && !is_chosen(values))
     return fail(err, FURROW_E_ARGUMENT, "--max-bytes cannot be used with --factory or --nlist, which fix the size");
   furrow_status status = is_chosen(values) ? FURROW_OK : spec_check(&values->spec, err);
-  const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
+  const char *const inputs[] = {fill->base, values->train, values->queries, fill->model ? NULL : fill->ids,
+                                fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = check_input(inputs[i], err);
     if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);

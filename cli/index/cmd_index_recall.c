@@ -154,8 +154,8 @@ static furrow_status open_all(measuring *m, furrow_error *err) {
   if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
   if (status == FURROW_OK) status = reserve_results(m, err);
   if (status == FURROW_OK)
-    status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
-                        values->filter_ids.threads, &m->job, err);
+    status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k,
+                        furrow_searcher_index(m->searcher), values->filter_ids.threads, &m->job, err);
   if (status != FURROW_OK) status = query_explain(m->source, &m->queries, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);

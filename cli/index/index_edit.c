@@ -189,6 +189,15 @@ static const furrow_index *skip_transforms(const furrow_index *index, furrow_ind
   return index;
 }
 
+bool scales_vectors(const furrow_index *index) {
+  furrow_transform_info t;
+  furrow_transform_info_init(&t);
+  for (; index; index = furrow_index_child(index, 0))
+    for (size_t i = 0; furrow_index_get_transform_info(index, i, &t, NULL) == FURROW_OK; i++)
+      if (strcmp(t.fourcc, "VNrm") == 0) return true;
+  return false;
+}
+
 bool is_list_index(const furrow_index *index) {
   furrow_index_info info;
   const furrow_index *inner = skip_transforms(index, &info);

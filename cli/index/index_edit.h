@@ -54,6 +54,8 @@ furrow_status edit_save(const named_index *changed, const char *path, const edit
 furrow_status explain_repeated(furrow_status status, furrow_error *err);
 /* Returns whether the index, or the one inside of its transforms, is a plain IVF index, whose lists store ids. */
 bool is_list_index(const furrow_index *index);
+/* Returns whether the index scales vectors to unit length, before other transforms or after them. */
+bool scales_vectors(const furrow_index *index);
 /* Returns whether ids are positions in the index, or in the index inside of its transforms. */
 bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
+#include "index/index_edit.h"
 
 #define MATRIX_MEMORY ((size_t)1 << 30)
 
@@ -107,14 +108,18 @@ static furrow_status open_base(furrow_vectors_reader **base, const truth_values 
 }
 
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
-                         const vector_block *queries, size_t k, furrow_distance_metric metric, unsigned threads,
+                         const vector_block *queries, size_t k, const furrow_index *index, unsigned threads,
                          index_job *job, furrow_error *err) {
   furrow_vectors_reader *base = NULL;
+  furrow_index_info info;
   furrow_exact_search_params params;
   t->base_count = FURROW_COUNT_UNKNOWN;
   if (values->truth) return load_truth(t, values->truth, queries->count, err);
   furrow_exact_search_params_init(&params);
-  params.metric = metric;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(index, &info);
+  params.metric = info.metric;
+  params.normalize = scales_vectors(index);
   params.threads = threads;
   params.progress = index_job_progress;
   params.user = job;

@@ -30,9 +30,9 @@ typedef struct truth {
   uint64_t base_count; /* vectors that were compared; FURROW_COUNT_UNKNOWN: none, or unknown */
 } truth;
 
-/* Reads or computes the k nearest vectors of each query. */
+/* Reads or computes the k nearest vectors of each query, as the index compares them. */
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
-                         const vector_block *queries, size_t k, furrow_distance_metric metric, unsigned threads,
+                         const vector_block *queries, size_t k, const furrow_index *index, unsigned threads,
                          index_job *job, furrow_error *err);
 void truth_clear(truth *t);
 /* Sets first_in and shared of the point from the results of n queries, k for each. */

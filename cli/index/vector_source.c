@@ -16,10 +16,14 @@ const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
-     .help =
-         "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy f32, "
-         "and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
+     .help = "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy npz "
+             "safetensors f32, and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
      .offset = offsetof(vector_values, kind)},
+    {.name = "array",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .help = "the array that has the vectors, in npz and safetensors files with several",
+     .offset = offsetof(vector_values, array)},
     {.name = "dim",
      .kind = OPTION_U64,
      .argument = "D",
@@ -34,6 +38,7 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
     return fail(err, FURROW_E_ARGUMENT, "--dim is %" PRIu64 ", but the vectors must have %zu elements", values->dim, d);
   furrow_vectors_reader_params_init(&params);
   params.kind = values->kind;
+  params.array = values->array;
   params.d = d ? d : (size_t)values->dim;
   furrow_status status = furrow_vectors_reader_open(vectors, path, &params, err);
   if (status == FURROW_E_ARGUMENT && !values->kind && strcmp(path, "-") == 0)

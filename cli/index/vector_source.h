@@ -8,6 +8,7 @@
 /* What the options of vector_options fill. */
 typedef struct vector_values {
   const char *kind;
+  const char *array; /* the name of an array in an npz or safetensors file; NULL: its only one with vectors */
   uint64_t dim;
 } vector_values;
 

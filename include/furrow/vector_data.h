@@ -36,7 +36,8 @@ typedef struct furrow_vectors_reader furrow_vectors_reader;
 typedef struct furrow_vectors_reader_params {
   size_t size;      /* set by furrow_vectors_reader_params_init */
   const char *kind; /* NULL: chosen by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs",
-                       "fbin", "ibin", "u8bin", "i8bin"; "f32": 32-bit floats without any header, little-endian. As text
+                       "fbin", "ibin", "u8bin", "i8bin"; "npz", "safetensors": one array of several (`array`); "f32":
+                       32-bit floats without any header, little-endian. As text
                        (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe */
   size_t d;         /* 0: the dimension in the file; must be set for f32. E_FORMAT if the file has another one */
   /* of matrices */
@@ -45,6 +46,8 @@ typedef struct furrow_vectors_reader_params {
   int64_t end_id;      /* INT64_MAX: to the last vector; else up to this id, exclusive */
   size_t memory;       /* 0: 1 GiB; bytes for the part of the matrix that is in memory at a time */
   unsigned threads;    /* 0: one for each processor */
+  /* of npz and safetensors */
+  const char *array; /* NULL: the only array of numbers with two dimensions; else the name of the array */
 } furrow_vectors_reader_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -326,6 +329,7 @@ typedef struct furrow_exact_search_params {
   unsigned threads;              /* 0: one for each processor */
   furrow_progress progress;      /* NULL. The phase is "truth", which counts base vectors */
   void *user;                    /* first argument of progress */
+  bool normalize;                /* false. true: queries and vectors are scaled to unit length first */
 } furrow_exact_search_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */

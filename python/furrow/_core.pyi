@@ -336,7 +336,9 @@ class Index:
 def choose(wish: dict[str, Any], /) -> dict[str, Any]: ...
 def index_fields(path: _Path, options: dict[str, Any] | None = ..., /) -> list[tuple[Any, ...]]: ...
 def index_verify(path: _Path, options: dict[str, Any] | None, findings: list[Any], names: bool, /) -> None: ...
-def load_vectors(path: _Path, kind: str | None, d: int, /) -> tuple[bytearray, int, list[str] | None]: ...
+def load_vectors(
+    path: _Path, kind: str | None, d: int, array: str | None, /
+) -> tuple[bytearray, int, list[str] | None]: ...
 def exact_search(
     base: Any,
     base_ids: Any,
@@ -344,6 +346,7 @@ def exact_search(
     distances: Any,
     ids: Any,
     inner_product: bool,
+    normalize: bool,
     threads: int,
     progress: _Progress,
     /,

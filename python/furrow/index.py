@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple, Union
@@ -202,6 +204,7 @@ class Index(Card):
         ef_construction: int | None = None,
         nprobe: int | None = None,
         recall: float | None = None,
+        queries: Any = None,
         max_bytes: int | None = None,
         seed: int = 1234,
         coarse_rounds: int | None = None,
@@ -215,12 +218,12 @@ class Index(Card):
         Without arguments about the index, its kind is chosen: the vectors themselves (Flat) as long as comparing all of
         them is fast, then lists of codes whose candidates are refined by the vectors.
 
-        recall: the share of the 10 nearest vectors that searches are to find. It is measured on some of the vectors,
-        and the settings that reach it are stored in the index. By default 0.95 where the index is chosen; elsewhere
-        nothing is measured. max_bytes: the most bytes of an index that is chosen.
+        recall: the share of the 10 nearest vectors that searches are to find. It is measured with queries, vectors that
+        are not in the index, or else with some of the vectors that are, and the settings that reach it are stored in
+        the index. By default 0.95 where the index is chosen; elsewhere nothing is measured. max_bytes: the most bytes of an index that is chosen.
         nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
         m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
-        else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
+        else the largest divisor of d that is at most d / 4 (d / 2 up to 24) and 64. nbits: bits of each, 8.
         metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in
         any case.
         factory: all of this as a string, instead: "IVF1024,PQ16".
@@ -250,6 +253,7 @@ class Index(Card):
         n, d = vectors.shape
         numbers = None if ids is None else _new_ids(ids, n)
         texts = None if names is None else _names(names, n)
+        asked = None if queries is None else _vectors(queries, d, "queries")
         own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
         own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
         own |= _given(k_factor=4.0 if refine_flat and not refine_m and k_factor is None else k_factor, id_map=id_map)
@@ -258,6 +262,8 @@ class Index(Card):
         wish = {"n": n, "d": d, "ids": named} | as_metric(metric) | _given(recall=recall, max_bytes=max_bytes)
         selection = _core.choose(wish | _given(normalize=normalize))
         chosen = factory is None and not own.keys() - {"normalize", "id_map"}
+        if asked is not None and (nprobe is not None or not (chosen or recall is not None)):
+            raise ValueError("queries: the recall is not measured without recall, or with nprobe")
         if max_bytes is not None and not chosen:
             raise ValueError("max_bytes: the size of an index that is not chosen is fixed by the other arguments")
         if chosen:
@@ -290,22 +296,38 @@ class Index(Card):
             index.nprobe = nprobe
         index._add(vectors, numbers, texts, threads, progress)
         if nprobe is None and (chosen or recall is not None):
-            index._tune(vectors, numbers, 0.95 if recall is None else recall, metric, threads)
+            index._tune(vectors, numbers, asked, 0.95 if recall is None else recall, threads)
         return index
 
-    def _tune(self, x: Floats, ids: Ids | None, recall: float, metric: str | int, threads: int) -> None:
-        """Stores the settings that find a share of the 10 nearest others of some of the vectors."""
-        if len(x) == 0 or not any(part in self.factory_string for part in ("IVF", "HNSW", "RFlat", "Refine")):
-            return
-        rows = np.arange(0, len(x), max(len(x) // _TUNE_QUERIES, 1))[:_TUNE_QUERIES]
+    def _tune(self, x: Floats, ids: Ids | None, asked: Floats | None, recall: float, threads: int) -> None:
+        """Stores the settings that find a share of the 10 nearest vectors of queries, or the 10 nearest others of some
+        of the vectors."""
+        if len(x) == 0 or set(re.split("[,()]+", self.factory_string)) <= {"", "IDMap", "IDMap2", "L2norm", "Flat"}:
+            return  # searches compare all vectors
         numbers = np.arange(len(x), dtype=np.int64) if ids is None else ids
-        queries, own = np.ascontiguousarray(x[rows]), np.ascontiguousarray(numbers[rows])
-        near = exact_search(x, queries, min(_TUNE_K + 1, len(x)), ids=numbers, metric=metric, threads=threads)[1]
-        truth = np.full((len(rows), _TUNE_K), -1, dtype=np.int64)
+        if asked is None:
+            rows = np.arange(0, len(x), max(len(x) // _TUNE_QUERIES, 1))[:_TUNE_QUERIES]
+            queries, own = np.ascontiguousarray(x[rows]), np.ascontiguousarray(numbers[rows])
+        else:
+            queries, own = asked, np.full(len(asked), -1, dtype=np.int64)
+        near = self._nearest(x, queries, min(_TUNE_K + 1, len(x)), numbers, threads, None)
+        truth = np.full((len(queries), _TUNE_K), -1, dtype=np.int64)
         for row, (found, self_id) in enumerate(zip(near, own)):
             others = found[found != self_id][:_TUNE_K]
             truth[row, : len(others)] = others
-        self._index.tune(queries, truth, own, recall, _count(threads, "threads", 0, _MOST_THREADS))
+        given = own if asked is None else None
+        result = self._index.tune(queries, truth, given, recall, _count(threads, "threads", 0, _MOST_THREADS))
+        if not result["reached"]:
+            message = f"searches find a share of {result['recall']:.3f} at most, less than the recall of {recall}"
+            warnings.warn(message, UserWarning, stacklevel=3)
+
+    def _nearest(self, base: Floats, queries: Floats, k: int, ids: Any, threads: int, progress: Progress) -> Ids:
+        """The ids of the nearest vectors, compared as the index does."""
+        info = self._index.info()[0]
+        if info["metric"] not in (0, 1):
+            raise ValueError(f"vectors cannot be compared exactly with the metric {self.metric}")
+        fields = {"metric": int(info["metric"]), "normalize": bool(info["normalizes"])}
+        return _compare_all(base, queries, k, ids, fields, threads, progress)[1]
 
     def train(
         self,
@@ -477,11 +499,8 @@ class Index(Card):
         options: dict[str, Any] = {"max_codes": max_codes, "k_factor": k_factor, "ef_search": ef_search}
         found = self.search(queries, k, nprobe=nprobe, threads=threads, **options)[1]
         if truth is None:
-            scale = _unit if self._index.info()[0]["normalizes"] else lambda x: x
-            base, asked = scale(_vectors(base, self._d, "base")), scale(_vectors(queries, self._d, "queries"))
-            truth = exact_search(
-                base, asked, k, ids=base_ids, metric=self.metric, threads=threads, progress=progress
-            )[1]
+            vectors, asked = _vectors(base, self._d, "base"), _vectors(queries, self._d, "queries")
+            truth = self._nearest(vectors, asked, k, base_ids, threads, progress)
         return _shared(found, _truth(truth, *found.shape))
 
     # ---- Vectors and ids
@@ -841,12 +860,6 @@ def _opened(source: Any) -> Iterator[tuple[str, bool]]:
         _core.remove_file(path)
 
 
-def _unit(x: Floats) -> Floats:
-    """Vectors of length 1; zeros stay zeros."""
-    length = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.ascontiguousarray(x / np.where(length > 0, length, 1), dtype=np.float32)
-
-
 def _truth(truth: Any, n: int, k: int) -> Ids:
     """The ids of true neighbours, n x k."""
     ids = as_array(truth)
@@ -864,12 +877,14 @@ def _shared(found: Ids, truth: Ids) -> float:
     return hits / wanted if wanted else float("nan")
 
 
-def load_vectors(path: Path, *, kind: str | None = None, d: int = 0) -> tuple[Floats, list[str] | None]:
+def load_vectors(
+    path: Path, *, kind: str | None = None, d: int = 0, array: str | None = None
+) -> tuple[Floats, list[str] | None]:
     """The vectors of a file, a row for each, and their names: None unless it is text with names.
 
-    kind: by default what the ending of the name says: npy, fvecs, bvecs, ivecs, fbin, ibin, u8bin, i8bin, f32; csv and tsv
-    (numbers, with or without a first column of names), txt and vec (word2vec, GloVe). d: numbers of a vector, which f32
-    needs.
+    kind: by default what the ending of the name says: npy, npz, safetensors, fvecs, bvecs, ivecs, fbin, ibin, u8bin, i8bin,
+    f32; csv and tsv (numbers, with or without a first column of names), txt and vec (word2vec, GloVe). d: numbers of a
+    vector, which f32 needs. array: the name of the array in an npz or safetensors file that has several.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "colours.txt"
@@ -878,7 +893,7 @@ def load_vectors(path: Path, *, kind: str | None = None, d: int = 0) -> tuple[Fl
     >>> names, x.shape
     (['red', 'green'], (2, 2))
     """
-    floats, width, names = _core.load_vectors(path, kind, _count(d, "d", 0, 1 << 31))
+    floats, width, names = _core.load_vectors(path, kind, _count(d, "d", 0, 1 << 31), array)
     return np.frombuffer(floats, dtype=np.float32).reshape(-1, width or 1)[:, :width], names
 
 
@@ -903,15 +918,20 @@ def exact_search(
     """
     vectors = _vectors(base, 0, "base")
     asked = _vectors(queries, vectors.shape[1], "queries")
-    numbers = np.arange(len(vectors), dtype=np.int64) if ids is None else as_ids(ids, len(vectors))
-    fields = as_metric(metric)
-    if fields.get("normalize"):
-        vectors, asked = _unit(vectors), _unit(asked)
-    shape = (len(asked), _count(k, "k", 1, max(_MOST_K, len(vectors))))
+    return _compare_all(vectors, asked, k, ids, as_metric(metric), threads, progress)
+
+
+def _compare_all(
+    base: Floats, queries: Floats, k: int, ids: Any, fields: dict[str, Any], threads: int, progress: Progress
+) -> tuple[Floats, Ids]:
+    """The nearest of base for each query; fields: the metric, and whether vectors are scaled to length 1 first."""
+    numbers = np.arange(len(base), dtype=np.int64) if ids is None else as_ids(ids, len(base))
+    shape = (len(queries), _count(k, "k", 1, max(_MOST_K, len(base))))
     distances, found = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64)
     threads = _count(threads, "threads", 0, _MOST_THREADS)
-    inner_product = fields["metric"] == 0
-    _core.exact_search(vectors, numbers, asked, distances, found, inner_product, threads, as_callback(progress))
+    inner_product, normalize = fields["metric"] == 0, fields.get("normalize", False)
+    options = (inner_product, normalize, threads, as_callback(progress))
+    _core.exact_search(base, numbers, queries, distances, found, *options)
     return distances, found
 
 

@@ -79,14 +79,14 @@ static bool run_tune(tune_call *c) {
   furrow_index_info_init(&info);
   furrow_index_get_info(c->self->index, &info);
   const Py_ssize_t n = c->queries.shape[0];
-  if (c->truth.shape[0] != n || c->own.shape[0] != n || c->queries.shape[1] != info.d) {
+  if (c->truth.shape[0] != n || (c->own.buf && c->own.shape[0] != n) || c->queries.shape[1] != info.d) {
     PyErr_SetString(PyExc_ValueError, "shapes of queries, truth and own do not fit each other");
     return false;
   }
   return fwpy_job_run(tune_job, c, Py_None);
 }
 
-/* tune(queries, truth, own, recall, threads) */
+/* tune(queries, truth, own, recall, threads); own: None if the queries are not in the index */
 PyObject *fwpy_index_tune(PyObject *self, PyObject *args) {
   PyObject *queries, *truth, *own;
   tune_call c = {.self = (index_object *)self};
@@ -97,9 +97,9 @@ PyObject *fwpy_index_tune(PyObject *self, PyObject *args) {
       !fwpy_get_array(queries, "queries", FWPY_F32, 2, &c.queries))
     return NULL;
   if (fwpy_get_array(truth, "truth", FWPY_I64, 2, &c.truth)) {
-    if (fwpy_get_array(own, "own", FWPY_I64, 1, &c.own)) {
+    if (own == Py_None || fwpy_get_array(own, "own", FWPY_I64, 1, &c.own)) {
       ok = run_tune(&c);
-      PyBuffer_Release(&c.own);
+      if (c.own.buf) PyBuffer_Release(&c.own);
     }
     PyBuffer_Release(&c.truth);
   }

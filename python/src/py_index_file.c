@@ -331,7 +331,7 @@ static PyObject *read_all_names(vectors_call *c) {
   return list;
 }
 
-/* load_vectors(path, kind, d): floats, elements of a vector, names */
+/* load_vectors(path, kind, d, array): floats, elements of a vector, names */
 static PyObject *load_vectors(PyObject *module, PyObject *args) {
   PyObject *path = NULL, *result = NULL;
   Py_ssize_t d;
@@ -341,7 +341,7 @@ static PyObject *load_vectors(PyObject *module, PyObject *args) {
   furrow_status status;
   (void)module;
   furrow_vectors_reader_params_init(&params);
-  if (!PyArg_ParseTuple(args, "O&zn", PyUnicode_FSConverter, &path, &params.kind, &d)) return NULL;
+  if (!PyArg_ParseTuple(args, "O&znz", PyUnicode_FSConverter, &path, &params.kind, &d, &params.array)) return NULL;
   params.d = (size_t)d;
   const char *text = PyBytes_AsString(path);
   Py_BEGIN_ALLOW_THREADS;
@@ -394,21 +394,22 @@ static bool run_exact(exact_call *c, PyObject *progress) {
   return fwpy_job_run(exact_job, c, progress);
 }
 
-/* exact_search(base, base_ids, queries, distances, ids, inner_product, threads, progress) */
+/* exact_search(base, base_ids, queries, distances, ids, inner_product, normalize, threads, progress) */
 static PyObject *exact_search(PyObject *module, PyObject *args) {
   PyObject *in[5], *progress;
   exact_call c;
   Py_buffer *views[5] = {&c.base, &c.base_ids, &c.queries, &c.distances, &c.ids};
   static const char *const names[5] = {"base", "base_ids", "queries", "distances", "ids"};
   size_t held = 0;
-  int inner_product;
+  int inner_product, normalize;
   bool ok = false;
   (void)module;
   furrow_exact_search_params_init(&c.params);
-  if (!PyArg_ParseTuple(args, "OOOOOpIO", &in[0], &in[1], &in[2], &in[3], &in[4], &inner_product, &c.params.threads,
-                        &progress))
+  if (!PyArg_ParseTuple(args, "OOOOOppIO", &in[0], &in[1], &in[2], &in[3], &in[4], &inner_product, &normalize,
+                        &c.params.threads, &progress))
     return NULL;
   if (inner_product) c.params.metric = FURROW_METRIC_IP;
+  c.params.normalize = normalize;
   for (; held < 5; held++) {
     const fwpy_dtype dtype = held == 1 || held == 4 ? FWPY_I64 : FWPY_F32;
     if (held < 3 ? !fwpy_get_array(in[held], names[held], dtype, held == 1 ? 1 : 2, views[held])

@@ -41,7 +41,7 @@ def test_defaults_follow_the_number_of_vectors():
     with pytest.raises(ValueError, match="max_bytes"):
         Index.build(X, nlist=4, max_bytes=5000)
     large = Index.build(RNG.normal(size=(10_000, 24)).astype(np.float32), nlist=256, coarse_rounds=1, pq_rounds=1)
-    assert (large.nlist, large.m, large.nbits, large.nprobe) == (256, 6, 8, 1)
+    assert (large.nlist, large.m, large.nbits, large.nprobe) == (256, 12, 8, 1)
     some = Index.build(RNG.normal(size=(10_000, 24)).astype(np.float32), m=6, coarse_rounds=1, pq_rounds=1)
     assert (some.nlist, some.m, some.nbits, some.nprobe) == (256, 6, 8, 64)
     assert Index.from_bytes(some.to_bytes()).nprobe == 64
@@ -740,6 +740,26 @@ def test_kmeans():
         kmeans(x, 5)
 
 
+@pytest.mark.parametrize("factory, options", [("L2norm,IVF32,Flat", {}), ("IVF32,Flat", {"metric": "cosine"})])
+def test_recall_of_vectors_of_length_1(factory, options):
+    rng = np.random.default_rng(5)
+    x = (rng.normal(size=(3000, 1)) ** 2 * (rng.normal(size=(3000, 16)) + 1)).astype(np.float32)
+    index = Index.build(x[100:], factory=factory, recall=0.9, **options)
+    assert 1 < index.nprobe < 32
+    assert index.recall(x[:100], 10, base=x[100:]) > 0.86
+
+
+def test_recall_with_given_queries_and_out_of_reach():
+    x = np.random.default_rng(6).normal(size=(2000, 16)).astype(np.float32)
+    far = 5 * x[:50]
+    index = Index.build(x, factory="IVF32,Flat", recall=0.9, queries=far)
+    assert index.recall(far, 10, base=x) >= 0.9
+    with pytest.raises(ValueError, match="queries"):
+        Index.build(x, factory="IVF32,Flat", queries=far)
+    with pytest.warns(UserWarning, match=r"searches find a share of 0\.\d+ at most"):
+        Index.build(x, factory="PQ4x4", recall=0.9)
+
+
 def test_load_vectors(tmp_path):
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     np.save(tmp_path / "x.npy", x)
@@ -757,6 +777,12 @@ def test_load_vectors(tmp_path):
     with gzip.open(tmp_path / "many.fvecs.gz", "wb") as out:  # their number is not known before the end
         out.write(np.hstack([np.full((9000, 1), 2, dtype=np.int32).view(np.float32), many]).tobytes())
     assert (load_vectors(tmp_path / "many.fvecs.gz")[0] == many).all()
+    for write, path in ((np.savez, tmp_path / "x.npz"), (np.savez_compressed, tmp_path / "small.npz")):
+        write(path, ids=np.arange(4), vectors=x, half=x.astype(np.float16))
+        assert (load_vectors(path, array="vectors")[0] == x).all()
+        assert (load_vectors(path, array="half")[0] == x).all()
+        with pytest.raises(furrow.ArgumentError, match="half, vectors"):
+            load_vectors(path)
     (tmp_path / "empty.csv").write_text("")
     assert load_vectors(tmp_path / "empty.csv")[0].shape == (0, 0)
     (tmp_path / "bad.csv").write_text("1,2\n3,x\n")

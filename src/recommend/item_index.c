@@ -56,7 +56,7 @@ static furrow_status build_index(fw_item_index *x, unsigned threads, furrow_erro
   spec.d = (int32_t)x->padded;
   spec.metric = FURROW_METRIC_IP;
   spec.nlist = chosen.nlist;
-  spec.m = x->padded / (x->padded <= 24 ? 2 : 4);
+  spec.m = chosen.m > 0 ? chosen.m : x->padded / 2; /* where vectors are few, codes may be large */
   train.sample_per_list = 64;
   train.threads = add.threads = threads;
   float *padded = NULL;

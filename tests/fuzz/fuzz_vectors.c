@@ -129,14 +129,14 @@ static void read_ids_or_names(const char *path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const char *const kinds[] = {"npy",   "fvecs", "ivecs", "bvecs", "fbin", "ibin", "u8bin",
-                                      "i8bin", "f32",   "csv",   "tsv",   "txt",  "vec"};
+  static const char *const kinds[] = {"npy", "fvecs", "ivecs", "bvecs", "fbin", "ibin", "u8bin",      "i8bin",
+                                      "f32", "csv",   "tsv",   "txt",   "vec",  "npz",  "safetensors"};
   static const char *const id_kinds[] = {"npy", "ivecs", "ibin", "i64", "txt"};
   furrow_vectors_reader_params params;
   if (size == 0) return 0;
   const char *path = fuzz_path(data + 1, size - 1);
   furrow_vectors_reader_params_init(&params);
-  params.kind = kinds[data[0] % 13];
+  params.kind = kinds[data[0] % 15];
   params.d = strcmp(params.kind, "f32") == 0 ? D : 0;
   const vectors one = read_vectors(path, &params, 1), many = read_vectors(path, &params, 7);
   require_same(&one, &many);

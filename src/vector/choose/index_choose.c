@@ -16,7 +16,7 @@
 #define FEW_VECTORS 10000                /* with fewer vectors, a product quantizer takes more space than it saves */
 #define VECTORS_PER_LIST 39              /* that k-means needs for each list */
 #define MANY_LISTS 65536                 /* from here on, a graph finds lists faster than comparing all centroids */
-enum { MOST_M = 64, LEAST_PROBES = 8, MOST_PROBES = 128, TEXT = 128 };
+enum { MOST_M = 64, SHORT_VECTOR = 24, LEAST_PROBES = 8, MOST_PROBES = 128, TEXT = 128 };
 
 /* ---- Sizes ---------------------------------------------------------------------------------------------- */
 
@@ -33,12 +33,23 @@ static uint64_t lists_for(uint64_t n) {
   return lists;
 }
 
-/* The largest divisor of d that is at most d / 4 and MOST_M; 0 for few vectors. */
-static uint64_t parts_for(uint64_t n, uint64_t d) {
-  uint64_t m = d / 4 < MOST_M ? d / 4 : MOST_M;
-  if (n < FEW_VECTORS) return 0;
+/* The numbers of a sub-quantizer. */
+static uint64_t part_size(uint64_t d) {
+  return d <= SHORT_VECTOR ? 2 : 4;
+}
+
+/* The largest divisor of d that is at most d / part_size and MOST_M. */
+static uint64_t parts_for(uint64_t d) {
+  uint64_t m = d / part_size(d) < MOST_M ? d / part_size(d) : MOST_M;
   while (m > 1 && d % m != 0) m--;
   return m > 0 ? m : 1;
+}
+
+/* The dimension of the vectors that become codes. If d has no divisor of that size, the codes would be too coarse;
+ * then vectors are rotated into a few dimensions more. */
+static uint64_t code_dimension(uint64_t d) {
+  const uint64_t size = part_size(d), rounded = (d + size - 1) / size * size;
+  return 2 * parts_for(d) < parts_for(rounded) ? rounded : d;
 }
 
 /* Bytes for each vector in the file of an index. */
@@ -57,6 +68,10 @@ static uint64_t quantizer_bytes(const furrow_index *index) {
   const fw_pq *pq = fw_index_pq(index);
   const uint64_t d = (uint64_t)index->d;
   uint64_t bytes = SOME;
+  for (size_t i = 0; index->kind == FURROW_INDEX_TRANSFORM && i < index->transforms.count; i++) {
+    const fw_transform *t = &index->transforms.list[i];
+    if (t->norm == 0) bytes += (uint64_t)t->d_in * (uint64_t)t->d_out * sizeof(float);
+  }
   if (pq) bytes += (d << pq->nbits) * sizeof(float);
   if (fw_index_sq(index)) bytes += 2 * d * sizeof(float);
   if (fw_index_is_ivf(index)) {
@@ -71,22 +86,27 @@ static uint64_t quantizer_bytes(const furrow_index *index) {
 
 /* ---- Candidates ----------------------------------------------------------------------------------------- */
 
-/* Candidates from the most accurate to the smallest. # stands for lists and codes of m bytes each. */
+/* Candidates from the most accurate to the smallest. # stands for lists and codes of m bytes each, after a rotation
+ * where d needs one. */
 static const char *const exact_forms[] = {"Flat", "SQfp16", "SQ8", "SQ6", "SQ4"};
 static const char *const list_forms[] = {"#,RFlat",       "#,Refine(SQfp16)", "#,Refine(SQ8)",
                                          "#,Refine(SQ6)", "#,Refine(SQ4)",    "#"};
 
 typedef struct choosing {
   const furrow_index_wish *wish;
-  uint64_t nlist, m;
+  uint64_t nlist;
+  uint64_t code_d, m; /* dimension and sub-quantizers of codes; m 0: there are too few vectors for codes */
 } choosing;
 
 static void write_candidate(const choosing *c, const char *form, uint64_t m, char *text) {
-  char lists[64] = "";
-  if (*form == '#')
+  char rotation[24] = "", lists[64] = "";
+  if (*form == '#') {
+    if (c->code_d != (uint64_t)c->wish->d) snprintf(rotation, sizeof rotation, "RR%" PRIu64 ",", c->code_d);
     snprintf(lists, sizeof lists, "IVF%" PRIu64 "%s,PQ%" PRIu64, c->nlist, c->nlist >= MANY_LISTS ? "_HNSW32" : "", m);
+    form++;
+  }
   const char *open = c->wish->normalize ? "L2norm,(" : "", *close = c->wish->normalize ? ")" : "";
-  snprintf(text, TEXT, "%s%s%s%s", open, lists, *form == '#' ? form + 1 : form, close);
+  snprintf(text, TEXT, "%s%s%s%s%s", open, rotation, lists, form, close);
 }
 
 /* Whether an index of this string is small enough; *bytes is its size. */
@@ -117,7 +137,7 @@ static furrow_status find_candidate(const choosing *c, bool exact, furrow_index_
     } else { /* the same with shorter codes */
       if (fits || exact || m == 1) break;
       do m--;
-      while (m > 1 && (uint64_t)c->wish->d % m != 0);
+      while (m > 1 && c->code_d % m != 0);
     }
   }
   if (fits) return FURROW_OK;
@@ -139,11 +159,13 @@ furrow_status furrow_index_choose(const furrow_index_wish *wish, furrow_index_se
   if (!(w.recall > 0 && w.recall <= 1))
     return fw_fail(err, FURROW_E_ARGUMENT, "recall is %g, but must be above 0 and at most 1", w.recall);
   if (w.n > (uint64_t)1 << 48) return fw_fail(err, FURROW_E_ARGUMENT, "n is larger than 2^48");
-  choosing c = {.wish = &w, .nlist = lists_for(w.n), .m = parts_for(w.n, (uint64_t)w.d)};
+  const bool few = w.n < FEW_VECTORS;
+  choosing c = {.wish = &w, .nlist = lists_for(w.n), .code_d = code_dimension((uint64_t)w.d)};
+  c.m = few ? 0 : parts_for(c.code_d);
   const bool exact = c.m == 0 || w.recall == 1 || w.n * (uint64_t)w.d <= EXACT_FLOATS;
   FW_TRY(find_candidate(&c, exact, &full, err));
   full.nlist = c.nlist;
-  full.m = c.m;
+  full.m = few ? 0 : parts_for((uint64_t)w.d);
   full.nprobe = furrow_default_nprobe(c.nlist);
   fw_info_write(selection, &full, sizeof full);
   return FURROW_OK;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/input.h"
+#include "vector/data/vectors_archive.h"
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
@@ -168,6 +169,9 @@ void furrow_vectors_reader_close(furrow_vectors_reader *vectors) {
 typedef struct file_vectors {
   furrow_vectors_reader head;
   fw_data_kind kind;
+  fw_archive_kind archive_kind;
+  fw_vectors_archive archive;
+  char *array_name;       /* of an archive; NULL: its only array of vectors */
   fw_array_reader *array; /* NULL: plain floats */
   fw_bytes_in *bytes;     /* bytes of plain floats */
   uint64_t next;          /* next row */
@@ -210,6 +214,7 @@ static furrow_status open_file(file_vectors *f, furrow_error *err);
 static void close_reader(file_vectors *f) {
   fw_array_close(f->array);
   fw_bytes_in_close(f->bytes);
+  fw_vectors_archive_close(&f->archive);
   f->array = NULL;
   f->bytes = NULL;
 }
@@ -248,6 +253,7 @@ static furrow_status rewind_file(furrow_vectors_reader *v, furrow_error *err) {
 static void close_file(furrow_vectors_reader *v) {
   file_vectors *f = (file_vectors *)v;
   close_reader(f);
+  fw_free(f->array_name);
   fw_free(v->path);
   fw_free(f);
 }
@@ -255,8 +261,11 @@ static void close_file(furrow_vectors_reader *v) {
 static const fw_vectors_methods file_methods = {
     .next = next_of_file, .rewind = rewind_file, .close = close_file, .seek = seek_file};
 
-static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
-  FW_TRY(fw_array_open(&f->array, path, kind, err));
+static furrow_status open_array(file_vectors *f, const char *path, furrow_error *err) {
+  if (f->archive_kind != FW_ARCHIVE_NONE)
+    FW_TRY(fw_vectors_archive_open(&f->archive, &f->array, path, f->archive_kind, f->array_name, err));
+  else
+    FW_TRY(fw_array_open(&f->array, path, f->kind.array, err));
   const fw_array_info *info = fw_array_get_info(f->array);
   f->head.count = info->rows == FW_ARRAY_UNKNOWN ? FURROW_COUNT_UNKNOWN : info->rows;
   if (info->rows == 0 || f->head.d == 0 || f->head.d == info->dim) {
@@ -285,7 +294,7 @@ static furrow_status open_raw(file_vectors *f, const char *path, furrow_error *e
 }
 
 static furrow_status open_file(file_vectors *f, furrow_error *err) {
-  return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, f->kind.array, err);
+  return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, err);
 }
 
 furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
@@ -297,8 +306,10 @@ furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const 
   furrow_vectors_reader_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_reader_params, err));
   if (fw_text_kind_find(&text, path, p.kind)) return fw_text_vectors_open(vectors, path, &text, p.d, err);
-  if (fw_data_kind_find(&kind, path, p.kind, "f32", err) != FURROW_OK) {
-    fw_error_set_hint(err, "text is csv or tsv (numbers, with or without names), txt or vec (word2vec, GloVe)");
+  const fw_archive_kind archive = fw_archive_kind_find(path, p.kind);
+  if (archive == FW_ARCHIVE_NONE && fw_data_kind_find(&kind, path, p.kind, "f32", err) != FURROW_OK) {
+    fw_error_set_hint(err, "also npz and safetensors; as text csv or tsv (numbers, with or without names), txt or vec "
+                           "(word2vec, GloVe)");
     return FURROW_E_ARGUMENT;
   }
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof(file_vectors), err));
@@ -306,7 +317,9 @@ furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const 
   f->head.methods = &file_methods;
   f->head.d = p.d;
   f->kind = kind;
+  f->archive_kind = archive;
   furrow_status status = fw_strndup(&f->head.path, path, strlen(path), err);
+  if (status == FURROW_OK && p.array) status = fw_strndup(&f->array_name, p.array, strlen(p.array), err);
   if (status == FURROW_OK) status = open_file(f, err);
   if (status == FURROW_OK)
     *vectors = &f->head;

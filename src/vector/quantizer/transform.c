@@ -75,8 +75,7 @@ static void apply_linear(const fw_transform *t, const float *x, float *y) {
   for (int32_t i = 0; t->have_bias && i < t->d_out; i++) y[i] += t->b[i];
 }
 
-/* Scales to norm 1; a zero vector stays. */
-static void normalise_vector(const float *x, size_t d, float *y) {
+void fw_normalize_vector(const float *x, size_t d, float *y) {
   float square;
   fw_scan_table()->ip_rows(x, x, 1, d, &square);
   const float factor = square > 0 ? 1.0F / sqrtf(square) : 1.0F;
@@ -93,14 +92,14 @@ static void remap(const fw_transform *t, const float *x, float *y) {
 
 static void apply_one(const fw_transform *t, const float *x, float *y, float *scratch) {
   if (is_fourcc(t, "VNrm")) {
-    normalise_vector(x, (size_t)t->d_in, y);
+    fw_normalize_vector(x, (size_t)t->d_in, y);
   } else if (is_fourcc(t, "VCnt")) {
     centre_vector(t, x, y);
   } else if (is_fourcc(t, "RmDT")) {
     remap(t, x, y);
   } else if (is_fourcc(t, "Viqt")) {
     centre_vector(t, x, scratch);
-    normalise_vector(scratch, (size_t)t->d_in, scratch);
+    fw_normalize_vector(scratch, (size_t)t->d_in, scratch);
     apply_linear(&t->nested[1], scratch, y);
   } else {
     apply_linear(t, x, y);

@@ -42,6 +42,8 @@ void fw_transforms_clear(fw_transforms *transforms);
 furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) FURROW_MUST_USE;
 /* The largest dimension before, between and after the transforms; 0 without transforms. */
 size_t fw_transforms_width(const fw_transforms *transforms);
+/* y = x, scaled to norm 1; a zero vector stays. x and y may be the same. */
+void fw_normalize_vector(const float *x, size_t d, float *y);
 /* y = the transform of x, for n vectors; x and y must not overlap. `scratch` has d_in floats. */
 void fw_transform_apply(const fw_transform *transform, const float *x, size_t n, float *y, float *scratch);
 /* Applies all transforms in order. scratch has 2 * n * width + width floats. The result points into scratch, or is x if

@@ -13,15 +13,17 @@
 #include "kern/products/products.h"
 #include "vector/data/parallel.h"
 #include "vector/data/vectors_in.h"
+#include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 16, PACKED = 1024, PIECES = 8, BLOCK = PACKED * PIECES };
 
 typedef struct exact {
   size_t d, n, k;
-  bool similarity;
+  bool similarity, normalize;
   const float *queries;
-  float *norms; /* squared norms of the queries */
+  float *scaled; /* the queries of unit length; NULL: they are not scaled */
+  float *norms;  /* squared norms of the queries */
   fw_sink *sinks;
   fw_hit *heaps;
   fw_pool *pool; /* NULL: runs on this thread */
@@ -122,6 +124,18 @@ static void start_sinks(exact *e) {
   }
 }
 
+/* Replaces the queries by queries of unit length. */
+static furrow_status scale_queries(exact *e, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ROWS(&e->scaled, e->n, e->d, err));
+  for (size_t i = 0; i < e->n; i++) fw_normalize_vector(e->queries + i * e->d, e->d, e->scaled + i * e->d);
+  e->queries = e->scaled;
+  return FURROW_OK;
+}
+
+static void scale_block(exact *e) {
+  for (size_t i = 0; i < e->rows; i++) fw_normalize_vector(e->block + i * e->d, e->d, e->block + i * e->d);
+}
+
 static furrow_status search_blocks(exact *e, furrow_vectors_reader *base, const furrow_exact_search_params *params,
                                    furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(base), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
@@ -130,6 +144,7 @@ static furrow_status search_blocks(exact *e, furrow_vectors_reader *base, const 
   while (status == FURROW_OK) {
     status = furrow_vectors_reader_next(base, BLOCK, e->block, e->ids, &e->rows, err);
     if (status != FURROW_OK || e->rows == 0) break;
+    if (e->normalize) scale_block(e);
     status = run_block(e, err);
     done += e->rows;
     if (status == FURROW_OK)
@@ -141,6 +156,7 @@ static furrow_status search_blocks(exact *e, furrow_vectors_reader *base, const 
 static void clear(exact *e) {
   fw_pool_free(e->pool);
   for (size_t p = 0; p < PIECES; p++) fw_packed_clear(&e->packed[p]);
+  fw_free(e->scaled);
   fw_free(e->sinks);
   fw_free(e->heaps);
   fw_free(e->norms);
@@ -158,12 +174,14 @@ furrow_status furrow_exact_search(furrow_vectors_reader *base, const float *quer
              .n = n,
              .k = k,
              .similarity = p.metric == FURROW_METRIC_IP,
+             .normalize = p.normalize,
              .queries = queries};
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
   if (p.metric != FURROW_METRIC_IP && p.metric != FURROW_METRIC_L2)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "only L2 and inner products are compared exactly");
   furrow_status status = fw_queries_check(p.metric, queries, n, e.d, err);
   if (status == FURROW_OK) status = alloc_buffers(&e, p.threads, err);
+  if (status == FURROW_OK && p.normalize && e.d > 0) status = scale_queries(&e, err);
   if (status == FURROW_OK) start_sinks(&e);
   if (status == FURROW_OK && e.d > 0) status = search_blocks(&e, base, &p, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)

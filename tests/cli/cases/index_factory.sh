@@ -19,6 +19,15 @@ built --normalize --metric ip
 built --max-bytes 3000
 built --factory IVF8,Flat --recall 0.8
 furrow index info x.index | grep -E '^(factory|nprobe)'
+echo "---- the recall is measured as the index compares vectors, with queries of one's own, and of codes alone"
+head -c 3600 v.fvecs >q.fvecs
+built --factory L2norm,IVF8,Flat --recall 0.9
+furrow index recall x.index q.fvecs --base v.fvecs -k 10 --nprobe 8 | awk 'NR > 1 { print $1, $5 }'
+built --factory IVF8,Flat --recall 0.9 --queries q.fvecs
+furrow index build --base v.fvecs --out x.index --force --factory PQ4x4 --recall 0.9 >built 2>note
+grep recall built note
+furrow model export -q rows v.safetensors --to safetensors >/dev/null
+furrow index build --base v.safetensors --out y.index --factory PQ4x4 -q >/dev/null && cmp x.index y.index
 echo "---- refused"
 refuse() { furrow index build --base v.fvecs --out no.index "$@" >/dev/null || echo "exit $?"; }
 refuse --factory NSG32
@@ -29,6 +38,9 @@ refuse --factory Flat --nlist 4
 refuse --max-bytes 100
 refuse --max-bytes 100MiB --factory Flat
 refuse --recall 1.5
+refuse --factory IVF4,Flat --queries q.fvecs
+refuse --recall 0.9 --queries q.fvecs --nprobe 4
+refuse --base v.safetensors --array x
 refuse --m 2
 refuse --opq
 furrow index build --train v.fvecs --out no.index >/dev/null || echo "exit $?"

@@ -38,7 +38,13 @@ static void sizes_choose_the_kind(void **state) {
       {1000000, 128, 0.95, 200000000, true, "L2norm,(IVF4096,PQ32,Refine(SQ8))"},
       {1000000, 128, 0.95, 60000000, false, "IVF4096,PQ32"},
       {1000000, 128, 0.95, 20000000, false, "IVF4096,PQ8"},
-      {1000000, 97, 0.95, 0, false, "IVF4096,PQ1,RFlat"},
+      {1000000, 97, 0.95, 0, false, "RR100,IVF4096,PQ25,RFlat"},
+      {1000000, 74, 0.95, 0, true, "L2norm,(RR76,IVF4096,PQ19,RFlat)"},
+      {1000000, 97, 0.95, 20000000, false, "RR100,IVF4096,PQ10"},
+      {1000000, 100, 0.95, 0, false, "IVF4096,PQ25,RFlat"},
+      {1000000, 90, 0.95, 0, false, "IVF4096,PQ18,RFlat"},
+      {2000000, 20, 0.95, 0, false, "IVF4096,PQ10,RFlat"},
+      {20000000, 3, 0.95, 0, false, "IVF16384,PQ1,RFlat"},
       {1000000000, 64, 0.95, 0, false, "IVF131072_HNSW32,PQ16,RFlat"},
   };
   (void)state;
