@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_system.h"
-#include "io/process_stop.h"
+#include "io/process/process_stop.h"
 
 struct fw_input {
   char *path;
