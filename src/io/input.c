@@ -193,6 +193,11 @@ furrow_status fw_input_stat(const fw_input *input, struct stat *info, furrow_err
   return FURROW_E_IO;
 }
 
+void fw_input_expect(const fw_input *input, uint64_t begin, uint64_t end) {
+  const furrow_file_system *calls = input->system ? fw_file_system_calls(input->system) : NULL;
+  if (calls && calls->expect) calls->expect(calls->user, input->file, begin, end);
+}
+
 const void *fw_input_memory(const fw_input *input, size_t *size) {
   *size = input->length;
   return input->bytes;
