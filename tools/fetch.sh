@@ -6,7 +6,8 @@
 #                           (aarch64, s390x), unpacked into FOLDER
 #   openapi FOLDER          Node modules that check OpenAPI documents and generate clients of them, from the registry that
 #                           npm is set to: validate-api, redocly and openapi-ts in FOLDER/node_modules/.bin.
-#                           Exits with 77 where they cannot be fetched; the tests that use them are then skipped
+#   s3rver FOLDER           a Node module that serves object storage: s3rver in FOLDER/node_modules/.bin
+#                           The last two exit with 77 where they cannot be fetched; the tests that use them are then skipped
 set -euo pipefail
 
 fetch_libraries() {
@@ -51,8 +52,21 @@ fetch_openapi() {
   fi
 }
 
+fetch_s3rver() {
+  local folder=$1
+  [ ! -x "$folder/node_modules/.bin/s3rver" ] || return 0
+  command -v npm >/dev/null || { echo "npm is not installed"; return 77; }
+  mkdir -p "$folder"
+  if ! timeout 300 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" s3rver@3 \
+    >"$folder/log" 2>&1; then
+    echo "s3rver cannot be fetched here"
+    return 77
+  fi
+}
+
 case ${1:-}:$# in
   libraries:3) fetch_libraries "$2" "$3" ;;
   openapi:2) fetch_openapi "$2" ;;
-  *) echo "usage: tools/fetch.sh libraries ARCH FOLDER | openapi FOLDER" >&2 && exit 2 ;;
+  s3rver:2) fetch_s3rver "$2" ;;
+  *) echo "usage: tools/fetch.sh libraries ARCH FOLDER | openapi FOLDER | s3rver FOLDER" >&2 && exit 2 ;;
 esac

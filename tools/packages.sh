@@ -133,6 +133,9 @@ missing_peers() {
   has_command dh_python3 || echo dh-python
   has_python_headers || echo python3-dev
   has_python_module numpy || echo python3-numpy
+  has_python_module boto3 || echo python3-boto3
+  has_loadable libcurl.so.4 || echo libcurl4
+  has_loadable liblz4.so.1 || echo liblz4-1
 }
 
 as_root=()
@@ -186,6 +189,9 @@ nginx-light has_command nginx
 wrk has_command wrk
 chromium has_browser
 openapi-validator has_openapi_validator
+python3-boto3 has_python_module boto3
+libcurl4 has_loadable libcurl.so.4
+liblz4-1 has_loadable liblz4.so.1
 LIST
   echo "peers found:${found:- none}"
   echo "peers skipped (not installed):${absent:- none}"

@@ -116,6 +116,11 @@ has_torch() {
   python_with torch >/dev/null
 }
 
+# A shared library that programs load: has_loadable libcurl.so.4
+has_loadable() {
+  "$debian_python" -c "import ctypes; ctypes.CDLL('$1')" 2>/dev/null
+}
+
 # has_mpi openmpi, has_mpi mpich
 has_mpi() {
   links "mpicc.$1" '#include <mpi.h>

@@ -118,7 +118,7 @@ static furrow_status find_path(path_inspection *look, furrow_error *err) {
     if (look->folder || S_ISREG(found.st_mode)) return FURROW_OK;
     return fail_file(err, FURROW_E_ARGUMENT, look->path, "is neither a file nor a folder", 0);
   }
-  if (errno == ENOENT && strpbrk(look->path, "?;#*[")) return FURROW_OK;
+  if (errno == ENOENT && (strpbrk(look->path, "?;#*[") || strstr(look->path, "://"))) return FURROW_OK;
   if (errno == ENOENT) return fail_file(err, FURROW_E_NOT_FOUND, look->path, "no such file or directory", 0);
   return fail_file(err, FURROW_E_IO, look->path, "cannot be read", errno);
 }

@@ -42,7 +42,8 @@ const command rows_command = {
     .summary = "inspect, convert and split sparse samples",
     .example = "furrow rows info train.libsvm\nfurrow rows dump --head 3 'clicks.csv?label_column=0'",
     .about = "A URI is path[;path]...[?key=value[&key=value]...][#cachefile]. A path is a file, a directory (its files "
-             "are read in the order of their names), a glob, or - for standard input; gzip and zstd are recognised. "
+             "are read in the order of their names), a glob, or - for standard input; compressed files (gzip, zstd, "
+             "xz, bzip2, lz4) are recognised. "
              "Quote a URI, because ? ; & and # have a meaning in the shell.",
     .more = print_formats,
     .verbs = verbs,

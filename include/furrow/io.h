@@ -2,7 +2,8 @@
  *
  * Every function of the library that takes a path to read (rows, models, indexes, vectors, arrays, configurations)
  * takes a file or folder of this machine, file:///path, and name://path of a file system that the program knows:
- * "memory", which is built in, and the file systems that it registers.
+ * "memory", the servers http://, https://, s3:// and gs:// (docs/formats/remote.md), and the file systems that the
+ * program registers. Servers are asked through libcurl, which is loaded when the first such path is read.
  *
  *   furrow_memory_file_add("memory://train.libsvm", text, length, NULL, NULL, &err);
  *   furrow_parser_open(&parser, "memory://train.libsvm", NULL, &err);
@@ -91,6 +92,9 @@ typedef struct furrow_file_system {
   void (*close)(void *user, void *file);
   /* Called once, when the file system has been unregistered and no file of it is open. May be NULL. */
   void (*release)(void *user);
+  /* Says that the bytes from `begin` to before `end` will be read, more or less in order, so that they can be fetched
+   * ahead. `end` may be past the end of the file. NULL: the file system does not want to know. */
+  void (*expect)(void *user, void *file, uint64_t begin, uint64_t end);
 } furrow_file_system;
 
 /* Sets the size, and everything else to 0. */
@@ -100,7 +104,7 @@ static inline void furrow_file_system_init(furrow_file_system *calls) {
 }
 
 /* Makes name://path readable. The struct is copied. The name is a letter, then letters, digits, +, - and . in any case;
- * names of services that are not built in (s3, hdfs, http …) are free.
+ * names of services (s3, hdfs, http …) are free, and what is registered replaces what is built in.
  * Errors:  E_EXISTS, the name is taken, or is file or memory; E_ARGUMENT, the name or a function that is missing;
  *          E_UNSUPPORTED, the struct is of a newer header; E_MEMORY. */
 FURROW_API furrow_status furrow_file_system_register(const char *name, const furrow_file_system *system,

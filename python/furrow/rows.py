@@ -561,7 +561,7 @@ def read_rows(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Rows:
-    """Opens samples: libsvm, libfm, libffm, csv and others, plain, gzip or zstd.
+    """Opens samples: libsvm, libfm, libffm, csv and others, plain or compressed.
 
     uri: a path, several with ; between them, a folder, a glob, - for standard input; arguments of the format after a ?
         as in "train.csv?label_column=0". docs/formats/rows.md of Furrow has them all.

@@ -4,6 +4,7 @@ _Static_assert(sizeof(void *) == 8,
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/params.h"
@@ -127,8 +128,24 @@ furrow_status fw_fail_memory(furrow_error *err, size_t bytes) {
                  fw_plural(bytes, "byte is", "bytes are"));
 }
 
+/* Writes an address of HTTP without what may be secret: a password before the host, and the query, which may be a
+ * signature. Returns false if the path is not such an address. */
+static bool hide_secrets(char *shown, size_t size, const char *path) {
+  const size_t scheme = strncasecmp(path, "http://", 7) == 0 ? 7 : strncasecmp(path, "https://", 8) == 0 ? 8 : 0;
+  if (scheme == 0) return false;
+  const size_t length = strcspn(path, "?#"), host = scheme + strcspn(path + scheme, "/?#");
+  size_t begin = scheme;
+  for (size_t i = scheme; i < host; i++)
+    if (path[i] == '@') begin = i;
+  snprintf(shown, size, "%.*s%s%.*s%s", (int)scheme, path, begin > scheme ? "..." : "", (int)(length - begin),
+           path + begin, path[length] == '?' ? "?..." : "");
+  return true;
+}
+
 void fw_error_set_file(furrow_error *err, const char *file) {
   if (!err) return;
+  char shown[sizeof err->file];
+  if (hide_secrets(shown, sizeof shown, file)) file = shown;
   size_t n = strlen(file);
   const char *tail = n < sizeof err->file ? file : file + (n - (sizeof err->file - 1));
   snprintf(err->file, sizeof err->file, "%s", tail);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_lock.h"
-#include "io/permissions.h"
+#include "io/process/permissions.h"
 #include "io/target.h"
 #include "io/temporary.h"
 

@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_lock.h"
-#include "io/permissions.h"
-#include "io/process_stop.h"
+#include "io/process/permissions.h"
+#include "io/process/process_stop.h"
 #include "io/target.h"
 #include "io/temporary.h"
 

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_system.h"
-#include "io/process_stop.h"
+#include "io/process/process_stop.h"
 
 /* How many times to wait for PAUSE_MS: few for reading a file, more for a rename, most for a set of files that belong
  * together. */

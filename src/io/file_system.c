@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/remote/remote.h"
 
 struct fw_file_system {
-  furrow_file_system calls;
+  furrow_file_system calls;           /* of a registered system */
+  const furrow_file_system *built_in; /* NULL: it is a registered one */
   char *name;
   size_t holders; /* references, the table's included; under the lock */
 };
@@ -20,12 +22,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static fw_file_system **systems;
 static size_t nsystems, capacity;
 
-/* Never released. */
-static fw_file_system memory_system = {.name = (char *)"memory", .holders = 1};
+/* Never released. The first is not replaced by a registered one. */
+static fw_file_system built_in[] = {
+    {.name = (char *)"memory", .built_in = &fw_memory_system}, {.name = (char *)"http", .built_in = &fw_remote_http},
+    {.name = (char *)"https", .built_in = &fw_remote_https},   {.name = (char *)"s3", .built_in = &fw_remote_s3},
+    {.name = (char *)"s3a", .built_in = &fw_remote_s3},        {.name = (char *)"s3n", .built_in = &fw_remote_s3},
+    {.name = (char *)"gs", .built_in = &fw_remote_gs},
+};
 
 /* Services that a user may expect to work. */
-static const char *const known[] = {"http",  "https", "ftp",   "s3",   "s3a",   "s3n", "hdfs", "viewfs", "webhdfs",
-                                    "azure", "wasb",  "wasbs", "abfs", "abfss", "gs",  "oss",  "cos",    "cosn"};
+static const char *const known[] = {"ftp",   "hdfs", "viewfs", "webhdfs", "azure", "wasb",
+                                    "wasbs", "abfs", "abfss",  "oss",     "cos",   "cosn"};
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 static const char name_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.";
@@ -84,10 +91,6 @@ furrow_status fw_file_system_hold(const char *path, fw_file_system **system, con
   *rest = n ? path + n + 3 : path;
   if (n == 0) return FURROW_OK;
   if (is_named("file", path, n)) return local_rest(rest, err);
-  if (is_named(memory_system.name, path, n)) {
-    *system = &memory_system;
-    return FURROW_OK;
-  }
   pthread_mutex_lock(&lock);
   const size_t i = place_of(path, n);
   if (i < nsystems) {
@@ -95,11 +98,13 @@ furrow_status fw_file_system_hold(const char *path, fw_file_system **system, con
     systems[i]->holders++;
   }
   pthread_mutex_unlock(&lock);
+  for (size_t k = 0; !*system && k < sizeof built_in / sizeof *built_in; k++)
+    if (is_named(built_in[k].name, path, n)) *system = &built_in[k];
   return *system ? FURROW_OK : fail_unknown(path, n, err);
 }
 
 void fw_file_system_let_go(fw_file_system *system) {
-  if (!system || system == &memory_system) return;
+  if (!system || system->built_in) return;
   pthread_mutex_lock(&lock);
   const bool last = --system->holders == 0;
   pthread_mutex_unlock(&lock);
@@ -110,7 +115,7 @@ void fw_file_system_let_go(fw_file_system *system) {
 }
 
 const furrow_file_system *fw_file_system_calls(const fw_file_system *system) {
-  return system == &memory_system ? &fw_memory_system : &system->calls;
+  return system->built_in ? system->built_in : &system->calls;
 }
 
 furrow_status fw_path_to_read(const char **path, furrow_error *err) {
@@ -171,7 +176,7 @@ static furrow_status fail_taken(const char *name, furrow_error *err) {
 /* Takes ownership of the system, unless it fails. */
 static furrow_status add_system(fw_file_system *system, furrow_error *err) {
   const size_t n = strlen(system->name);
-  if (is_named("file", system->name, n) || is_named(memory_system.name, system->name, n))
+  if (is_named("file", system->name, n) || is_named(built_in[0].name, system->name, n))
     return fail_taken(system->name, err);
   pthread_mutex_lock(&lock);
   furrow_status status = place_of(system->name, n) < nsystems ? fail_taken(system->name, err) : FURROW_OK;

@@ -11,6 +11,9 @@ typedef enum fw_file_kind {
   FW_FILE_PLAIN, /* a regular file: can be read at any offset */
   FW_FILE_GZIP,  /* regular, compressed: can only be read from its start */
   FW_FILE_ZSTD,
+  FW_FILE_XZ,
+  FW_FILE_BZIP2,
+  FW_FILE_LZ4,
   FW_FILE_PIPE /* stdin, a FIFO, a device: can only be read once */
 } fw_file_kind;
 
@@ -33,7 +36,7 @@ typedef struct fw_fileset {
  * "stdin"; file:///path. An existing file takes precedence over a glob of that name. Symlinks are followed. The
  * first bytes of a file decide whether it is compressed. An empty file is a file. E_NOT_FOUND names the path that
  * matches nothing (and says so for a directory without files); E_UNSUPPORTED names the scheme (http, https, s3,
- * hdfs, viewfs, azure, gs … and any other x://) or the compression (bzip2, xz, zip, lz4). */
+ * hdfs, viewfs, azure, gs … and any other x://) or the compression (zip, snappy …). */
 furrow_status fw_fileset_open(fw_fileset *set, char *const *paths, size_t npaths, furrow_error *err) FURROW_MUST_USE;
 /* Frees; the struct is all zeros afterwards. */
 void fw_fileset_clear(fw_fileset *set);

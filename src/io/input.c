@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_system.h"
-#include "io/process_stop.h"
+#include "io/process/process_stop.h"
 
 struct fw_input {
   char *path;
@@ -191,6 +191,11 @@ furrow_status fw_input_stat(const fw_input *input, struct stat *info, furrow_err
   fw_fail_errno(err, FURROW_E_IO, errno, "cannot examine the file");
   fw_error_set_file(err, input->path);
   return FURROW_E_IO;
+}
+
+void fw_input_expect(const fw_input *input, uint64_t begin, uint64_t end) {
+  const furrow_file_system *calls = input->system ? fw_file_system_calls(input->system) : NULL;
+  if (calls && calls->expect) calls->expect(calls->user, input->file, begin, end);
 }
 
 const void *fw_input_memory(const fw_input *input, size_t *size) {

@@ -43,6 +43,8 @@ furrow_status fw_input_read_at(const fw_input *input, void *buffer, size_t size,
  * support only this function. */
 furrow_status fw_input_read_some(const fw_input *input, void *buffer, size_t size, uint64_t offset, size_t *got,
                                  furrow_error *err) FURROW_MUST_USE;
+/* Says that the bytes from `begin` to before `end` will be read, in order, so that a server is asked for them ahead. */
+void fw_input_expect(const fw_input *input, uint64_t begin, uint64_t end);
 /* Returns the whole content, valid until the input is closed; NULL if it is not in memory. */
 const void *fw_input_memory(const fw_input *input, size_t *size);
 /* Returns the descriptor, which the input owns; -1 if the file is not local. */

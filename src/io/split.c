@@ -148,6 +148,20 @@ uint64_t fw_split_size(const fw_split *split) {
 
 /* ---- Plain files: open while a piece of them is being read ---------------------------------------------- */
 
+/* Computes the part's share [*begin, *end) of a file, in offsets of the file, if it were read at any place. */
+static void share_of_bytes(const fw_split *split, const fw_file *file, uint64_t *begin, uint64_t *end) {
+  const uint64_t to = split->end > file->begin ? split->end - file->begin : 0;
+  *begin = split->begin > file->begin ? split->begin - file->begin : 0;
+  *end = to < file->size ? to : file->size;
+}
+
+/* A server is asked ahead for the part's share of the file, and for the rest of its last line. */
+static void expect_share(const fw_split *split, const fw_input *input, size_t file) {
+  uint64_t begin, end;
+  share_of_bytes(split, &split->set->files[file], &begin, &end);
+  fw_input_expect(input, begin, end + SLACK);
+}
+
 /* Opens a file once for all threads that read it. */
 static furrow_status hold_file(fw_split *split, size_t file, const fw_input **input, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -164,6 +178,7 @@ static furrow_status hold_file(fw_split *split, size_t file, const fw_input **in
     fw_input *opened = NULL;
     if (status == FURROW_OK) status = fw_input_open(&opened, split->set->files[file].path, err);
     if (status == FURROW_OK) {
+      expect_share(split, opened, file);
       split->opened[i] = (open_file){.input = opened, .file = file, .used = true};
       if (i == split->nopened) split->nopened++;
     }
@@ -419,10 +434,7 @@ static bool share_of_file(const fw_split *split, const fw_file *file, uint64_t *
     *end = file->size;
     return file->kind == FW_FILE_PIPE || (file->begin >= split->begin && file->begin < split->end);
   }
-  uint64_t from = split->begin > file->begin ? split->begin - file->begin : 0;
-  uint64_t to = split->end > file->begin ? split->end - file->begin : 0;
-  *begin = from;
-  *end = to < file->size ? to : file->size;
+  share_of_bytes(split, file, begin, end);
   return *begin < *end;
 }
 

@@ -28,14 +28,14 @@ typedef struct codec {
 static const codec codecs[] = {
     {"gzip", &fw_decoder_gzip, FW_FILE_GZIP, 0, 2, "\x1f\x8b"},
     {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 0, 4, "\x28\xb5\x2f\xfd"},
-    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 1, 3, "\x2a\x4d\x18"},   /* 5? 2a 4d 18: begins with a skippable frame */
-    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "1AY&SY"},                   /* BZh and a digit, then a block */
-    {"bzip2", NULL, FW_FILE_PLAIN, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end of an empty stream */
-    {"xz", NULL, FW_FILE_PLAIN, 0, 6, "\xfd\x37zXZ\0"},
+    {"zstd", &fw_decoder_zstd, FW_FILE_ZSTD, 1, 3, "\x2a\x4d\x18"}, /* 5? 2a 4d 18: begins with a skippable frame */
+    {"bzip2", &fw_decoder_bzip2, FW_FILE_BZIP2, 4, 6, "1AY&SY"},    /* BZh and a digit, then a block */
+    {"bzip2", &fw_decoder_bzip2, FW_FILE_BZIP2, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end of an empty stream */
+    {"xz", &fw_decoder_xz, FW_FILE_XZ, 0, 6, "\xfd\x37zXZ\0"},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\3\4"},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\5\6"},
-    {"lz4", NULL, FW_FILE_PLAIN, 0, 4, "\x04\x22\x4d\x18"},
-    {"lz4", NULL, FW_FILE_PLAIN, 0, 4, "\x02\x21\x4c\x18"},
+    {"lz4", &fw_decoder_lz4, FW_FILE_LZ4, 0, 4, "\x04\x22\x4d\x18"},
+    {"lz4 of its old format", NULL, FW_FILE_PLAIN, 0, 4, "\x02\x21\x4c\x18"},
     {"snappy", NULL, FW_FILE_PLAIN, 0, 10, "\xff\x06\0\0sNaPpY"},
     {"7z", NULL, FW_FILE_PLAIN, 0, 6, "7z\xbc\xaf\x27\x1c"},
     {"compress (.Z)", NULL, FW_FILE_PLAIN, 0, 2, "\x1f\x9d"},
@@ -53,7 +53,8 @@ furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, siz
                               furrow_error *err) {
   const codec *found = find_codec(head, size);
   if (found && !found->decoder) {
-    fw_fail(err, FURROW_E_UNSUPPORTED, "compressed with %s, which is not built in (gzip and zstd are)", found->name);
+    fw_fail(err, FURROW_E_UNSUPPORTED, "compressed with %s, which is not supported (gzip, zstd, xz, bzip2 and lz4 are)",
+            found->name);
     fw_error_set_file(err, path);
     return FURROW_E_UNSUPPORTED;
   }
@@ -121,6 +122,12 @@ static void free_plain(void *state) {
 
 static const fw_decoder decoder_plain = {create_plain, read_plain, free_plain};
 
+static const fw_decoder *decoder_of(fw_file_kind kind) {
+  for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++)
+    if (codecs[i].decoder && codecs[i].kind == kind) return codecs[i].decoder;
+  return &decoder_plain;
+}
+
 /* ---- streams ---- */
 
 /* The kind of a pipe is detected from the first bytes that come out of it. */
@@ -142,9 +149,7 @@ static furrow_status start_stream(fw_stream *stream, const fw_file *file, furrow
   status = strcmp(stream->path, "-") == 0 ? fw_input_open_stdin(input, err) : fw_input_open(input, stream->path, err);
   if (status == FURROW_OK) status = find_kind(stream, &kind, err);
   if (status != FURROW_OK) return status;
-  const fw_decoder *decoder = kind == FW_FILE_GZIP   ? &fw_decoder_gzip
-                              : kind == FW_FILE_ZSTD ? &fw_decoder_zstd
-                                                     : &decoder_plain;
+  const fw_decoder *decoder = decoder_of(kind);
   status = decoder->create(&stream->state, err);
   if (status == FURROW_OK) stream->decoder = decoder;
   return status;

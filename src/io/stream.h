@@ -13,7 +13,8 @@ typedef struct fw_stream fw_stream;
 
 furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Fills buffer: *got < size only at the end of the data. E_IO when reading fails; E_FORMAT when compressed data is
- * damaged, truncated or followed by other bytes. Several gzip members or zstd frames in a row are one text. */
+ * damaged, truncated or followed by other bytes. Several gzip members, zstd or lz4 frames, xz or
+ * bzip2 streams in a row are one text. */
 furrow_status fw_stream_read(fw_stream *stream, void *buffer, size_t size, size_t *got,
                              furrow_error *err) FURROW_MUST_USE;
 /* Bytes read from the file itself so far (before decompression). */
@@ -57,12 +58,16 @@ typedef struct fw_decoder {
 
 extern const fw_decoder fw_decoder_gzip;
 extern const fw_decoder fw_decoder_zstd;
+/* Their create fails with E_UNSUPPORTED if the library that each needs is not installed. */
+extern const fw_decoder fw_decoder_xz;
+extern const fw_decoder fw_decoder_bzip2;
+extern const fw_decoder fw_decoder_lz4;
 
 /* E_FORMAT: "NAME data WHAT: WHY (after byte N of the compressed file)"; why may be NULL. */
 furrow_status fw_source_fail(const fw_source *source, const char *name, const char *what, const char *why,
                              furrow_error *err);
 
-/* Detects PLAIN, GZIP or ZSTD from the first bytes of a file (FW_CODEC_HEAD, or all it has). E_UNSUPPORTED names a
+/* Detects PLAIN or a compression from the first bytes of a file (FW_CODEC_HEAD, or all it has). E_UNSUPPORTED names a
  * compression that is recognised but not supported. */
 furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
                               furrow_error *err) FURROW_MUST_USE;

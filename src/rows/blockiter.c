@@ -18,7 +18,7 @@
 #include "base/pool.h"
 #include "io/fileset.h"
 #include "io/input.h"
-#include "io/process_stop.h"
+#include "io/process/process_stop.h"
 #include "io/uri.h"
 #include "rows/block/block_reader.h"
 #include "rows/block/elements.h"

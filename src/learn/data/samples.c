@@ -10,7 +10,7 @@
 #include "base/number_in.h"
 #include "base/params.h"
 #include "io/fileset.h"
-#include "io/process_stop.h"
+#include "io/process/process_stop.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 #include "rows/block/block_reader.h"

@@ -18,6 +18,13 @@ if command -v zstd >/dev/null; then
   zstd -q -c small.libsvm >small.zst
   furrow rows dump small.zst | cmp - one
 fi
+for packer in xz bzip2 lz4; do
+  if command -v $packer >/dev/null; then
+    $packer -c <small.libsvm >small.$packer
+    furrow rows dump small.$packer | cmp - one
+    furrow rows dump - <small.$packer | cmp - one
+  fi
+done
 mkfifo pipe
 cat small.libsvm >pipe &
 furrow rows dump pipe | cmp - one

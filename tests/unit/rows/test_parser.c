@@ -878,7 +878,7 @@ static void wrong_parameters(void **state) {
   expect_refused("data?indexing_mode=x", &p, FURROW_E_ARGUMENT, "wants an integer");
   expect_refused("nothing", &p, FURROW_E_NOT_FOUND, "");
   expect_refused("", &p, FURROW_E_ARGUMENT, "");
-  expect_refused("s3://bucket/x", &p, FURROW_E_UNSUPPORTED, "");
+  expect_refused("hdfs://host/x", &p, FURROW_E_UNSUPPORTED, "");
   put("utf16", "\xff\xfe\x31");
   expect_refused("utf16", &p, FURROW_E_FORMAT, "UTF-16");
 }

@@ -1,5 +1,5 @@
-/* io/permissions.c: copies owners, modes and access control lists to files that replace others. */
-#include "io/permissions.h"
+/* io/process/permissions.c: copies owners, modes and access control lists to files that replace others. */
+#include "io/process/permissions.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* io/process_stop.h: whether the process was asked to stop. */
+/* io/process/process_stop.h: whether the process was asked to stop. */
 #ifndef FW_IO_PROCESS_STOP_H
 #define FW_IO_PROCESS_STOP_H
 

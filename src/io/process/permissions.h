@@ -1,4 +1,4 @@
-/* io/permissions.h: who may read a file that replaces another, or that belongs to another. */
+/* io/process/permissions.h: who may read a file that replaces another, or that belongs to another. */
 #ifndef FW_IO_PERMISSIONS_H
 #define FW_IO_PERMISSIONS_H
 

@@ -1,5 +1,5 @@
-/* io/process_stop.c: stopping the process: calls that would wait or run for long return early. */
-#include "io/process_stop.h"
+/* io/process/process_stop.c: stopping the process: calls that would wait or run for long return early. */
+#include "io/process/process_stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
