@@ -121,6 +121,14 @@ furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err) {
   return status == FURROW_OK ? furrow_learn_conf_set(conf, "format", "table", err) : status;
 }
 
+/* Whether a model of two classes or of a number has one weight for each feature, and nothing else. */
+static bool is_linear(const char *algorithm) {
+  static const char *const names[] = {"lr", "svm", "linear", "robust"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], algorithm) == 0) return true;
+  return false;
+}
+
 furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err) {
   const bool goes_on = load && has_encoder(load);
@@ -135,6 +143,7 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
   const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
   schema_values columns = values->columns;
   columns.amounts = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
+  columns.bin_numbers = is_linear(furrow_learn_conf_get(conf, "algorithm"));
   furrow_status status = goes_on ? furrow_encoder_load(&encoder, load, err)
                                  : make_encoder(&encoder, log, values->schema, &columns, &reading, err);
   if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);

@@ -72,6 +72,11 @@ static const option column_options[] = {
      .kind = OPTION_FLAG,
      .help = "integers with few values are numbers, as 'furrow train --model gbdt' takes them, not categories",
      .offset = AT(columns.amounts)},
+    {.name = "bin-numbers",
+     .kind = OPTION_FLAG,
+     .help = "numbers whose effect on the label is not a straight line are in bins, as 'furrow train --model lr' takes "
+             "them",
+     .offset = AT(columns.bin_numbers)},
     {0}};
 
 static const option output_options[] = {

@@ -59,6 +59,7 @@ void schema_params_set(furrow_schema_propose_params *params, const schema_values
   params->table_count = columns->tables.count;
   params->history = columns->history;
   params->amounts = columns->amounts;
+  params->bin_numbers = columns->bin_numbers;
 }
 
 static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns,

@@ -11,7 +11,8 @@ typedef struct schema_values {
   const char *label, *weight, *group, *user, *item, *time;
   text_list tables; /* FILE=KEY */
   uint32_t history;
-  bool amounts; /* integers with few values are numbers: the model is one of trees */
+  bool amounts;     /* integers with few values are numbers: the model is one of trees */
+  bool bin_numbers; /* numbers whose effect is not a straight line are in bins: the model is linear */
 } schema_values;
 
 /* Sets the parameters from the options about columns. */

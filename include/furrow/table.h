@@ -78,6 +78,9 @@ typedef struct furrow_schema_propose_params {
   /* True: integers with few values are numbers, which trees split where they like. False: they are categories, so that
    * linear models and nets learn a weight for each value. Ids are categories in both cases. */
   bool amounts;
+  /* True: numbers of the log are put into bins if their effect on a label of two classes, or on a label that is a
+   * number, is not a straight line: a linear model then has a weight for each bin. The log is read once more. */
+  bool bin_numbers;
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
@@ -86,8 +89,8 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
   params->size = sizeof *params;
 }
 
-/* Reads the whole log, in memory that does not grow with it, and proposes what each column is and why. params NULL: the
- * defaults.
+/* Reads the whole log, in memory that does not grow with it (50,000 rows for `bin_numbers`), and proposes what each
+ * column is and why. params NULL: the defaults.
  * Errors:  E_ARGUMENT, a column that is named does not exist, several columns may be the label, or the proposal would
  *          be a guess and the params are strict; E_FORMAT, not a table; E_PARSE, a record cannot be read; E_NOT_FOUND;
  *          E_IO; E_MEMORY.

@@ -62,6 +62,7 @@ _SLOTS = {"wide_and_deep", "deepfm", "pnn"}  # a feature of a row has a slot
 _FACTORS = {"fm", "ffm", "dnn", "wide_and_deep", "deepfm", "pnn", "nfm"}  # made for categories
 _LOOKED_AT, _MANY_VALUES = 10_000, 32
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
+_SINGLE_WEIGHTS = _LINEAR - {"softmax"}  # models with one weight for a feature
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _FELL_BACK = "interactions did not help"  # beginning of the note about a net that the linear model replaced
@@ -400,6 +401,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """A table with names and strings: its encoder in memory, through which the library reads it."""
         threads = settings.trainer.get("threads", 0)
         options: dict[str, Any] = {"threads": threads, "progress": progress, "amounts": self.model == "gbdt"}
+        options["bin_numbers"] = self.model in _SINGLE_WEIGHTS and settings.keys.get("classes") in (None, "2")
         samples.weighted = target.weight is not None
         separate: frozenset[str] = frozenset()  # columns that X does not have
         if is_path(X):

@@ -182,6 +182,7 @@ class Schema:
         history: int = 0,
         strict: bool = False,
         amounts: bool = False,
+        bin_numbers: bool = False,
         on_bad: OnBad = "error",
         threads: int = 0,
         progress: Progress = None,
@@ -191,7 +192,8 @@ class Schema:
         data: a path or URI, a frame, an Arrow table. label … time: the columns, if their names do not say it; label=""
         says that there is none. history: the number of a user's last items that become features. strict: refuse to
         guess which of two classes is the positive one, and that there is no label. amounts: integers with few values
-        are numbers, as trees want them, not categories.
+        are numbers, as trees want them, not categories. bin_numbers: numbers whose effect on the label is not a
+        straight line are in bins, as linear models want them.
         """
         frames = _FrameTables()
         opened = _open_tables(tables, frames)
@@ -199,6 +201,7 @@ class Schema:
             **{"label": _option(label), "weight": _option(weight), "group": _option(group)},
             **{"user": _option(user), "item": _option(item), "time": _option(time)},
             **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict, "amounts": amounts},
+            "bin_numbers": bin_numbers,
         }
         arguments = tuple(_table_argument(table, frames) for table in opened)
         with _opened(data) as source:
@@ -492,6 +495,7 @@ class Encoder:
         history: int = 0,
         strict: bool = True,
         amounts: bool = False,
+        bin_numbers: bool = False,
         table_items: bool = False,
         on_bad: OnBad = "error",
         threads: int = 0,
@@ -499,8 +503,8 @@ class Encoder:
     ) -> Encoder:
         """Learns from a log: counts the values of categories, measures numbers, joins the tables.
 
-        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … amounts are passed to
-        :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys. table_items:
+        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … bin_numbers are passed
+        to :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys. table_items:
         items and users that only a table has are items and users, too.
         """
         columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
@@ -514,6 +518,7 @@ class Encoder:
                     history=history,
                     strict=strict,
                     amounts=amounts,
+                    bin_numbers=bin_numbers,
                     on_bad=on_bad,
                     threads=threads,
                     progress=progress,

@@ -64,6 +64,7 @@ static const fwpy_field propose_fields[] = {FWPY_FIELD(furrow_schema_propose_par
                                             FWPY_FIELD(furrow_schema_propose_params, on_bad, FWPY_UINT32),
                                             FWPY_FIELD(furrow_schema_propose_params, strict, FWPY_BOOL),
                                             FWPY_FIELD(furrow_schema_propose_params, amounts, FWPY_BOOL),
+                                            FWPY_FIELD(furrow_schema_propose_params, bin_numbers, FWPY_BOOL),
                                             {0}};
 
 typedef struct propose_job {

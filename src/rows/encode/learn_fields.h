@@ -65,6 +65,9 @@ furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_coun
 
 #define FW_SAMPLE_NUMBERS 8192
 
+/* Hashes a position in the data: a record of a piece. */
+uint64_t fw_hash_place(uint64_t piece, uint64_t record);
+
 typedef struct fw_number_piece {
   uint64_t piece, count;
   double mean, squares; /* squares: sum of the squared distances from the mean */

@@ -16,8 +16,8 @@ void fw_number_stats_clear(fw_number_stats *stats) {
 
 /* ---- The sample ---- */
 
-/* Hashes a position in the data (the finalizer of splitmix64). */
-static uint64_t hash_place(uint64_t piece, uint64_t record) {
+/* The finalizer of splitmix64. */
+uint64_t fw_hash_place(uint64_t piece, uint64_t record) {
   uint64_t x = (piece << 32) + record + 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -83,7 +83,7 @@ furrow_status fw_number_stats_add(fw_number_stats *stats, uint64_t piece, uint64
   here->mean += distance / (double)here->count;
   here->squares += distance * (number - here->mean);
   if (number > stats->most) stats->most = number;
-  return add_sample(stats, (fw_sampled_number){hash_place(piece, record), number}, err);
+  return add_sample(stats, (fw_sampled_number){fw_hash_place(piece, record), number}, err);
 }
 
 furrow_status fw_number_stats_merge(fw_number_stats *stats, const fw_number_stats *other, furrow_error *err) {

@@ -460,16 +460,12 @@ static furrow_status propose(observation *log, const char *uri, const furrow_sch
   return FURROW_OK;
 }
 
-furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri, const furrow_schema_propose_params *params,
-                                    furrow_error *err) {
-  furrow_schema_propose_params p;
+furrow_status fw_schema_propose(furrow_schema **schema, const char *uri, const furrow_schema_propose_params *params,
+                                furrow_error *err) {
   observation log = {0};
   furrow_schema *made = NULL;
-  furrow_schema_propose_params_init(&p);
-  FW_TRY(FW_PARAMS_READ(&p, params, furrow_schema_propose_params, err));
-  FW_TRY(fw_comm_of(&p.comm, p.comm, err));
-  furrow_status status = fw_comm_all_ok(p.comm, fw_schema_create(&made, err), err);
-  if (status == FURROW_OK) status = fw_comm_all_ok(p.comm, propose(&log, uri, &p, made, err), err);
+  furrow_status status = fw_comm_all_ok(params->comm, fw_schema_create(&made, err), err);
+  if (status == FURROW_OK) status = fw_comm_all_ok(params->comm, propose(&log, uri, params, made, err), err);
   clear_observation(&log);
   return FW_HAND_OVER(status, schema, made, furrow_schema_free);
 }

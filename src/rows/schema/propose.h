@@ -54,4 +54,8 @@ furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow
 furrow_status fw_evidence_check_doubts(const fw_evidence *columns, size_t count, bool label,
                                        const furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
 
+/* The proposal without bins. params: complete, with a comm. */
+furrow_status fw_schema_propose(furrow_schema **schema, const char *uri, const furrow_schema_propose_params *params,
+                                furrow_error *err) FURROW_MUST_USE;
+
 #endif

@@ -34,6 +34,7 @@ static furrow_status propose(const char *log, const char *table) {
   furrow_schema *schema = NULL;
   furrow_schema_propose_params_init(&params);
   params.threads = 1;
+  params.bin_numbers = true;
   params.tables = &table;
   params.table_count = table ? 1 : 0;
   const furrow_status status = furrow_schema_propose(&schema, log, &params, NULL);

@@ -245,8 +245,10 @@ static void make_log(fw_buffer *text, size_t rows) {
   fw_buffer_text(text, "user,item,click,when,price\n");
   for (size_t i = 0; i < rows; i++) {
     const uint64_t user = fw_rng_next(&rng) % 300, item = fw_rng_next(&rng) % 2000, chance = fw_rng_next(&rng);
-    fw_buffer_format(text, "u%u,i%u,%u,%u,%.6g\n", (unsigned)user, (unsigned)item, (unsigned)(chance % 2),
-                     1500000000u + (unsigned)(chance % 5000), 10 * fw_rng_normal(&rng));
+    const double price = 10 * fw_rng_normal(&rng);
+    const bool click = (chance % 4 == 0) != (price * price > 60); /* a curve of the price */
+    fw_buffer_format(text, "u%u,i%u,%d,%u,%.6g\n", (unsigned)user, (unsigned)item, click,
+                     1500000000u + (unsigned)(chance % 5000), price);
   }
 }
 
@@ -259,6 +261,7 @@ static void *propose(void *item) {
   furrow_schema_propose_params_init(&params);
   params.comm = &job->comm;
   params.threads = 1;
+  params.bin_numbers = true;
   job->status = furrow_schema_propose(&schema, job->uri, &params, &job->err);
   if (job->status == FURROW_OK) job->status = furrow_schema_text(schema, true, &text, &size, &job->err);
   FILE *file = text && job->comm.rank == 0 ? fopen(job->path[0], "wb") : NULL;
