@@ -263,14 +263,16 @@ static inline void furrow_parser_params_init(furrow_parser_params *params) {
 }
 
 /* Opens `uri` = path[;path]…[?key=value[&key=value]…][#cachefile]. A path is a file, a directory (its files by name), a
- * glob, - (stdin), file://…, memory://… (furrow_memory_file_add, furrow_memory_rows_add) or name://… of a file system
- * (furrow_file_system_register); gzip, zstd, xz, bzip2 and lz4 are recognised by content. Keys are the format's
- * arguments (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter; a parser ignores it. params
- * NULL: the defaults. When it returns, nothing has been parsed yet, but the format that "auto" chose is known. Errors:
- * E_ARGUMENT, the URI, a parameter or an argument of the format is wrong; E_NOT_FOUND, a path has no file; E_FORMAT,
- * the data is not text, would be misread without an error (the hint says how it is read), or lacks a column that is
- * named; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a file system that is not known; E_IO;
- * E_MEMORY; and the errors of the program's own formats and file systems. Owner:   the caller, furrow_parser_close. */
+ * glob, - (stdin), file://…, memory://… (furrow_memory_file_add, furrow_memory_rows_add), http://…, https://…, s3://…,
+ * gs://…, or name://… of a file system (furrow_file_system_register); gzip, zstd, xz, bzip2 and lz4 are recognised by
+ * content. Keys are the format's arguments (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter;
+ * a parser ignores it. params NULL: the defaults. When it returns, nothing has been parsed yet, but the format that
+ * "auto" chose is known.
+ * Errors:  E_ARGUMENT, the URI, a parameter or an argument of the format is wrong; E_NOT_FOUND, a path has no file;
+ *          E_FORMAT, the data is not text, would be misread without an error (the hint says how it is read), or lacks
+ *          a column that is named; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a file system
+ *          that is not known; E_IO; E_MEMORY; and the errors of the program's own formats and file systems.
+ * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Opens a part as furrow_parser_open does, with the defaults for everything else.
