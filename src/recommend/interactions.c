@@ -250,8 +250,13 @@ furrow_status fw_interactions_read(fw_interactions *all, const furrow_recommende
                                    const furrow_events_params *params, fw_interactions_info *info, furrow_error *err) {
   furrow_events_params used = *params;
   used.threads = fw_event_log_threads(params->threads);
-  const fw_event_log log = {
-      .r = r, .uri = uri, .params = &used, .labels = true, .times = true, .optional = true, .take = take_event};
+  const fw_event_log log = {.r = r,
+                            .uri = uri,
+                            .params = &used,
+                            .labels = !info->every_label,
+                            .times = true,
+                            .optional = true,
+                            .take = take_event};
   part *parts = NULL;
   void **users = NULL;
   *all = (fw_interactions){.users = r->users.count, .items = r->items.count};

@@ -29,6 +29,7 @@ typedef struct fw_interactions_info {
   double positive;    /* the higher one of two labels; NaN: there are not two */
   uint64_t copies;    /* events whose user, item and time an earlier event has; 0 if the log has no times */
   bool one_label;     /* all events have the same label */
+  bool every_label;   /* set before reading: labels are not read, so all events count */
 } fw_interactions_info;
 
 /* Reads a log by the names of r's users and items. A label with two values tells what a user wanted: only events with

@@ -142,10 +142,10 @@ static furrow_status split_log(const furrow_recommender *r, const trial *t, cons
   return furrow_table_split(log, paths, 2, &params, NULL, err);
 }
 
-static furrow_status read_events(const furrow_recommender *r, const trial *t, const char *path, fw_interactions *events,
-                                 furrow_error *err) {
+static furrow_status read_events(const furrow_recommender *r, const trial *t, const char *path, bool every_label,
+                                 fw_interactions *events, furrow_error *err) {
   furrow_events_params reading;
-  fw_interactions_info info = {0};
+  fw_interactions_info info = {.every_label = every_label};
   char *uri = NULL;
   furrow_events_params_init(&reading);
   reading.threads = t->params->threads;
@@ -186,27 +186,23 @@ static furrow_status order_items(const fw_interactions *earlier, uint32_t **by_p
   return status;
 }
 
-/* The dictionary keeps each user's last items, for features of recommendations: takes the later ones out of it.
+/* The dictionary keeps each user's last items, for features of recommendations: lets them end with the earlier events.
  * *offsets and *items, which the caller frees, take the place of the dictionary's. */
-static furrow_status forget_later(furrow_recommender *r, const furrow_events *later, unsigned char **offsets,
-                                  unsigned char **items, furrow_error *err) {
+static furrow_status end_histories(furrow_recommender *r, const fw_interactions *earlier, unsigned char **offsets,
+                                   unsigned char **items, furrow_error *err) {
   fw_dictionary *d = &r->encoder->dictionary;
+  const size_t most = r->encoder->schema->history;
+  const uint64_t user_names = r->users.first - d->fields[d->user_field].first;
+  const uint64_t item_names = r->items.first - d->fields[d->item_field].first;
   uint64_t kept = 0;
-  if (d->history_users == 0) return FURROW_OK;
-  const fw_field *users = &d->fields[d->user_field], *own = &d->fields[d->item_field];
-  const uint64_t user_names = r->users.first - users->first, item_names = r->items.first - own->first;
   FW_TRY(FW_ALLOC(offsets, 8 * (d->history_users + 1), err));
-  FW_TRY(FW_ALLOC(items, 8 * fw_get_le64(d->history_offsets + 8 * d->history_users), err));
+  FW_TRY(FW_ALLOC(items, 8 * earlier->offset[earlier->users], err));
   fw_put_le64(*offsets, 0);
   for (uint64_t u = 0; u < d->history_users; u++) {
-    const fw_item_set hidden =
-        u >= user_names && u - user_names < r->users.count ? fw_events_of(later, u - user_names) : (fw_item_set){0};
-    const uint64_t end = fw_get_le64(d->history_offsets + 8 * (u + 1));
-    for (uint64_t i = fw_get_le64(d->history_offsets + 8 * u); i < end; i++) {
-      const uint64_t item = fw_get_le64(d->history_items + 8 * i);
-      if (item >= item_names && fw_item_set_has(&hidden, (uint32_t)(item - item_names))) continue;
-      fw_put_le64(*items + 8 * kept++, item);
-    }
+    fw_user_events events = {0};
+    if (u >= user_names && u - user_names < earlier->users) events = fw_interactions_of(earlier, u - user_names);
+    for (size_t i = events.count > most ? events.count - most : 0; i < events.count; i++)
+      fw_put_le64(*items + 8 * kept++, item_names + events.item[i]);
     fw_put_le64(*offsets + 8 * (u + 1), kept);
   }
   d->history_offsets = *offsets;
@@ -223,19 +219,21 @@ static size_t users_to_judge(const furrow_recommender *r) {
 /* Lets the model of the trial recommend the later events. */
 static furrow_status evaluate(const trial *t, furrow_rank_figures *figures, furrow_error *err) {
   furrow_recommend_params recommending;
-  fw_interactions earlier = {0}, later = {0};
-  furrow_events *seen = NULL, *all_later = NULL, *truth = NULL;
+  fw_interactions earlier = {0}, later = {0}, all_earlier = {0};
+  furrow_events *seen = NULL, *truth = NULL;
   furrow_recommender *r = NULL;
   unsigned char *offsets = NULL, *items = NULL;
   furrow_recommend_params_init(&recommending);
   recommending.threads = t->params->threads;
   furrow_status status = furrow_recommender_open(&r, t->folder, t->params, err);
-  if (status == FURROW_OK) status = read_events(r, t, t->earlier, &earlier, err);
-  if (status == FURROW_OK) status = read_events(r, t, t->later, &later, err);
+  if (status == FURROW_OK) status = read_events(r, t, t->earlier, false, &earlier, err);
+  if (status == FURROW_OK) status = read_events(r, t, t->later, false, &later, err);
   if (status == FURROW_OK) status = fw_events_from(&seen, &earlier, SIZE_MAX, err);
-  if (status == FURROW_OK) status = fw_events_from(&all_later, &later, SIZE_MAX, err);
   if (status == FURROW_OK) status = fw_events_from(&truth, &later, users_to_judge(r), err);
-  if (status == FURROW_OK) status = forget_later(r, all_later, &offsets, &items, err);
+  if (status == FURROW_OK && r->encoder->dictionary.history_users > 0) {
+    status = read_events(r, t, t->earlier, true, &all_earlier, err);
+    if (status == FURROW_OK) status = end_histories(r, &all_earlier, &offsets, &items, err);
+  }
   if (status == FURROW_OK) status = order_items(&earlier, &r->by_popularity, err);
   recommending.seen = seen;
   if (status == FURROW_OK) status = furrow_recommender_evaluate(r, truth, &recommending, figures, err);
@@ -243,10 +241,10 @@ static furrow_status evaluate(const trial *t, furrow_rank_figures *figures, furr
   fw_free(offsets);
   fw_free(items);
   furrow_events_free(seen);
-  furrow_events_free(all_later);
   furrow_events_free(truth);
   fw_interactions_clear(&earlier);
   fw_interactions_clear(&later);
+  fw_interactions_clear(&all_earlier);
   return status;
 }
 

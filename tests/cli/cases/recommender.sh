@@ -31,6 +31,17 @@ furrow eval --model heart.model --data plain.csv --rank --json -q | awk -F: '/"g
 awk '/"ranking"/ { on = 1 } on && /"gain"/ { gain = $3 + 0 } on && /"gain_error"/ { print (gain < -2 * $3) }' heart.model/furrow.json
 furrow recommend --model heart.model --users u1 -k 1 2>&1 >/dev/null | grep -c 'worse than their popularity'
 ls -A | grep -c trial
+echo '- with histories, the figure is that of a model that does not know the later events'
+awk 'function draw(n) { r = r * 16807 % 2147483647; return r % n }
+  BEGIN { r = 5; print "user,item,time"
+  for (u = 0; u < 300; u++) { i = draw(60); for (e = 0; e < 10; e++) {
+    i = draw(10) < 8 ? (i + 1) % 60 : draw(60); print "u" u ",i" i "," 1600000000 + 1000 * e + u } } }' > chain.csv
+furrow rows split chain.csv --out parts/ --time time --user user --last 0.2 > /dev/null
+for log in chain.csv parts/train.csv; do
+  furrow train --model fm --loss sampled-softmax --user-history 1 --epochs 20 --valid-ratio 0 --schema auto --train $log --out chain.model --force -q > /dev/null
+  [ $log = chain.csv ] && stored=$(sed -n '/"ranking"/,$ s/.*"ndcg" : \([0-9.]*\).*/\1/p' chain.model/furrow.json)
+done
+furrow eval --model chain.model --data parts/test.csv --exclude parts/train.csv --rank -q | awk -v stored="$stored" '$1 == "ndcg" { d = $2 - stored; print ($2 > 0.6 && d < 0.05 && d > -0.05) }'
 echo '- models that order items: new users with opposite tastes get different items, whatever is popular'
 awk 'function draw(n) { r = r * 16807 % 2147483647; return r % n }
   BEGIN { r = 5; print "user,item"
