@@ -43,6 +43,7 @@ static furrow_status propose(furrow_schema **schema, furrow_on_bad on_bad, uint3
   furrow_schema_propose_params_init(&params);
   params.on_bad = on_bad;
   params.threads = threads;
+  params.bin_numbers = true;
   memset(err, 0, sizeof *err);
   return furrow_schema_propose(schema, LOG, &params, err);
 }

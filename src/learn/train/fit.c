@@ -582,7 +582,8 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   t->steps.halvings = 0;
   t->steps.diverged = t->fell_back = false;
   f->phase = "training";
-  furrow_status status = begin_checkpoints(f, err);
+  furrow_status status = fw_net_judge(f, err);
+  if (status == FURROW_OK) status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
   f->stopped = status == FURROW_END;

@@ -143,6 +143,9 @@ furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_e
 /* Trains the trainer's model from scratch as a part of a fit: without checkpoints, and without a trace in the trainer's
  * history. With keep_best, the parameters are those of the best epoch, whose number *best gets. */
 furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) FURROW_MUST_USE;
+/* Fills in fit->held_out for linear models that are trained by steps (svm) and hold no rows out: a model of four fifths
+ * of the rows is judged on the others. Before the first epoch; the parameters are as they were. */
+furrow_status fw_net_judge(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Restores the parameters of the best epoch, which keep_best has kept. */
 furrow_status fw_fit_restore_best(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 

@@ -191,6 +191,59 @@ static furrow_status compare_folds(fw_fit *f, double l2, fw_comparison *c, uint3
   return FURROW_OK;
 }
 
+/* ---- Models that hold no rows out ---- */
+
+/* Whether nothing would say how the model does on other rows: a linear model that is trained by steps, such as svm. */
+static bool lacks_judgement(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const bool chosen = fw_conf_is_set(t->conf, FW_KEY_VALID_RATIO) || t->plan->train.patience > 0;
+  return f->solver == &fw_solve_net && t->plan->train.recommended && !chosen && !f->data->valid &&
+         f->data->from_scratch && t->comm->ranks == 1 && fw_samples_block(f->data->samples) &&
+         f->data->samples->all_rows >= FW_STRENGTH_ROWS;
+}
+
+/* Trains with the rows of one part and judges the model on the others. If it diverges or the caller stops it, the
+ * training with all rows will say so. */
+static furrow_status judge_part(fw_fit *f, fw_epoch_rows *train, fw_epoch_rows *valid, furrow_error *err) {
+  furrow_error ignored;
+  part_progress progress = {.fit = f, .phase = "judging with held-out rows", .of = f->epochs};
+  fw_prepared data = data_of_part(f, train, NULL, &progress);
+  data.params.epoch = count_epoch;
+  data.params.epoch_user = &progress;
+  fw_fit part = part_of(f, &data, 0);
+  uint32_t last;
+  furrow_status status = fw_fit_run_part(&part, &last, &ignored);
+  const bool undone = status == FURROW_END || status == FURROW_E_RANGE;
+  data.valid = valid;
+  fw_tally_clear(f->tally, FW_EXACT_ROWS);
+  if (status == FURROW_OK) status = fw_fit_score_valid(&part, fw_tally_batch, f->tally, &ignored);
+  if (status == FURROW_OK) fw_tally_metrics(f->tally, &f->held_out);
+  clear_part(&part);
+  if (status != FURROW_OK && !undone && err) *err = ignored;
+  return undone ? FURROW_OK : status;
+}
+
+furrow_status fw_net_judge(fw_fit *f, furrow_error *err) {
+  enum { PARTS = 5 };
+  fw_epoch_rows *train = NULL, *valid = NULL;
+  fw_parameters *first = NULL;
+  fw_prepared data = *f->data;
+  if (!lacks_judgement(f)) return FURROW_OK;
+  data.holdout = (fw_holdout){0};
+  furrow_status status = fw_trainer_new_parameters(f->trainer, &first, err);
+  if (status == FURROW_OK) status = fw_parameters_copy(first, f->trainer->parameters, err);
+  if (status == FURROW_OK) status = fw_prepared_draw(f->data, &data.holdout, PARTS, 0, err);
+  if (status == FURROW_OK) status = fw_prepared_open_fold(&data, 0, &train, &valid, err);
+  if (status == FURROW_OK) status = judge_part(f, train, valid, err);
+  fw_epoch_rows_close(train);
+  fw_epoch_rows_close(valid);
+  fw_holdout_clear(&data.holdout);
+  f->trainer->steps.count = 0;
+  if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, first, err);
+  if (status != FURROW_OK) fw_parameters_free(first);
+  return status;
+}
+
 /* ---- All rows ---- */
 
 static furrow_status train_all(fw_fit *f, double l2, uint32_t epochs, furrow_error *err) {

@@ -544,7 +544,8 @@ static void models_that_are_worse_than_a_constant_say_so(void **state) {
                                          {"lr", ""},
                                          {"linear", ""},
                                          {"robust", ""},
-                                         {"softmax", ""}};
+                                         {"softmax", ""},
+                                         {"svm", ""}};
   write_noise("noise", 400);
   for (size_t i = 0; i < sizeof noisy / sizeof *noisy; i++) {
     bool warning = false;
