@@ -73,6 +73,8 @@ cmp seen.csv.items seen.parquet.items || fail "the excluded items"
 "$furrow" recommend --model log.parquet.items --users u1,u2 -k 5 --sql "FROM 'seen.parquet'" >seen.sql.items || fail "exclude by SQL"
 cmp seen.csv.items seen.sql.items || fail "the excluded items by SQL"
 
+"$furrow" info log.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'userId *category (user)' info.txt || fail info
+
 # ---- What is refused ----
 
 # refused CODE TEXT COMMAND …: the command fails with this code and says the text
