@@ -146,6 +146,16 @@ static furrow_status configure(handle *config, bool file, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Lets DuckDB's threads work ahead: with its own 1 MB they spend more time waiting for their turn than reading. */
+static furrow_status enlarge_buffer(fw_duckdb *d, furrow_error *err) {
+  query_result result;
+  memset(&result, 0, sizeof result);
+  const bool right = duck.query(d->connection, "SET streaming_buffer_size = '16MB'", &result) == RESULT_OK;
+  const furrow_status status = right ? FURROW_OK : fail_message(FURROW_E_UNSUPPORTED, duck.result_error(&result), err);
+  duck.destroy_result(&result);
+  return status;
+}
+
 static furrow_status open_database(fw_duckdb *d, const char *database, furrow_error *err) {
   handle config = NULL;
   char *message = NULL;
@@ -161,7 +171,7 @@ static furrow_status open_database(fw_duckdb *d, const char *database, furrow_er
   FW_TRY(status);
   if (duck.connect(d->database, &d->connection) != RESULT_OK) return fw_fail_memory(err, SIZE_MAX);
   duck.connection_get_arrow_options(d->connection, &d->options);
-  return FURROW_OK;
+  return enlarge_buffer(d, err);
 }
 
 furrow_status fw_duckdb_open(fw_duckdb **duckdb, const char *database, furrow_error *err) {
@@ -248,15 +258,6 @@ furrow_status fw_duckdb_next(fw_duckdb *duckdb, struct ArrowArray *batch, furrow
   duck.destroy_data_chunk(&chunk);
   if (status == FURROW_OK || !batch->release) return status;
   batch->release(batch);
-  return status;
-}
-
-furrow_status fw_duckdb_execute(fw_duckdb *duckdb, const char *sql, furrow_error *err) {
-  query_result result;
-  memset(&result, 0, sizeof result);
-  const bool right = duck.query(duckdb->connection, sql, &result) == RESULT_OK;
-  const furrow_status status = right ? FURROW_OK : fail_message(FURROW_E_IO, duck.result_error(&result), err);
-  duck.destroy_result(&result);
   return status;
 }
 

@@ -13,22 +13,36 @@ static size_t with_point(char *out, size_t length) {
   return length + 2;
 }
 
+/* Writes the digits of a natural number, which most often fits into 64 bits. */
+static size_t write_natural(unsigned __int128 number, char *out) {
+  const uint64_t part = 10000000000000000000u; /* 10^19 */
+  char rest[FW_NUMBER_TEXT];
+  if (number < part) return fw_write_u64(out, (uint64_t)number);
+  const size_t n = write_natural(number / part, out);
+  const size_t length = fw_write_u64(rest, (uint64_t)(number % part));
+  memset(out + n, '0', 19 - length);
+  memcpy(out + n + 19 - length, rest, length);
+  return n + 19;
+}
+
 static size_t write_decimal(const void *value, int digits, char *out) {
   __int128 number;
-  char text[40];
-  size_t n = 0, length = 0;
+  char text[64];
+  size_t length = 0;
   memcpy(&number, value, sizeof number);
-  unsigned __int128 rest = number < 0 ? -(unsigned __int128)number : (unsigned __int128)number;
-  while (rest > 0 || n == 0) {
-    text[n++] = (char)('0' + (int)(rest % 10));
-    rest /= 10;
-  }
+  const size_t n = write_natural(number < 0 ? -(unsigned __int128)number : (unsigned __int128)number, text);
+  const size_t after = digits > 0 ? (size_t)digits : 0, before = n > after ? n - after : 0;
   if (number < 0) out[length++] = '-';
-  const size_t after = digits > 0 ? (size_t)digits : 0;
-  if (n <= after) out[length++] = '0';
-  for (size_t i = n; i > after; i--) out[length++] = text[i - 1];
-  if (after > 0) out[length++] = '.';
-  for (size_t i = after; i > 0; i--) out[length++] = i > n ? '0' : text[i - 1];
+  if (before == 0) out[length++] = '0';
+  memcpy(out + length, text, before);
+  length += before;
+  if (after > 0) {
+    out[length++] = '.';
+    const size_t zeros = after - (n - before);
+    memset(out + length, '0', zeros);
+    memcpy(out + length + zeros, text + before, n - before);
+    length += after;
+  }
   for (int zeros = digits; zeros < 0 && number != 0; zeros++) out[length++] = '0';
   return length;
 }
@@ -45,6 +59,11 @@ static size_t write_padded(char *out, uint64_t number, size_t digits) {
   return n + length;
 }
 
+static void write_two(char *out, unsigned number) {
+  out[0] = (char)('0' + number / 10);
+  out[1] = (char)('0' + number % 10);
+}
+
 /* Writes a date of the Gregorian calendar; years begin in March, so that a leap day is the last day of a year. */
 static size_t write_date(char *out, int64_t days) {
   days = (int64_t)((uint64_t)days + 719468); /* a damaged number must not overflow */
@@ -59,20 +78,23 @@ static size_t write_date(char *out, int64_t days) {
   if (year < 0) out[n++] = '-';
   n += write_padded(out + n, (uint64_t)(year < 0 ? -year : year), 4);
   out[n++] = '-';
-  n += write_padded(out + n, month, 2);
-  out[n++] = '-';
-  return n + write_padded(out + n, in_year - (153 * from_march + 2) / 5 + 1, 2);
+  write_two(out + n, month);
+  out[n + 2] = '-';
+  write_two(out + n + 3, in_year - (153 * from_march + 2) / 5 + 1);
+  return n + 5;
 }
 
 static const int64_t units[] = {1, 1000, 1000000, 1000000000};
 
 /* Writes a time of the day, of which `fraction` is the part below a second. */
 static size_t write_time(char *out, uint64_t seconds, uint64_t fraction, int digits) {
-  size_t n = write_padded(out, seconds / 3600, 2);
-  out[n++] = ':';
-  n += write_padded(out + n, seconds / 60 % 60, 2);
-  out[n++] = ':';
-  n += write_padded(out + n, seconds % 60, 2);
+  const unsigned in_day = (unsigned)seconds;
+  size_t n = 8;
+  write_two(out, in_day / 3600);
+  out[2] = ':';
+  write_two(out + 3, in_day / 60 % 60);
+  out[5] = ':';
+  write_two(out + 6, in_day % 60);
   if (fraction == 0) return n;
   out[n++] = '.';
   n += write_padded(out + n, fraction, (size_t)digits);
