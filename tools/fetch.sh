@@ -7,7 +7,8 @@
 #   openapi FOLDER          Node modules that check OpenAPI documents and generate clients of them, from the registry that
 #                           npm is set to: validate-api, redocly and openapi-ts in FOLDER/node_modules/.bin.
 #   s3rver FOLDER           a Node module that serves object storage: s3rver in FOLDER/node_modules/.bin
-#                           The last two exit with 77 where they cannot be fetched; the tests that use them are then skipped
+#   duckdb FOLDER           DuckDB's library, for tests of Parquet and SQL, from the same registry: FOLDER/libduckdb.so
+#                           The last three exit with 77 where they cannot be fetched; the tests that use them are then skipped
 set -euo pipefail
 
 fetch_libraries() {
@@ -64,9 +65,31 @@ fetch_s3rver() {
   fi
 }
 
+# The package is for programs of Node; only the library in it is used.
+fetch_duckdb() {
+  local folder=$1 version=1.5.6-r.1 machine
+  [ ! -f "$folder/libduckdb.so" ] || return 0
+  command -v npm >/dev/null || { echo "npm is not installed"; return 77; }
+  case $(uname -m) in
+    x86_64) machine=x64 ;;
+    aarch64) machine=arm64 ;;
+    *) echo "there is no library of DuckDB for this processor" && return 77 ;;
+  esac
+  mkdir -p "$folder"
+  work=$(mktemp -d "$folder/XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  if ! (cd "$work" && timeout 300 npm pack --silent "@duckdb/node-bindings-linux-$machine@$version" >log 2>&1 &&
+    tar -xzf ./*.tgz package/libduckdb.so); then
+    echo "DuckDB's library cannot be fetched here"
+    return 77
+  fi
+  mv "$work/package/libduckdb.so" "$folder/libduckdb.so"
+}
+
 case ${1:-}:$# in
   libraries:3) fetch_libraries "$2" "$3" ;;
   openapi:2) fetch_openapi "$2" ;;
   s3rver:2) fetch_s3rver "$2" ;;
-  *) echo "usage: tools/fetch.sh libraries ARCH FOLDER | openapi FOLDER | s3rver FOLDER" >&2 && exit 2 ;;
+  duckdb:2) fetch_duckdb "$2" ;;
+  *) echo "usage: tools/fetch.sh libraries ARCH FOLDER | openapi FOLDER | s3rver FOLDER | duckdb FOLDER" >&2 && exit 2 ;;
 esac

@@ -10,6 +10,7 @@
 
 #include "core/fail.h"
 #include "furrow/io.h"
+#include "furrow/table.h"
 
 enum { LONGEST_WORD = 64, MOST_OPTIONS = 192 };
 
@@ -44,6 +45,19 @@ const option plugin_options[] = {{.name = "plugin",
                                   .help = "add the formats of a shared object; may be given several times",
                                   .parse = load_plugin},
                                  {0}};
+
+const option query_options[] = {
+    {.name = "sql",
+     .kind = OPTION_TEXT,
+     .argument = "QUERY",
+     .help = "read the result of a query that DuckDB runs, such as \"SELECT * FROM 'log/*.parquet' ORDER BY time\"",
+     .offset = offsetof(common_values, sql)},
+    {.name = "database",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "with --sql: the database of DuckDB that has its tables, which is opened for reading",
+     .offset = offsetof(common_values, database)},
+    {0}};
 
 static furrow_status read_timeout(const char *text, void *field, furrow_error *err) {
   double seconds;
@@ -311,7 +325,8 @@ static found find_option(parse_state *state, const char *name, size_t length, ch
     for (const option *o = group->options; o->name; o++, place++) {
       if (name ? !is_long(o, name, length) : o->letter != letter) continue;
       if (place < MOST_OPTIONS) state->given[place] = true;
-      return (found){o, state->values + group->offset + o->offset};
+      char *values = group->options == query_options ? (char *)state->common : state->values + group->offset;
+      return (found){o, values + o->offset};
     }
   }
   const option *const tables[] = {common_options, process_options};
@@ -372,6 +387,37 @@ static furrow_status fail_missing(const parse_state *state, const char *dashes, 
   return add_hint(err, "see '%s --help'", state->path);
 }
 
+/* ---- Queries -------------------------------------------------------------------------------------------- */
+
+/* Finds the option or operand that a query gives. */
+static found find_data(parse_state *state) {
+  size_t place = 0;
+  if (state->operands && state->operands->from_query) {
+    state->noperands += state->noperands == 0;
+    return (found){state->operands, state->values + state->operands->offset};
+  }
+  for (const option_group *group = state->groups; group && group->title; group++)
+    for (const option *o = group->options; o->name; o++, place++) {
+      if (!o->from_query) continue;
+      if (place < MOST_OPTIONS) state->given[place] = true;
+      return (found){o, state->values + group->offset + o->offset};
+    }
+  return (found){NULL, NULL};
+}
+
+static furrow_status take_query(parse_state *state, furrow_error *err) {
+  const common_values *common = state->common;
+  if (!common->sql && common->database) return fail(err, FURROW_E_ARGUMENT, "--database needs --sql");
+  const found data = common->sql ? find_data(state) : (found){NULL, NULL};
+  if (!data.option) return FURROW_OK;
+  const bool list = data.option->kind == OPTION_LIST;
+  if (list ? ((const text_list *)data.field)->count > 0 : *(const char **)data.field != NULL)
+    return fail(err, FURROW_E_ARGUMENT, "--sql and %s%s cannot be used together",
+                data.option == state->operands ? "" : "--", data.option->name);
+  const furrow_status status = furrow_memory_query_add(QUERY_PATH, common->sql, common->database, err);
+  return status == FURROW_OK ? store_value(data.option, QUERY_PATH, data.field, err) : status;
+}
+
 static furrow_status check_required(const parse_state *state, furrow_error *err) {
   size_t place = 0;
   const option *operand = state->operands;
@@ -417,5 +463,6 @@ furrow_status options_parse(const char *path, const option_group *groups, const 
       status = take_operand(&state, err);
     if (status != FURROW_OK) return status;
   }
-  return check_required(&state, err);
+  const furrow_status status = take_query(&state, err);
+  return status == FURROW_OK ? check_required(&state, err) : status;
 }

@@ -54,6 +54,7 @@ typedef struct option {
   bool required;
   bool may_be_empty; /* OPTION_LIST: also takes empty words */
   bool watched;      /* the value names a model directory that the command reads to its end: it must not be replaced */
+  bool from_query;   /* the value names data, which --sql (query_options) can give instead */
   bool written;      /* the value names a file, or a model directory (DIR), that the command writes: core/written.h */
 } option;
 
@@ -94,11 +95,16 @@ extern const option threads_options[]; /* uint32_t */
 extern const option memory_options[];  /* size_t, 0: not given */
 extern const option plugin_options[];  /* --plugin: registers the formats at once, fills no field */
 
+/* --sql and --database: the option or operand that is marked `from_query` gets the name of the query's result. */
+extern const option query_options[];
+#define QUERY_PATH "memory://sql"
+
 /* Options of every command. A command's own option of the same name takes precedence. */
 typedef struct common_values {
   bool quiet, verbose, help;
-  bool mpi;            /* core/ranks.c looks for it before the words are parsed */
-  double rank_timeout; /* seconds; 0: the default */
+  bool mpi;                   /* core/ranks.c looks for it before the words are parsed */
+  double rank_timeout;        /* seconds; 0: the default */
+  const char *sql, *database; /* of query_options */
 } common_values;
 
 extern const option common_options[];

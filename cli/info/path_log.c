@@ -13,6 +13,8 @@
 /* Bytes of text that are looked at; the rest of a large log is ignored. */
 enum { HEAD_BYTES = 1 << 20 };
 #define HEAD_FILE "memory://furrow/head"
+/* Rows of a Parquet file that are looked at. */
+enum { QUERY_ROWS = 10000 };
 
 /* Bytes that a compressed head may unpack to: some kilobytes may be gigabytes. */
 enum { UNPACKED_BYTES = 256 << 20 };
@@ -23,6 +25,22 @@ static bool worked(const path_inspection *look, furrow_status status) {
   return status == FURROW_OK;
 }
 
+/* The first rows of a Parquet file as a table in memory, if DuckDB's library is there. */
+static bool keep_query(const path_inspection *look) {
+  const size_t size = 3 * strlen(look->path) + 64;
+  char *sql = malloc(size);
+  if (!sql) return worked(look, FURROW_E_MEMORY);
+  size_t n = (size_t)snprintf(sql, size, "FROM read_parquet('%s", look->path[0] == '/' ? "" : "./");
+  for (const char *p = look->path; *p; p++) {
+    const bool special = strchr("*?[", *p) != NULL; /* stands for itself */
+    n += (size_t)snprintf(sql + n, size - n, special ? "[%c]" : *p == '\'' ? "''" : "%c", *p);
+  }
+  snprintf(sql + n, size - n, "') LIMIT %d", QUERY_ROWS);
+  const bool kept = worked(look, furrow_memory_query_add(HEAD_FILE, sql, NULL, NULL));
+  free(sql);
+  return kept;
+}
+
 /* The first lines of a file as one in memory. A compressed file is looked into if all of it fits. */
 static bool keep_head(const path_inspection *look) {
   FILE *file = fopen(look->path, "rb");
@@ -30,6 +48,10 @@ static bool keep_head(const path_inspection *look) {
   if (file && !head) (void)worked(look, FURROW_E_MEMORY);
   size_t size = head ? fread(head, 1, HEAD_BYTES, file) : 0;
   if (file) fclose(file);
+  if (size >= 4 && memcmp(head, "PAR1", 4) == 0 && keep_query(look)) {
+    free(head);
+    return true;
+  }
   if (size == HEAD_BYTES) { /* whole lines */
     const char *end = memrchr(head, '\n', size);
     size = end ? (size_t)(end - head) + 1 : size;
@@ -89,7 +111,8 @@ static const furrow_schema *head_schema(const path_inspection *look) {
 
 void table_head_clear(table_head *head) {
   if (head->kept) {
-    const furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
+    furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
+    if (removed != FURROW_OK) removed = furrow_memory_table_remove(HEAD_FILE, NULL);
     (void)removed;
   }
   furrow_schema_free(head->schema);

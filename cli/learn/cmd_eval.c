@@ -48,6 +48,7 @@ static const option eval_options[] = {{.name = "bins",
 
 static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
+    {.title = "Options", .options = query_options},
     {.title = "Options", .options = graph_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = plugin_options},
     {.title = "Rankings", .options = ranking_options, .offset = offsetof(eval_values, ranking)},

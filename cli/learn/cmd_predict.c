@@ -80,6 +80,7 @@ static const option predict_options[] = {
 
 static const option_group predict_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(predict_values, scoring)},
+    {.title = "Options", .options = query_options},
     {.title = "Options", .options = graph_options, .offset = offsetof(predict_values, scoring)},
     {.title = "Options", .options = plugin_options},
     {.title = "Output", .options = predict_options},

@@ -86,6 +86,7 @@ static const option output_options[] = {
 static const option_group recommend_groups[] = {{.title = "Options", .options = model_options},
                                                 {.title = "Options", .options = threads_options, .offset = AT(threads)},
                                                 {.title = "Items", .options = finding_options, .offset = AT(finding)},
+                                                {.title = "Items", .options = query_options},
                                                 {.title = "Output", .options = output_options},
                                                 {0}};
 #undef AT

@@ -26,12 +26,14 @@ typedef struct encode_values {
 } encode_values;
 
 #define AT(field) offsetof(encode_values, field)
-static const option encode_operands[] = {{.name = "LOG",
-                                          .kind = OPTION_LIST,
-                                          .help = "csv, tsv, JSON lines or Vowpal Wabbit's text, plain or compressed",
-                                          .offset = AT(logs),
-                                          .required = true},
-                                         {0}};
+static const option encode_operands[] = {
+    {.name = "LOG",
+     .kind = OPTION_LIST,
+     .help = "csv, tsv, JSON lines, Vowpal Wabbit's text (plain or compressed), Parquet",
+     .offset = AT(logs),
+     .required = true,
+     .from_query = true},
+    {0}};
 
 static const option encode_options[] = {
     {.name = "schema",
@@ -69,6 +71,7 @@ static const option encode_options[] = {
 
 static const option_group encode_groups[] = {
     {.title = "Encoding", .options = encode_options},
+    {.title = "Encoding", .options = query_options},
     {.title = "Writing", .options = sink_options, .offset = offsetof(encode_values, sink)},
     {0}};
 

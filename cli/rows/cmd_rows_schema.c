@@ -27,12 +27,14 @@ typedef struct propose_values {
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(propose_values, field)
-static const option schema_operands[] = {{.name = "LOG",
-                                          .kind = OPTION_LIST,
-                                          .help = "csv, tsv, JSON lines or Vowpal Wabbit's text, with names and texts",
-                                          .offset = AT(logs),
-                                          .required = true},
-                                         {0}};
+static const option schema_operands[] = {
+    {.name = "LOG",
+     .kind = OPTION_LIST,
+     .help = "csv, tsv, JSON lines, Vowpal Wabbit's text or Parquet, with names and texts",
+     .offset = AT(logs),
+     .required = true,
+     .from_query = true},
+    {0}};
 
 static const option column_options[] = {
     {.name = "label",
@@ -95,6 +97,7 @@ static const option reading_options[] = {ON_BAD_OPTION(AT(on_bad)), {0}};
 static const option_group schema_groups[] = {{.title = "Columns", .options = column_options},
                                              {.title = "Output", .options = output_options},
                                              {.title = "Reading", .options = reading_options},
+                                             {.title = "Reading", .options = query_options},
                                              {.title = "Reading", .options = threads_options, .offset = AT(threads)},
                                              {.title = "Reading", .options = quiet_options, .offset = AT(quiet)},
                                              {0}};

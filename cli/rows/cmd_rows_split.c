@@ -99,8 +99,13 @@ static furrow_status parse_last(const char *text, void *field, furrow_error *err
 }
 
 #define AT(field) offsetof(split_values, field)
-static const option split_operands[] = {
-    {.name = "URI", .kind = OPTION_TEXT, .help = "the rows to read", .offset = AT(uri), .required = true}, {0}};
+static const option split_operands[] = {{.name = "URI",
+                                         .kind = OPTION_TEXT,
+                                         .help = "the rows to read",
+                                         .offset = AT(uri),
+                                         .required = true,
+                                         .from_query = true},
+                                        {0}};
 
 static const option split_options[] = {
     {.name = "out",
@@ -153,6 +158,7 @@ static const option_group split_groups[] = {{.title = "Splitting", .options = sp
                                             {.title = "Raw logs", .options = log_options},
                                             {.title = "Writing", .options = sink_options, .offset = AT(sink)},
                                             {.title = "Reading", .options = source_options, .offset = AT(source)},
+                                            {.title = "Reading", .options = query_options},
                                             {.title = "Reading", .options = plugin_options},
                                             {0}};
 #undef AT
@@ -187,10 +193,11 @@ static bool copies_records(const split_values *split) {
 /* Whether the input is a table by its name, and no option asks to read or write it in another way: then its cells are
  * copied unchanged. */
 static bool is_log(const split_values *split) {
-  static const char *const endings[] = {".csv", ".tsv", ".jsonl", ".ndjson"};
+  static const char *const endings[] = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"};
   static const char *const packed[] = {".gz", ".zst", ""};
   const char *uri = split->uri;
   const size_t n = strlen(uri);
+  if (strcmp(uri, QUERY_PATH) == 0) return reads_as_usual(&split->source) && writes_as_usual(&split->sink);
   if (strpbrk(uri, "?#") || !reads_as_usual(&split->source) || !writes_as_usual(&split->sink)) return false;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
@@ -409,14 +416,20 @@ static void split_report(const split_job *job, output *out) {
 
 /* ---- Records of a raw log ------------------------------------------------------------------------------- */
 
-/* Takes the ending of the log's name, without the ending of a compression. */
+/* Takes the ending of the log's name, without the ending of a compression. Typed columns are written as csv. */
 static void choose_ending(split_job *job) {
   const char *uri = job->values->uri;
   size_t n = strcspn(uri, ";?#");
+  static const char parquet[] = ".parquet";
+  const size_t m = strlen(parquet);
+  if (strcmp(uri, QUERY_PATH) == 0 || (n > m && memcmp(uri + n - m, parquet, m) == 0)) {
+    snprintf(job->ending, sizeof job->ending, ".csv");
+    return;
+  }
   static const char *const packed[] = {".gz", ".zst"};
   for (size_t i = 0; i < 2; i++) {
-    const size_t m = strlen(packed[i]);
-    if (n > m && memcmp(uri + n - m, packed[i], m) == 0) n -= m;
+    const size_t p = strlen(packed[i]);
+    if (n > p && memcmp(uri + n - p, packed[i], p) == 0) n -= p;
   }
   const char *dot = memrchr(uri, '.', n), *slash = memrchr(uri, '/', n);
   const size_t length = dot && (!slash || dot > slash + 1) && dot > uri ? (size_t)(uri + n - dot) : 0;

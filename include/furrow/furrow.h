@@ -7,6 +7,7 @@
  *   comm.h         communicators: processes (MPI ranks) that work on one job together
  *   json.h         a JSON reader that gives one value after the other, without a tree
  *   rows.h         sparse samples: parse, cache, keep in memory and write them; custom text formats
+ *   arrow.h        the structs of Arrow's C interfaces, by which tables of other libraries come in
  *   table.h        raw logs with names and strings: schema, split, dictionary, encoding into rows
  *   model.h        matrices and models as Angel stores them: read, look up, write, convert, compare
  *   exchange.h     matrices to and from the files of other programs: npy, npz, fvecs, safetensors and others
@@ -18,6 +19,7 @@
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H
 
+#include "furrow/arrow.h"
 #include "furrow/comm.h"
 #include "furrow/exchange.h"
 #include "furrow/init.h"

@@ -1,4 +1,4 @@
-/* furrow/table.h: raw logs: text tables with names and strings in, rows of features out.
+/* furrow/table.h: raw logs: tables with names and strings in, rows of features out.
  *
  * From a log to rows, and back to names:
  *
@@ -9,7 +9,8 @@
  *   furrow_encoder_save(encoder, "encoder", false, &err);
  *   furrow_parser_open_part(&parser, "ratings.csv?format=table&encoder=encoder", 0, 1, "auto", &err);
  *
- * A log is csv or tsv (with quotes), JSON lines or Vowpal Wabbit's text (docs/formats/tables.md). A schema says what
+ * A log is csv or tsv (with quotes), JSON lines, Vowpal Wabbit's text, a Parquet file, the result of a query, or a
+ * table of Arrow in memory (docs/formats/tables.md). A schema says what
  * each column is (docs/formats/schema.md): label, weight, group, category, set, number, time, text. An encoder is a
  * schema and what was learned from a log: its dictionary (docs/formats/dictionary.md). Every column that is a feature
  * becomes a field of the rows; every value has a feature index, and every index a column and a name.
@@ -19,6 +20,7 @@
 #ifndef FURROW_TABLE_H
 #define FURROW_TABLE_H
 
+#include "furrow/arrow.h"
 #include "furrow/rows.h"
 
 #ifdef __cplusplus
@@ -128,6 +130,33 @@ FURROW_API const char *furrow_schema_unsure(const furrow_schema *schema, size_t 
  * Owner:   the schema. */
 FURROW_API const char *furrow_schema_class_name(const furrow_schema *schema, size_t i);
 
+/* ---- Tables of typed columns ---------------------------------------------------------------------------- */
+
+/* Gives a table of Arrow the name memory://…, without a copy: from then on every function of this header that takes a
+ * log reads it, any number of times, and so do training and scoring. A cell has the text that programs write into csv
+ * (12, 0.1, 1.0, true, 2024-01-31, 2024-01-31 08:30:00+00 of a time with a zone), null is a missing cell, a list has
+ * elements, a struct has columns "outer.inner"; dictionaries are their values. The batches are taken from the stream
+ * now and kept until the table was removed and no reader uses it any more. The stream is released, also if this fails.
+ * Errors:  E_ARGUMENT, not such a path, or a stream that was released; E_EXISTS, the path is taken; E_FORMAT, the
+ *          stream has no table; E_IO, the stream failed; E_MEMORY. While reading, E_UNSUPPORTED: a column that is used
+ *          has another type. */
+FURROW_API furrow_status furrow_memory_table_add(const char *path, struct ArrowArrayStream *stream,
+                                                 furrow_error *err) FURROW_MUST_USE;
+/* Gives the result of a query the name memory://…, which reads it as furrow_memory_table_add says. DuckDB runs the
+ * query, each time that it is read; its library is loaded from the path in the environment variable FURROW_DUCKDB, or
+ * from where the system looks for libduckdb.so. database: a file of DuckDB, which is opened for reading; NULL: none,
+ * the query names files (SELECT * FROM 'log.parquet'). Extensions are neither installed nor loaded by themselves. The
+ * result cannot be read in parts. Without an ORDER BY, a query may return its rows in another order when it runs again,
+ * which is then an error.
+ * Errors:  E_ARGUMENT, not such a path, or no SQL; E_EXISTS, the path is taken; E_MEMORY. While reading, E_NOT_FOUND:
+ *          the library is missing; E_ARGUMENT, DuckDB refuses the query; E_FORMAT, it fails; E_STATE, other rows than
+ *          before. */
+FURROW_API furrow_status furrow_memory_query_add(const char *path, const char *sql, const char *database,
+                                                 furrow_error *err) FURROW_MUST_USE;
+/* Removes the name of a table or query. Readers that are open continue.
+ * Errors:  E_NOT_FOUND, no table has that name; E_ARGUMENT, not a path in memory. */
+FURROW_API furrow_status furrow_memory_table_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
@@ -157,10 +186,10 @@ static inline void furrow_table_split_params_init(furrow_table_split_params *par
   params->size = sizeof *params;
 }
 
-/* Copies the records of a log, byte for byte and with its header, to files: by time, whole groups by chance, or single
- * rows by chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear
- * when all are complete. By time, it takes two passes and some 60 bytes of memory for a row. rows (may be NULL) gets
- * the number of rows of each file.
+/* Copies the records of a log, byte for byte and with its header (typed columns: as csv), to files: by time, whole
+ * groups by chance, or single rows by chance. Rows with the same time stay in the order of the log, as do the rows of
+ * each file. The files appear when all are complete. By time, it takes two passes and some 60 bytes of memory for a
+ * row. rows (may be NULL) gets the number of rows of each file.
  * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
  *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
  *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */

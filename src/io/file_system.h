@@ -38,8 +38,10 @@ extern const furrow_file_system fw_memory_system;
 /* An object in memory that has a path and is not a file. */
 typedef struct fw_memory_entry fw_memory_entry;
 
-/* Adds an object of a kind ("rows"; NULL: a file) at memory://…; release(user) is called once, when it has been
- * removed and its last reference is released. E_ARGUMENT: not such a path; E_EXISTS: the path is taken. */
+#define FW_MEMORY_TABLE "table" /* the kind of an fw_columns */
+
+/* Adds an object of a kind ("rows", "table"; NULL: a file) at memory://…; release(user) is called once, when it has
+ * been removed and its last reference is released. E_ARGUMENT: not such a path; E_EXISTS: the path is taken. */
 furrow_status fw_memory_add(const char *path, const char *kind, const void *thing, size_t length,
                             void (*release)(void *user), void *user, furrow_error *err) FURROW_MUST_USE;
 /* Removes the object of this kind. E_NOT_FOUND: there is none. */

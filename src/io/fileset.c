@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "columns/typed_columns.h"
 #include "io/dir_names.h"
 #include "io/file_system.h"
 #include "io/stream.h"
@@ -164,6 +165,18 @@ static furrow_status expand_glob(path_list *list, const char *pattern, furrow_er
 
 /* ---- files of a path ---- */
 
+/* Whether it is called a Parquet file, which a damaged one is, too, or begins as one: with letters that a text may
+ * begin with as well, and then with bytes that no text has. */
+static bool is_parquet(const char *path, const unsigned char *head, size_t size) {
+  static const char ending[] = ".parquet";
+  const size_t length = strlen(path), n = sizeof ending - 1;
+  if (length > n && strcmp(path + length - n, ending) == 0) return true;
+  if (size < 4 || memcmp(head, "PAR1", 4) != 0) return false;
+  for (size_t i = 4; i < size; i++)
+    if (head[i] >= 0x80 || (head[i] < 0x20 && (head[i] < '\t' || head[i] > '\r'))) return true;
+  return false;
+}
+
 static furrow_status add_regular(file_list *list, const char *path, const struct stat *info, furrow_error *err) {
   unsigned char head[FW_CODEC_HEAD];
   size_t got = 0;
@@ -172,8 +185,8 @@ static furrow_status add_regular(file_list *list, const char *path, const struct
   if (status != FURROW_OK) return status;
   status = fw_input_read_at(input, head, sizeof head, 0, &got, err);
   fw_input_close(input);
-  fw_file_kind kind = FW_FILE_PLAIN;
-  if (status == FURROW_OK) status = fw_codec_detect(&kind, head, got, path, err);
+  fw_file_kind kind = FW_FILE_COLUMNS;
+  if (status == FURROW_OK && !is_parquet(path, head, got)) status = fw_codec_detect(&kind, head, got, path, err);
   if (status != FURROW_OK) return status;
   if (info->st_size == 0 && got > 0)
     kind = FW_FILE_PIPE; /* as in /proc: stat does not report its size, so it is read to its end */
@@ -282,8 +295,24 @@ static furrow_status add_stdin(file_list *list, furrow_error *err) {
   return file_list_add(list, "-", FW_FILE_PIPE, 0, 0, err);
 }
 
+/* Adds a table in memory; *found says whether there is one. */
+static furrow_status add_table(file_list *list, const char *path, bool *found, furrow_error *err) {
+  fw_memory_entry *entry = NULL;
+  FW_TRY(fw_memory_hold(path, FW_MEMORY_TABLE, &entry, err));
+  *found = entry != NULL;
+  if (!entry) return FURROW_OK;
+  const fw_columns *columns = fw_memory_thing(entry);
+  const furrow_status status = file_list_add(list, path, FW_FILE_COLUMNS, 1 + fw_columns_rows(columns), 0, err);
+  if (status == FURROW_OK) list->files[list->nfiles - 1].once = fw_columns_is_query(columns);
+  fw_memory_let_go(entry);
+  return status;
+}
+
 static furrow_status add_path(file_list *list, const char *path, furrow_error *err) {
   if (strcmp(path, "-") == 0 || strcmp(path, "stdin") == 0) return add_stdin(list, err);
+  bool table = false;
+  FW_TRY(add_table(list, path, &table, err));
+  if (table) return FURROW_OK;
   FW_TRY(fw_path_to_read(&path, err));
   return find_files(list, path, err);
 }

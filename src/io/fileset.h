@@ -2,6 +2,7 @@
 #ifndef FW_IO_FILESET_H
 #define FW_IO_FILESET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,8 @@ typedef enum fw_file_kind {
   FW_FILE_XZ,
   FW_FILE_BZIP2,
   FW_FILE_LZ4,
-  FW_FILE_PIPE /* stdin, a FIFO, a device: can only be read once */
+  FW_FILE_COLUMNS, /* a table of typed columns: can only be read from its start, as frames (columns/frames.h) */
+  FW_FILE_PIPE     /* stdin, a FIFO, a device: can only be read once */
 } fw_file_kind;
 
 typedef struct fw_file {
@@ -23,6 +25,7 @@ typedef struct fw_file {
   uint64_t size;    /* on disk; 0 for a pipe */
   uint64_t begin;   /* sum of the sizes of the files before it */
   int64_t mtime_ns; /* time of the last change; 0 for a pipe */
+  bool once;        /* it cannot be read in parts: a query */
 } fw_file;
 
 typedef struct fw_fileset {
@@ -34,9 +37,10 @@ typedef struct fw_fileset {
 /* Finds the files of each path in turn: a file; a directory: its regular files by name (byte order), without hidden
  * ones (.x, and _x like Hadoop's _SUCCESS), not recursive; otherwise a glob (* ? [ ]): its matches by name; "-" and
  * "stdin"; file:///path. An existing file takes precedence over a glob of that name. Symlinks are followed. The
- * first bytes of a file decide whether it is compressed. An empty file is a file. E_NOT_FOUND names the path that
- * matches nothing (and says so for a directory without files); E_UNSUPPORTED names the scheme (http, https, s3,
- * hdfs, viewfs, azure, gs … and any other x://) or the compression (zip, snappy …). */
+ * first bytes of a file decide whether it is compressed, or a Parquet file, which a name that ends in .parquet is, too.
+ * An empty file is a file. E_NOT_FOUND names the path that matches nothing (and says so for a directory without files);
+ * E_UNSUPPORTED names the scheme (http, https, s3, hdfs, viewfs, azure, gs … and any other x://) or the compression
+ * (zip, snappy …). */
 furrow_status fw_fileset_open(fw_fileset *set, char *const *paths, size_t npaths, furrow_error *err) FURROW_MUST_USE;
 /* Frees; the struct is all zeros afterwards. */
 void fw_fileset_clear(fw_fileset *set);

@@ -101,8 +101,9 @@ furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t pa
                             size_t max_line, furrow_error *err) {
   if (part >= nparts) return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", part, nparts);
   for (size_t i = 0; i < set->nfiles && nparts > 1; i++) {
-    if (set->files[i].kind != FW_FILE_PIPE) continue;
-    furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "a pipe cannot be read in parts: part must be 0 of 1");
+    if (set->files[i].kind != FW_FILE_PIPE && !set->files[i].once) continue;
+    furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "a %s cannot be read in parts: part must be 0 of 1",
+                                   set->files[i].once ? "query" : "pipe");
     fw_error_set_file(err, set->files[i].path);
     return status;
   }
@@ -280,7 +281,7 @@ static void set_lines(const fw_split *split, fw_text *text, size_t begin, size_t
   text->lines = text->memory + begin;
   text->length = end - begin;
   text->line_end_added = false;
-  const bool of_lines = !split->in_records || split->records.cut;
+  const bool of_lines = !split->in_records || (split->records.cut && !split->records.columns);
   if (file_end && of_lines && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
     text->memory[end] = '\n';
     text->length++;
@@ -444,7 +445,7 @@ static furrow_status claim_in_order(fw_split *split, fw_text *text, furrow_error
   if (!split->stream) {
     if (file->kind == FW_FILE_PIPE && split->pipe_used)
       return fw_fail(err, FURROW_E_STATE, "standard input or a pipe can be read only once");
-    status = fw_stream_open(&split->stream, file, err);
+    status = fw_stream_open_columns(&split->stream, file, split->records.columns, split->records.ncolumns, err);
     if (status != FURROW_OK) return status;
   }
   if (file->kind == FW_FILE_PIPE) split->pipe_used = true;

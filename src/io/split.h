@@ -48,6 +48,9 @@ typedef struct fw_records {
    * with `length`, and a line end is added if the last record has none. */
   size_t (*cut)(const void *state, const char *bytes, size_t length, uint64_t offset);
   const void *state;
+  /* The columns that are wanted of files of typed columns, in their order; NULL: all. They must outlive the split. */
+  const char *const *columns;
+  size_t ncolumns;
 } fw_records;
 
 /* The set must outlive the split. E_ARGUMENT unless part < nparts, or if a pipe would have to be split. */

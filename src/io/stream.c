@@ -5,13 +5,18 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "columns/typed_columns.h"
+#include "io/file_system.h"
 
 struct fw_stream {
   fw_source source;
   char *path;
   const fw_decoder *decoder;
   void *state;
-  uint64_t given;     /* bytes of text returned so far */
+  uint64_t given; /* bytes of text returned so far */
+  /* a table of columns, of a file or in memory */
+  fw_columns *columns;
+  fw_memory_entry *entry;
   furrow_error error; /* error of the read that failed; later reads report it again */
 };
 
@@ -128,6 +133,43 @@ static const fw_decoder *decoder_of(fw_file_kind kind) {
   return &decoder_plain;
 }
 
+/* ---- columns ---- */
+
+static furrow_status create_columns(void **state, furrow_error *err) {
+  (void)state, (void)err;
+  return FURROW_OK; /* start_columns has opened it */
+}
+
+static furrow_status read_columns(void *state, fw_source *source, void *buffer, size_t size, size_t *got,
+                                  furrow_error *err) {
+  (void)source;
+  return fw_columns_reader_read(state, buffer, size, got, err);
+}
+
+static void free_columns(void *state) {
+  fw_columns_reader_close(state);
+}
+
+static const fw_decoder decoder_columns = {create_columns, read_columns, free_columns};
+
+static furrow_status start_columns(fw_stream *stream, const char *const *names, size_t count, furrow_error *err) {
+  const fw_columns *columns = NULL;
+  fw_columns_reader *reader = NULL;
+  FW_TRY(fw_memory_hold(stream->path, FW_MEMORY_TABLE, &stream->entry, err));
+  if (stream->entry) {
+    columns = fw_memory_thing(stream->entry);
+  } else {
+    if (!fw_path_is_local(stream->path))
+      return fw_fail(err, FURROW_E_UNSUPPORTED, "Parquet files are read from this machine only");
+    FW_TRY(fw_columns_of_parquet(&stream->columns, stream->path, err));
+    columns = stream->columns;
+  }
+  FW_TRY(fw_columns_reader_open(&reader, columns, names, count, err));
+  stream->state = reader;
+  stream->decoder = &decoder_columns;
+  return FURROW_OK;
+}
+
 /* ---- streams ---- */
 
 /* The kind of a pipe is detected from the first bytes that come out of it. */
@@ -155,7 +197,21 @@ static furrow_status start_stream(fw_stream *stream, const fw_file *file, furrow
   return status;
 }
 
+furrow_status fw_stream_open_columns(fw_stream **stream, const fw_file *file, const char *const *names, size_t count,
+                                     furrow_error *err) {
+  fw_stream *opened;
+  if (file->kind != FW_FILE_COLUMNS) return fw_stream_open(stream, file, err);
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
+  furrow_status status = fw_strndup(&opened->path, file->path, strlen(file->path), err);
+  if (status == FURROW_OK) {
+    status = start_columns(opened, names, count, err);
+    if (status != FURROW_OK && status != FURROW_E_NOT_FOUND && err && !err->file[0]) fw_error_set_file(err, file->path);
+  }
+  return FW_HAND_OVER(status, stream, opened, fw_stream_close);
+}
+
 furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) {
+  if (file->kind == FW_FILE_COLUMNS) return fw_stream_open_columns(stream, file, NULL, 0, err);
   fw_stream *opened;
   furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
@@ -188,6 +244,8 @@ uint64_t fw_stream_consumed(const fw_stream *stream) {
 void fw_stream_close(fw_stream *stream) {
   if (!stream) return;
   if (stream->decoder) stream->decoder->free(stream->state);
+  fw_columns_free(stream->columns);
+  fw_memory_let_go(stream->entry);
   fw_input_close(stream->source.input);
   fw_free(stream->source.buffer);
   fw_free(stream->path);

@@ -12,6 +12,9 @@
 typedef struct fw_stream fw_stream;
 
 furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file of typed columns, of which only some are wanted (NULL: all), in the order of the file. */
+furrow_status fw_stream_open_columns(fw_stream **stream, const fw_file *file, const char *const *names, size_t count,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* Fills buffer: *got < size only at the end of the data. E_IO when reading fails; E_FORMAT when compressed data is
  * damaged, truncated or followed by other bytes. Several gzip members, zstd or lz4 frames, xz or
  * bzip2 streams in a row are one text. */

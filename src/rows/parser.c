@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/pool.h"
+#include "columns/frames.h"
 #include "kern/text/tokenizer.h"
 #include "rows/block/block_reader.h"
 #include "rows/blockiter.h"
@@ -222,6 +223,7 @@ static furrow_status read_head(furrow_parser *p, furrow_error *err) {
 static furrow_status sniff_head(furrow_parser *p, size_t most, furrow_error *err) {
   FW_TRY(read_head(p, err));
   if (is_of_records(&p->format.public)) return FURROW_OK;
+  if (p->format.row_number && fw_frames_begin(p->head, p->head_size)) return FURROW_OK;
   const furrow_status status = fw_sniff_text(p->head, p->head_size, err);
   if (status == FURROW_OK)
     p->sniffed = fw_sniff_format(p->head, p->head_size, p->head_whole, most);
@@ -409,6 +411,7 @@ static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, fu
   const fw_text *text = &chunk->text;
   chunk->rows_begin = 0;
   if (!p->format.skip_head || text->offset == 0 || text->offset >= HEAD_BYTES || text->length == 0) return FURROW_OK;
+  if (p->set.files[text->file].kind == FW_FILE_COLUMNS) return FURROW_OK; /* the head is in the first piece */
   if (p->set.files[text->file].kind == FW_FILE_PIPE) {
     chunk->rows_begin = p->pipe_rows_begin;
     return FURROW_OK;
@@ -456,7 +459,8 @@ static void parse_slot(furrow_parser *p, slot *s) {
     return;
   }
   chunk->file = p->set.files[chunk->text.file].path;
-  if (chunk->text.in_order && !is_of_records(&p->format.public))
+  const bool of_lines = p->set.files[chunk->text.file].kind != FW_FILE_COLUMNS;
+  if (chunk->text.in_order && of_lines && !is_of_records(&p->format.public))
     s->lines = fw_tokenizer_table()->count_lines(chunk->text.lines, chunk->text.length - chunk->text.line_end_added);
   s->status = find_rows_begin(p, chunk, &s->error);
   if (p->format.public.head_bytes && chunk->text.offset < p->format.public.head_bytes)
@@ -549,6 +553,13 @@ static void locate_error(furrow_parser *p, const slot *s, furrow_error *error) {
   fw_error_set_file(error, p->set.files[text->file].path);
   if (error->offset == FURROW_NO_OFFSET || is_of_records(&p->format.public)) return;
   uint64_t line = 0;
+  if (p->format.row_number)
+    line = p->format.row_number(p->state, text->lines, text->length, (size_t)(error->offset - text->offset));
+  if (line > 0) {
+    error->line = line;
+    error->offset = FURROW_NO_OFFSET;
+    return;
+  }
   if (text->in_order)
     line =
         p->counted_lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));

@@ -62,6 +62,8 @@ typedef struct table_split {
   size_t nfiles;
   uint64_t copied;
   bool headed;
+  fw_buffer line;      /* typed columns: the text of a record */
+  size_t first_copied; /* slot of the first of all columns, of typed columns */
 } table_split;
 
 /* ---- First pass: users and times ---- */
@@ -440,11 +442,62 @@ static furrow_status find_file(const table_split *s, const fw_table_cursor *curs
   return FURROW_OK;
 }
 
+/* ---- Typed columns are written as csv ---- */
+
+/* Appends a cell, in quotes where it needs them; lists have | between their elements. */
+static void append_cell(fw_buffer *line, const char *text, size_t length, bool list) {
+  bool quotes =
+      length > 0 && (text[0] == ' ' || text[0] == '\t' || text[length - 1] == ' ' || text[length - 1] == '\t');
+  for (size_t i = 0; i < length; i++) quotes |= strchr(",\"\r\n", text[i]) != NULL && text[i] != 0;
+  if (quotes) fw_buffer_byte(line, '"');
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == '"') fw_buffer_byte(line, '"');
+    fw_buffer_byte(line, list && text[i] == FW_TABLE_LIST_SEPARATOR ? '|' : text[i]);
+  }
+  if (quotes) fw_buffer_byte(line, '"');
+}
+
+static furrow_status write_names(table_split *s, furrow_error *err) {
+  const fw_table_layout *layout = fw_table_get_layout(s->table);
+  for (size_t i = 0; i < layout->columns; i++) {
+    if (i > 0) fw_buffer_byte(&s->line, ',');
+    append_cell(&s->line, layout->names[i], strlen(layout->names[i]), false);
+  }
+  fw_buffer_byte(&s->line, '\n');
+  return fw_buffer_status(&s->line, err);
+}
+
+static furrow_status write_cells(table_split *s, const fw_table_batch *batch, size_t r, furrow_error *err) {
+  const size_t columns = fw_table_get_layout(s->table)->columns;
+  fw_buffer_reset(&s->line);
+  for (size_t i = 0; i < columns; i++) {
+    const fw_table_cell *cell = cell_of(batch, s->first_copied + i, r);
+    if (i > 0) fw_buffer_byte(&s->line, ',');
+    append_cell(&s->line, cell->text, cell->length, cell->kind == FW_TABLE_LIST);
+  }
+  if (columns == 1 && s->line.size == 0) fw_buffer_text(&s->line, "\"\""); /* a blank line is not a record */
+  fw_buffer_byte(&s->line, '\n');
+  return fw_buffer_status(&s->line, err);
+}
+
+static bool is_typed(const table_split *s) {
+  return fw_table_get_layout(s->table)->kind == FW_TABLE_COLUMNS;
+}
+
+/* ---- Records ---- */
+
 /* Every file gets the header of the log's first file. */
 static furrow_status copy_header(table_split *s, const fw_table_cursor *cursor, furrow_error *err) {
   const fw_table_layout *layout = fw_table_get_layout(s->table);
   size_t head = 0;
   if (s->headed || !layout->header) return FURROW_OK;
+  if (layout->kind == FW_TABLE_COLUMNS) {
+    fw_buffer_reset(&s->line);
+    FW_TRY(write_names(s, err));
+    for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_write(s->files[i], s->line.bytes, s->line.size, err));
+    s->headed = true;
+    return FURROW_OK;
+  }
   if (cursor->offset != 0) return fw_fail(err, FURROW_E_UNSUPPORTED, "the header is too long to be copied");
   FW_TRY(fw_table_layout_skip_head(layout, cursor->text, cursor->length, &head, err));
   for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_write(s->files[i], cursor->text, head, err));
@@ -459,8 +512,15 @@ static furrow_status copy_records(void *user, uint64_t piece, const fw_table_cur
   FW_TRY(copy_header(s, cursor, err));
   for (size_t r = 0; r < batch->records; r++) {
     const char *line = cursor->text + (batch->begins[r] - cursor->offset);
-    const char *end = record_end(fw_table_get_layout(s->table), line, cursor->text + cursor->length);
+    const char *end = line;
     size_t file = 0;
+    if (is_typed(s)) {
+      FW_TRY(write_cells(s, batch, r, err));
+      line = s->line.bytes;
+      end = line + s->line.size;
+    } else {
+      end = record_end(fw_table_get_layout(s->table), line, cursor->text + cursor->length);
+    }
     FW_TRY(find_file(s, cursor, batch, r, &file, err));
     FW_TRY(fw_atomic_file_write(s->files[file], line, (size_t)(end - line), err));
     s->rows[file]++;
@@ -562,6 +622,19 @@ static const char *find_named(const table_split *s, const fw_table_layout *layou
   return best;
 }
 
+/* All columns have slots, because their cells are written. */
+static furrow_status open_typed(table_split *s, const fw_table_layout *layout, const char *const *names, size_t slots,
+                                furrow_error *err) {
+  const char **all;
+  FW_TRY(FW_ALLOC(&all, slots + layout->columns, err));
+  for (size_t i = 0; i < slots; i++) all[i] = names[i];
+  for (size_t i = 0; i < layout->columns; i++) all[slots + i] = layout->names[i];
+  s->first_copied = slots;
+  const furrow_status status = fw_table_create(&s->table, layout, all, slots + layout->columns, NULL, err);
+  fw_free((void *)all);
+  return status;
+}
+
 static furrow_status open_table(table_split *s, const char *uri, furrow_error *err) {
   const char *names[MOST_SLOTS] = {s->params.group ? s->params.group : s->params.time, s->params.user};
   size_t slots = s->params.user ? 2 : names[0] ? 1 : 0;
@@ -574,6 +647,7 @@ static furrow_status open_table(table_split *s, const char *uri, furrow_error *e
   }
   for (size_t i = 0; i < slots; i++)
     if (fw_table_layout_column(layout, names[i]) == SIZE_MAX) return refuse_column(layout, names[i], err);
+  if (layout->kind == FW_TABLE_COLUMNS) return open_typed(s, layout, names, slots, err);
   return fw_table_create(&s->table, layout, names, slots, NULL, err);
 }
 
@@ -592,7 +666,14 @@ static furrow_status write_head(table_split *s, furrow_error *err) {
   fw_buffer head = {0};
   if (s->comm->ranks == 1) return FURROW_OK;
   const bool wanted = fw_comm_is_first(s->comm) && fw_table_get_layout(s->table)->header;
-  furrow_status status = wanted ? fw_table_source_head(s->source, &head, err) : FURROW_OK;
+  furrow_status status = FURROW_OK;
+  if (wanted && is_typed(s)) {
+    status = write_names(s, err);
+    fw_buffer_append(&head, s->line.bytes, s->line.size);
+    if (status == FURROW_OK) status = fw_buffer_status(&head, err);
+  } else if (wanted) {
+    status = fw_table_source_head(s->source, &head, err);
+  }
   for (size_t i = 0; i < s->nfiles && status == FURROW_OK; i++)
     status = fw_atomic_file_write(s->files[i], head.bytes, head.size, err);
   fw_buffer_clear(&head);
@@ -685,6 +766,7 @@ furrow_status furrow_table_split(const char *uri, const char *const *paths, size
   for (size_t i = 0; i < MOST_FILES; i++) fw_atomic_file_close(s.files[i]);
   fw_free(s.events);
   fw_free(s.to);
+  fw_buffer_clear(&s.line);
   fw_table_free(s.table);
   fw_table_source_close(s.source);
   return status;

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_table.c: any bytes as a text table, of any kind.
+/* tests/fuzz/fuzz_table.c: any bytes as a text table, of any kind, or as typed columns (frames_harness.h).
  *
  * Delimited text is read by windows of marks, at every level of instructions, and by the definition of a cell: all
  * must give the same cells, and so must pieces of whole records. A line of JSON is a record if and only if the strict
@@ -8,6 +8,7 @@
 #include "base/json_in.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "fuzz/harness/frames_harness.h"
 #include "fuzz/harness/fuzz_check.h"
 #include "fuzz/harness/isa_harness.h"
 #include "kern/text/tokenizer.h"
@@ -239,6 +240,10 @@ static void read_table(const fw_table_layout *layout, const char *text, size_t s
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (fw_frames_begin((const char *)data, size)) {
+    try_frames(data, size);
+    return 0;
+  }
   if (size < 2) return 0;
   const size_t length = size - 2;
   char *memory = malloc(length + 2 * FW_KERN_PAD);

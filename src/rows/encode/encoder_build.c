@@ -85,7 +85,7 @@ static size_t table_of(const build *b, const fw_column *column) {
   for (size_t i = 0; i < b->schema->table_count; i++)
     if (has_column(b->tables[i], column->name)) return i;
   if (!b->log) return SIZE_MAX;
-  return fw_table_source_layout(b->log)->kind == FW_TABLE_DELIMITED ? b->schema->table_count : SIZE_MAX;
+  return fw_table_is_complete(fw_table_source_layout(b->log)) ? b->schema->table_count : SIZE_MAX;
 }
 
 static furrow_status fail_absent(const build *b, const char *absent, furrow_error *err) {
@@ -157,7 +157,7 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   params.nparts = b->comm->ranks;
   params.whole_pieces = true;
   /* Finding the sparse columns is worth a pass over the data only for formats in which a missing cell takes no byte. */
-  const bool lines = b->log && fw_table_source_layout(b->log)->kind != FW_TABLE_DELIMITED;
+  const bool lines = b->log && !fw_table_is_complete(fw_table_source_layout(b->log));
   bool learns = d->history_field != SIZE_MAX;
   for (size_t i = 0; i < d->count; i++)
     learns |= d->fields[i].table == SIZE_MAX &&

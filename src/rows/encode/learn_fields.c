@@ -363,22 +363,23 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
 
 /* ---- All ranks ------------------------------------------------------------------------------------------ */
 
-/* The message about a field's statistics; the texts, pieces and sampled numbers follow it. */
+/* The message about a field's statistics; the texts, sums and sampled numbers follow it. */
 typedef struct sent_field {
-  uint64_t present, text_bytes, pieces, sampled;
-  double most;
+  uint64_t present, text_bytes, numbers, sampled;
+  double least, most;
 } sent_field;
 
 static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, furrow_error *err) {
   const fw_number_stats *numbers = &learned->numbers;
   const sent_field head = {.present = learned->present,
                            .text_bytes = learned->texts.size,
-                           .pieces = numbers->piece_count,
+                           .numbers = numbers->count,
                            .sampled = numbers->sampled,
+                           .least = numbers->least,
                            .most = numbers->most};
   fw_buffer_append(out, &head, sizeof head);
   fw_buffer_append(out, learned->texts.records, learned->texts.size);
-  fw_buffer_append(out, numbers->pieces, numbers->piece_count * sizeof *numbers->pieces);
+  fw_buffer_append(out, numbers->sums, numbers->count > 0 ? sizeof *numbers->sums : 0);
   fw_buffer_append(out, numbers->sample, numbers->sampled * sizeof *numbers->sample);
   return fw_buffer_status(out, err);
 }
@@ -387,14 +388,17 @@ static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, fu
 static furrow_status add_learned(fw_learned *sum, char **at, furrow_error *err) {
   sent_field head;
   memcpy(&head, *at, sizeof head);
-  char *texts = *at + sizeof head, *pieces = texts + head.text_bytes;
-  char *sample = pieces + head.pieces * sizeof(fw_number_piece);
+  char *texts = *at + sizeof head, *after = texts + head.text_bytes;
+  char *sample = after + (head.numbers > 0 ? sizeof(fw_number_sums) : 0);
+  fw_number_sums sums;
+  if (head.numbers > 0) memcpy(&sums, after, sizeof sums);
   *at = sample + head.sampled * sizeof(fw_sampled_number);
   const fw_text_counter counted = {.records = texts, .size = head.text_bytes};
-  const fw_number_stats numbers = {.pieces = (fw_number_piece *)(void *)pieces,
-                                   .piece_count = head.pieces,
+  const fw_number_stats numbers = {.count = head.numbers,
+                                   .sums = &sums,
                                    .sample = (fw_sampled_number *)(void *)sample,
                                    .sampled = head.sampled,
+                                   .least = head.least,
                                    .most = head.most};
   sum->present += head.present;
   FW_TRY(fw_text_counter_merge(&sum->texts, &counted, err));

@@ -60,18 +60,27 @@ furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_coun
 /* ---- Mean, deviation and quantiles of the numbers of a column -------------------------------------------- */
 
 /* Data comes in numbered pieces, in any order, and is divided among several of these. Merged, they give the same
- * bits whatever the order was: each piece has its own sums, which are added up in the order of the pieces, and the
- * sample for quantiles holds the numbers whose positions in the data have the smallest hashes. */
+ * bits whatever the order was: sums are exact, and the sample for quantiles holds the numbers whose positions in the
+ * data have the smallest hashes. The moments are the same for any pieces, so for any format of the data; so is the
+ * sample, unless there are more numbers than it holds. */
 
 #define FW_SAMPLE_NUMBERS 8192
 
 /* Hashes a position in the data: a record of a piece. */
 uint64_t fw_hash_place(uint64_t piece, uint64_t record);
 
-typedef struct fw_number_piece {
-  uint64_t piece, count;
-  double mean, squares; /* squares: sum of the squared distances from the mean */
-} fw_number_piece;
+#define FW_SUM_DIGITS 44
+
+/* An exact sum of doubles below 2^256, up to 2^63 of them: digits of 32 bits, the first of weight 2^-1088, each with
+ * space for the carries of many additions. */
+typedef struct fw_exact_sum {
+  int64_t digits[FW_SUM_DIGITS];
+  uint64_t added; /* since the carries were added to their digits */
+} fw_exact_sum;
+
+typedef struct fw_number_sums {
+  fw_exact_sum numbers, squares;
+} fw_number_sums;
 
 typedef struct fw_sampled_number {
   uint64_t hash;
@@ -80,22 +89,21 @@ typedef struct fw_sampled_number {
 
 /* The caller's struct; all zeros: no numbers. */
 typedef struct fw_number_stats {
-  fw_number_piece *pieces;
-  size_t piece_count, piece_capacity;
+  uint64_t count;
+  fw_number_sums *sums;      /* NULL: no numbers */
   fw_sampled_number *sample; /* a heap, the largest hash first */
   size_t sampled, sample_capacity;
-  double most; /* the largest number */
+  double least, most; /* the smallest and the largest number */
 } fw_number_stats;
 
 void fw_number_stats_clear(fw_number_stats *stats);
-/* Adds a number of a piece; `record` is its position there. Pieces may come in any order, but the numbers of a piece
- * must come in their order. */
+/* Adds a number of a piece; `record` is its position there. */
 furrow_status fw_number_stats_add(fw_number_stats *stats, uint64_t piece, uint64_t record, double number,
                                   furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_number_stats_merge(fw_number_stats *stats, const fw_number_stats *other,
                                     furrow_error *err) FURROW_MUST_USE;
 /* Computes count, mean and standard deviation of all numbers. */
-void fw_number_stats_moments(fw_number_stats *stats, uint64_t *count, double *mean, double *deviation);
+void fw_number_stats_moments(const fw_number_stats *stats, uint64_t *count, double *mean, double *deviation);
 /* Divides the numbers into up to `bins` bins of about equal size: at most bins - 1 different edges, ascending.
  * Number x is in the bin whose number is the count of edges <= x. Returns the number of edges. */
 size_t fw_number_stats_edges(fw_number_stats *stats, size_t bins, double *edges);

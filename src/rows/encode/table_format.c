@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "columns/frames.h"
 #include "rows/encode/history.h"
 #include "rows/text/format.h"
 
@@ -84,7 +85,7 @@ static furrow_status check_columns(table_state *s, const bool *absent, furrow_er
   const bool optional = is_label_optional(s);
   fw_buffer names = {0};
   s->with_label = is_label_read(s);
-  if (s->with_label && optional && s->layout.kind != FW_TABLE_DELIMITED && view->label != SIZE_MAX)
+  if (s->with_label && optional && !fw_table_is_complete(&s->layout) && view->label != SIZE_MAX)
     s->with_label = fw_table_layout_column(&s->layout, view->names[view->label]) != SIZE_MAX;
   for (size_t i = 0; i < view->slots; i++) {
     if (!absent[i]) continue;
@@ -125,10 +126,12 @@ static furrow_status find_label(table_state *s, const char *head, size_t size, b
   fw_buffer text = {0};
   static const char pad[FW_KERN_PAD] = {0};
   if (!s->with_label || s->encoder->log.label == SIZE_MAX || !is_label_optional(s)) return FURROW_OK;
-  while (!whole && size > 0 && head[size - 1] != '\n') size--; /* keep whole lines */
+  if (s->layout.kind == FW_TABLE_COLUMNS) size = fw_frames_cut(NULL, head, size, 0);
+  while (s->layout.kind != FW_TABLE_COLUMNS && !whole && size > 0 && head[size - 1] != '\n')
+    size--; /* keep whole lines */
   fw_buffer_append(&text, pad, sizeof pad);
   fw_buffer_append(&text, head, size);
-  if (whole && size > 0 && head[size - 1] != '\n') fw_buffer_byte(&text, '\n');
+  if (s->layout.kind != FW_TABLE_COLUMNS && whole && size > 0 && head[size - 1] != '\n') fw_buffer_byte(&text, '\n');
   const size_t length = text.size - sizeof pad;
   fw_buffer_append(&text, pad, sizeof pad);
   const furrow_status status = fw_buffer_status(&text, err);
@@ -179,7 +182,14 @@ static furrow_status table_skip_head(const void *state, const char *text, size_t
 }
 
 static bool table_records(const void *state, fw_records *records) {
-  return fw_table_layout_records(&((const table_state *)state)->layout, records);
+  bool given = false;
+  fw_table_records(((const table_state *)state)->table, records, &given);
+  return given;
+}
+
+static uint64_t table_row_number(const void *state, const char *text, size_t length, size_t at) {
+  const table_state *s = state;
+  return s->layout.kind == FW_TABLE_COLUMNS ? fw_table_columns_row(text, length, at) : 0;
 }
 
 /* ---- Rows ---- */
@@ -276,7 +286,7 @@ static furrow_status table_line(const void *state, const char *line, size_t leng
 const fw_format fw_format_table = {
     .public = {.size = sizeof(furrow_rows_format),
                .name = "table",
-               .description = "csv, tsv, JSON lines, Vowpal Wabbit's text: a raw log through an encoder",
+               .description = "csv, tsv, JSON lines, Vowpal Wabbit's text, Parquet: a raw log through an encoder",
                .args = table_args,
                .nargs = sizeof table_args / sizeof *table_args,
                .open = table_open,
@@ -286,6 +296,7 @@ const fw_format fw_format_table = {
     .look = table_look,
     .skip_head = table_skip_head,
     .records = table_records,
+    .row_number = table_row_number,
     .in_order = table_in_order,
     .rewind = table_rewind,
     .sequential = table_sequential,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
+#include "columns/frames.h"
 #include "rows/table/number_cell.h"
 #include "rows/table/table_reader.h"
 #include "rows/text/format.h"
@@ -412,6 +413,31 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
   return status;
 }
 
+/* ---- Names of typed columns ----------------------------------------------------------------------------- */
+
+static furrow_status find_typed_columns(fw_table_layout *layout, const char *head, size_t size, furrow_error *err) {
+  uint32_t columns = 0;
+  size_t capacity = 0, at = FW_FRAMES_NAMES, length = 0, bytes = 0;
+  FW_TRY(fw_frames_head(head, size, &bytes, &columns, err));
+  for (uint32_t i = 0; i < columns; i++) {
+    const char *name = fw_frames_name(head, &at, &length);
+    FW_TRY(add_name(layout, &capacity, name, length, err));
+  }
+  return columns > 0 ? FURROW_OK : fw_fail(err, FURROW_E_FORMAT, "the table has no columns");
+}
+
+static furrow_status find_typed(fw_table_layout *layout, const char *head, size_t size, furrow_error *err) {
+  fw_table_layout found = {.kind = FW_TABLE_COLUMNS, .header = true, .texts = true};
+  furrow_status status = find_typed_columns(&found, head, size, err);
+  if (status == FURROW_OK) status = check_names(&found, err);
+  if (status == FURROW_OK) status = number_names(&found, err);
+  if (status == FURROW_OK)
+    *layout = found;
+  else
+    fw_table_layout_clear(&found);
+  return status;
+}
+
 /* ---- Which kind? ---------------------------------------------------------------------------------------- */
 
 /* Whether all of the first lines that are not blank have the form of Vowpal Wabbit's text. */
@@ -492,6 +518,7 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
   if (hints)
     known = (fw_table_hints){given(hints->kind), given(hints->delimiter), given(hints->header), given(hints->newlines),
                              given(hints->quotes)};
+  if (fw_frames_begin(head, size)) return find_typed(layout, head, size, err);
   const bool control = known.delimiter && (unsigned char)*known.delimiter < ' '; /* as in tables of Hive */
   if (!control) FW_TRY(fw_sniff_text(head, size, err));
   const char *p = text.text;
@@ -530,6 +557,7 @@ static furrow_status differs(const fw_table_layout *layout, const fw_table_layou
 furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
                                         furrow_error *err) {
   const size_t mark = fw_table_mark_bytes(text, size);
+  if (layout->kind == FW_TABLE_COLUMNS) return fw_table_columns_skip_head(layout, text, size, skip, err);
   *skip = mark;
   if (layout->kind != FW_TABLE_DELIMITED || !layout->header) return FURROW_OK;
   const table_head head = {.text = text + mark, .end = text + size, .whole = true};

@@ -22,10 +22,15 @@ struct fw_table {
   size_t slots;
   char **slot_names;
   size_t *columns; /* columns of each slot; delimited: SIZE_MAX: absent */
-  size_t *twins;   /* JSON, VW: the next slot of the same column; SIZE_MAX: none */
+  size_t *twins;   /* not delimited: the next slot of the same column; SIZE_MAX: none */
   fw_table_name *names;
   size_t nnames;
   fw_name_map numbers; /* numbers of the names */
+  /* typed columns */
+  size_t *first_slots; /* of each column; SIZE_MAX: none */
+  size_t used_columns; /* columns that have a slot */
+  char **wanted;       /* names that belong to the layout */
+  size_t wanted_count;
 };
 
 struct fw_table_scratch {
@@ -98,6 +103,13 @@ static inline size_t fw_table_mark_bytes(const char *text, size_t size) {
 /* For each kind: reads records until the batch is full or the text has ended. */
 furrow_status fw_table_next_delimited(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                       furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_table_next_columns(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
+                                    furrow_error *err) FURROW_MUST_USE;
+/* Lists the columns that slots have, of a table of typed columns. */
+furrow_status fw_table_want_columns(fw_table *table, furrow_error *err) FURROW_MUST_USE;
+/* Returns the size of the head; E_FORMAT: it has other columns than the layout. */
+furrow_status fw_table_columns_skip_head(const fw_table_layout *layout, const char *text, size_t length, size_t *skip,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* Reads one line: *taken says that it is a record. */
 furrow_status fw_table_json_line(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
                                  const char *line, const char *end, bool *taken, furrow_error *err) FURROW_MUST_USE;

@@ -214,7 +214,7 @@ static bool claim_piece(table_scan *scan, table_piece *piece) {
     if (text->file != scan->counted_file || text->offset == 0) scan->counted_lines = 0;
     scan->counted_file = text->file;
     piece->lines = scan->counted_lines;
-    if (text->in_order)
+    if (text->in_order && scan->source->layout.kind != FW_TABLE_COLUMNS)
       scan->counted_lines += fw_tokenizer_table()->count_lines(text->lines, text->length - text->line_end_added);
   } else {
     if (status != FURROW_END) keep_error(scan, piece->number, status, &error);
@@ -231,6 +231,11 @@ static void locate_error(const table_scan *scan, const table_piece *piece, furro
   fw_error_set_file(error, scan->source->set.files[text->file].path);
   if (error->offset == FURROW_NO_OFFSET) return;
   uint64_t line = 0;
+  if (scan->source->layout.kind == FW_TABLE_COLUMNS) {
+    error->line = fw_table_columns_row(text->lines, text->length, (size_t)(error->offset - text->offset));
+    error->offset = FURROW_NO_OFFSET;
+    return;
+  }
   if (text->in_order && error->offset >= text->offset)
     line = piece->lines + 1 + fw_tokenizer_table()->count_lines(text->lines, (size_t)(error->offset - text->offset));
   else if (fw_split_line_number(scan->split, text->file, error->offset, &line, NULL) != FURROW_OK)
@@ -247,7 +252,7 @@ static furrow_status find_records(const table_scan *scan, const table_piece *pie
   size_t skip = 0;
   *at = 0;
   if (text->offset == 0) return fw_table_layout_skip_head(layout, text->lines, text->length, at, err);
-  if (text->offset >= HEAD_BYTES || !layout->header) return FURROW_OK;
+  if (text->offset >= HEAD_BYTES || !layout->header || layout->kind == FW_TABLE_COLUMNS) return FURROW_OK;
   if (is_pipe(scan->source, text->file)) {
     skip = (size_t)scan->source->pipe_records;
   } else {
@@ -345,7 +350,9 @@ static furrow_status open_split(table_scan *scan, furrow_error *err) {
                          params->max_line ? params->max_line : FW_MAX_LINE_BYTES, err));
   }
   fw_records records;
-  if (fw_table_layout_records(&source->layout, &records)) fw_split_set_records(scan->split, &records);
+  bool given = false;
+  fw_table_records(scan->table, &records, &given);
+  if (given) fw_split_set_records(scan->split, &records);
   if (params->whole_pieces && params->nparts > 1) scan->claimed = fw_split_align_indexed(scan->split);
   return FURROW_OK;
 }

@@ -40,22 +40,37 @@ static furrow_status make_names(fw_table *table, furrow_error *err) {
 
 /* ---- Slots ---------------------------------------------------------------------------------------------- */
 
+/* Links the slots of each typed column. */
+static furrow_status link_slots(fw_table *table, furrow_error *err) {
+  FW_TRY(FW_ALLOC(&table->first_slots, table->layout.columns, err));
+  for (size_t i = 0; i < table->layout.columns; i++) table->first_slots[i] = SIZE_MAX;
+  for (size_t i = 0; i < table->slots; i++) {
+    if (table->columns[i] == SIZE_MAX) continue;
+    size_t *first = &table->first_slots[table->columns[i]];
+    table->used_columns += *first == SIZE_MAX;
+    table->twins[i] = *first;
+    *first = i;
+  }
+  return fw_table_want_columns(table, err);
+}
+
 static furrow_status make_slots(fw_table *table, const char *const *names, size_t slots, bool *absent,
                                 furrow_error *err) {
   FW_TRY(FW_ALLOC_ZERO(&table->slot_names, slots, err));
   table->slots = slots;
   FW_TRY(FW_ALLOC(&table->columns, slots, err));
   FW_TRY(FW_ALLOC(&table->twins, slots, err));
-  const bool delimited = table->layout.kind == FW_TABLE_DELIMITED;
+  const bool complete = fw_table_is_complete(&table->layout);
   for (size_t i = 0; i < slots; i++) {
     const size_t column = fw_table_layout_column(&table->layout, names[i]);
     const char *name = column == SIZE_MAX ? names[i] : table->layout.names[column];
     FW_TRY(fw_strndup(&table->slot_names[i], name, strlen(name), err));
     table->columns[i] = column;
     table->twins[i] = SIZE_MAX;
-    if (absent) absent[i] = delimited && column == SIZE_MAX;
+    if (absent) absent[i] = complete && column == SIZE_MAX;
   }
-  return delimited ? FURROW_OK : make_names(table, err);
+  if (table->layout.kind == FW_TABLE_COLUMNS) return link_slots(table, err);
+  return complete ? FURROW_OK : make_names(table, err);
 }
 
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
@@ -76,6 +91,8 @@ void fw_table_free(fw_table *table) {
   fw_free(table->columns);
   fw_free(table->twins);
   fw_free(table->names);
+  fw_free(table->first_slots);
+  fw_free((void *)table->wanted);
   fw_name_map_clear(&table->numbers);
   fw_table_layout_clear(&table->layout);
   fw_free(table);
@@ -98,6 +115,7 @@ size_t fw_table_batch_records(const fw_table *table) {
 }
 
 static furrow_status make_scratch(struct fw_table_scratch *scratch, const fw_table *table, furrow_error *err) {
+  if (table->layout.kind == FW_TABLE_COLUMNS) return FURROW_OK;
   if (table->layout.kind == FW_TABLE_DELIMITED) {
     FW_TRY(FW_ALLOC(&scratch->cells, table->layout.columns, err));
     return FURROW_OK;
@@ -133,7 +151,7 @@ static furrow_status make_batch(fw_table_batch *b, const fw_table *table, furrow
   FW_TRY(FW_ALLOC_ZERO(&b->scratch, 1, err));
   FW_TRY(make_scratch(b->scratch, table, err));
   FW_TRY(add_column(b, err));
-  for (size_t i = 0; i < table->slots && table->layout.kind == FW_TABLE_DELIMITED; i++) {
+  for (size_t i = 0; i < table->slots && fw_table_is_complete(&table->layout); i++) {
     if (table->columns[i] == SIZE_MAX) continue;
     FW_TRY(add_column(b, err));
     fill_slot(b, i, b->columns - 1);
@@ -252,7 +270,8 @@ furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *curs
   fw_error_set_token(&error, cell->text, cell->length);
   error.offset = batch->begins[record];
   const char *line = cursor->text + (batch->begins[record] - cursor->offset);
-  const bool borrowed = cell->text >= line && cell->text <= cursor->text + cursor->length;
+  const bool borrowed =
+      table->layout.kind != FW_TABLE_COLUMNS && cell->text >= line && cell->text <= cursor->text + cursor->length;
   if (borrowed && cell->kind != FW_TABLE_MISSING) error.column = (uint64_t)(cell->text - line) + 1;
   return refuse_record(cursor, &error, err);
 }
@@ -297,9 +316,10 @@ furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_t
   batch->records = 0;
   fw_arena_reset(&batch->scratch->arena);
   batch->scratch->text = batch->scratch->text_end = NULL;
-  const furrow_status status = table->layout.kind == FW_TABLE_DELIMITED
-                                   ? fw_table_next_delimited(table, cursor, batch, err)
-                                   : next_lines(table, cursor, batch, err);
+  const furrow_status status =
+      table->layout.kind == FW_TABLE_DELIMITED ? fw_table_next_delimited(table, cursor, batch, err)
+      : table->layout.kind == FW_TABLE_COLUMNS ? fw_table_next_columns(table, cursor, batch, err)
+                                               : next_lines(table, cursor, batch, err);
   /* the cursor stays before a bad record, so the next call finds it again */
   if (batch->records > 0 && (status == FURROW_OK || status == FURROW_E_PARSE)) return FURROW_OK;
   batch->records = 0;

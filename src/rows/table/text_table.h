@@ -1,5 +1,5 @@
-/* rows/table/text_table.h: text tables as batches of cells: delimited text (csv, tsv), JSON lines, Vowpal Wabbit's
- * text.
+/* rows/table/text_table.h: tables as batches of cells: delimited text (csv, tsv), JSON lines, Vowpal Wabbit's text,
+ * typed columns (Parquet, SQL, Arrow).
  *
  * A layout says how text is split into cells and what the columns are called; it is detected from the first bytes of
  * a data set. A table is a layout and the wanted columns, in the order of the caller's slots. A cursor walks over a
@@ -16,7 +16,7 @@
 
 /* ---- Layout --------------------------------------------------------------------------------------------- */
 
-typedef enum fw_table_kind { FW_TABLE_DELIMITED, FW_TABLE_JSON, FW_TABLE_VW } fw_table_kind;
+typedef enum fw_table_kind { FW_TABLE_DELIMITED, FW_TABLE_JSON, FW_TABLE_VW, FW_TABLE_COLUMNS } fw_table_kind;
 
 /* Hints from the caller about the text; all zeros: everything is detected. */
 typedef struct fw_table_hints {
@@ -41,6 +41,11 @@ typedef struct fw_table_layout {
   fw_name_map numbers; /* numbers of the names */
 } fw_table_layout;
 
+/* Whether the names are all columns that a record can have. */
+static inline bool fw_table_is_complete(const fw_table_layout *layout) {
+  return layout->kind == FW_TABLE_DELIMITED || layout->kind == FW_TABLE_COLUMNS;
+}
+
 /* Detects the layout of a data set that begins with `head` (whole: `head` is all of it). E_FORMAT: it is not a
  * table. */
 furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
@@ -48,8 +53,8 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
 void fw_table_layout_clear(fw_table_layout *layout);
 furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout *layout,
                                    furrow_error *err) FURROW_MUST_USE;
-/* Sets how a data set of this layout is split into pieces of whole records (fw_split_set_records); false: into lines.
- * The layout must outlive the split. */
+/* Sets how delimited text of this layout is split into pieces of whole records (fw_split_set_records); false: into
+ * lines. The layout must outlive the split. */
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
 /* Returns the column of that name or, if no column of delimited text has it, with that number; SIZE_MAX if there is
  * none. */
@@ -100,12 +105,17 @@ static inline const fw_table_cell *fw_table_cells(const fw_table_batch *batch, s
 /* Immutable: any number of threads may use it. */
 typedef struct fw_table fw_table;
 
-/* Slot i gets the column names[i]; absent[i] (may be NULL) is set if a delimited layout has no such column: its
- * cells are then missing. The layout is copied. */
+/* Slot i gets the column names[i]; absent[i] (may be NULL) is set if a layout that is complete has no such
+ * column: its cells are then missing. The layout is copied. */
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
                               bool *absent, furrow_error *err) FURROW_MUST_USE;
 void fw_table_free(fw_table *table);
 const fw_table_layout *fw_table_get_layout(const fw_table *table);
+/* Sets how a data set is split into pieces of whole records, and which of its columns are wanted; *given false: into
+ * lines. The table must outlive the split. */
+void fw_table_records(const fw_table *table, fw_records *records, bool *given);
+/* Returns the number (from 1) of the record of typed columns that begins at text[at]; 0 if there is none. */
+uint64_t fw_table_columns_row(const char *text, size_t length, size_t at);
 /* The capacity of its batches. */
 size_t fw_table_batch_records(const fw_table *table);
 

@@ -30,6 +30,9 @@ typedef struct fw_format {
   void (*rewind)(void *state);
   /* Whether rows depend on earlier rows, so that the data cannot be read in parts. May be NULL. */
   bool (*sequential)(const void *state);
+  /* Returns the number (from 1) of the row that begins at text[at], if rows are not lines; 0: they are lines. May be
+   * NULL; a format that has it reads typed columns, too (FW_FILE_COLUMNS). */
+  uint64_t (*row_number)(const void *state, const char *text, size_t length, size_t at);
   /* Columns that parse_chunk fills in addition to offset and index (FW_COLUMN_…). */
   unsigned columns;
   /* Names of the feature columns. May be NULL. */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number_in.h"
+#include "columns/frames.h"
 #include "rows/text/format.h"
 #include "rows/text/rowbuilder.h"
 
@@ -50,6 +51,11 @@ static bool is_kind(const magic *m, const char *head, size_t size) {
 }
 
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) {
+  if (fw_frames_begin(head, size)) {
+    (void)fw_fail(err, FURROW_E_FORMAT, "this is a table of typed columns, which is read through a schema");
+    fw_error_set_hint(err, "furrow train --schema auto trains on it; furrow rows encode makes rows of it");
+    return FURROW_E_FORMAT;
+  }
   for (size_t i = 0; i < sizeof binary_kinds / sizeof binary_kinds[0]; i++) {
     const magic *m = &binary_kinds[i];
     if (is_kind(m, head, size)) return fw_fail(err, FURROW_E_FORMAT, "this is not text but %s", m->kind);
