@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "run_fuzz.py")
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools", "run_fuzz.py")
 
 # Prints what libFuzzer prints, notes its arguments, and fails as often as its file `fails` has lines.
 PROGRAM = """#!/bin/sh
