@@ -22,6 +22,7 @@ extern const command index_command;
 extern const command index_info_command, index_map_command, index_verify_command, index_convert_command;
 extern const command index_build_command, index_add_command, index_search_command, index_recall_command;
 extern const command index_remove_command, index_merge_command, index_estimate_command, index_names_command;
+extern const command index_attributes_command;
 extern const command index_kmeans_command;
 
 /* About commands, made from the tables that --help is made from. */

@@ -3,13 +3,11 @@
 #include "core/commands.h"
 #include <stddef.h>
 
-static const command *const verbs[] = {&index_build_command,    &index_add_command,
-                                       &index_search_command,   &index_recall_command,
-                                       &index_remove_command,   &index_merge_command,
-                                       &index_estimate_command, &index_kmeans_command,
-                                       &index_info_command,     &index_map_command,
-                                       &index_verify_command,   &index_convert_command,
-                                       &index_names_command,    NULL};
+static const command *const verbs[] = {&index_build_command,    &index_add_command,        &index_search_command,
+                                       &index_recall_command,   &index_remove_command,     &index_merge_command,
+                                       &index_estimate_command, &index_kmeans_command,     &index_info_command,
+                                       &index_map_command,      &index_verify_command,     &index_convert_command,
+                                       &index_names_command,    &index_attributes_command, NULL};
 
 const command index_command = {
     .name = "index",

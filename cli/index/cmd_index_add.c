@@ -5,12 +5,14 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
+#include "index/attribute_source.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 
 typedef struct add_values {
   const char *path;
   fill_values fill;
+  attribute_values attributes;
   edit_values change;
   index_source_values source;
   bool json;
@@ -30,6 +32,7 @@ static const option_group add_groups[] = {
     {.title = "Options", .options = form_options, .offset = offsetof(add_values, change.form)},
     {.title = "Options", .options = add_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
+    {.title = "Vectors", .options = attribute_options, .offset = offsetof(add_values, attributes)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(add_values, source)},
@@ -40,8 +43,9 @@ static void add_init(void *values) {
 }
 
 /* first_id -1: the vectors brought their ids. */
-static void report_add(const add_values *add, const named_index *changed, const filling *fill, int64_t first_id,
-                       const index_job *job, uint64_t size, output *out) {
+static void report_add(const add_values *add, const named_index *changed, const filling *fill,
+                       const attribute_source *table, int64_t first_id, const index_job *job, uint64_t size,
+                       output *out) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   report r;
@@ -52,6 +56,7 @@ static void report_add(const add_values *add, const named_index *changed, const 
   if (fill->skipped || add->json) report_u64(&r, "left out", fill->skipped);
   report_i64(&r, "vectors", info.ntotal);
   if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
+  attributes_report(&r, changed->attributes, table);
   report_u64(&r, "bytes", size);
   index_lists_report(&r, add->change.form.lists_file);
   if (first_id >= 0 && fill->added > 0) { /* the vector in row i got the id first + i */
@@ -79,26 +84,33 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   const add_values *add = values;
   named_index changed = {0};
   filling fill = {0};
+  attribute_source table = {0};
   index_job job;
   uint64_t size = 0;
   int64_t first_id = -1;
-  furrow_status status = edit_check(add->path, &add->change, &add->source,
-                                    (const char *const[]){add->fill.base, add->fill.ids, add->fill.names}, err);
+  furrow_status status =
+      edit_check(add->path, &add->change, &add->source,
+                 (const char *const[]){add->fill.base, add->fill.ids, add->fill.names, add->attributes.path}, err);
   if (status != FURROW_OK) return status;
   index_job_start(&job, add->fill.quiet);
   index_job_step(&job, "load", 0);
   status = edit_load(&changed, add->path, &add->change, &add->source, err);
   if (status == FURROW_OK) status = open_vectors(add, &fill, &changed, err);
+  if (status == FURROW_OK)
+    status = attribute_source_open(&table, &add->attributes, changed.attributes, fill.names.names != NULL, err);
   if (status == FURROW_OK) first_id = first_assigned(&fill, changed.index);
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
   if (status == FURROW_OK) status = fill_add_all(&fill, &changed.index, NULL, &job, err);
   if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
+  if (status == FURROW_OK)
+    status = attribute_source_join(&table, &add->attributes, &changed.attributes, changed.index, changed.names, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
   changed.unique_ids = !add->fill.repeated_ids;
   if (status == FURROW_OK) status = edit_save(&changed, add->path, &add->change, &size, err);
   index_job_stop(&job);
-  if (status == FURROW_OK) report_add(add, &changed, &fill, first_id, &job, size, out);
+  if (status == FURROW_OK) report_add(add, &changed, &fill, &table, first_id, &job, size, out);
   fill_close(&fill);
+  attribute_source_clear(&table);
   edit_clear(&changed);
   return status;
 }
@@ -114,7 +126,9 @@ const command index_add_command = {
         "The index must be trained, by 'furrow index build' or by Faiss. Without --ids the new vectors get the ids "
         "that follow the largest one in the index. If the ids of the index have names, the new vectors need names, "
         "too, and a "
-        "name that is there already is an error. The file is replaced at the end; after a failure the old one is still "
+        "name that is there already is an error. With --attributes the new vectors get attributes, and the ones that "
+        "are there may get other values; without it, new vectors of an index with attributes have none. The file is "
+        "replaced at the end; after a failure the old one is still "
         "there.",
     .operands = add_operands,
     .groups = add_groups,

@@ -11,6 +11,7 @@
 #include "core/job.h"
 #include "core/ranks.h"
 #include "core/written.h"
+#include "index/attribute_source.h"
 #include "index/build_tune.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
@@ -18,6 +19,7 @@
 
 typedef struct build_values {
   fill_values fill;
+  attribute_values attributes;
   spec_values spec;
   const char *destination, *train, *queries;
   form_values form;
@@ -108,6 +110,7 @@ static const option_group build_groups[] = {
     {.title = "The index", .options = spec_options, .offset = offsetof(build_values, spec)},
     {.title = "Training", .options = train_options},
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
+    {.title = "Vectors", .options = attribute_options, .offset = offsetof(build_values, attributes)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(build_values, fill.vectors)},
     {.title = "Vectors", .options = plugin_options},
     {0}};
@@ -126,6 +129,8 @@ typedef struct building {
   filling fill;
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
+  attribute_source table;
+  furrow_attributes *attributes; /* NULL: none */
   furrow_reservoir *sample;
   uint64_t trained_on;      /* sum of all processes, as are the next two */
   uint64_t added, left_out; /* vectors */
@@ -417,7 +422,10 @@ static furrow_status write_index(building *b, furrow_error *err) {
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
+  if (status == FURROW_OK)
+    status = attribute_source_join(&b->table, &values->attributes, &b->attributes, b->index, b->names, err);
   params.names = b->names;
+  params.attributes = b->attributes;
   if (status != FURROW_OK) return status;
   if (values->shards)
     return explain_repeated(furrow_index_save_shards(b->index, values->destination, &params, err), err);
@@ -459,6 +467,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_u64(&r, "vectors", b->added);
   if (b->left_out || r.json) report_u64(&r, "left out", b->left_out);
   if (b->names) report_u64(&r, "names", furrow_id_names_count(b->names));
+  attributes_report(&r, b->attributes, &b->table);
   if (lists.nlist > 0 || r.json) report_u64(&r, "lists", lists.nlist);
   if (b->tuning.recall > 0) {
     report_f64(&r, "recall", b->tuning.recall);
@@ -520,6 +529,13 @@ static furrow_status check_build_values(const build_values *values, furrow_error
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
     return fail(err, FURROW_E_ARGUMENT, "--direct-map array cannot be used with given ids in several processes"),
            add_hint(err, "--direct-map hash accepts any ids");
+  if (values->attributes.path && !fill->base && !fill->model)
+    return fail(err, FURROW_E_ARGUMENT, "--attributes needs --base or --from-model");
+  if (values->attributes.path && (values->shards || values->form.lists_file || ranks_count() > 1)) {
+    fail(err, FURROW_E_ARGUMENT, "--attributes cannot be used with --shards, --lists-file or several processes");
+    return values->shards ? err->status
+                          : add_hint(err, "'furrow index attributes INDEX --set FILE' sets them after the build");
+  }
   if (values->recall < 0 || values->recall > 1)
     return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
   if (values->queries && !is_chosen(values) && values->recall == 0)
@@ -529,8 +545,8 @@ static furrow_status check_build_values(const build_values *values, furrow_error
   if (values->max_bytes && !is_chosen(values))
     return fail(err, FURROW_E_ARGUMENT, "--max-bytes cannot be used with --factory or --nlist, which fix the size");
   furrow_status status = is_chosen(values) ? FURROW_OK : spec_check(&values->spec, err);
-  const char *const inputs[] = {fill->base, values->train, values->queries, fill->model ? NULL : fill->ids,
-                                fill->names};
+  const char *const inputs[] = {fill->base,  values->train,          values->queries, fill->model ? NULL : fill->ids,
+                                fill->names, values->attributes.path};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = check_input(inputs[i], err);
     if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);
@@ -602,6 +618,8 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   index_job_start(&b.job, b.values->fill.quiet || ranks_number() > 0);
   status = ranks_all_ok(fill_open(&b.fill, &b.values->fill, 0, err), err);
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
+  if (status == FURROW_OK)
+    status = attribute_source_open(&b.table, &own.attributes, NULL, b.fill.names.names != NULL, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_form(&b, err);
   status = ranks_all_ok(status, err);
@@ -616,6 +634,8 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
   furrow_id_names_free(b.names);
+  furrow_attributes_free(b.attributes);
+  attribute_source_clear(&b.table);
   build_parts_clear(&b.parts);
   furrow_index_free(b.index);
   return status;
@@ -646,7 +666,9 @@ const command index_build_command = {
         "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
         "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
         "the ids then count from 0, and the names are stored next to the index, in INDEX.names. Copy or move both "
-        "files together. The other commands use the names; Faiss ignores them.\n\nUnder mpirun every process reads "
+        "files together. The other commands use the names; Faiss ignores them. --attributes works "
+        "the same way: a table with columns of numbers, texts, sets and times, which searches filter with --where. The "
+        "types of the columns follow from their cells, and the report says them.\n\nUnder mpirun every process reads "
         "and encodes its own part of the vectors, all train together, and the file is written by all of them, "
         "with the vectors in the order of the input.",
     .groups = build_groups,

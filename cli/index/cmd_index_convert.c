@@ -71,6 +71,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   params.lists_file = convert->form.lists_file;
   params.overwrite = convert->force || to_stdout(convert);
   params.names = loaded->names;
+  params.attributes = loaded->attributes;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
@@ -122,8 +123,9 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   index_source_params(&convert->source, &params);
   /* a map is built from the lists, so they must be readable */
   params.lists_optional = !convert->inline_lists && !convert->form.lists_file && convert->direct_map <= 1;
-  status = to_stdout(convert) ? index_source_load(&loaded.index, convert->path, &params, err)
-                              : index_source_load_with_names(&loaded.index, &loaded.names, convert->path, &params, err);
+  status = to_stdout(convert)
+               ? index_source_load(&loaded.index, convert->path, &params, err)
+               : index_source_load_all(&loaded.index, &loaded.names, &loaded.attributes, convert->path, &params, err);
   if (status == FURROW_OK && !to_stdout(convert))
     status = index_source_apart(loaded.index, convert->path, convert->destination, err);
   if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
@@ -142,8 +144,8 @@ const command index_convert_command = {
     .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
              "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
              "and the index keeps the stored name of that file, so DST must be in the same folder; --lists-file writes "
-             "them to a new data file. DST appears only when it is complete. Names of ids go with it, except to "
-             "standard output.\n\n--compat "
+             "them to a new data file. DST appears only when it is complete. Names and attributes of ids go with it, "
+             "except to standard output.\n\n--compat "
              "never drops a part of the index: if the release cannot read a part, the error names the part and the "
              "first release that can. --direct-map drops or rebuilds the direct map.",
     .operands = convert_operands,

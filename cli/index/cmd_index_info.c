@@ -9,6 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
+#include "index/attribute_source.h"
 #include "index/index_source.h"
 
 typedef struct info_values {
@@ -153,11 +154,12 @@ static void report_children(report *r, const furrow_index *index, const char *pa
 }
 
 static void report_file(report *r, const info_values *values, const struct stat *file, const furrow_index *index,
-                        const furrow_id_names *names, const char *factory) {
+                        const furrow_id_names *names, const furrow_attributes *attributes, const char *factory) {
   report_text(r, "file", values->path);
   if (file) report_u64(r, "bytes", (uint64_t)file->st_size);
   report_index(r, index, factory);
   if (names) report_u64(r, "names", furrow_id_names_count(names));
+  attributes_report(r, attributes, NULL);
   if (r->json) report_list(r, "inside");
   report_children(r, index, "");
   if (r->json) report_end(r);
@@ -236,19 +238,21 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   index_source_params(&info->source, &params);
   params.lists_optional = true;
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   report r;
-  const furrow_status status = index_source_load_with_names(&index, &names, info->path, &params, err);
-  /* names that do not fit are an error, but after the report about the index */
+  const furrow_status status = index_source_load_all(&index, &names, &attributes, info->path, &params, err);
+  /* names or attributes that do not fit are an error, but after the report about the index */
   if (status != FURROW_OK && furrow_index_load(&index, info->path, &params, NULL) != FURROW_OK) return status;
   char *factory = NULL;
   const furrow_status described = furrow_index_factory(index, &factory, status == FURROW_OK ? err : NULL);
   if (described == FURROW_OK) {
     report_start(&r, out, info->json);
-    report_file(&r, info, is_file ? &file : NULL, index, names, factory);
+    report_file(&r, info, is_file ? &file : NULL, index, names, attributes, factory);
     report_finish(&r);
   }
   furrow_free(factory);
   furrow_id_names_free(names);
+  furrow_attributes_free(attributes);
   furrow_index_free(index);
   return status == FURROW_OK ? described : status;
 }

@@ -13,6 +13,7 @@
 #include "core/report.h"
 #include "core/written.h"
 #include "furrow/vector.h"
+#include "index/attribute_source.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
 
@@ -65,20 +66,21 @@ typedef struct merging {
                          manifest has them */
   int64_t *shifts, vectors;
   size_t count;
-  furrow_shards **manifests; /* one for each operand, or NULL */
-  size_t on_disk;            /* indexes whose lists are in a data file */
-  size_t direct_maps;        /* indexes that have one */
-  furrow_id_names *names;    /* names of all of them; NULL: none has names */
-  furrow_file_lock *lock;    /* lock of an index that is read and replaced; NULL: none is */
+  furrow_shards **manifests;     /* one for each operand, or NULL */
+  size_t on_disk;                /* indexes whose lists are in a data file */
+  size_t direct_maps;            /* indexes that have one */
+  furrow_id_names *names;        /* names of all of them; NULL: none has names */
+  furrow_attributes *attributes; /* attributes of all of them; NULL: none has attributes */
+  furrow_file_lock *lock;        /* lock of an index that is read and replaced; NULL: none is */
 } merging;
 
 /* Loads index i, and the names of its ids: its own, or for the first shard of a manifest the names of all shards. */
 static furrow_status load_input(const merging *m, size_t i, furrow_index **index, furrow_id_names **names,
-                                furrow_error *err) {
+                                furrow_attributes **attributes, furrow_error *err) {
   const char *path = m->paths[i];
   furrow_index_load_params load = m->load;
   load.lists_optional = true;
-  if (m->named[i] == path) return index_source_load_with_names(index, names, path, &load, err);
+  if (m->named[i] == path) return index_source_load_all(index, names, attributes, path, &load, err);
   const furrow_status status = index_source_load(index, path, &load, err);
   return status == FURROW_OK && m->named[i] ? index_names_load(names, m->named[i], err) : status;
 }
@@ -103,14 +105,36 @@ static furrow_status merge_names(merging *m, size_t i, const furrow_id_names *na
   return status;
 }
 
+/* Adds the attributes of index i; NULL: it has none. Ids that are positions always continue. */
+static furrow_status merge_attributes(merging *m, size_t i, const furrow_attributes *attributes,
+                                      const furrow_index *index, const furrow_index_info *info, furrow_error *err) {
+  const char *path = m->paths[i];
+  const int64_t before = m->vectors;
+  furrow_status status = FURROW_OK;
+  if ((attributes && !m->attributes && before > 0) || (!attributes && m->attributes && info->ntotal > 0)) {
+    fail_file(err, FURROW_E_ARGUMENT, path,
+              attributes ? "has attributes, but the indexes before it have none"
+                         : "has no attributes, but the indexes before it have some",
+              0);
+    return add_hint(err, "'furrow index attributes INDEX --set FILE' sets attributes, --drop removes them");
+  }
+  if (!attributes) return FURROW_OK;
+  if (!m->attributes) status = furrow_attributes_create(&m->attributes, err);
+  const int64_t shift = has_implicit_ids(index) ? before : m->shifts[i];
+  if (status == FURROW_OK) status = furrow_attributes_merge(m->attributes, attributes, shift, err);
+  if (status != FURROW_OK) snprintf(err->file, sizeof err->file, "%s", path);
+  return status;
+}
+
 /* Counts the vectors of an index and checks that the target is not the data file of its lists. */
 static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   const char *path = m->paths[i];
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   furrow_index_info info;
   furrow_index_info_init(&info);
-  furrow_status status = load_input(m, i, &index, &names, err);
+  furrow_status status = load_input(m, i, &index, &names, &attributes, err);
   if (status != FURROW_OK) {
     furrow_index_free(index);
     return status;
@@ -118,12 +142,14 @@ static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   furrow_index_get_info(index, &info);
   m->shifts[i] = m->values->shift ? m->vectors : 0;
   status = merge_names(m, i, names, m->vectors, &info, err);
+  if (status == FURROW_OK) status = merge_attributes(m, i, attributes, index, &info, err);
   m->vectors += info.ntotal;
   if (status == FURROW_OK) status = index_source_apart(index, path, m->values->destination, err);
   if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
   m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
   m->direct_maps += info.direct_map != FURROW_DIRECT_MAP_NONE;
   furrow_id_names_free(names);
+  furrow_attributes_free(attributes);
   furrow_index_free(index);
   return status;
 }
@@ -205,6 +231,7 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
   save.compat = m->values->form.compat;
   save.lists_file = m->values->form.lists_file;
   save.names = m->names;
+  save.attributes = m->attributes;
   save.unique_ids = !m->values->repeated_ids;
   furrow_status status = furrow_index_merge_files(m->paths, m->shifts, m->count, &m->load, destination, &save, err);
   if (status == FURROW_E_EXISTS && !err->file[0])
@@ -221,6 +248,7 @@ static void report_merge(const merging *m, output *out) {
   report_u64(&r, "indexes", m->count);
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
+  attributes_report(&r, m->attributes, NULL);
   if (m->direct_maps) report_text(&r, "direct map", "dropped");
   index_lists_report(&r, m->values->form.lists_file);
   report_finish(&r);
@@ -239,6 +267,7 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = merge_files(&m, err);
   if (status == FURROW_OK) report_merge(&m, out);
   furrow_id_names_free(m.names);
+  furrow_attributes_free(m.attributes);
   furrow_file_lock_close(m.lock);
   free_inputs(&m);
   return status;
@@ -253,7 +282,8 @@ const command index_merge_command = {
         "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
         "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
         "renumbers parts that each count from 0. Names are merged, too: all of the indexes have them or none, and a "
-        "name that two of them have is an error unless its id is the same. A direct map is dropped, and a note says "
+        "name that two of them have is an error unless its id is the same. So are attributes. A direct map is dropped, "
+        "and a note says "
         "so. "
         "A manifest stands for all of its shards.",
     .operands = merge_operands,

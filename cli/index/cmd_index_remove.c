@@ -93,7 +93,6 @@ static void report_remove(const remove_values *values, const named_index *change
   report_finish(&r);
 }
 
-/* Removes the vectors, and their names. */
 /* With --others, an empty list would remove all vectors. It is an error, because such a list is most likely empty by
  * mistake. */
 static furrow_status check_others(const remove_values *remove, const furrow_id_filter *filter, furrow_error *err) {
@@ -103,6 +102,7 @@ static furrow_status check_others(const remove_values *remove, const furrow_id_f
   return add_hint(err, "--ids : removes all vectors");
 }
 
+/* Removes the vectors, their names and attributes. */
 static furrow_status remove_ids(const remove_values *remove, named_index *changed, uint64_t *removed,
                                 furrow_error *err) {
   id_filter_ids filter_ids = {0};
@@ -115,6 +115,8 @@ static furrow_status remove_ids(const remove_values *remove, named_index *change
   }
   if (status == FURROW_OK && changed->names)
     status = furrow_id_names_remove(changed->names, &filter_ids.filter, has_implicit_ids(changed->index), err);
+  if (status == FURROW_OK && changed->attributes)
+    status = furrow_attributes_remove(changed->attributes, &filter_ids.filter, has_implicit_ids(changed->index), err);
   id_filter_ids_clear(&filter_ids);
   return status;
 }
@@ -126,7 +128,7 @@ static furrow_status remove_run(const void *values, output *out, furrow_error *e
   if (!remove->ids.ids == !remove->ids.names)
     return fail(err, FURROW_E_ARGUMENT, "exactly one of --ids and --names is needed");
   furrow_status status = edit_check(remove->path, &remove->change, &remove->source,
-                                    (const char *const[]){remove->ids.ids, remove->ids.names, NULL}, err);
+                                    (const char *const[]){remove->ids.ids, remove->ids.names, NULL, NULL}, err);
   if (status == FURROW_OK) {
     interrupt_catch();
     status = edit_load(&changed, remove->path, &remove->change, &remove->source, err);

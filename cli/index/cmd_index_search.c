@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/report.h"
+#include "furrow/attributes.h"
 #include "furrow/init.h"
 #include "index/index_searcher.h"
 #include "index/index_source.h"
@@ -23,7 +25,8 @@ enum { BLOCK_QUERIES = 4096, BLOCK_RESULTS = 1 << 22 };
 typedef struct search_values {
   const char *path, *queries;
   int64_t k; /* 0: not given */
-  double range;
+  double range, recall;
+  const char *where;
   search_filter_values filter_ids;
   result_values result;
   vector_values vectors;
@@ -55,6 +58,17 @@ static const option search_options[] = {
      .argument = "R",
      .help = "find all vectors nearer than R (inner product: above R) instead of the K nearest",
      .offset = offsetof(search_values, range)},
+    {.name = "where",
+     .kind = OPTION_TEXT,
+     .argument = "FILTER",
+     .help = "find only vectors whose attributes match: 'price < 10 and lang in (\"de\", \"fr\") and not sold'; see "
+             "'furrow index attributes --help'",
+     .offset = offsetof(search_values, where)},
+    {.name = "recall",
+     .kind = OPTION_REAL,
+     .argument = "R",
+     .help = "with --where: find this share of the nearest matching vectors, by as much work as it takes (0.95)",
+     .offset = offsetof(search_values, recall)},
     QUIET_OPTION(offsetof(search_values, quiet)),
     {0}};
 
@@ -74,6 +88,8 @@ static void search_init(void *values) {
 typedef struct searching {
   const search_values *values;
   furrow_searcher *searcher;
+  furrow_selection *selection; /* of --where; NULL: all vectors */
+  furrow_filtered *filtered;   /* NULL: a plain search */
   bool shards;
   furrow_vectors_reader *queries;
   id_filter_ids ids;
@@ -104,6 +120,11 @@ static furrow_status check_apart(const search_values *values, furrow_error *err)
 
 static furrow_status check_search_values(const search_values *values, furrow_error *err) {
   if (!isnan(values->range) && values->k) return fail(err, FURROW_E_ARGUMENT, "-k and --range cannot be used together");
+  if (values->where && (values->filter_ids.filter.ids || values->filter_ids.filter.names))
+    return fail(err, FURROW_E_ARGUMENT, "--where cannot be used with --filter-ids or --filter-names");
+  if (values->recall != 0 && !values->where) return fail(err, FURROW_E_ARGUMENT, "--recall needs --where");
+  if (values->recall < 0 || values->recall > 1)
+    return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
   if (isnan(values->range) && values->result.starts) return fail(err, FURROW_E_ARGUMENT, "--out-starts needs --range");
   furrow_status status = check_apart(values, err);
   return status == FURROW_OK ? result_check(&values->result, err) : status;
@@ -115,6 +136,29 @@ static furrow_status open_queries(searching *s, furrow_error *err) {
       vector_source_open(&s->queries, values->queries, &values->vectors, furrow_searcher_dimension(s->searcher), err);
   if (status != FURROW_OK) return status;
   return search_filter_params(&values->filter_ids, furrow_searcher_names(s->searcher), &s->params, &s->ids, err);
+}
+
+/* Prepares --where: of a search by radius, it is a plain filter. */
+static furrow_status open_where(searching *s, furrow_error *err) {
+  const search_values *values = s->values;
+  const furrow_attributes *attributes = furrow_searcher_attributes(s->searcher);
+  if (!values->where) return FURROW_OK;
+  if (s->shards) return fail(err, FURROW_E_ARGUMENT, "--where cannot be used with shards, which have no attributes");
+  if (!attributes) {
+    fail_file(err, FURROW_E_STATE, values->path, "has no attributes that --where could compare", 0);
+    return add_hint(err, "'furrow index attributes INDEX --set FILE' sets them");
+  }
+  furrow_status status = furrow_attributes_select(attributes, values->where, &s->selection, err);
+  if (status != FURROW_OK) {
+    if (status == FURROW_E_ARGUMENT) snprintf(err->file, sizeof err->file, "--where");
+    return status;
+  }
+  if (furrow_selection_count(s->selection) == 0) print_note(values->quiet, "no vector matches --where");
+  s->params.filter = furrow_selection_filter(s->selection);
+  if (by_range(s)) return FURROW_OK;
+  const double recall = values->recall > 0 ? values->recall : 0.95;
+  return furrow_filtered_create(&s->filtered, s->searcher,
+                                &FURROW_INIT(furrow_filtered_params, .search = &s->params, .recall = recall), err);
 }
 
 static furrow_status reserve_results(searching *s, furrow_error *err) {
@@ -145,6 +189,8 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   if (by_range(s))
     status = furrow_searcher_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params,
                                           &range, err);
+  else if (s->filtered)
+    status = furrow_filtered_search(s->filtered, block->values, block->count, s->k, s->distances, s->found, err);
   else
     status =
         furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
@@ -230,11 +276,12 @@ static furrow_status search_all(searching *s, furrow_error *err) {
 /* Opens everything. Of several processes only rank 0 opens the queries and the names. */
 static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   const search_values *values = s->values;
-  const furrow_searcher_open_params params =
-      FURROW_INIT(furrow_searcher_open_params, .threads = values->filter_ids.threads);
+  const furrow_searcher_open_params params = FURROW_INIT(
+      furrow_searcher_open_params, .threads = values->filter_ids.threads, .attributes = values->where != NULL);
   furrow_status status = index_searcher_open(&s->searcher, values->path, s->shards, &values->source, &params, err);
   const bool first = ranks_number() == 0;
   if (status == FURROW_OK && first) status = open_queries(s, err);
+  if (status == FURROW_OK && first) status = open_where(s, err);
   if (status == FURROW_OK && !first) {
     search_filter_values plain = values->filter_ids;
     plain.filter = (id_filter_values){0};
@@ -259,6 +306,7 @@ static void report_search(const searching *s, output *out) {
   if (result->distances) report_text(&r, "distances", result->distances);
   if (result->starts) report_text(&r, "starts", result->starts);
   report_u64(&r, "queries", s->count);
+  if (s->selection) report_u64(&r, "matching vectors", furrow_selection_count(s->selection));
   if (by_range(s))
     report_u64(&r, "results", s->sink.total);
   else
@@ -301,6 +349,8 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
   }
   id_filter_ids_clear(&s.ids);
   furrow_vectors_reader_close(s.queries);
+  furrow_filtered_free(s.filtered);
+  furrow_selection_free(s.selection);
   furrow_searcher_free(s.searcher);
   return status;
 }
@@ -310,14 +360,16 @@ const command index_search_command = {
     .summary = "find the nearest vectors for queries",
     .example = "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
                "furrow index search items.index queries.fbin -k 100 --out-ids found.ivecs --out-dist found.fvecs\n"
-               "furrow index search items.index queries.npy --range 0.25 --filter-ids 0:1000000",
+               "furrow index search items.index queries.npy --range 0.25 --filter-ids 0:1000000\n"
+               "furrow index search items.index queries.npy --where 'price < 10 and not sold'",
     .about =
         "Prints a line for each query: its number, then id:distance pairs, nearest first. If the ids have names, it "
         "prints names instead, with tabs between the pairs; --numbers prints the ids. With --out-ids or "
         "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
         "other without rows, and --out-starts says where the results of each query begin. In files, -1 fills up rows "
         "with fewer than K results. Shards are searched as if they were one index; under mpirun each process searches "
-        "its own.",
+        "its own. With --where, as much of the index is searched as it takes to find the share --recall of the nearest "
+        "vectors that match, and K of them wherever K match.",
     .operands = search_operands,
     .groups = search_groups,
     .size = sizeof(search_values),

@@ -89,6 +89,27 @@ static void find_names(findings *f, furrow_status status, uint64_t unused, const
   if (status != FURROW_OK || unused > 0) add_fault(f, "names", status, status != FURROW_OK ? err->message : message);
 }
 
+/* Findings about attributes: `unused` rows have no vector. */
+static void find_attributes(findings *f, furrow_status status, uint64_t unused, const furrow_error *err) {
+  char message[64];
+  snprintf(message, sizeof message, "%" PRIu64 " row%s no vector", unused, unused == 1 ? " has" : "s have");
+  if (status != FURROW_OK || unused > 0)
+    add_fault(f, "attributes", status, status != FURROW_OK ? err->message : message);
+}
+
+/* Findings about the attributes of ids, after index and names have turned out to be good. */
+static furrow_status verify_attributes(const verify_values *verify, const furrow_index *index, findings *f,
+                                       furrow_error *err) {
+  furrow_attributes *attributes = NULL;
+  uint64_t unused = 0;
+  furrow_status status = furrow_attributes_load(&attributes, verify->path, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status == FURROW_OK) status = furrow_attributes_check(attributes, index, &unused, err);
+  find_attributes(f, status, unused, err);
+  furrow_attributes_free(attributes);
+  return status;
+}
+
 /* Findings about the names of ids, after the index itself has turned out to be good. */
 static furrow_status verify_names(const verify_values *verify, findings *f, furrow_error *err) {
   furrow_index_load_params params;
@@ -99,6 +120,7 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
   furrow_status status = index_source_load_with_names(&index, &names, verify->path, &params, err);
   if (status == FURROW_OK && names) status = furrow_id_names_check(names, index, &unused, err);
   find_names(f, status, unused, err);
+  if (status == FURROW_OK) status = verify_attributes(verify, index, f, err);
   furrow_id_names_free(names);
   furrow_index_free(index);
   return status;

@@ -103,13 +103,13 @@ const char *change_target(const char *path, const edit_values *values) {
 }
 
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
-                         const char *const inputs[3], furrow_error *err) {
+                         const char *const inputs[4], furrow_error *err) {
   const char *target = change_target(path, values);
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = edit_check_lists_file(target, values->form.lists_file, err);
   if (status == FURROW_OK) status = written_check_apart(target, reading->lists, err);
   if (status == FURROW_OK) status = index_names_check_apart(path, target, err);
-  for (size_t i = 0; status == FURROW_OK && i < 3; i++) {
+  for (size_t i = 0; status == FURROW_OK && i < 4; i++) {
     status = written_check_apart(target, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(target, inputs[i], err);
   }
@@ -151,7 +151,8 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   uint64_t size;
   index_source_params(reading, &params);
   furrow_status status = values->destination ? FURROW_OK : edit_lock(&loaded->lock, path, err);
-  if (status == FURROW_OK) status = index_source_load_with_names(&loaded->index, &loaded->names, path, &params, err);
+  if (status == FURROW_OK)
+    status = index_source_load_all(&loaded->index, &loaded->names, &loaded->attributes, path, &params, err);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
   /* checks before the work whether the older Faiss can read the index, and whether it has lists for a data file */
   const bool checked = values->form.compat || values->form.lists_file;
@@ -160,6 +161,7 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
 
 void edit_clear(named_index *loaded) {
   furrow_id_names_free(loaded->names);
+  furrow_attributes_free(loaded->attributes);
   furrow_index_free(loaded->index);
   furrow_file_lock_close(loaded->lock);
   *loaded = (named_index){0};
@@ -175,6 +177,7 @@ furrow_status edit_save(const named_index *changed, const char *path, const edit
   furrow_index_save_params params;
   save_params(values, &params);
   params.names = changed->names;
+  params.attributes = changed->attributes;
   params.unique_ids = changed->unique_ids;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = file_size(changed->index, values, size, err);

@@ -24,7 +24,7 @@ extern const option edit_options[];
 /* E_EXISTS: the target exists and must not be replaced. E_ARGUMENT: the target is one of `inputs`, the other files that
  * are read (NULL: not given). */
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
-                         const char *const inputs[3], furrow_error *err);
+                         const char *const inputs[4], furrow_error *err);
 /* Whether an index can be written to a path: there is no file, or it may be replaced; E_STATE: a writable server has
  * left changes in its log, which would be applied to the new one. */
 furrow_status edit_check_target(const char *path, bool force, furrow_error *err);
@@ -34,20 +34,22 @@ furrow_status edit_check_lists_file(const char *path, const char *lists_file, fu
 /* Locks an index file that is changed in place. E_STATE: another process changes it, or a writable server has left
  * changes in its log, which would then be applied to the wrong vectors. */
 furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err);
-/* An index and the names of its ids. */
+/* An index, the names of its ids, and their attributes. */
 typedef struct named_index {
   furrow_index *index;
-  furrow_id_names *names; /* NULL: none */
-  bool unique_ids;        /* saving fails if an id occurs more than once */
-  furrow_file_lock *lock; /* lock of the file that is changed in place; NULL: another one is written */
+  furrow_id_names *names;        /* NULL: none */
+  furrow_attributes *attributes; /* NULL: none */
+  bool unique_ids;               /* saving fails if an id occurs more than once */
+  furrow_file_lock *lock;        /* lock of the file that is changed in place; NULL: another one is written */
 } named_index;
 
-/* Loads an index and its names; E_STATE: another process changes the same file. Clear it, even after a failure. */
+/* Loads an index with its names and attributes; E_STATE: another process changes the same file. Clear it, even after a
+ * failure. */
 furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err);
 void edit_clear(named_index *loaded);
-/* Writes the index and its names; lists from a data file become part of the file, or go to a new data file. *size:
- * bytes of the index file. */
+/* Writes the index with its names and attributes; lists from a data file become part of the file, or go to a new data
+ * file. *size: bytes of the index file. */
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
 /* Adds a hint to the error about an id that occurs more than once. */

@@ -45,13 +45,18 @@ static void hint_names(furrow_error *err) {
                     : "'furrow index names INDEX --set FILE' names the vectors again, --drop removes the names");
 }
 
-static bool is_about_names(const furrow_error *err, const char *path) {
-  const size_t length = strlen(err->file);
-  return length > 6 && strcmp(err->file + length - 6, ".names") == 0 && strcmp(err->file, path) != 0;
+/* Whether an error is about a file next to the index at `path`. */
+static bool is_about(const furrow_error *err, const char *ending, const char *path) {
+  const size_t length = strlen(err->file), size = strlen(ending);
+  return length > size && strcmp(err->file + length - size, ending) == 0 && strcmp(err->file, path) != 0;
 }
 
 furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err) {
-  if (status == FURROW_E_FORMAT && is_about_names(err, path)) hint_names(err);
+  if (status == FURROW_E_FORMAT && is_about(err, ".names", path)) hint_names(err);
+  if (status == FURROW_E_FORMAT && is_about(err, ".attributes", path))
+    add_hint(err, err->offset == 0
+                      ? "move it away: the attributes are stored there"
+                      : "'furrow index attributes INDEX --set FILE' sets the attributes again, --drop removes them");
   return status;
 }
 
@@ -72,6 +77,13 @@ furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names
                                            const furrow_index_load_params *params, furrow_error *err) {
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = furrow_index_load_with_names(index, names, path, params, err);
+  return explain_shards(index_names_explain(status, path, err), path, err);
+}
+
+furrow_status index_source_load_all(furrow_index **index, furrow_id_names **names, furrow_attributes **attributes,
+                                    const char *path, const furrow_index_load_params *params, furrow_error *err) {
+  furrow_status status = index_source_check(path, err);
+  if (status == FURROW_OK) status = furrow_index_load_with_attributes(index, names, attributes, path, params, err);
   return explain_shards(index_names_explain(status, path, err), path, err);
 }
 
@@ -108,12 +120,18 @@ furrow_status index_names_load(furrow_id_names **names, const char *path, furrow
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.names", target);
+  const furrow_status status = written_check_path(path, force, err);
+  if (status != FURROW_OK) return status;
+  snprintf(path, sizeof path, "%s.attributes", target);
   return written_check_path(path, force, err);
 }
 
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.names", index_path);
+  const furrow_status status = written_check_apart(path, other, err);
+  if (status != FURROW_OK) return status;
+  snprintf(path, sizeof path, "%s.attributes", index_path);
   return written_check_apart(path, other, err);
 }
 

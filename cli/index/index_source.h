@@ -6,6 +6,7 @@
 
 #include "core/options.h"
 #include "core/report.h"
+#include "furrow/attributes.h"
 #include "furrow/vector.h"
 #include "furrow/vector_data.h"
 
@@ -27,7 +28,10 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
 /* Loads an index file and the names of its ids with furrow_index_load_with_names. */
 furrow_status index_source_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                            const furrow_index_load_params *params, furrow_error *err);
-/* Adds a hint in terms of the command about names that do not fit, after furrow_index_load_with_names or
+/* Loads an index file with everything that belongs to it, by furrow_index_load_with_attributes. */
+furrow_status index_source_load_all(furrow_index **index, furrow_id_names **names, furrow_attributes **attributes,
+                                    const char *path, const furrow_index_load_params *params, furrow_error *err);
+/* Adds a hint in terms of the command about names or attributes that do not fit, after furrow_index_load_with_names or
  * furrow_searcher_open. */
 furrow_status index_names_explain(furrow_status status, const char *path, furrow_error *err);
 /* Where a reader of the index file `path` looks for the data file with the lists of the index; false: it has none. */
@@ -41,10 +45,10 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
 
 /* Loads the names of an index file or a manifest alone; *names stays NULL where it has none. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err);
-/* E_EXISTS: the file of names of an index file to write exists and force is not set. */
+/* E_EXISTS: the file of names or of attributes of an index file to write exists and force is not set. */
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err);
-/* E_ARGUMENT: the file of names of an index file is `other`, so that one of them would be written and read. other may
- * be NULL. */
+/* E_ARGUMENT: the file of names or of attributes of an index file is `other`, so that one of them would be written and
+ * read. other may be NULL. */
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err);
 /* Reports the name of an id under a key (NULL: in a list); null in JSON where it has none. */
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id);

@@ -70,6 +70,8 @@
 #define FURROW_DEFAULTS_furrow_searcher_params
 #define FURROW_DEFAULTS_furrow_searcher_open_params
 #define FURROW_DEFAULTS_furrow_search_params
+#define FURROW_DEFAULTS_furrow_filtered_params .recall = 0.95,
+#define FURROW_DEFAULTS_furrow_columns_params
 #define FURROW_DEFAULTS_furrow_shards_params
 #define FURROW_DEFAULTS_furrow_vectors_reader_params .first_id = INT64_MIN, .end_id = INT64_MAX,
 #define FURROW_DEFAULTS_furrow_vectors_memory

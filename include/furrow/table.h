@@ -21,6 +21,7 @@
 #define FURROW_TABLE_H
 
 #include "furrow/arrow.h"
+#include "furrow/columns.h"
 #include "furrow/rows.h"
 
 #ifdef __cplusplus
@@ -156,6 +157,33 @@ FURROW_API furrow_status furrow_memory_query_add(const char *path, const char *s
 /* Removes the name of a table or query. Readers that are open continue.
  * Errors:  E_NOT_FOUND, no table has that name; E_ARGUMENT, not a path in memory. */
 FURROW_API furrow_status furrow_memory_table_remove(const char *path, furrow_error *err) FURROW_MUST_USE;
+/* ---- Typed columns -------------------------------------------------------------------------------------- */
+
+/* How columns of a table are read. */
+typedef struct furrow_columns_params {
+  size_t size;                     /* set by furrow_columns_params_init */
+  const char *const *names;        /* NULL. Columns whose type is known, also ones that the table does not have; the
+                                      types of others are found out */
+  const furrow_column_type *types; /* for each of the names its type */
+  size_t typed;                    /* number of names */
+} furrow_columns_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_columns_params_init(furrow_columns_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Reads all columns of a table into memory: csv or tsv with a header, or JSON lines. The type of a column follows from
+ * all of its cells: numbers (and true and false, as 1 and 0), unless one has a leading zero or an integer more than 15
+ * digits; times, if all are dates whose order of day and month is clear; sets, if a cell is a JSON array, or if parts
+ * between | repeat so that on average each comes twice; texts otherwise. JSON strings are never numbers. params NULL:
+ * the defaults.
+ * Errors:  E_FORMAT, not a table with names of columns; E_PARSE, a record cannot be read, or a cell is not of the type
+ *          that is given; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees *columns with furrow_columns_free. */
+FURROW_API furrow_status furrow_columns_load(furrow_columns **columns, const char *uri,
+                                             const furrow_columns_params *params, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 

@@ -150,6 +150,9 @@ FURROW_API void furrow_index_free(furrow_index *index);
 /* Names of ids: furrow/vector_data.h. */
 typedef struct furrow_id_names furrow_id_names;
 
+/* Attributes of ids: furrow/attributes.h. */
+typedef struct furrow_attributes furrow_attributes;
+
 /* Reads an index file and the names of its ids, and makes sure that they belong together: that the names were written
  * for these bytes of the index, and that the index was not replaced while both were read. *names is NULL where the
  * index has none. params NULL: the defaults.
@@ -159,6 +162,15 @@ typedef struct furrow_id_names furrow_id_names;
 FURROW_API furrow_status furrow_index_load_with_names(furrow_index **index, furrow_id_names **names, const char *path,
                                                       const furrow_index_load_params *params,
                                                       furrow_error *err) FURROW_MUST_USE;
+
+/* The same with the attributes of the ids; *attributes is NULL where the index has none.
+ * Errors: as furrow_index_load_with_names.
+ * Owner:  the caller frees *index with furrow_index_free, *names with furrow_id_names_free and *attributes with
+ *         furrow_attributes_free. */
+FURROW_API furrow_status furrow_index_load_with_attributes(furrow_index **index, furrow_id_names **names,
+                                                           furrow_attributes **attributes, const char *path,
+                                                           const furrow_index_load_params *params,
+                                                           furrow_error *err) FURROW_MUST_USE;
 
 /* How an index is written. */
 typedef struct furrow_index_save_params {
@@ -183,6 +195,9 @@ typedef struct furrow_index_save_params {
                              An existing file is never replaced, not even with overwrite: an index may use it. If the
                              program is killed, the index is the old one with its lists or the new one with its lists,
                              and a data file that no index names may be left over */
+  const furrow_attributes *attributes; /* NULL: none; with overwrite, the attributes of the old index are removed. A row
+                                          for each id of the index, written to PATH.attributes like the names. Not with
+                                          several processes, nor for shards */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -203,7 +218,8 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  * Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank. Rank 0 builds a hash table
  * of all ids, which takes 16 bytes of memory for each.
  * Errors: E_EXISTS, the file (or its file of names) exists and params->overwrite is false, or PATH.names is another
- *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
+ *         kind of file; E_ARGUMENT, an id that has no name in params->names or no row in params->attributes, or these
+ *         for standard output; E_STATE,
  * inline_lists or lists_file, but the contents of the lists are missing (lists_optional), or the index is search_only,
  * or compat needs a trained index; E_EXISTS, lists_file exists; E_ARGUMENT, lists_file for an index without lists, with
  * inline_lists, for standard output or in another folder, or an index whose lists stay in a data file that would not be
@@ -617,6 +633,8 @@ typedef struct furrow_searcher_open_params {
                               each rank loads a copy of an index file. Rank 0 alone has the names */
   bool skip_names;         /* false. true: names are not loaded */
   unsigned threads;        /* 0: one for each processor; only while preparing */
+  bool attributes;         /* false. true: attributes are loaded, too (furrow_searcher_attributes). Rank 0 alone has
+                              them; shards have none */
 } furrow_searcher_open_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -652,6 +670,11 @@ FURROW_API const furrow_id_names *furrow_searcher_names(const furrow_searcher *s
 /* Returns: the name of an id, *size bytes, not terminated by a 0; NULL: it has none.
  * Owner:   the searcher; valid until it is freed. */
 FURROW_API const char *furrow_searcher_name(const furrow_searcher *searcher, int64_t id, size_t *size);
+
+/* Returns: the attributes of the ids, as furrow_searcher_open found them; NULL: there are none, or they were not
+ *          loaded.
+ * Owner:   the searcher; valid until it is freed. */
+FURROW_API const furrow_attributes *furrow_searcher_attributes(const furrow_searcher *searcher);
 
 /* How a search is done. */
 typedef struct furrow_search_params {

@@ -23,10 +23,10 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
+#include "kern/text/time_cell.h"
 #include "rows/schema/column_names.h"
 #include "rows/table/table_reader.h"
 #include "rows/table/tie_order.h"
-#include "rows/table/time_cell.h"
 
 enum { MOST_FILES = 64 };
 

@@ -108,6 +108,8 @@ class Inputs:
             self.write_log(f"log{n}.csv", rows + n * 10, draw)
             write_vectors(self[f"v{n}.fvecs"], vectors + n * 10, dimension, draw)
             write_lines(self[f"names{n}.txt"], [f"item {n} {i}" for i in range(vectors + n * 10)])
+            write_lines(self[f"items{n}.csv"], ["name,price,tags"] + [f"item {n} {i},{i}.5,a{i % 7}|b{i % 3}" for i in range(
+                vectors + n * 10)])
             write_lines(self[f"ids{n}.txt"], [str(1000 * n + i) for i in range(vectors + n * 10)])
         self.make_indexes()
         self.make_models()
@@ -138,6 +140,8 @@ class Inputs:
                         self[f"ids{n}.txt"], "--out", self[f"part{n}.index"]))
             must(furrow(*build, "--base", self[f"v{n}.fvecs"], "--names", self[f"names{n}.txt"], "--out",
                         self[f"named{n}.index"]))
+            must(furrow(*build, "--base", self[f"v{n}.fvecs"], "--names", self[f"names{n}.txt"], "--attributes",
+                        self[f"items{n}.csv"], "--out", self[f"described{n}.index"]))
 
     def make_models(self):
         for n in (1, 2):
@@ -220,6 +224,20 @@ class Names(Save):
         if listed.code not in (0, 3):
             return "failed", str(listed)
         return path_digest(index), digest(listed.out) if listed.code == 0 else None
+
+
+class Described(Save):
+    """An index with names and attributes, each of which may wait under another name."""
+
+    def read(self, root, inputs):
+        index = os.path.join(root, self.targets[0])
+        if not os.path.exists(index):
+            return "nothing"
+        said = [furrow("index", "verify", "-q", index), furrow("index", "names", index), furrow("index", "attributes", index)]
+        for done, codes in zip(said, ((0,), (0, 3), (0, 3))):
+            if done.code not in codes:
+                return "failed", str(done)
+        return path_digest(index), *(digest(done.out) if done.code == 0 else None for done in said[1:])
 
 
 class Lists(Save):
@@ -364,6 +382,17 @@ def index_saves():
               [VERIFY_INDEX]),
         edit(Save, "index_add", plain, "add", "--base", "<v2.fvecs>", "--ids", "<ids2.txt>"),
         edit(Names, "index_add_named", named, "add", "--base", "<v2.fvecs>", "--names", "<names2.txt>"),
+        *both("index_build_described", lambda root, inputs, n: [
+            *build(root, inputs, n), "--names", inputs[f"names{n}.txt"], "--attributes", inputs[f"items{n}.csv"]],
+            ["x.index"], [None], Described),
+        edit(Described, "index_add_described", "described1.index", "add", "--base", "<v2.fvecs>", "--names",
+             "<names2.txt>", "--attributes", "<items2.csv>"),
+        edit(Described, "index_remove_described", "described1.index", "remove", "--ids", "0:20"),
+        edit(Described, "index_attributes_set", named, "attributes", "--set", "<items1.csv>"),
+        edit(Described, "index_attributes_drop", "described1.index", "attributes", "--drop"),
+        Described("index_over_described", lambda root, inputs: [
+            "index", "convert", inputs["part1.index"], at(root), "--force"], ["x.index"], [None],
+            copy_of("described1.index")),
         edit(Save, "index_remove", plain, "remove", "--ids", "1000:1020"),
         edit(Names, "index_remove_named", named, "remove", "--ids", "0:20"),
         edit(Names, "index_names_set", plain, "names", "--set", "<names1.txt>"),

@@ -78,10 +78,10 @@ static void write_again(const furrow_id_names *names) {
   if (first < 0 || fw_string_table_verify(&names->table, NULL) != FURROW_OK) return;
   furrow_id_names *copy = copy_names(names), *again = NULL, view = {0};
   require_same(names, copy);
-  check(fw_id_names_view(&view, copy->bytes, copy->size, "fuzz", NULL) == FURROW_OK);
+  check(fw_id_names_view(&view, copy->file.bytes, copy->file.size, "fuzz", NULL) == FURROW_OK);
   require_same(names, &view);
   again = copy_names(&view);
-  check(again->size == copy->size && memcmp(again->bytes, copy->bytes, copy->size) == 0);
+  check(again->file.size == copy->file.size && memcmp(again->file.bytes, copy->file.bytes, copy->file.size) == 0);
   furrow_id_names_free(again);
   furrow_id_names_free(copy);
 }

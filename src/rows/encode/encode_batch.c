@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "kern/text/time_cell.h"
 #include "rows/block/elements.h"
 #include "rows/encode/encoder.h"
-#include "rows/table/time_cell.h"
 
 /* The state of encoding a batch. */
 typedef struct work {

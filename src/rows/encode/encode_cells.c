@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/number_in.h"
+#include "kern/text/time_cell.h"
 #include "rows/encode/encoder.h"
 #include "rows/table/number_cell.h"
-#include "rows/table/time_cell.h"
 #include "rows/text/cells.h"
 
 /* ---- Sets ---- */

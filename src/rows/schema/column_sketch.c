@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/utf8.h"
-#include "rows/table/time_cell.h"
+#include "kern/text/time_cell.h"
 #include "rows/text/cells.h"
 
 /* ---- Distinct values ---- */

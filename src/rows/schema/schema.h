@@ -6,9 +6,9 @@
 
 #include "base/buffer.h"
 #include "furrow/table.h"
+#include "kern/text/time_cell.h"
 #include "rows/table/name_map.h"
 #include "rows/table/number_cell.h"
-#include "rows/table/time_cell.h"
 
 /* X(name, text): the kinds of columns */
 #define FW_COLUMN_KINDS(X) \

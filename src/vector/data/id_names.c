@@ -13,8 +13,7 @@
 /* ---- Handles -------------------------------------------------------------------------------------------- */
 
 void fw_id_names_clear(furrow_id_names *names) {
-  fw_input_close(names->held);
-  fw_buffer_clear(&names->image);
+  fw_companion_clear(&names->file);
   *names = (furrow_id_names){0};
 }
 
@@ -36,37 +35,21 @@ const char *fw_name_fault(const char *text, size_t size) {
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------- */
 
-static furrow_status refuse_names(furrow_error *err, const char *path, uint64_t offset, const char *message) {
-  fw_fail(err, FURROW_E_FORMAT, "%s", message);
-  fw_error_set_file(err, path);
-  if (err) err->offset = offset;
-  return FURROW_E_FORMAT;
-}
-
 static furrow_status check_header(const unsigned char *bytes, size_t size, const char *path, furrow_error *err) {
-  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse_names(err, path, 0, "is not a file of names");
-  if (size < FW_ID_NAMES_HEADER) return refuse_names(err, path, size, "is cut short");
-  if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
-    return refuse_names(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
-  if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
-    return refuse_names(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
-  if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
-    return refuse_names(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
+  FW_TRY(fw_companion_check_header(&fw_names_kind, bytes, size, path, err));
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
-    return refuse_names(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that is not 0 but must be");
+    return fw_companion_refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that is not 0 but must be");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
-    return refuse_names(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
+    return fw_companion_refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
   return FURROW_OK;
 }
 
 static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
                                furrow_error *err) {
   if (XXH3_64bits(ids, 8 * count) != digest)
-    return refuse_names(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
-  for (size_t i = 1; i < count; i++)
-    if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
-      return refuse_names(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
-  return FURROW_OK;
+    return fw_companion_refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST,
+                               "is damaged: the digest of the ids does not match");
+  return fw_companion_check_ids(ids, count, path, err);
 }
 
 static furrow_status check_texts(const fw_string_table *table, size_t at, const char *path, furrow_error *err) {
@@ -74,7 +57,7 @@ static furrow_status check_texts(const fw_string_table *table, size_t at, const 
     size_t size;
     const char *text = fw_string_table_text(table, i, &size), *fault = fw_name_fault(text, size);
     if (!fault) continue;
-    refuse_names(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
+    fw_companion_refuse(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
     fw_error_set_token(err, text, size);
     return FURROW_E_FORMAT;
   }
@@ -97,17 +80,38 @@ furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t
     if (err && err->offset != FURROW_NO_OFFSET) err->offset += table_at;
     return status;
   }
-  if (table.count != count) return refuse_names(err, path, table_at + 8, "has different numbers of texts and names");
-  if (table.size != size - table_at) return refuse_names(err, path, table_at + table.size, "has bytes after its end");
+  if (table.count != count)
+    return fw_companion_refuse(err, path, table_at + 8, "has different numbers of texts and names");
+  if (table.size != size - table_at)
+    return fw_companion_refuse(err, path, table_at + table.size, "has bytes after its end");
   FW_TRY(check_texts(&table, table_at, path, err));
-  names->bytes = at;
-  names->size = size;
+  names->file.bytes = at;
+  names->file.size = size;
   names->ids = stored ? at + FW_ID_NAMES_HEADER : NULL;
   names->table = table;
-  names->stamp = (fw_index_stamp){.size = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_SIZE),
-                                  .digest = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_DIGEST)};
+  names->file.stamp = fw_companion_stamp(at);
   return FURROW_OK;
 }
+
+static furrow_status view_object(void *object, const void *bytes, size_t size, const char *path, furrow_error *err) {
+  return fw_id_names_view(object, bytes, size, path, err);
+}
+
+static void clear_object(void *object) {
+  fw_id_names_clear(object);
+}
+
+const fw_companion_kind fw_names_kind = {
+    .ending = ".names",
+    .magic = FW_ID_NAMES_MAGIC,
+    .version = FW_ID_NAMES_VERSION,
+    .noun = "names",
+    .absent = "has no names of ids",
+    .hint = "name the ids of the index again, or delete the file to do without names",
+    .object_size = sizeof(furrow_id_names),
+    .view = view_object,
+    .clear = clear_object,
+};
 
 /* ---- Search --------------------------------------------------------------------------------------------- */
 
@@ -116,17 +120,7 @@ size_t furrow_id_names_count(const furrow_id_names *names) {
 }
 
 size_t fw_id_names_number(const furrow_id_names *names, int64_t id) {
-  const size_t count = names->table.count;
-  size_t from = 0, end = count;
-  if (!names->ids) return id >= 0 && (uint64_t)id < count ? (size_t)id : count;
-  while (from < end) {
-    const size_t middle = from + (end - from) / 2;
-    if (fw_id_names_id(names, middle) < id)
-      from = middle + 1;
-    else
-      end = middle;
-  }
-  return from < count && fw_id_names_id(names, from) == id ? from : count;
+  return fw_companion_find_id(names->ids, names->table.count, id);
 }
 
 const char *furrow_id_names_text(const furrow_id_names *names, int64_t id, size_t *size) {
@@ -228,10 +222,11 @@ static furrow_status put_image(fw_buffer *image, fw_named_id *list, size_t count
 /* Sets the names to a list, which may point into the current names. */
 static furrow_status set_names(furrow_id_names *names, fw_named_id *list, size_t count, furrow_error *err) {
   furrow_id_names made = {0};
-  furrow_status status = put_image(&made.image, list, count, err);
-  if (status == FURROW_OK) status = fw_id_names_view(&made, made.image.bytes, made.image.size, "", err);
+  fw_buffer *image = &made.file.image;
+  furrow_status status = put_image(image, list, count, err);
+  if (status == FURROW_OK) status = fw_id_names_view(&made, image->bytes, image->size, "", err);
   if (status != FURROW_OK) {
-    fw_buffer_clear(&made.image);
+    fw_buffer_clear(image);
     return status;
   }
   fw_id_names_clear(names);

@@ -4,8 +4,8 @@
 #define FW_VECTOR_DATA_ID_NAMES_H
 
 #include "furrow/vector_data.h"
-#include "io/input.h"
 #include "io/string_table.h"
+#include "vector/data/companion.h"
 
 #define FW_ID_NAMES_MAGIC "FURROWIN"
 #define FW_ID_NAMES_VERSION 1
@@ -33,20 +33,11 @@ typedef struct fw_named_id {
 furrow_status fw_named_ids_build(fw_buffer *image, const fw_named_id *list, size_t count, size_t twins[2],
                                  furrow_error *err) FURROW_MUST_USE;
 
-/* Identifies the index file that names belong to. */
-typedef struct fw_index_stamp {
-  uint64_t size, digest; /* digest: XXH3-64 */
-} fw_index_stamp;
-
-/* The bytes of a names file, owned or held, and views into them. */
+/* The bytes of a names file, and views into them. */
 struct furrow_id_names {
-  const unsigned char *bytes;
-  size_t size;
-  fw_index_stamp stamp;
+  fw_companion file;
   const unsigned char *ids; /* ascending, little-endian; NULL: 0, 1, 2 … */
   fw_string_table table;    /* text i is the name of the i-th id */
-  fw_buffer image;          /* bytes of names that were created, changed or read */
-  fw_input *held;           /* a file that is held in memory */
 };
 
 static inline int64_t fw_id_names_id(const furrow_id_names *names, size_t i) {

@@ -62,6 +62,9 @@ furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path
 /* Reads the next id that is stored next to an index, if there is one (next_id_file.c). */
 furrow_status fw_next_id_load(furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Loads the names of an index file or a manifest (id_names_file.c); *names is unchanged if there are none. */
+/* attributes_file.c. *names and *attributes stay as they are if the index has none. */
+furrow_status fw_attributes_load_if_there(furrow_attributes **attributes, const char *path,
+                                          furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_id_names_load_if_there(furrow_id_names **names, const char *path, furrow_error *err) FURROW_MUST_USE;
 
 #endif

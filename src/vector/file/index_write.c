@@ -11,6 +11,7 @@
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/file_map.h"
+#include "vector/attributes/attribute_rows.h"
 #include "vector/index/inverted_lists.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
@@ -579,8 +580,11 @@ static furrow_status write_to_file(void *to, uint64_t offset, const void *bytes,
 
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) {
-  *w = (fw_index_writer){
-      .inline_lists = params->inline_lists, .names = params->names, .least_id = index->least_id, .err = err};
+  *w = (fw_index_writer){.inline_lists = params->inline_lists,
+                         .names = params->names,
+                         .attributes = params->attributes,
+                         .least_id = index->least_id,
+                         .err = err};
   FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
   FW_TRY(fw_compat_check(index, w->compat, w->inline_lists || params->lists_file, err));
   return params->lists_file ? fw_lists_file_init(w, index, params, err) : FURROW_OK;
@@ -661,18 +665,21 @@ static bool needs_next_id(const furrow_index *index, const fw_index_writer *writ
 static furrow_status write_file(const furrow_index *index, const char *path, bool overwrite,
                                 const fw_index_writer *writer, furrow_error *err) {
   const furrow_id_names *names = writer->names;
+  const furrow_attributes *attributes = writer->attributes;
   fw_atomic_file *file = NULL, *data = NULL;
   fw_index_stamp stamp = {0};
   if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
-  if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
+  if (attributes && strcmp(path, "-") == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "an index with attributes cannot be written to standard output");
+  if (names || attributes) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
   FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   furrow_status status = fw_lists_file_open(&data, writer, path, err);
   if (status == FURROW_OK) status = write_bytes(index, file, writer, err);
   if (status == FURROW_OK && data) status = fw_lists_file_write(data, writer, err);
   if (status == FURROW_OK && data) status = fw_atomic_file_commit(data, err);
-  if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);
+  if (status == FURROW_OK) status = fw_companions_commit(file, names, attributes, path, &stamp, overwrite, err);
   fw_lists_file_close(data, writer, !fw_atomic_file_is_in_place(file));
   fw_atomic_file_close(file);
   return status;
@@ -698,12 +705,15 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
   if (p.lists_file && comm->ranks > 1)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write a data file of lists together");
+  if (p.attributes && comm->ranks > 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write attributes together");
   if (comm->ranks > 1) {
     FW_TRY(fw_index_write_together(index, path, &p, comm, &writer, err));
     if (fw_comm_is_first(comm)) fw_next_id_drop(path);
     return FURROW_OK;
   }
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
+  if (p.attributes) FW_TRY(fw_attributes_fit_index(p.attributes, index, FURROW_E_ARGUMENT, NULL, err));
   FW_TRY(fw_lists_file_check_kept(index, &writer, path, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);
 }

@@ -4,6 +4,7 @@
 
 #include "io/atomic_file.h"
 #include "vector/data/id_names.h"
+#include "vector/file/companion_file.h"
 #include "vector/index/index.h"
 
 /* ---- Older releases of Faiss (index_compat.c) ---- */
@@ -59,11 +60,12 @@ typedef struct fw_index_writer {
   const furrow_index *joint;     /* NULL, or the nested IVF index whose lists are replaced by `joined`, inline */
   const fw_joined_lists *joined; /* lists of the same shape */
   size_t joined_count;
-  const furrow_id_names *names; /* NULL, or the names of its ids, written to the names file */
-  const char *first;            /* NULL, or the manifest that the file belongs to */
-  int64_t least_id;             /* ids of new vectors are at least this (furrow_index) */
-  const fw_index_part *part;    /* NULL, or the counts for the index that is being written (not for its quantizers) */
-  bool own;                     /* the current bytes belong to this rank only */
+  const furrow_id_names *names;        /* NULL, or the names of its ids, written to the names file */
+  const furrow_attributes *attributes; /* NULL, or attributes of its ids, written to the attributes file */
+  const char *first;                   /* NULL, or the manifest that the file belongs to */
+  int64_t least_id;                    /* ids of new vectors are at least this (furrow_index) */
+  const fw_index_part *part; /* NULL, or the counts for the index that is being written (not for its quantizers) */
+  bool own;                  /* the current bytes belong to this rank only */
   bool skip_own,
       skip_common; /* do not write, only count: bytes of this rank only; bytes that are the same on all ranks */
   furrow_status status;
@@ -119,16 +121,5 @@ furrow_status fw_next_id_save(int64_t next, const char *path, furrow_error *err)
 /* Call when the index has its name, if its ids show which is next: removes the file of the index before it. A file that
  * cannot be removed only makes the next id larger than it has to be. */
 void fw_next_id_drop(const char *path);
-
-/* ---- Names of ids, in INDEX.names (id_names_file.c) ---- */
-
-furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
-/* Commits an index file together with the names of its ids. names NULL: it has none, and with `overwrite` the names of
- * the previous index are removed. As no single step can replace two files, the names wait in PATH.names.new with the
- * stamp of their index file until that is in place (docs/formats/index_names.md). furrow_id_names_load uses whichever
- * of the two names files matches the index. Fails with E_EXISTS if PATH.names exists and `overwrite` is false, or if it
- * is not a names file. */
-furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *names, const char *path,
-                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 #endif

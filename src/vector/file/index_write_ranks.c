@@ -355,7 +355,7 @@ static furrow_status commit_file(together *t, const char *path, const furrow_ind
   fw_index_stamp stamp = {0};
   FW_TRY(check_size(t, size, err));
   if (params->names) FW_TRY(check_names(t, params->names, &stamp, err));
-  return fw_id_names_commit(t->made, params->names, path, &stamp, params->overwrite, err);
+  return fw_companions_commit(t->made, params->names, NULL, path, &stamp, params->overwrite, err);
 }
 
 /* ---- The whole file ------------------------------------------------------------------------------------- */

@@ -367,7 +367,7 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   if (status == FURROW_OK && !s->params->overwrite) fw_atomic_file_keep_existing(file);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
   if (status == FURROW_OK)
-    status = fw_id_names_commit(file, s->params->names, s->path, &stamp, s->params->overwrite, err);
+    status = fw_companions_commit(file, s->params->names, NULL, s->path, &stamp, s->params->overwrite, err);
   s->published = file && fw_atomic_file_is_in_place(file);
   fw_atomic_file_close(file);
   fw_buffer_clear(&text);
@@ -433,6 +433,7 @@ furrow_status furrow_index_save_shards(const furrow_index *index, const char *pa
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&s.comm, p.comm, err));
+  if (p.attributes) return fw_fail(err, FURROW_E_UNSUPPORTED, "shards cannot have attributes");
   p.inline_lists = true; /* which refuses p.lists_file */
   furrow_status status = fw_comm_all_ok(s.comm, fw_index_check_savable(&writer, index, &p, err), err);
   if (status != FURROW_OK) return status;

@@ -105,7 +105,7 @@ bool fw_metric_is_similarity(furrow_distance_metric metric) {
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-static void keys_of_rows(const furrow_index *index, const float *query, const float *rows, size_t n, float *keys) {
+void fw_metric_keys(const furrow_index *index, const float *query, const float *rows, size_t n, float *keys) {
   const size_t d = (size_t)index->d;
   const metric_function function = function_of(index->metric);
   if (function)
@@ -119,7 +119,7 @@ static void keys_of_rows(const furrow_index *index, const float *query, const fl
 
 float fw_flat_key(const furrow_index *index, const float *query, int64_t row) {
   float key;
-  keys_of_rows(index, query, index->flat.vectors + (size_t)row * (size_t)index->d, 1, &key);
+  fw_metric_keys(index, query, index->flat.vectors + (size_t)row * (size_t)index->d, 1, &key);
   return key;
 }
 
@@ -130,7 +130,7 @@ furrow_status fw_refined_key(const furrow_index *index, const float *query, int6
     return FURROW_OK;
   }
   FW_TRY(fw_reconstruct(index, row, decoded, err));
-  keys_of_rows(index, query, decoded, 1, key);
+  fw_metric_keys(index, query, decoded, 1, key);
   return FURROW_OK;
 }
 
@@ -168,7 +168,7 @@ static void scan_rows(const row_block *block, const float *query, const fw_id_fi
   const size_t begin = block->begin, end = block->end;
   const bool similarity = fw_metric_is_similarity(index->metric);
   float keys[ROWS];
-  keys_of_rows(index, query, block->vectors, end - begin, keys);
+  fw_metric_keys(index, query, block->vectors, end - begin, keys);
   for (size_t i = begin; i < end; i++) {
     if (!(keys[i - begin] < sink->worst) || !fw_id_filter_keeps(id_filter, (int64_t)i)) continue;
     fw_sink_take(sink, keys[i - begin], fw_tie_break_id((int64_t)i, similarity));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "furrow/attributes.h"
 #include "furrow/vector_data.h"
 #include "io/file_map.h"
 #include "vector/data/parallel.h"
@@ -219,6 +220,7 @@ void furrow_searcher_free(furrow_searcher *searcher) {
   furrow_shards_free(searcher->shards);
   furrow_index_free(searcher->loaded);
   furrow_id_names_free(searcher->names);
+  furrow_attributes_free(searcher->attributes);
   fw_free(searcher);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "furrow/attributes.h"
 #include "vector/data/id_filter.h"
 #include "vector/index/index.h"
 #include "vector/index/rounded_rows.h"
@@ -49,8 +50,9 @@ struct furrow_searcher {
   fw_searcher_store *store;
   /* What furrow_searcher_open loaded, and the searcher owns: */
   furrow_index *loaded;
-  furrow_id_names *names; /* NULL: ids have no names */
-  furrow_shards *shards;  /* NULL: `index` is searched */
+  furrow_id_names *names;        /* NULL: ids have no names */
+  furrow_attributes *attributes; /* NULL: ids have no attributes */
+  furrow_shards *shards;         /* NULL: `index` is searched */
 };
 
 /* Bytes of the searchers of shards. */
@@ -157,6 +159,8 @@ void fw_searcher_give_back(const furrow_searcher *searcher, fw_scratch *scratch)
 furrow_status fw_searcher_pool(const furrow_searcher *searcher, unsigned threads, fw_pool **pool,
                                furrow_error *err) FURROW_MUST_USE;
 
+/* The keys of n rows of floats by the metric of an index. */
+void fw_metric_keys(const furrow_index *index, const float *query, const float *rows, size_t n, float *keys);
 /* The key of row `row` of a flat index. */
 float fw_flat_key(const furrow_index *index, const float *query, int64_t row);
 /* The key of a row of a refinement: FLAT, or codes, which are decoded to `decoded` (d floats) first. */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "comm/collectives.h"
+#include "furrow/attributes.h"
 #include "furrow/io.h"
 #include "furrow/vector_data.h"
 #include "vector/file/index_read.h"
@@ -39,20 +40,29 @@ static furrow_status open_shards(furrow_searcher **searcher, const char *path, c
   return FW_HAND_OVER(status, searcher, s, furrow_searcher_free);
 }
 
+static furrow_status load_index(furrow_index **index, furrow_id_names **names, furrow_attributes **attributes,
+                                const char *path, const furrow_searcher_open_params *p, bool named, furrow_error *err) {
+  if (!named) return furrow_index_load(index, path, p->load, err);
+  return p->attributes ? furrow_index_load_with_attributes(index, names, attributes, path, p->load, err)
+                       : furrow_index_load_with_names(index, names, path, p->load, err);
+}
+
 static furrow_status open_index(furrow_searcher **searcher, const char *path, const furrow_searcher_open_params *p,
                                 bool named, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
-  furrow_status status = named ? furrow_index_load_with_names(&index, &names, path, p->load, err)
-                               : furrow_index_load(&index, path, p->load, err);
+  furrow_attributes *attributes = NULL;
+  furrow_status status = load_index(&index, &names, &attributes, path, p, named, err);
   if (status == FURROW_OK) status = fw_searcher_create(searcher, index, NULL, p->threads, err);
   if (status != FURROW_OK) {
     furrow_id_names_free(names);
+    furrow_attributes_free(attributes);
     furrow_index_free(index);
     return status;
   }
   (*searcher)->loaded = index;
   (*searcher)->names = names;
+  (*searcher)->attributes = attributes;
   return FURROW_OK;
 }
 
@@ -86,6 +96,10 @@ const furrow_index *furrow_searcher_index(const furrow_searcher *searcher) {
 
 const furrow_id_names *furrow_searcher_names(const furrow_searcher *searcher) {
   return searcher->names;
+}
+
+const furrow_attributes *furrow_searcher_attributes(const furrow_searcher *searcher) {
+  return searcher->attributes;
 }
 
 const char *furrow_searcher_name(const furrow_searcher *searcher, int64_t id, size_t *size) {

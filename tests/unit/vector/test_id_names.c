@@ -463,7 +463,7 @@ static void files_that_end_early(void **state) {
     assert_int_equal(err.offset, ends[i].offset);
   }
   copy_file("whole", "i.names");
-  short_read = names->size;
+  short_read = names->file.size;
   assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_FORMAT);
   short_read = 0;
   assert_string_equal(err.message, "is cut short");

@@ -1,10 +1,10 @@
-/* tests/unit/rows/test_time_cell.c: times in cells, against the C library's calendar. */
+/* tests/unit/kern/test_time_cell.c: times in cells, against the C library's calendar. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/rng.h"
-#include "rows/table/time_cell.h"
+#include "kern/text/time_cell.h"
 #include "support/cmocka_all.h"
 
 static const struct {

@@ -1,7 +1,7 @@
-/* tests/unit/rows/test_time_limits.c: times at the edge of what is taken, and texts that only look like times. */
+/* tests/unit/kern/test_time_limits.c: times at the edge of what is taken, and texts that only look like times. */
 #include <string.h>
 
-#include "rows/table/time_cell.h"
+#include "kern/text/time_cell.h"
 #include "support/cmocka_all.h"
 
 static void texts(void **state) {

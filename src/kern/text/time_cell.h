@@ -1,6 +1,6 @@
-/* rows/table/time_cell.h: times in cells: seconds since 1970-01-01 00:00 UTC, and their parts. */
-#ifndef FW_ROWS_TABLE_TIME_CELL_H
-#define FW_ROWS_TABLE_TIME_CELL_H
+/* kern/text/time_cell.h: times in cells: seconds since 1970-01-01 00:00 UTC, and their parts. */
+#ifndef FW_KERN_TEXT_TIME_CELL_H
+#define FW_KERN_TEXT_TIME_CELL_H
 
 #include <stdbool.h>
 #include <stddef.h>

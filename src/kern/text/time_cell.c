@@ -1,5 +1,5 @@
-/* rows/table/time_cell.c: times in cells. */
-#include "rows/table/time_cell.h"
+/* kern/text/time_cell.c: times in cells. */
+#include "kern/text/time_cell.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,0 +1,377 @@
+/* vector/search/filtered_search.c: searches that a filter restricts, with a recall that does not depend on how many
+ * vectors the filter keeps, nor on where they are.
+ *
+ * Settings that were found for all vectors find too little of a filter's: most candidates are dropped, or the lists
+ * that are near the query hold none that match. So there are two plans. If few vectors match, each is compared with the
+ * query (its exact vector, or the code as decoded). Otherwise the index is searched with twice the work each time
+ * (lists, candidates of the graph and of the refinement), until a query has its k results and the last doubling changed
+ * no more of them than the recall allows. The last step searches everything. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "furrow/vector_data.h"
+#include "vector/index/direct_map.h"
+#include "vector/index/inverted_lists.h"
+#include "vector/search/searcher.h"
+
+/* An exact comparison of a matching vector costs about as much as this many numbers of a search that doubles its work:
+ * measured by bench/vector/bench_filter.c. */
+enum { PLAN_FACTOR = 16, FEW_MATCHES = 2000, BLOCK = 64, QUERIES = 16 };
+
+struct furrow_filtered {
+  const furrow_searcher *searcher;
+  furrow_id_filter filter;
+  furrow_search_params params;
+  double recall;
+  uint64_t matches;
+  /* The exact plan: */
+  const furrow_index *storage; /* the index whose rows are compared; NULL: there is none, or too many vectors match */
+  const fw_node *transform;    /* a transform before the storage; NULL: none */
+  int64_t *ids;                /* `matches` ids, and their rows of the storage */
+  int64_t *rows;
+};
+
+/* ---- Matching vectors ----------------------------------------------------------------------------------- */
+
+/* The index with one vector or code for each row, and the ids of its rows. */
+typedef struct row_source {
+  const furrow_index *storage;
+  const fw_node *transform;
+  const int64_t *ids; /* NULL: rows are ids */
+  bool simple;        /* false: there is more than one transform or id map, or no rows */
+} row_source;
+
+static row_source find_rows(const fw_node *node) {
+  row_source source = {.simple = true};
+  for (; node; node = node->child) {
+    const furrow_index *index = node->index;
+    switch (index->kind) {
+    case FURROW_INDEX_ID_MAP:
+      if (source.ids) return (row_source){0};
+      source.ids = index->id_map.ids;
+      break;
+    case FURROW_INDEX_TRANSFORM:
+      if (source.transform) return (row_source){0};
+      source.transform = node;
+      break;
+    case FURROW_INDEX_REFINE: source.storage = index->child[1]; return source;
+    case FURROW_INDEX_HNSW: source.storage = index->child[0]; return source;
+    case FURROW_INDEX_FLAT:
+    case FURROW_INDEX_SQ: source.storage = index; return source;
+    default: return (row_source){0};
+    }
+  }
+  return (row_source){0};
+}
+
+/* Lists the rows whose ids match; counts them first. */
+static furrow_status list_matches(furrow_filtered *f, const row_source *source, furrow_error *err) {
+  const int64_t n = source->storage->ntotal;
+  const furrow_id_filter *filter = &f->filter;
+  for (int64_t i = 0; i < n; i++) f->matches += fw_id_filter_keeps_id(filter, source->ids ? source->ids[i] : i);
+  FW_TRY(FW_ALLOC(&f->ids, f->matches, err));
+  FW_TRY(FW_ALLOC(&f->rows, f->matches, err));
+  size_t at = 0;
+  for (int64_t i = 0; i < n && at < f->matches; i++) {
+    const int64_t id = source->ids ? source->ids[i] : i;
+    if (!fw_id_filter_keeps_id(filter, id)) continue;
+    f->ids[at] = id;
+    f->rows[at++] = i;
+  }
+  f->matches = at; /* a filter of the caller may change its mind */
+  return FURROW_OK;
+}
+
+static furrow_status count_matches(furrow_filtered *f, const furrow_index *index, furrow_error *err) {
+  furrow_ids ids;
+  FW_TRY(furrow_index_get_ids(index, &ids, err));
+  for (size_t i = 0; i < ids.count; i++) f->matches += fw_id_filter_keeps_id(&f->filter, ids.ids[i]);
+  furrow_ids_clear(&ids);
+  return FURROW_OK;
+}
+
+/* What an unfiltered search reads, in numbers. */
+static double search_work(const furrow_filtered *f) {
+  const furrow_index *index = f->searcher->index, *ivf = furrow_index_ivf(index);
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  if (ivf) {
+    furrow_index_get_info(ivf, &info);
+    const double probes = (double)(f->params.nprobe ? f->params.nprobe : info.nprobe);
+    const double share = info.nlist ? probes / (double)info.nlist : 1;
+    return (double)info.nlist * info.d / 8 + (share < 1 ? share : 1) * (double)info.ntotal * (double)info.code_size / 4;
+  }
+  for (; index; index = furrow_index_child(index, 0)) {
+    if (index->kind != FURROW_INDEX_HNSW) continue;
+    const double ef = f->params.ef_search > 0 ? f->params.ef_search : index->hnsw.ef_search;
+    return (ef > 10 ? ef : 10) * 32 * index->d;
+  }
+  return INFINITY; /* everything is compared anyhow */
+}
+
+static bool compares_matches(const furrow_filtered *f, const row_source *source) {
+  if (!source->storage || fw_index_row_size(source->storage) == 0) return false;
+  return f->matches <= FEW_MATCHES || (double)f->matches * source->storage->d <= PLAN_FACTOR * search_work(f);
+}
+
+static furrow_status plan(furrow_filtered *f, furrow_error *err) {
+  const furrow_searcher *searcher = f->searcher;
+  if (searcher->shards) {
+    furrow_status status = FURROW_OK;
+    for (size_t i = 0; status == FURROW_OK && i < furrow_shards_count(searcher->shards); i++) {
+      const furrow_index *shard = furrow_shards_index(searcher->shards, i);
+      if (!shard) return fw_fail(err, FURROW_E_UNSUPPORTED, "a filtered search needs all shards in one process");
+      status = count_matches(f, shard, err);
+    }
+    return status;
+  }
+  row_source source = find_rows(searcher->root);
+  if (!source.simple || !source.storage) return count_matches(f, searcher->index, err);
+  FW_TRY(list_matches(f, &source, err));
+  if (!compares_matches(f, &source)) return FURROW_OK;
+  f->storage = source.storage;
+  f->transform = source.transform;
+  return FURROW_OK;
+}
+
+/* ---- Comparing all matches ------------------------------------------------------------------------------ */
+
+typedef struct comparing {
+  const furrow_filtered *f;
+  const float *queries;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+} comparing;
+
+/* Decodes a block of rows, or copies it next to each other. */
+static furrow_status take_rows(const furrow_filtered *f, size_t first, size_t n, float *rows, furrow_error *err) {
+  const furrow_index *storage = f->storage;
+  const size_t d = (size_t)storage->d;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t row = f->rows[first + i];
+    if (storage->kind == FURROW_INDEX_FLAT)
+      memcpy(rows + i * d, storage->flat.vectors + (size_t)row * d, d * sizeof *rows);
+    else
+      FW_TRY(fw_reconstruct(storage, row, rows + i * d, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status compare_some(const comparing *c, const float *queries, size_t first, size_t n, fw_scratch *scratch,
+                                  furrow_error *err) {
+  const furrow_filtered *f = c->f;
+  const size_t d = (size_t)f->storage->d, heap_size = fw_heap_size(f->searcher->index, c->k);
+  const bool similarity = fw_metric_is_similarity(f->searcher->index->metric);
+  fw_hit *heaps = NULL;
+  fw_sink *sinks = NULL;
+  float *rows = NULL;
+  float keys[BLOCK];
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &heaps, n * heap_size, err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &sinks, n, err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &rows, BLOCK * d, err));
+  for (size_t i = 0; i < n; i++) fw_sink_init_best(&sinks[i], heaps + i * heap_size, heap_size);
+  for (size_t from = 0; from < f->matches; from += BLOCK) {
+    const size_t count = f->matches - from < BLOCK ? (size_t)f->matches - from : BLOCK;
+    FW_TRY(take_rows(f, from, count, rows, err));
+    for (size_t i = 0; i < n; i++) {
+      fw_metric_keys(f->storage, queries + i * d, rows, count, keys);
+      for (size_t r = 0; r < count; r++)
+        if (keys[r] < sinks[i].worst) fw_sink_take(&sinks[i], keys[r], fw_tie_break_id(f->ids[from + r], similarity));
+    }
+  }
+  for (size_t i = 0; i < n; i++)
+    fw_sink_write(&sinks[i], c->k, similarity, similarity, c->distances + (first + i) * c->k,
+                  c->ids + (first + i) * c->k);
+  return FURROW_OK;
+}
+
+static furrow_status compare_part(void *context, size_t begin, size_t end, const fw_search_job *job,
+                                  fw_scratch *scratch, furrow_error *err) {
+  const comparing *c = context;
+  const size_t d = (size_t)c->f->searcher->index->d;
+  (void)job;
+  for (size_t first = begin; first < end; first += QUERIES) {
+    const size_t n = end - first < QUERIES ? end - first : QUERIES;
+    const float *queries = c->queries + first * d;
+    if (c->f->transform) FW_TRY(fw_node_transform(c->f->transform, scratch, &queries, n, err));
+    FW_TRY(compare_some(c, queries, first, n, scratch, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status compare_all(const furrow_filtered *f, const float *queries, size_t n, size_t k, float *distances,
+                                 int64_t *ids, furrow_error *err) {
+  comparing c = {.f = f, .queries = queries, .k = k, .distances = distances, .ids = ids};
+  return fw_search_parallel(f->searcher, queries, n, k, &f->params, compare_part, &c, err);
+}
+
+/* ---- Searching with more and more work ------------------------------------------------------------------ */
+
+/* Settings of one step. */
+typedef struct effort {
+  uint64_t nprobe, nlist; /* 0: no lists */
+  double ef, k_factor;
+  bool whole; /* everything is searched */
+} effort;
+
+/* The first step is half of what the index would do, so that the second shows whether that was enough. */
+static effort first_effort(const furrow_filtered *f, size_t k) {
+  const furrow_index *index = furrow_searcher_index(f->searcher), *ivf = furrow_index_ivf(index);
+  const uint64_t vectors = furrow_searcher_vectors(f->searcher);
+  const double share = vectors ? (double)f->matches / (double)vectors : 1;
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  effort e = {0};
+  if (ivf) {
+    furrow_index_get_info(ivf, &info);
+    const uint64_t probes = f->params.nprobe ? f->params.nprobe : info.nprobe;
+    e.nlist = info.nlist;
+    e.nprobe = probes > 1 ? probes / 2 : 1;
+    e.k_factor = info.k_factor;
+  }
+  for (; index; index = furrow_index_child(index, 0)) {
+    if (index->kind == FURROW_INDEX_REFINE) e.k_factor = (double)index->k_factor;
+    if (index->kind != FURROW_INDEX_HNSW) continue;
+    e.ef = f->params.ef_search > 0 ? f->params.ef_search : index->hnsw.ef_search;
+    if (e.ef < (double)k / share) e.ef = (double)k / share;
+  }
+  if (f->params.k_factor > 0) e.k_factor = (double)f->params.k_factor;
+  return e;
+}
+
+static void set_effort(furrow_search_params *params, effort *e, uint64_t vectors) {
+  e->whole = e->nprobe >= e->nlist && e->ef >= (double)vectors;
+  if (e->nlist) params->nprobe = e->nprobe < e->nlist ? e->nprobe : e->nlist;
+  if (e->ef > 0) params->ef_search = e->ef < INT32_MAX ? (int32_t)e->ef : INT32_MAX;
+  if (e->k_factor > 0) params->k_factor = (float)e->k_factor;
+  if (e->nlist == 0 && e->ef == 0) e->whole = true;
+  if (e->nlist && e->ef == 0) e->whole = e->nprobe >= e->nlist;
+}
+
+/* Queries that are not finished, and the results of their last step. */
+typedef struct doubling {
+  const furrow_filtered *f;
+  size_t k, d, left;
+  size_t *queries; /* their numbers */
+  float *vectors;  /* copies, next to each other */
+  float *distances;
+  int64_t *ids;
+  furrow_search_params params;
+} doubling;
+
+static int ascending_ids(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The number of results that the step before had, too. `before` is sorted on the way. */
+static size_t count_common(int64_t *before, const int64_t *now, size_t k) {
+  size_t common = 0;
+  qsort(before, k, sizeof *before, ascending_ids);
+  for (size_t i = 0; i < k && now[i] >= 0; i++)
+    common += bsearch(&now[i], before, k, sizeof *before, ascending_ids) != NULL;
+  return common;
+}
+
+/* Whether a query has its results, and the last doubling hardly changed them. ids: of the step before. */
+static bool is_finished(const doubling *s, int64_t *before, const int64_t *now, bool first) {
+  const uint64_t wanted = s->f->matches < s->k ? s->f->matches : s->k;
+  size_t found = 0;
+  while (found < s->k && now[found] != -1) found++;
+  if (first || found < wanted) return false;
+  const double allowed = (1 - s->f->recall) / 2;
+  return (double)count_common(before, now, s->k) >= (1 - allowed) * (double)wanted;
+}
+
+/* Searches the queries that are left, and drops those that are finished. */
+static furrow_status take_step(doubling *s, float *distances, int64_t *ids, bool first, bool whole, furrow_error *err) {
+  const size_t k = s->k;
+  size_t kept = 0;
+  FW_TRY(furrow_searcher_search(s->f->searcher, s->vectors, s->left, k, &s->params, s->distances, s->ids, err));
+  for (size_t i = 0; i < s->left; i++) {
+    const size_t query = s->queries[i];
+    const bool finished = whole || is_finished(s, ids + query * k, s->ids + i * k, first);
+    memcpy(distances + query * k, s->distances + i * k, k * sizeof *distances);
+    memcpy(ids + query * k, s->ids + i * k, k * sizeof *ids);
+    if (finished) continue;
+    s->queries[kept] = query;
+    memmove(s->vectors + kept * s->d, s->vectors + i * s->d, s->d * sizeof *s->vectors);
+    kept++;
+  }
+  s->left = kept;
+  return FURROW_OK;
+}
+
+static furrow_status search_doubling(const furrow_filtered *f, const float *queries, size_t n, size_t k,
+                                     float *distances, int64_t *ids, furrow_error *err) {
+  doubling s = {.f = f, .k = k, .d = furrow_searcher_dimension(f->searcher), .left = n, .params = f->params};
+  effort e = first_effort(f, k);
+  s.params.filter = &f->filter;
+  furrow_status status = FW_ALLOC(&s.queries, n, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&s.vectors, n, s.d, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&s.distances, n, k, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&s.ids, n, k, err);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) s.queries[i] = i;
+  if (status == FURROW_OK && n > 0) memcpy(s.vectors, queries, n * s.d * sizeof *queries);
+  for (bool first = true; status == FURROW_OK && s.left > 0; first = false) {
+    set_effort(&s.params, &e, furrow_searcher_vectors(f->searcher));
+    status = take_step(&s, distances, ids, first, e.whole, err);
+    e.nprobe *= 2;
+    e.ef *= 2;
+    e.k_factor *= 2;
+  }
+  fw_free(s.queries);
+  fw_free(s.vectors);
+  fw_free(s.distances);
+  fw_free(s.ids);
+  return status;
+}
+
+/* ---- The calls ------------------------------------------------------------------------------------------ */
+
+furrow_status furrow_filtered_create(furrow_filtered **filtered, const furrow_searcher *searcher,
+                                     const furrow_filtered_params *params, furrow_error *err) {
+  furrow_filtered_params p;
+  furrow_filtered *made = NULL;
+  furrow_filtered_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_filtered_params, err));
+  if (!(p.recall > 0 && p.recall <= 1))
+    return fw_fail(err, FURROW_E_ARGUMENT, "recall is %g, but must be above 0 and at most 1", p.recall);
+  if (!p.search || !p.search->filter) return fw_fail(err, FURROW_E_ARGUMENT, "search.filter is missing");
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  made->searcher = searcher;
+  made->recall = p.recall;
+  furrow_search_params_init(&made->params);
+  furrow_status status = FW_PARAMS_READ(&made->params, p.search, furrow_search_params, err);
+  if (status == FURROW_OK) status = fw_id_filter_read(&made->filter, made->params.filter, err);
+  made->params.filter = NULL;
+  if (status == FURROW_OK) status = plan(made, err);
+  return FW_HAND_OVER(status, filtered, made, furrow_filtered_free);
+}
+
+void furrow_filtered_free(furrow_filtered *filtered) {
+  if (!filtered) return;
+  fw_free(filtered->ids);
+  fw_free(filtered->rows);
+  fw_free(filtered);
+}
+
+uint64_t furrow_filtered_matches(const furrow_filtered *filtered) {
+  return filtered->matches;
+}
+
+bool furrow_filtered_is_exact(const furrow_filtered *filtered) {
+  return filtered->storage != NULL;
+}
+
+furrow_status furrow_filtered_search(const furrow_filtered *filtered, const float *queries, size_t n, size_t k,
+                                     float *distances, int64_t *ids, furrow_error *err) {
+  if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
+  if (filtered->storage) return compare_all(filtered, queries, n, k, distances, ids, err);
+  return search_doubling(filtered, queries, n, k, distances, ids, err);
+}

@@ -1,0 +1,1 @@
+furrow index attributes --help

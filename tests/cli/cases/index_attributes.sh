@@ -1,0 +1,56 @@
+# Attributes of vectors: from a table into a file next to the index, kept by every change, and filters by them.
+printf '0 0\n1 0\n2 0\n3 0\n4 0\n5 0\n' >base.txt
+printf '6 0\n7 0\n' >more.txt
+printf '0.1 0\n4.2 0\n' >queries.txt
+cat >items.csv <<'END'
+id,price,lang,genres,added,sold,zip
+3,9.5,de,Comedy|Drama,2024-05-31,false,01234
+0,12,fr,Drama,2024-06-01 12:00,true,00001
+5,,en,Comedy,,false,99999
+4,3,de,,2023-01-01,true,4
+2,1,"d ""e""",Comedy|Drama,2024-01-01,,5
+77,1,de,,,,
+END
+furrow index build --base base.txt --factory IDMap,Flat --out i.index --attributes items.csv --quiet | grep -v seconds | grep -E 'attribute|row'
+furrow index attributes i.index
+for filter in 'price < 10 and lang in ("de", "fr") and not sold' 'genres = "Comedy"' "added >= '2024-05-31' or price is missing" 'lang = "d \"e\""'; do
+  echo "$filter"
+  furrow index search i.index queries.txt -k 2 --where "$filter"
+done
+# Mistakes have a place.
+for filter in 'price < ten' 'prize < 10' 'lang = 5' 'genres < "a"' 'added > "soon"' 'price < 10 and' '(price < 10'; do
+  try furrow index search i.index queries.txt -k 2 --where "$filter"
+done
+try furrow index search i.index queries.txt --where sold --filter-ids 1
+try furrow index search i.index queries.txt --recall 0.9
+# Changes keep them: new vectors may have none, and given ones may change.
+furrow index add i.index --base more.txt --quiet | grep -E 'attribute|row'
+printf 'id,price,colour\n6,2,red\n3,10,blue\n' >more.csv
+furrow index attributes i.index --set more.csv
+furrow index remove i.index --ids 0 --quiet >removed
+furrow index attributes i.index --where 'colour = "red" or price >= 3 or lang is missing'
+furrow index convert i.index j.index --quiet >converted
+furrow index merge i.index j.index --out m.index --shift --quiet | grep -E 'attribute|row'
+furrow index attributes m.index --where 'colour in ("red", "blue")' --json
+furrow index verify -q m.index
+# Tables that do not fit.
+printf 'id,lang\n1,5\n1,6\n' >twice.csv
+printf 'id,lang\n1,5\nx,6\n' >odd.csv
+printf 'id,lang\n901,5\n902,6\n' >others.csv
+printf 'key,lang\n1,5\n' >nokey.csv
+printf 'id,price\n1,cheap\n' >text.csv
+for table in twice.csv odd.csv others.csv nokey.csv text.csv absent.csv; do
+  try furrow index attributes i.index --set $table
+done
+# An index that another program changed no longer has them.
+cp m.index i.index
+try furrow index search i.index queries.txt --where sold
+furrow index attributes i.index --drop
+try furrow index search i.index queries.txt --where sold
+try furrow index build --base base.txt --factory Flat --out n.index --attributes items.csv --shards
+# Names are keys, too.
+printf 'zero\none\ntwo\nthree\nfour\nfive\n' >names.txt
+printf 'name,id,year\nfour,1,1999\nzero,2,2001\n' >named.csv
+furrow index build --base base.txt --factory Flat --names names.txt --out n.index --attributes named.csv --attribute-type year=text --quiet |
+  grep -E 'attribute|row'
+furrow index search n.index queries.txt -k 2 --where 'year < "2000" or id = "2"'
