@@ -9,10 +9,10 @@
 #include "core/text_file.h"
 
 /* Kinds that are recognised by their content come first; text that may be rows comes last. */
-static const path_kind *const kinds[] = {&recommender_kind, &model_kind,  &matrix_kind,    &checkpoint_kind,
-                                         &row_cache_kind,   &index_kind,  &langchain_kind, &arrays_kind,
-                                         &matrix_file_kind, &record_kind, &schema_kind,    &conf_kind,
-                                         &encoder_kind,     &log_kind,    &rows_kind,      &table_kind};
+static const path_kind *const kinds[] = {
+    &recommender_kind, &model_kind,     &matrix_kind, &checkpoint_kind,  &forest_kind, &row_cache_kind,
+    &index_kind,       &langchain_kind, &arrays_kind, &matrix_file_kind, &record_kind, &schema_kind,
+    &conf_kind,        &encoder_kind,   &log_kind,    &rows_kind,        &table_kind};
 
 const path_kind *path_kind_of(const path_inspection *look) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

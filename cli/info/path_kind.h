@@ -72,6 +72,7 @@ void report_task(report *r, const label_task *task);
 
 extern const path_kind row_cache_kind, rows_kind;                                   /* path_rows.c */
 extern const path_kind recommender_kind, model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
+extern const path_kind forest_kind;                                                 /* path_forest.c */
 extern const path_kind index_kind, langchain_kind, arrays_kind;                     /* path_vectors.c */
 extern const path_kind log_kind, table_kind, encoder_kind;                          /* path_log.c */
 extern const path_kind checkpoint_kind, conf_kind, record_kind, schema_kind;        /* path_learn.c */

@@ -264,6 +264,12 @@ static furrow_status diff_run(const void *values, output *out, furrow_error *err
   if (diff->tolerance < 0) return fail(err, FURROW_E_ARGUMENT, "--tolerance must not be negative");
   furrow_status status = furrow_model_listing_load(&a, diff->a, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&b, diff->b, err);
+  const furrow_model_listing *bare = status != FURROW_OK    ? NULL
+                                     : a->matrix_count == 0 ? a
+                                     : b->matrix_count == 0 ? b
+                                                            : NULL;
+  if (bare)
+    status = fail_in(err, FURROW_E_UNSUPPORTED, bare->path, "the model has no matrices: its trees are in forest.nodes");
   if (status == FURROW_OK) {
     bool json = diff->json && !diff->quiet;
     report_start(&r, out, json);

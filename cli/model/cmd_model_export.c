@@ -243,12 +243,14 @@ static furrow_status export_vectors(const vectors_job *wanted, output *out, furr
 
 /* ---- The command ---- */
 
+enum { TO_XGBOOST = FURROW_EXCHANGE_LIBSVM + 1 }; /* after the formats of matrices */
+
 typedef struct export_values {
   selection_values selected;
   reading_values reading;
   vectors_values vectors;
   const char *source, *destination;
-  furrow_exchange_format to;
+  int to; /* a furrow_exchange_format, or TO_XGBOOST */
   furrow_axis by;
   int type; /* -1: the type of the matrix */
   const char *ids;
@@ -275,7 +277,7 @@ static const option export_operands[] = {{.name = "SRC",
 static const option export_options[] = {
     {.name = "to",
      .kind = OPTION_ENUM,
-     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
+     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm|xgboost",
      .help = "format of the file (auto, the default: from the ending of its name)",
      .offset = AT(to)},
     {.name = "by",
@@ -334,7 +336,7 @@ static furrow_status check_values(const export_values *export, furrow_error *err
 }
 
 static void set_params(furrow_model_export_params *params, const export_values *export, job *j) {
-  params->format = export->to;
+  params->format = (furrow_exchange_format) export->to;
   params->vectors = export->by;
   params->ids = export->no_ids ? "" : export->ids;
   params->convert = export->type >= 0;
@@ -420,6 +422,28 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
   return status;
 }
 
+/* The trees of a model, trained here or imported. */
+static furrow_status run_trees(const export_values *export, output *out, furrow_error *err) {
+  furrow_scorer *scorer = NULL;
+  furrow_forest_info info;
+  report r;
+  if (export->selected.matrix || export->selected.rows || export->selected.cols || export->selected.parts)
+    return fail(err, FURROW_E_ARGUMENT, "--to xgboost exports a whole model, not parts of a matrix");
+  furrow_status status = forest_open(&scorer, export->source, export->threads, err);
+  if (status == FURROW_OK) status = furrow_forest_export(scorer, export->destination, export->force, err);
+  file_job_hint(status, export->force, NULL, err);
+  if (status == FURROW_OK && !to_stdout(export)) {
+    furrow_forest_info_init(&info);
+    furrow_scorer_get_forest_info(scorer, &info);
+    report_start(&r, out, export->json);
+    report_written(&r, export->destination);
+    report_u64(&r, "trees", info.trees);
+    report_finish(&r);
+  }
+  furrow_scorer_free(scorer);
+  return status;
+}
+
 static furrow_status export_run(const void *values, output *out, furrow_error *err) {
   const export_values *export = values;
   furrow_model_listing *listing = NULL;
@@ -427,6 +451,7 @@ static furrow_status export_run(const void *values, output *out, furrow_error *e
   selected chosen = {0};
   furrow_status status = check_values(export, err);
   if (status == FURROW_OK && export->vectors.of != VECTORS_NONE) return run_vectors(export, out, err);
+  if (status == FURROW_OK && export->to == TO_XGBOOST) return run_trees(export, out, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, export->source, err);
   if (status == FURROW_OK && export->selected.matrix)
     status = choose_matrix(listing, export->selected.matrix, &only, err);
@@ -456,15 +481,18 @@ static void print_exchange_formats(output *out) {
 
 const command model_export_command = {
     .name = "export",
-    .summary = "write a matrix as npy, npz, fvecs, fbin, safetensors, tsv, libsvm",
+    .summary = "write a matrix as npy, npz, fvecs, fbin, safetensors, tsv, libsvm, or trees for xgboost",
     .example = "furrow model export deepfm/embedding_embedding items.npy\n"
                "furrow model export deepfm deepfm.safetensors\n"
                "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
                "furrow model export fm items.fbin --vectors item --cols 200000:250000\n"
-               "furrow model export shop.model users.fbin --vectors query",
+               "furrow model export shop.model users.fbin --vectors query\n"
+               "furrow model export clicks.model clicks.json --to xgboost",
     .about =
         "FILE appears only when it is complete and must not lie in SRC. Dense formats (npy, fvecs, fbin, safetensors) "
-        "have 0 where the matrix has no element. Only safetensors can hold a model of several matrices.",
+        "have 0 where the matrix has no element. Only safetensors can hold a model of several matrices. "
+        "With --to xgboost the trees of a gbdt or an imported model become a model of xgboost (JSON), which predicts "
+        "the same.",
     .more = print_exchange_formats,
     .operands = export_operands,
     .groups = export_groups,

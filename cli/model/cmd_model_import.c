@@ -1,4 +1,6 @@
-/* cli/model/cmd_model_import.c: furrow model import: makes a matrix from a file of another program. */
+/* cli/model/cmd_model_import.c: furrow model import: makes a matrix, or a model of trees, from a file of another
+ * program.
+ */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,12 +11,13 @@
 #include "core/job.h"
 #include "core/report.h"
 #include "furrow/exchange.h"
+#include "furrow/learn.h"
 #include "model/model_target.h"
 
 typedef struct import_values {
   target_values target;
   const char *path, *destination;
-  furrow_exchange_format from;
+  int from; /* a furrow_exchange_format, or FROM_XGBOOST, FROM_LIGHTGBM */
   furrow_axis by;
   const char *ids, *name, *saved_rows;
   int32_t rows;
@@ -24,7 +27,12 @@ typedef struct import_values {
   uint32_t threads;
   size_t memory;
   bool quiet, json;
+  int rounds;
 } import_values;
+
+/* After the formats of matrices. */
+enum { FROM_XGBOOST = FURROW_EXCHANGE_TEXT + 1, FROM_LIGHTGBM };
+enum { ROUNDS_BEST, ROUNDS_ALL };
 
 static const option import_operands[] = {{.name = "FILE",
                                           .kind = OPTION_TEXT,
@@ -33,7 +41,7 @@ static const option import_operands[] = {{.name = "FILE",
                                           .required = true},
                                          {.name = "DST",
                                           .kind = OPTION_TEXT,
-                                          .help = "the matrix folder to write",
+                                          .help = "the matrix folder, or the model directory, to write",
                                           .offset = offsetof(import_values, destination),
                                           .required = true},
                                          {0}};
@@ -42,9 +50,15 @@ static const option import_operands[] = {{.name = "FILE",
 static const option import_options[] = {
     {.name = "from",
      .kind = OPTION_ENUM,
-     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm|text",
-     .help = "format of the file (auto, the default: from the ending of its name)",
+     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm|text|xgboost|lightgbm",
+     .help = "format of the file (auto, the default: from its first bytes or the ending of its name)",
      .offset = AT(from)},
+    {.name = "rounds",
+     .kind = OPTION_ENUM,
+     .choices = "best|all",
+     .help = "rounds of a model of trees that counted those with early stopping: up to the best one, as "
+             "xgboost's estimators predict, or all (best)",
+     .offset = AT(rounds)},
     {.name = "by",
      .kind = OPTION_ENUM,
      .choices = "auto|row|column",
@@ -173,7 +187,7 @@ static furrow_status import_file(const import_values *import, const lists *l, fu
   furrow_matrix_write_params_init(&write);
   target_write_params(&import->target, import->threads, &write);
   furrow_model_import_params_init(&params);
-  params.format = import->from;
+  params.format = (furrow_exchange_format)import->from;
   params.vectors = import->by;
   params.ids = import->ids;
   params.spec = &spec;
@@ -204,10 +218,46 @@ static void import_report(const import_values *import, const furrow_model_import
   report_finish(&r);
 }
 
+/* ---- Trees ---------------------------------------------------------------------------------------------- */
+
+static void forest_report(const import_values *import, const furrow_forest_import_result *result, output *out) {
+  report r;
+  report_start(&r, out, import->json);
+  report_written(&r, import->destination);
+  report_text(&r, "from", result->from);
+  report_text(&r, "objective", result->objective);
+  report_u64(&r, "trees", result->trees);
+  report_u64(&r, "classes", result->classes);
+  report_u64(&r, "features", result->features);
+  report_u64(&r, "rounds", result->rounds);
+  if (import->json || result->rounds != result->rounds_of_file)
+    report_u64(&r, "rounds of the file", result->rounds_of_file);
+  report_finish(&r);
+}
+
+static furrow_status import_forest(const import_values *import, output *out, furrow_error *err) {
+  furrow_forest_import_params params;
+  furrow_forest_import_result result;
+  if (import->ids || import->name || import->rows || import->cols || import->saved_rows || import->attributes.count)
+    return fail(err, FURROW_E_ARGUMENT, "the options of a matrix are not for a model of trees");
+  furrow_forest_import_params_init(&params);
+  furrow_forest_import_result_init(&result);
+  params.overwrite = import->target.force;
+  params.all_rounds = import->rounds == ROUNDS_ALL;
+  const furrow_status status = furrow_forest_import(import->path, import->destination, &params, &result, err);
+  job_hint(status, import->target.force, NULL, err);
+  if (status == FURROW_OK) forest_report(import, &result, out);
+  return status;
+}
+
 static furrow_status import_run(const void *values, output *out, furrow_error *err) {
   const import_values *import = values;
   lists l;
   furrow_model_import_result result;
+  bool trees = import->from >= FROM_XGBOOST;
+  if (import->from == FURROW_EXCHANGE_AUTO && furrow_forest_probe(import->path, &trees, err) != FURROW_OK)
+    return err->status;
+  if (trees) return import_forest(import, out, err);
   if (import->matrix_id > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "--matrix-id is at most 2147483647");
   furrow_status status = target_check(&import->target, err);
   if (status == FURROW_OK) status = read_lists(&l, import, err);
@@ -222,8 +272,10 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
 
 const command model_import_command = {
     .name = "import",
-    .summary = "make a matrix from npy, npz, fvecs, fbin, safetensors, tsv, libsvm, text",
+    .summary = "make a matrix from npy, npz, fvecs, fbin, safetensors, tsv, libsvm, text, or a model from xgboost, "
+               "LightGBM",
     .example =
+        "furrow model import model.json forest.model\n"
         "furrow model import items.npy deepfm/embedding_embedding --format TextColumnFormat\n"
         "furrow model import weights.tsv lr/input_weight --format ColIdValueTextRowFormat --row-type T_FLOAT_DENSE\n"
         "furrow model import weights.txt lr/input_weight --by column --format ColIdValueTextRowFormat",
@@ -234,7 +286,9 @@ const command model_import_command = {
         "file of several tensors becomes a model directory. DST appears only when it is complete. Defaults are "
         "Angel's: RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions per file. The "
         "default row type follows the elements (float for text): dense if the file is dense and every row has "
-        "every column, otherwise sparse, with 64-bit keys if a column needs them.",
+        "every column, otherwise sparse, with 64-bit keys if a column needs them. "
+        "A model of trees that xgboost saved as JSON or UBJSON, or LightGBM as text, becomes a model directory whose "
+        "scores have the bits of the original; predict, eval and serve also take such a file as it is.",
     .operands = import_operands,
     .groups = import_groups,
     .size = sizeof(import_values),

@@ -390,6 +390,8 @@ static furrow_status describe_model(description *t, const furrow_model_listing *
   if (!t->values->no_stats && forest_is_listed(listing)) describe_forest(t, listing);
   if (r->json)
     report_list(r, "matrices");
+  else if (listing->matrix_count == 0)
+    return status; /* the trees are all that there is */
   else
     table_start(&t->table,
                 t->values->no_stats

@@ -159,7 +159,7 @@ static furrow_status take_failure(checking *c, furrow_status status, const furro
 }
 
 static bool is_forest(const furrow_model_listing *listing) {
-  return lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
+  return imported_forest_is_listed(listing) || lists(listing->matrices, listing->matrix_count, "gbdt.node.predict") ||
          lists(listing->matrices, listing->matrix_count, "gbdt.split.feature");
 }
 

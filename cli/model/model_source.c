@@ -206,6 +206,10 @@ furrow_status choose_matrix(const furrow_model_listing *listing, const char *nam
   for (size_t i = 0; name && i < listing->matrix_count; i++)
     if (strcmp(listing->matrices[i].name, name) == 0) return *matrix = &listing->matrices[i], FURROW_OK;
   if (name) return no_such_matrix(listing, name, err);
+  if (listing->matrix_count == 0)
+    return fail_in(err, FURROW_E_UNSUPPORTED, listing->path,
+                   "the model has no matrices: its trees are in forest.nodes"),
+           add_hint(err, "furrow model trees prints them");
   list_names(listing, names, sizeof names);
   fail_in(err, FURROW_E_ARGUMENT, listing->path, "has %zu matrices", listing->matrix_count);
   return add_hint(err, "choose one with --matrix: %s", names);
@@ -413,6 +417,12 @@ void selection_clear(selected *c) {
 bool forest_is_listed(const furrow_model_listing *listing) {
   for (size_t i = 0; !listing->single && i < listing->matrix_count; i++)
     if (strcmp(listing->matrices[i].name, "gbdt.split.feature") == 0) return true;
+  return imported_forest_is_listed(listing);
+}
+
+bool imported_forest_is_listed(const furrow_model_listing *listing) {
+  for (size_t i = 0; !listing->single && i < listing->file_count; i++)
+    if (strcmp(listing->files[i].name, "forest.nodes") == 0) return true;
   return false;
 }
 
@@ -442,7 +452,10 @@ static furrow_status open_listed(furrow_scorer **scorer, const furrow_model_list
 
 furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err) {
   furrow_model_listing *listing = NULL;
-  furrow_status status = furrow_model_listing_load(&listing, folder, err);
+  bool file = false;
+  furrow_status status = furrow_forest_probe(folder, &file, err);
+  if (status != FURROW_OK || file) return status == FURROW_OK ? furrow_scorer_load(scorer, folder, NULL, err) : status;
+  status = furrow_model_listing_load(&listing, folder, err);
   if (status == FURROW_OK && !forest_is_listed(listing))
     status = fail_in(err, FURROW_E_STATE, folder, "the model has no trees: there is no matrix gbdt.split.feature");
   if (status == FURROW_OK) status = open_listed(scorer, listing, threads, err);

@@ -77,5 +77,7 @@ furrow_status read_row_list(const char *name, const char *text, int32_t rows, in
 furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err);
 /* Returns whether a listing is of a gbdt model. */
 bool forest_is_listed(const furrow_model_listing *listing);
+/* Returns whether its trees are in forest.nodes: they came from another program. */
+bool imported_forest_is_listed(const furrow_model_listing *listing);
 
 #endif

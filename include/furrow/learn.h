@@ -692,6 +692,59 @@ FURROW_API furrow_status furrow_scorer_describe_trees(const furrow_scorer *score
                                                       size_t first, size_t end, char **text, size_t *size,
                                                       furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Forests of other programs -------------------------------------------------------------------------- */
+
+/* How a forest of another program becomes a model. */
+typedef struct furrow_forest_import_params {
+  size_t size;     /* set by furrow_forest_import_params_init */
+  bool overwrite;  /* replace an existing model; false: E_EXISTS */
+  bool all_rounds; /* take the rounds after the best iteration, too, if early stopping named one */
+} furrow_forest_import_params;
+
+/* Sets the defaults. */
+static inline void furrow_forest_import_params_init(furrow_forest_import_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* What was imported. */
+typedef struct furrow_forest_import_result {
+  size_t size;                   /* set by furrow_forest_import_result_init */
+  size_t trees;                  /* trees of all classes */
+  size_t classes;                /* 1, or the classes of softmax */
+  size_t features;               /* features that the model knows */
+  size_t rounds, rounds_of_file; /* rounds that were taken, and rounds of the file */
+  char from[64];                 /* the program and its version: "xgboost 1.7.4" */
+  char objective[64];            /* the objective as that program calls it */
+} furrow_forest_import_result;
+
+/* Prepares a result for furrow_forest_import. */
+static inline void furrow_forest_import_result_init(furrow_forest_import_result *result) {
+  memset(result, 0, sizeof *result);
+  result->size = sizeof *result;
+}
+
+/* Makes a model directory from a model file of xgboost (JSON or UBJSON) or LightGBM (text): its forest as forest.nodes
+ * (docs/formats/forest_nodes.md), graph.json and furrow.json. It appears in one step. Scores are those of the other
+ * program, to the bit. Such a file can also be loaded as it is: furrow_scorer_load and furrow_learn_conf_load_model
+ * take it in place of a model directory. params NULL: the defaults; result may be NULL.
+ * Errors:  E_NOT_FOUND; E_IO; E_ARGUMENT, the file is none of these; E_FORMAT, a damaged one; E_UNSUPPORTED, a model
+ *          that is not such a forest (linear leaves, leaves that are vectors, an unknown objective), or categories with
+ *          names; E_EXISTS, the folder exists. */
+FURROW_API furrow_status furrow_forest_import(const char *path, const char *folder,
+                                              const furrow_forest_import_params *params,
+                                              furrow_forest_import_result *result, furrow_error *err) FURROW_MUST_USE;
+/* Writes the forest of a model, trained here or imported, as xgboost's JSON: a model of xgboost 1.7 and later with the
+ * same predictions. Scores have the same bits if the model came from xgboost; others are doubles, which xgboost rounds
+ * to floats. overwrite: replace an existing file.
+ * Errors:  E_STATE, the model is not a forest; E_UNSUPPORTED, a split or an objective that xgboost does not have;
+ *          E_EXISTS; E_IO. */
+FURROW_API furrow_status furrow_forest_export(const furrow_scorer *scorer, const char *path, bool overwrite,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* Finds out from the first bytes of a file whether furrow_forest_import may read it; false for other paths.
+ * Errors:  E_IO. */
+FURROW_API furrow_status furrow_forest_probe(const char *path, bool *is_forest, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Vectors for search --------------------------------------------------------------------------------- */
 
 /* Rows of a factorization machine split into a query (a user, a context) and an item:

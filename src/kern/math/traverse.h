@@ -21,12 +21,16 @@ typedef struct fw_traverse_tree {
   unsigned depth;
   const fw_traverse_node *nodes; /* 2^depth nodes; the first is not used */
   const double *leaves;          /* 2^depth values */
+  const float *leaves_f32;       /* the same for sums of floats; the kernels read one of the two */
 } fw_traverse_tree;
 
 typedef struct fw_traverse {
   /* Adds the leaf of each row to out[row * step]; groups are `stride` numbers apart. */
   void (*groups)(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, double *out,
                  size_t step);
+  /* The same with leaves_f32: sums are rounded to floats after each tree. */
+  void (*groups_f32)(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups, float *out,
+                     size_t step);
 } fw_traverse;
 
 /* The kernels of this process, and the functions that fill them (kern/dispatch.h). */

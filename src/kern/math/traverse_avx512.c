@@ -50,6 +50,19 @@ static void traverse_groups(const fw_traverse_tree *tree, const uint32_t *x, siz
   }
 }
 
+static void traverse_groups_f32(const fw_traverse_tree *tree, const uint32_t *x, size_t stride, size_t groups,
+                                float *out, size_t step) {
+  uint32_t start[FW_TRAVERSE_ROWS];
+  const unsigned steps = tree->depth < TOP ? 0 : TOP;
+  store(start, _mm512_set1_epi32(1));
+  for (size_t g = 0; g < groups; g++, x += stride, out += FW_TRAVERSE_ROWS * step) {
+    if (steps) store(start, traverse_top(tree->nodes, x));
+    finish_half_f32(tree, steps, start, x, out, step);
+    finish_half_f32(tree, steps, start + HALF, x + HALF, out + HALF * step, step);
+  }
+}
+
 void fw_traverse_fill_avx512(fw_traverse *table) {
   table->groups = traverse_groups;
+  table->groups_f32 = traverse_groups_f32;
 }

@@ -5,9 +5,9 @@
 
 enum { HALF = FW_TRAVERSE_ROWS / 2 };
 
-/* `start`: the node of each row after `steps` steps. */
-INLINE void finish_half(const fw_traverse_tree *tree, unsigned steps, const uint32_t *start, const uint32_t *x,
-                        double *out, size_t step) {
+/* `start`: the node of each row after `steps` steps; leaf[i]: the number of row i's leaf. */
+INLINE void walk_half(const fw_traverse_tree *tree, unsigned steps, const uint32_t *start, const uint32_t *x,
+                      size_t *leaf) {
   const fw_traverse_node *nodes = tree->nodes;
   size_t at[HALF];
   UNROLL
@@ -21,5 +21,21 @@ INLINE void finish_half(const fw_traverse_tree *tree, unsigned steps, const uint
   }
   const size_t first = (size_t)1 << tree->depth;
   UNROLL
-  for (size_t i = 0; i < HALF; i++) out[i * step] += tree->leaves[at[i] - first];
+  for (size_t i = 0; i < HALF; i++) leaf[i] = at[i] - first;
+}
+
+INLINE void finish_half(const fw_traverse_tree *tree, unsigned steps, const uint32_t *start, const uint32_t *x,
+                        double *out, size_t step) {
+  size_t leaf[HALF];
+  walk_half(tree, steps, start, x, leaf);
+  UNROLL
+  for (size_t i = 0; i < HALF; i++) out[i * step] += tree->leaves[leaf[i]];
+}
+
+INLINE void finish_half_f32(const fw_traverse_tree *tree, unsigned steps, const uint32_t *start, const uint32_t *x,
+                            float *out, size_t step) {
+  size_t leaf[HALF];
+  walk_half(tree, steps, start, x, leaf);
+  UNROLL
+  for (size_t i = 0; i < HALF; i++) out[i * step] += tree->leaves_f32[leaf[i]];
 }

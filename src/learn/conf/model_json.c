@@ -11,6 +11,7 @@
 #include "io/input.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
+#include "learn/conf/forest_model.h"
 #include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
@@ -249,6 +250,7 @@ static furrow_status load_model(furrow_learn_conf *conf, const char *folder, fur
   char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
   if (!folder[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no folder of a model is given");
+  if (fw_path_is_import(folder)) return fw_conf_read_import(conf, folder, err);
   FW_TRY(load_graph(conf, folder, err));
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
   furrow_status status = fw_path_read_json(&text, &size, path, err);

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "furrow/rows.h"
 #include "learn/conf/conf.h"
+#include "learn/nodes/node_forest.h"
 #include "learn/parameters/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
@@ -67,6 +68,10 @@ bool fw_forest_absent_left(const fw_forest *forest, size_t at);
 /* E_FORMAT, naming tree and node: a split at the last level, a feature below -1 or from `features` on (0: any), a
  * number that is not finite. */
 furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err) FURROW_MUST_USE;
+
+/* The forest as one of nodes, whose leaves are rate * predict; covers are 0 where the model does not have them. */
+furrow_status fw_forest_to_nodes(fw_node_forest **nodes, const fw_forest *forest, double rate,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 /* All of it as bytes, for checkpoints (docs/formats/checkpoint.md). Reading checks sizes before it allocates, and the
  * forest by fw_forest_check. */
@@ -139,6 +144,9 @@ typedef struct fw_tree_explainer fw_tree_explainer;
 /* rate: what leaves are multiplied with. The forest is not needed afterwards.
  * E_UNSUPPORTED: a tree without covers (node-stats); E_FORMAT: a cover below 0. */
 furrow_status fw_tree_explainer_create(fw_tree_explainer **explainer, const fw_forest *forest, double rate,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* The same for a forest of nodes, with what its base adds; it must outlive the explainer. */
+furrow_status fw_node_explainer_create(fw_tree_explainer **explainer, const fw_node_forest *forest,
                                        furrow_error *err) FURROW_MUST_USE;
 void fw_tree_explainer_free(fw_tree_explainer *explainer);
 /* The features of all splits, ascending. */

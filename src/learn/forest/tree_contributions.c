@@ -21,18 +21,19 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-enum { POINTS = 4, MOST_WALKS = (FW_FOREST_LEVELS + 2 * POINTS - 1) / (2 * POINTS) };
+enum { POINTS = 4 };
 #define LEAF UINT32_MAX
 #define LEAST_SHARE 1e-250 /* what is below counts as 0, so that factors have an inverse */
 
 /* Nodes of a tree stand before their children, the left one first. */
 typedef struct explained_node {
-  double value;        /* threshold of the split; leaf: rate * predict */
-  double share;        /* share of the edge to the node, times those above it of the same feature */
-  uint32_t slot;       /* number of the feature; LEAF */
-  uint32_t right;      /* distance to the right child */
-  uint8_t same;        /* level of the edge above with the feature of the edge to this node; 0: none */
-  uint8_t absent_left; /* rows without the feature go to the left child */
+  const fw_split_node *test; /* a split that is more than a threshold; NULL: numbers up to `value` go to the left */
+  double value;              /* threshold of the split; leaf: what it adds to the score */
+  double share;              /* share of the edge to the node, times those above it of the same feature */
+  uint32_t slot;             /* number of the feature; LEAF */
+  uint32_t right;            /* distance to the right child */
+  uint16_t same;             /* level of the edge above with the feature of the edge to this node; 0: none */
+  uint8_t absent_left;       /* rows without the feature go to the left child */
 } explained_node;
 
 /* A number for each point: compilers that know such types work on several at once. */
@@ -51,17 +52,20 @@ typedef struct points {
 } points;
 
 struct fw_tree_explainer {
+  const fw_node_forest *forest; /* for splits that are tested */
+  float absent;                 /* value of features that a row does not have */
   size_t classes, trees, feature_count, walks;
+  uint32_t *class_of;
   uint64_t *features;
   explained_node *nodes;
   size_t *roots;
   double *bias;
-  points points[MOST_WALKS];
+  points *points;
   /* scratch for the current row */
   double *x;      /* value of each feature; NaN: absent */
   double *values; /* where contributions to the present class go */
   const points *at;
-  edge path[FW_FOREST_LEVELS + 1];
+  edge *path; /* a level more than the deepest tree has splits */
 };
 
 /* ---- Points ---- */
@@ -86,9 +90,10 @@ static void legendre_point(size_t n, size_t i, double *t, double *weight) {
 }
 
 /* Walks have POINTS points each; those that are not needed weigh nothing. */
-static void make_points(fw_tree_explainer *e, unsigned depth) {
+static furrow_status make_points(fw_tree_explainer *e, unsigned depth, furrow_error *err) {
   const size_t count = depth > 1 ? (depth + 1) / 2 : 1;
   e->walks = (count + POINTS - 1) / POINTS;
+  FW_TRY(FW_ALLOC(&e->points, e->walks, err));
   for (size_t i = 0; i < e->walks * POINTS; i++) {
     points *of = &e->points[i / POINTS];
     double t = 0.5, weight = 0;
@@ -97,23 +102,24 @@ static void make_points(fw_tree_explainer *e, unsigned depth) {
     of->rest[i % POINTS] = 1 - t;
     of->weight[i % POINTS] = weight;
   }
+  return FURROW_OK;
 }
 
 /* ---- Trees ---- */
 
 /* A tree on its way into e->nodes. */
 typedef struct packing {
-  const fw_forest *forest;
+  const fw_node_forest *forest;
   fw_tree_explainer *explainer;
-  double rate;
+  double factor; /* of leaves */
   size_t tree, count;
-  uint32_t slots[FW_FOREST_LEVELS + 1]; /* slots of the edges of the present path */
-  double shares[FW_FOREST_LEVELS + 1];
+  uint32_t *slots; /* slots of the edges of the present path */
+  double *shares;
 } packing;
 
 /* The left child's share of the cover; one half if no training row reached the node. */
-static double left_share(const fw_forest *forest, size_t base, size_t node) {
-  const double left = forest->hessian[base + 2 * node + 1], right = forest->hessian[base + 2 * node + 2];
+static double left_share(const fw_split_node *nodes, size_t node) {
+  const double left = nodes[node + 1].cover, right = nodes[nodes[node].right].cover;
   return left + right > 0 ? left / (left + right) : 0.5;
 }
 
@@ -132,88 +138,117 @@ static double pack_child(packing *p, size_t node, unsigned level, uint32_t slot,
   p->slots[level] = slot;
   const double merged = same > 0 ? share * p->shares[same] : share;
   p->shares[level] = child->share = merged < LEAST_SHARE ? 0 : merged;
-  child->same = (uint8_t)same;
+  child->same = (uint16_t)same;
   return share * pack_node(p, node, level);
+}
+
+/* A threshold as numbers up to it; rows have floats. */
+static void pack_split(const fw_node_forest *forest, const fw_split_node *node, explained_node *to) {
+  to->absent_left = fw_node_goes_left(forest, node, NAN);
+  to->value = forest->less ? (double)nextafterf((float)node->value, -INFINITY) : node->value;
+  if (node->flags & (FW_NODE_SET | FW_NODE_ZERO_MISSING)) to->test = node;
 }
 
 /* Packs a node and what is below it; returns the expected score there. */
 static double pack_node(packing *p, size_t node, unsigned level) {
-  const fw_forest *forest = p->forest;
-  const size_t base = p->tree * forest->nodes, at = p->count++;
+  const fw_split_node *nodes = p->forest->node + p->forest->begin[p->tree], *from = &nodes[node];
+  const size_t at = p->count++;
   explained_node *to = &p->explainer->nodes[at];
-  const bool leaf = forest->feature[base + node] < 0;
-  to->slot = leaf ? LEAF : (uint32_t)slot_of(p->explainer, (uint64_t)forest->feature[base + node]);
-  to->value = leaf ? p->rate * forest->predict[base + node] : forest->value[base + node];
-  if (leaf) return to->value;
-  to->absent_left = fw_forest_absent_left(forest, base + node);
-  const double share = left_share(forest, base, node);
-  const double left = pack_child(p, 2 * node + 1, level + 1, to->slot, share);
+  const bool leaf = from->feature < 0;
+  to->slot = leaf ? LEAF : (uint32_t)slot_of(p->explainer, (uint64_t)from->feature);
+  if (leaf) return to->value = p->factor * from->value;
+  pack_split(p->forest, from, to);
+  const double share = left_share(nodes, node);
+  const double left = pack_child(p, node + 1, level + 1, to->slot, share);
   to->right = (uint32_t)(p->count - at);
-  return left + pack_child(p, 2 * node + 2, level + 1, to->slot, 1 - share);
+  return left + pack_child(p, from->right, level + 1, to->slot, 1 - share);
 }
 
-static furrow_status check_covers(const fw_forest *forest, size_t *nodes, furrow_error *err) {
+static furrow_status check_covers(const fw_node_forest *forest, furrow_error *err) {
   for (size_t tree = 0; tree < forest->trees; tree++) {
-    const size_t base = tree * forest->nodes;
-    size_t splits = 0;
-    if (!forest->hessian || (forest->feature[base] >= 0 && !(forest->hessian[base] > 0))) {
+    const fw_split_node *root = &forest->node[forest->begin[tree]];
+    if (!forest->stats || (root->feature >= 0 && !(root->cover > 0))) {
       fw_fail(err, FURROW_E_UNSUPPORTED, "contributions need the covers of nodes, which tree %zu does not have", tree);
       fw_error_set_hint(err, "train with node-stats yes, which stores them");
       return FURROW_E_UNSUPPORTED;
     }
-    for (size_t node = 0; node < forest->nodes; node++) {
-      if (!(forest->hessian[base + node] >= 0))
-        return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the cover is %g", tree, node,
-                       forest->hessian[base + node]);
-      splits += forest->feature[base + node] >= 0 && fw_forest_has_node(forest, tree, node);
-    }
-    *nodes += 2 * splits + 1;
+    for (uint64_t i = forest->begin[tree]; i < forest->begin[tree + 1]; i++)
+      if (!(forest->node[i].cover >= 0))
+        return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %llu: the cover is %g", tree,
+                       (unsigned long long)(i - forest->begin[tree]), forest->node[i].cover);
   }
   return FURROW_OK;
 }
 
-static furrow_status take_arrays(fw_tree_explainer *e, const fw_forest *forest, size_t nodes, furrow_error *err) {
-  FW_TRY(fw_forest_features(forest, &e->features, &e->feature_count, err));
-  FW_TRY(FW_ALLOC_ZERO(&e->nodes, nodes, err));
+static furrow_status take_arrays(fw_tree_explainer *e, const fw_node_forest *forest, unsigned depth,
+                                 furrow_error *err) {
+  FW_TRY(fw_node_forest_features(forest, &e->features, &e->feature_count, err));
+  FW_TRY(FW_ALLOC_ZERO(&e->nodes, forest->nodes, err));
   FW_TRY(FW_ALLOC(&e->roots, forest->trees, err));
+  FW_TRY(FW_ALLOC(&e->class_of, forest->trees, err));
   FW_TRY(FW_ALLOC_ZERO(&e->bias, forest->classes, err));
-  return FW_ALLOC(&e->x, e->feature_count, err);
+  FW_TRY(FW_ALLOC(&e->path, depth + 1, err));
+  FW_TRY(FW_ALLOC(&e->x, e->feature_count, err));
+  return make_points(e, depth, err);
 }
 
-static void pack_trees(fw_tree_explainer *e, const fw_forest *forest, double rate) {
-  packing p = {.forest = forest, .explainer = e, .rate = rate};
+static void pack_trees(packing *p) {
+  fw_tree_explainer *e = p->explainer;
+  for (size_t c = 0; c < e->classes; c++) e->bias[c] = p->factor * p->forest->base[c];
+  for (; p->tree < p->forest->trees; p->tree++) {
+    e->roots[p->tree] = p->count;
+    e->class_of[p->tree] = p->forest->class_of[p->tree];
+    e->bias[e->class_of[p->tree]] += pack_node(p, 0, 0);
+  }
+}
+
+static furrow_status fill_explainer(fw_tree_explainer *e, const fw_node_forest *forest, furrow_error *err) {
+  packing p = {.forest = forest, .explainer = e, .factor = forest->scale / forest->divisor};
   unsigned depth = 0;
-  for (; p.tree < forest->trees; p.tree++) {
-    const unsigned deep = fw_forest_depth(forest, p.tree);
-    e->roots[p.tree] = p.count;
-    e->bias[p.tree % forest->classes] += pack_node(&p, 0, 0);
+  for (size_t tree = 0; tree < forest->trees; tree++) {
+    const unsigned deep = fw_node_tree_depth(forest, tree);
     if (deep > depth) depth = deep;
   }
-  make_points(e, depth);
+  furrow_status status = take_arrays(e, forest, depth, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&p.slots, depth + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&p.shares, depth + 1, err);
+  for (size_t i = 0; status == FURROW_OK && i < e->feature_count; i++) e->x[i] = (double)e->absent;
+  if (status == FURROW_OK) pack_trees(&p);
+  fw_free(p.slots);
+  fw_free(p.shares);
+  return status;
+}
+
+furrow_status fw_node_explainer_create(fw_tree_explainer **explainer, const fw_node_forest *forest, furrow_error *err) {
+  fw_tree_explainer *made = NULL;
+  FW_TRY(check_covers(forest, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
+  made->forest = forest;
+  made->absent = forest->absent_zero ? 0 : NAN;
+  made->classes = forest->classes;
+  made->trees = forest->trees;
+  const furrow_status status = fill_explainer(made, forest, err);
+  return FW_HAND_OVER(status, explainer, made, fw_tree_explainer_free);
 }
 
 furrow_status fw_tree_explainer_create(fw_tree_explainer **explainer, const fw_forest *forest, double rate,
                                        furrow_error *err) {
-  size_t nodes = 0;
-  fw_tree_explainer *made = NULL;
-  FW_TRY(check_covers(forest, &nodes, err));
-  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  made->classes = forest->classes;
-  made->trees = forest->trees;
-  furrow_status status = take_arrays(made, forest, nodes, err);
-  if (status != FURROW_OK) {
-    fw_tree_explainer_free(made);
-    return status;
-  }
-  for (size_t i = 0; i < made->feature_count; i++) made->x[i] = NAN;
-  pack_trees(made, forest, rate);
-  *explainer = made;
-  return FURROW_OK;
+  fw_node_forest *nodes = NULL;
+  for (size_t at = 0; forest->hessian && at < forest->trees * forest->nodes; at++)
+    if (!(forest->hessian[at] >= 0))
+      return fw_fail(err, FURROW_E_FORMAT, "tree %zu, node %zu: the cover is %g", at / forest->nodes,
+                     at % forest->nodes, forest->hessian[at]);
+  FW_TRY(fw_forest_to_nodes(&nodes, forest, rate, err));
+  const furrow_status status = fw_node_explainer_create(explainer, nodes, err);
+  if (status == FURROW_OK) (*explainer)->forest = NULL; /* its splits are thresholds */
+  fw_node_forest_free(nodes);
+  return status;
 }
 
 void fw_tree_explainer_free(fw_tree_explainer *explainer) {
   if (!explainer) return;
-  void *const arrays[] = {explainer->features, explainer->nodes, explainer->roots, explainer->bias, explainer->x};
+  void *const arrays[] = {explainer->features, explainer->nodes,  explainer->roots, explainer->bias,
+                          explainer->x,        explainer->points, explainer->path,  explainer->class_of};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(explainer);
 }
@@ -231,6 +266,7 @@ const double *fw_tree_explainer_bias(const fw_tree_explainer *explainer) {
 
 static bool goes_left(const fw_tree_explainer *e, const explained_node *node) {
   const double x = e->x[node->slot];
+  if (node->test) return fw_node_goes_left(e->forest, node->test, (float)x);
   return isnan(x) ? node->absent_left : x <= node->value;
 }
 
@@ -282,7 +318,7 @@ static void walk_trees(fw_tree_explainer *e, double *values) {
   e->path[0] = (edge){.inverse = {1, 1, 1, 1}, .product = e->at->weight, .share = 1, .one = 1};
   for (size_t tree = 0; tree < e->trees; tree++) {
     const explained_node *root = &e->nodes[e->roots[tree]];
-    e->values = values + tree % e->classes;
+    e->values = values + e->class_of[tree];
     if (root->slot != LEAF) walk(e, root, 0);
   }
 }
@@ -290,7 +326,7 @@ static void walk_trees(fw_tree_explainer *e, double *values) {
 static void set_row(fw_tree_explainer *e, const furrow_row *row, bool there) {
   for (size_t i = row->length; i-- > 0;) {
     const size_t slot = slot_of(e, furrow_row_get_index(row, i));
-    if (slot < e->feature_count) e->x[slot] = there ? (double)(float)furrow_row_get_value(row, i) : NAN;
+    if (slot < e->feature_count) e->x[slot] = there ? (double)(float)furrow_row_get_value(row, i) : (double)e->absent;
   }
 }
 

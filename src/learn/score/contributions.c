@@ -46,7 +46,7 @@ static bool is_wide(const furrow_scorer *scorer, size_t layer) {
 
 static furrow_status check_wide(const furrow_scorer *scorer, furrow_error *err) {
   const fw_plan *plan = scorer->plan;
-  if (scorer->forest) {
+  if (scorer->forest || scorer->nodes) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "a gbdt model has trees, not weights");
     fw_error_set_hint(err, "the importance of a feature says what its splits gain");
     return FURROW_E_UNSUPPORTED;
@@ -154,6 +154,7 @@ static furrow_status fill_explainer(fw_explainer *e, const furrow_scorer *scorer
   const fw_plan *plan = scorer->plan;
   const fw_forest *forest = scorer->forest;
   e->classes = plan->graph.outputs;
+  if (scorer->nodes) return fw_node_explainer_create(&e->trees, scorer->nodes, err);
   if (forest) return fw_tree_explainer_create(&e->trees, forest, plan->train.lr, err);
   FW_TRY(check_graph(scorer, err));
   return FW_ALLOC(&e->bias, e->classes, err);

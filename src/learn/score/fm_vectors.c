@@ -104,9 +104,10 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
   size_t have = 0, taken = 0;
   const fw_forest *forest = scorer->forest;
   const fw_plan *plan = scorer->plan;
-  furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
-                                : fw_parameters_keys(scorer->parameters, &keys, &have, err);
-  if (!forest && fw_plan_dense(plan)) have = (size_t)plan->data.range;
+  furrow_status status = scorer->nodes ? fw_node_forest_features(scorer->nodes, &keys, &have, err)
+                         : forest      ? fw_forest_features(forest, &keys, &have, err)
+                                       : fw_parameters_keys(scorer->parameters, &keys, &have, err);
+  if (scorer->parameters && fw_plan_dense(plan)) have = (size_t)plan->data.range;
   if (status == FURROW_OK) status = FW_ALLOC(&found, have, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {
     const uint64_t key = keys ? keys[i] : i;

@@ -13,6 +13,7 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/data_facts.h"
 #include "learn/metrics/metrics.h"
+#include "learn/nodes/forest_import.h"
 #include "learn/parameters/parameters.h"
 
 #define ROWS_AT_ONCE 256
@@ -29,8 +30,27 @@ static furrow_status make_predictor(furrow_scorer *scorer, furrow_error *err) {
   return fw_forest_predictor_create(&scorer->predictor, scorer->forest, scorer->plan->train.lr, err);
 }
 
+static bool has_trees(const furrow_scorer *scorer) {
+  return scorer->forest || scorer->nodes;
+}
+
+/* The forest of another program: the model is its file, or a directory that has forest.nodes. */
+static furrow_status load_nodes(furrow_scorer *scorer, const char *model, furrow_error *err) {
+  FW_TRY(fw_node_forest_load_model(&scorer->nodes, model, err));
+  fw_graph *graph = &scorer->plan->graph;
+  if (scorer->nodes->classes != graph->outputs) {
+    fw_fail(err, FURROW_E_FORMAT, FW_NODES_FILE " has %zu classes, but graph.json has %zu", scorer->nodes->classes,
+            graph->outputs);
+    fw_error_set_file(err, model);
+    return FURROW_E_FORMAT;
+  }
+  if (scorer->nodes->link == FW_LINK_HINGE) graph->loss = FW_LOSS_HINGE;
+  return fw_node_predictor_create(&scorer->node_predictor, scorer->nodes, err);
+}
+
 static furrow_status load_model(furrow_scorer *scorer, const char *folder, const furrow_scorer_params *params,
                                 furrow_error *err) {
+  if (scorer->plan->forest.used && fw_node_forest_is_at(folder)) return load_nodes(scorer, folder, err);
   if (scorer->plan->forest.used) {
     FW_TRY(fw_forest_load(&scorer->forest, scorer->plan, folder, params->threads, err));
     if (params->absent_is_zero)
@@ -130,6 +150,8 @@ void furrow_scorer_free(furrow_scorer *scorer) {
   fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
+  fw_node_predictor_free(scorer->node_predictor);
+  fw_node_forest_free(scorer->nodes);
   for (size_t i = 0; i < scorer->name_count; i++) fw_free(scorer->names[i]);
   fw_free((void *)scorer->names);
   fw_plan_free(scorer->plan);
@@ -154,9 +176,10 @@ furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, cons
                                            furrow_error *err) {
   furrow_scorer_scratch *made = NULL;
   FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
-  furrow_status status = scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
-                                        : make_pass(made, scorer, err);
-  const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
+  furrow_status status = scorer->nodes    ? fw_node_scratch_create(&made->node_scratch, scorer->node_predictor, err)
+                         : scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
+                                          : make_pass(made, scorer, err);
+  const size_t rows = has_trees(scorer) ? ROWS_AT_ONCE : 1;
   if (status == FURROW_OK) status = FW_ALLOC(&made->outputs, scorer->plan->graph.outputs * rows, err);
   return FW_HAND_OVER(status, scratch, made, furrow_scorer_scratch_free);
 }
@@ -166,6 +189,7 @@ void furrow_scorer_scratch_free(furrow_scorer_scratch *scratch) {
   fw_batcher_free(scratch->batcher);
   fw_pass_free(scratch->pass);
   fw_predict_scratch_free(scratch->predict_scratch);
+  fw_node_scratch_free(scratch->node_scratch);
   fw_explainer_free(scratch->explainer);
   fw_column_sums_clear(&scratch->columns);
   fw_free(scratch->outputs);
@@ -186,6 +210,10 @@ static furrow_status run_batch(const furrow_scorer *scorer, furrow_scorer_scratc
 furrow_status fw_scorer_run_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_row *row,
                                 furrow_error *err) {
   fw_minibatch *batch = NULL;
+  if (scorer->nodes) {
+    fw_node_predict_row(scorer->node_predictor, scratch->node_scratch, row, scratch->outputs);
+    return FURROW_OK;
+  }
   if (scorer->forest) {
     fw_forest_predict_row(scorer->predictor, scratch->predict_scratch, row, scratch->outputs);
     return FURROW_OK;
@@ -207,6 +235,7 @@ static void score_of(const furrow_scorer *scorer, const double *outputs, furrow_
 furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                       const furrow_row *row, furrow_score *score, furrow_error *err) {
   FW_TRY(fw_scorer_run_row(scorer, scratch, row, err));
+  if (scorer->nodes) scratch->outputs[0] = fw_link_apply(scorer->nodes->link, scratch->outputs[0]);
   score_of(scorer, scratch->outputs, score);
   return FURROW_OK;
 }
@@ -214,9 +243,15 @@ furrow_status furrow_scorer_score_row(const furrow_scorer *scorer, furrow_scorer
 static void predict_rows(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                          fw_outputs_callback take, void *user) {
   const size_t outputs = scorer->plan->graph.outputs;
+  const bool links = scorer->nodes && scorer->nodes->link != FW_LINK_NONE; /* of one output */
   for (size_t begin = 0; begin < block->size; begin += ROWS_AT_ONCE) {
     const size_t end = block->size - begin < ROWS_AT_ONCE ? block->size : begin + ROWS_AT_ONCE;
-    fw_forest_predict_rows(scorer->predictor, scratch->predict_scratch, block, begin, end, scratch->outputs);
+    if (scorer->nodes)
+      fw_node_predict_rows(scorer->node_predictor, scratch->node_scratch, block, begin, end, scratch->outputs);
+    else
+      fw_forest_predict_rows(scorer->predictor, scratch->predict_scratch, block, begin, end, scratch->outputs);
+    for (size_t i = begin; links && i < end; i++)
+      scratch->outputs[i - begin] = fw_link_apply(scorer->nodes->link, scratch->outputs[i - begin]);
     for (size_t i = begin; i < end; i++) {
       const furrow_row row = furrow_rowblock_row(block, i);
       take(user, i, fw_label_of(&scorer->plan->data, &row), (double)furrow_row_get_weight(&row),
@@ -238,7 +273,7 @@ static furrow_status run_rows(const furrow_scorer *scorer, furrow_scorer_scratch
 
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) {
-  if (scorer->forest) {
+  if (has_trees(scorer)) {
     predict_rows(scorer, scratch, block, take, user);
     return FURROW_OK;
   }

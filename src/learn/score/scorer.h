@@ -6,6 +6,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
 #include "learn/net/net.h"
+#include "learn/nodes/node_forest.h"
 
 /* The columns of the data that features come from. */
 typedef struct fw_score_columns {
@@ -25,8 +26,10 @@ struct furrow_scorer {
   fw_parameters *parameters; /* NULL: trees */
   fw_net *net;
   double *additive;  /* what fw_additive_create made of the net's layers */
-  fw_forest *forest; /* NULL: a net */
+  fw_forest *forest; /* NULL: a net, or: */
   fw_forest_predictor *predictor;
+  fw_node_forest *nodes; /* a forest of another program; NULL: not one */
+  fw_node_predictor *node_predictor;
   char **names; /* names of features; NULL: they have none */
   size_t name_count;
   furrow_encoder *encoder; /* NULL: a model of rows */
@@ -48,6 +51,7 @@ struct furrow_scorer_scratch {
   fw_batcher *batcher;
   fw_pass *pass;
   fw_predict_scratch *predict_scratch;
+  fw_node_scratch *node_scratch;
   double *outputs;         /* nets: of a row; trees: of as many rows as are scored at once */
   fw_explainer *explainer; /* NULL: furrow_scorer_contributions has not been called */
   fw_column_sums columns;

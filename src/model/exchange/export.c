@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "model/exchange/exchange_job.h"
+#include "model/jobs/verify.h"
 #include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
@@ -131,6 +132,7 @@ furrow_status furrow_model_export(const char *source, const char *path, const fu
   if (status == FURROW_OK) status = check_free(ids, params.overwrite, err);
   if (status == FURROW_OK) status = furrow_path_watch_begin(&job.watch, source, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
+  if (status == FURROW_OK) status = fw_listing_check_matrices(listing, err);
   if (status == FURROW_OK) status = check_apart(listing, path, err);
   if (status == FURROW_OK) status = check_apart(listing, ids, err);
   if (status == FURROW_OK) status = export_listing(&job, listing, err);

@@ -8,6 +8,7 @@
 #include "base/params.h"
 #include "furrow/io.h"
 #include "io/file_system.h"
+#include "model/jobs/verify.h"
 #include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
@@ -165,6 +166,7 @@ furrow_status furrow_model_convert(const char *source, const char *target, const
   furrow_status status = fw_path_to_write(&path, err);
   if (status == FURROW_OK) status = furrow_path_watch_begin(&convert.watch, source, err);
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, source, err);
+  if (status == FURROW_OK) status = fw_listing_check_matrices(listing, err);
   if (status == FURROW_OK) status = fw_check_path_overlap(listing->path, path, err);
   if (status == FURROW_OK) status = add_up(&convert, listing, err);
   if (status == FURROW_OK && listing->single) status = end_watch(&convert, status, err); /* the matrix has its own */

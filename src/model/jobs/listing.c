@@ -10,6 +10,7 @@
 #include "io/dir_names.h"
 #include "io/file_system.h"
 #include "io/input.h"
+#include "model/jobs/verify.h"
 #include "model/meta/meta.h"
 
 typedef struct listing_store {
@@ -187,6 +188,20 @@ static furrow_status refuse_odd(const listing_store *store, furrow_error *err) {
   return status;
 }
 
+/* A forest of another program is a model without matrices. */
+static bool has_nodes(const furrow_model_listing *listing) {
+  for (size_t i = 0; i < listing->file_count; i++)
+    if (strcmp(listing->files[i].name, "forest.nodes") == 0) return true;
+  return false;
+}
+
+furrow_status fw_listing_check_matrices(const furrow_model_listing *listing, furrow_error *err) {
+  if (listing->matrix_count > 0) return FURROW_OK;
+  fail_at(err, FURROW_E_UNSUPPORTED, listing->path, "the model has no matrices: its trees are in forest.nodes");
+  fw_error_set_hint(err, "furrow model trees prints them");
+  return FURROW_E_UNSUPPORTED;
+}
+
 static furrow_status fill_listing(listing_store *store, furrow_error *err) {
   bool single;
   struct stat info;
@@ -198,7 +213,7 @@ static furrow_status fill_listing(listing_store *store, furrow_error *err) {
   status = fw_dir_names_read(&store->names, store->path, is_listed, NULL, err);
   for (size_t i = 0; i < store->names.count && status == FURROW_OK; i++)
     status = add_name(store, store->names.names[i], err);
-  if (status == FURROW_OK && store->listing.matrix_count == 0)
+  if (status == FURROW_OK && store->listing.matrix_count == 0 && !has_nodes(&store->listing))
     status = fail_at(err, FURROW_E_FORMAT, store->path,
                      "no matrix found: neither this directory nor one in it has a file _meta, meta or psmeta");
   if (status == FURROW_OK && store->odd) status = refuse_odd(store, err);

@@ -55,4 +55,7 @@ bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *
 furrow_status fw_verify_records(fw_verification *v, const furrow_matrix_source *source, size_t part,
                                 furrow_error *err) FURROW_MUST_USE;
 
+/* E_UNSUPPORTED: the model has no matrices, only a forest of another program (listing.c). */
+furrow_status fw_listing_check_matrices(const furrow_model_listing *listing, furrow_error *err) FURROW_MUST_USE;
+
 #endif

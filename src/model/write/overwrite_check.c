@@ -53,6 +53,7 @@ static bool is_of_matrix(const name_list *files, const char *name) {
 static bool is_of_model(const name_list *files, const char *name) {
   (void)files;
   if (strcmp(name, "dictionary.furrow") == 0 || strcmp(name, "items.index") == 0) return true;
+  if (strcmp(name, "forest.nodes") == 0) return true;
   return is_leftover(name) || (name[0] != '.' && ends_with(name, ".json"));
 }
 
