@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/params.h"
+#include "columns/owned_columns.h"
 #include "furrow/table.h"
-#include "io/owned_columns.h"
 #include "kern/text/time_cell.h"
 #include "rows/table/text_table.h"
 
@@ -351,7 +351,7 @@ furrow_status furrow_columns_load(furrow_columns **columns, const char *uri, con
   fw_owned_columns *made = NULL;
   furrow_columns_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_columns_params, err));
-  furrow_status status = fw_columns_create(&made, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status == FURROW_OK) status = read_cells(&l, uri, err);
   if (status == FURROW_OK) {
     status = make_columns(&l, &p, made, err);

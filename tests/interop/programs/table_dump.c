@@ -1,4 +1,4 @@
-/* tests/interop/table_dump.c: prints a text table as the reader sees it, one JSON array for the names and for each
+/* tests/interop/programs/table_dump.c: prints a text table as the reader sees it, one JSON array for the names and for each
  * record: null for a missing cell, an array for a list. URI [threads [piece]] */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* io/owned_columns.c: types of columns, and columns that own their memory. */
-#include "io/owned_columns.h"
+/* columns/owned_columns.c: types of columns, and columns that own their memory. */
+#include "columns/owned_columns.h"
 
 #include "base/mem.h"
 
@@ -19,10 +19,6 @@ bool furrow_column_type_find(const char *name, furrow_column_type *type) {
   FURROW_COLUMN_TYPES(FURROW_X)
 #undef FURROW_X
   return false;
-}
-
-furrow_status fw_columns_create(fw_owned_columns **columns, furrow_error *err) {
-  return FW_ALLOC_ZERO(columns, 1, err);
 }
 
 void furrow_columns_free(furrow_columns *columns) {

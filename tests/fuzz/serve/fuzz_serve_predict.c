@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_predict.c: any bytes as the body of :predict and :explain: an answer that is JSON, with a score
+/* tests/fuzz/serve/fuzz_serve_predict.c: any bytes as the body of :predict and :explain: an answer that is JSON, with a score
  * for each row, or a problem; and the same answer again, from memory that was used. The first byte chooses the model.
  */
 #include "fuzz/harness/served_model_harness.h"

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_settings.c: any bytes as the configuration file of the service: refused with an error, or
+/* tests/fuzz/serve/fuzz_serve_settings.c: any bytes as the configuration file of the service: refused with an error, or
  * taken; and what is taken can be served by name. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_search.c: requests to an index from hostile bytes.
+/* tests/fuzz/serve/fuzz_serve_search.c: requests to an index from hostile bytes.
  *
  * The first byte says which request it is; of raw ones the query string comes first, to the end of its line. What is
  * accepted keeps every promise that its user relies on, and is searched with. */

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_http.c: any bytes as a request: a head, and chunks behind it. What is read in pieces is what is
+/* tests/fuzz/serve/fuzz_serve_http.c: any bytes as a request: a head, and chunks behind it. What is read in pieces is what is
  * read in one. The first byte says where the pieces end. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_recommend.c: any bytes as the body of :recommend and :similar: an answer that is JSON, with a
+/* tests/fuzz/serve/fuzz_serve_recommend.c: any bytes as the body of :recommend and :similar: an answer that is JSON, with a
  * result for each user or item, or a problem; and the same answer again, from memory that was used. The first byte
  * chooses the call. */
 #include "fuzz/harness/served_model_harness.h"

@@ -1,6 +1,6 @@
-/* io/owned_columns.h: columns that own their memory (furrow/columns.h). */
-#ifndef FW_IO_OWNED_COLUMNS_H
-#define FW_IO_OWNED_COLUMNS_H
+/* columns/owned_columns.h: columns that own their memory (furrow/columns.h). */
+#ifndef FW_COLUMNS_OWNED_COLUMNS_H
+#define FW_COLUMNS_OWNED_COLUMNS_H
 
 #include "base/arena.h"
 #include "furrow/columns.h"
@@ -10,7 +10,5 @@ typedef struct fw_owned_columns {
   furrow_columns view;
   fw_arena arena; /* all memory that the view points into */
 } fw_owned_columns;
-
-furrow_status fw_columns_create(fw_owned_columns **columns, furrow_error *err) FURROW_MUST_USE;
 
 #endif

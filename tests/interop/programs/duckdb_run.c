@@ -1,4 +1,4 @@
-/* tests/interop/duckdb_run.c SQL …: runs statements in DuckDB, in one database in memory, or in the file that the
+/* tests/interop/programs/duckdb_run.c SQL …: runs statements in DuckDB, in one database in memory, or in the file that the
  * environment variable DATABASE names. Exit code 77: DuckDB's library is missing. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_serve_log.c: logs of changes from hostile bytes.
+/* tests/fuzz/serve/fuzz_serve_log.c: logs of changes from hostile bytes.
  *
  * The first byte says what the rest is: 0, the bytes of a log; 1, records without checksums, which are made right, so
  * that everything behind them is reached. What is accepted must be sound, and must be the same when it is written and

@@ -1,4 +1,4 @@
-/* tests/interop/select_ids.c INDEX: the ids that each filter of standard input keeps, for filter_python.sh: a line
+/* tests/interop/programs/select_ids.c INDEX: the ids that each filter of standard input keeps, for filter_python.sh: a line
  * for each line, with ids between blanks, or "!" and the column of a mistake. */
 #include <inttypes.h>
 #include <stdio.h>
