@@ -505,4 +505,4 @@ def test_linear_models_have_curves_in_bins():
         found = Schema.propose(frame, label="sold", bin_numbers=bins).to_dict()["columns"]["x"]
         assert (found.get("scale") == "bins") == bins
     y = frame.pop("sold")
-    assert Classifier("lr", schema="auto").fit(frame, y).score(frame, y) > 0.9
+    assert furrow.Classifier("lr", schema="auto").fit(frame, y).score(frame, y) > 0.9
