@@ -3,16 +3,19 @@
 
 A log has 26 categories of 4 to 100,000 values, which follow a power law (Zipf), and 13 numbers. Clicks depend on weights,
 on products of vectors, on products of three categories, and on curves and products of numbers. The best possible AUC is
-that of the true probabilities. Furrow reads csv with `--schema auto`. PyTorch gets ids of the values that the training rows
+that of the true probabilities. ECE is the mean distance of probability and share of clicks in ten equal ranges of the probability.
+`deepfm --stream` is deepfm in one pass over rows that are not kept. Furrow reads csv with `--schema auto`. PyTorch gets ids of the values that the training rows
 have, and the numbers in 32 bins of equal size; Adam .001, batches of 1,024, 8 factors, layers of 128 and 64 units, 12 epochs
 at most, the weight decay and the epoch with the lowest loss of a tenth of the rows.
 """
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
@@ -31,7 +34,8 @@ def read_arguments():
     parser.add_argument("--furrow", help="the command, where it is not in the build folder")
     parser.add_argument("--rows", type=int, default=200000, help="training rows; a fifth as many test rows (200000)")
     parser.add_argument("--logs", default="A,B", help="A: Zipf 1.8, B: Zipf 1.05 (both)")
-    parser.add_argument("--models", default="lr,fm,deepfm,wide_and_deep,dnn,pnn,nfm,gbdt", help="of Furrow")
+    parser.add_argument("--models", default="lr,fm,deepfm,deepfm --stream,wide_and_deep,dnn,pnn,nfm,gbdt",
+                        help="of Furrow")
     parser.add_argument("--peers", default=",".join(PEERS), help="of PyTorch; none: nothing")
     parser.add_argument("--threads", type=int, default=1, help="of both (1)")
     parser.add_argument("--out", "--json", metavar="FILE", help="write the results as JSON")
@@ -97,11 +101,21 @@ def run_furrow(options, model, folder):
         if done.returncode:
             sys.exit(f"bench_click_logs: {model}: {done.stderr}")
         return json.loads(done.stdout)
-    path = os.path.join(folder, model)
-    command("train", "--model", model, "--train", os.path.join(folder, "train.csv"), "--schema", "auto", "--label", "y",
+    path = os.path.join(folder, model.replace(" ", ""))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command("train", "--model", *model.split(), "--train", os.path.join(folder, "train.csv"), "--schema", "auto", "--label", "y",
             "--threads", str(options.threads), "--out", path)
-    found = command("eval", "--model", path, "--data", os.path.join(folder, "test.csv"))
-    return found["auc"], found["logloss"]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = command("eval", "--model", path, "--data", os.path.join(folder, "test.csv"), "--bins", "10")
+    parts = [part for part in found["calibration"] if part["rows"]]
+    ece = sum(part["rows"] * abs(part["mean_prediction"] - part["mean_label"]) for part in parts) / found["rows"]
+    return found["auc"], found["logloss"], ece, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def ece_of(scores, labels):
+    chances = 1 / (1 + np.exp(-scores))
+    part = np.minimum(chances * 10, 9).astype(int)
+    return np.abs(np.bincount(part, chances - labels, 10)).sum() / len(labels)
 
 
 def ids_of(categories, numbers, rows):
@@ -172,10 +186,12 @@ def fit_peer(kind, decay, ids, end, labels, rows):
 
 
 def run_peer(kind, ids, end, labels, rows):
+    start = time.process_time()
     loss, scores = min((fit_peer(kind, decay, ids, end, torch.tensor(labels, dtype=torch.float32), rows)
                         for decay in DECAYS), key=lambda found: found[0])
     test = labels[rows:]
-    return auc_of(scores, test), float(np.mean(np.logaddexp(0, scores) - test * scores))
+    seconds = (time.process_time() - start) / len(DECAYS)
+    return auc_of(scores, test), float(np.mean(np.logaddexp(0, scores) - test * scores)), ece_of(scores, test), seconds
 
 
 def measure_log(options, log):
@@ -197,10 +213,10 @@ def main():
     options = read_arguments()
     torch.set_num_threads(options.threads)
     results = [measure_log(options, log) for log in options.logs.split(",")]
-    print_table("AUC/logloss of test rows",
+    print_table("AUC/logloss/ECE of test rows, and the seconds of processor time of a fit",
                 ["model", *(f"log {result['log']}" for result in results)],
                 [["best possible", *(f"{result['best']:.4f}" for result in results)],
-                 *([name, *("{:.4f}/{:.4f}".format(*result["figures"][name]) for result in results)]
+                 *([name, *("{:.4f}/{:.4f}/{:.3f}, {:.0f} s".format(*result["figures"][name]) for result in results)]
                    for name in results[0]["figures"])])
     if options.out:
         with open(options.out, "w", encoding="utf-8") as text:

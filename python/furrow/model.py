@@ -47,6 +47,7 @@ _FEW_EVENTS = 256
 _ENOUGH, _SAMPLED = 10, 4096  # rows from which on unknown values are reported; rows that are examined for them
 _CHUNK = 1 << 20  # rows of a file that are scored at once
 _SHOWN_COLUMNS = 10  # of a card
+_WEIGHTS_ALONE = ("lr", "svm", "linear", "robust")  # models with one weight for a feature
 _MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
@@ -190,11 +191,18 @@ class Model(Card):
         return [*facts, ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
 
     def _parts(self) -> list[str]:
-        """Of trees: the columns with the largest shares of the gain."""
-        if self._scorer.forest()["trees"] == 0:
+        """Of trees: the columns with the largest shares of the gain. Of linear models: the features with the largest
+        weights."""
+        if self._scorer.forest()["trees"] > 0:
+            shares = self.column_importances(_SHOWN_COLUMNS)
+            return [table(("column", "share of gain"), [(name, f"{share:.3f}") for name, share in shares.items()])]
+        if self.algorithm not in _WEIGHTS_ALONE:
             return []
-        shares = self.column_importances(_SHOWN_COLUMNS)
-        return [table(("column", "share of gain"), [(name, f"{share:.3f}") for name, share in shares.items()])]
+        weights = self.weights
+        largest = np.argsort(-np.abs(weights.values), kind="stable")[:_SHOWN_COLUMNS]
+        kept = [int(i) for i in largest if weights.values[i] != 0]
+        rows = [(self.feature_name(int(weights.features[i])), f"{weights.values[i]:.4g}") for i in kept]
+        return [table(("feature", "weight"), rows)] if rows else []
 
     def describe(self, format: str = "text") -> str:
         """The layers, their shapes and the settings: "text", "json", "dot" (graphviz), "svg", or "angel" (graph.json).

@@ -94,6 +94,17 @@ def test_trees_show_the_gain_of_columns(tmp_path):
     assert "share of gain" not in Classifier("lr").fit(np.eye(4), [0, 1, 0, 1])._repr_html_()
 
 
+def test_linear_models_show_their_largest_weights(tmp_path):
+    log = {"<shop>": [f"s{i % 3}" for i in range(300)], "price": [i * 7 % 50 for i in range(300)]}
+    fitted = Classifier("lr", schema="auto").fit(log, [i % 3 == 1 for i in range(300)])
+    fitted.save(tmp_path / "m")
+    for shown in (fitted, fitted.model_, load_model(tmp_path / "m")):
+        root = xml.fromstring(shown._repr_html_())
+        cells = [[cell.text for cell in row.iter("td")] for row in root.iter("tr")]
+        names = [cell[0] for cell in cells if len(cell) == 2]
+        assert names[0] == "<shop>=s1" and {"<shop>=s0", "<shop>=s1", "<shop>=s2", "price"} == set(names)
+
+
 def test_notebooks_get_the_card_and_not_a_diagram(rows):
     fitted = Regressor().fit(rows[0], rows[0][:, 0])
     bundle = fitted._repr_mimebundle_(include=None, exclude=None)

@@ -496,3 +496,13 @@ def test_no_leak_over_many_calls(log):
     tracemalloc.stop()
     assert grown < 200_000
     assert resident() - memory < 20_000_000
+
+
+def test_linear_models_have_curves_in_bins():
+    x = [i * 7919 % 2000 / 500 - 2 for i in range(2000)]
+    frame = {"shop": [f"s{i % 3}" for i in range(2000)], "x": x, "sold": [value * value > 1 for value in x]}
+    for bins in (False, True):
+        found = Schema.propose(frame, label="sold", bin_numbers=bins).to_dict()["columns"]["x"]
+        assert (found.get("scale") == "bins") == bins
+    y = frame.pop("sold")
+    assert furrow.Classifier("lr", schema="auto").fit(frame, y).score(frame, y) > 0.9

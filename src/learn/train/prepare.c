@@ -306,12 +306,31 @@ static bool is_open(const fw_prepared *d, fw_key key) {
   return !fw_conf_is_set(d->trainer->conf, key);
 }
 
+/* Whether vectors meet in fc layers alone: no layer multiplies them. */
+static bool has_no_products(const fw_graph *graph) {
+  bool vectors = false, products = false;
+  for (size_t i = 0; i < graph->count; i++) {
+    vectors |= graph->layers[i].type == FW_LAYER_EMBEDDING;
+    products |= graph->layers[i].type == FW_LAYER_BI_INNER || graph->layers[i].type == FW_LAYER_BI_INNER_SUM ||
+                graph->layers[i].type == FW_LAYER_BI_INTERACTION;
+  }
+  return vectors && !products;
+}
+
 /* Steps of a net (docs/design/defaults.md): batches are small if there are few rows, and patience lasts for a number of
  * steps. Rows of a few features out of many, such as users and items, need large steps: otherwise a net learns the rows
- * by heart before it finds what they have in common. With many rows, features that
- * all rows have need less L2, and features of few rows need more. */
+ * by heart before it finds what they have in common. Long rows need smaller ones where fc layers alone combine them.
+ * With many rows, features that all rows have need less L2, and features of few rows need more. */
 static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
-  enum { LEAST_BATCH = 32, MOST_BATCH = 1024, BATCHES = 128, PATIENT_STEPS = 300, LEAST_PATIENCE = 4, SPARSE = 8 };
+  enum {
+    LEAST_BATCH = 32,
+    MOST_BATCH = 1024,
+    BATCHES = 128,
+    PATIENT_STEPS = 300,
+    LEAST_PATIENCE = 4,
+    SPARSE = 8,
+    SHORT_ROW = 16
+  };
   const fw_train_conf *train = &d->trainer->plan->train;
   const double rows = (double)facts->rows;
   const bool sparse = facts->end > SPARSE * (uint64_t)facts->longest, dense = facts->end < 2 * (uint64_t)facts->longest;
@@ -326,7 +345,8 @@ static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_se
   settled->patience =
       (fw_settled_count){is_open(d, FW_KEY_PATIENCE), patience > LEAST_PATIENCE ? patience : LEAST_PATIENCE};
   const double many = fmax(1, cbrt(rows / 8000));
-  settled->lr = (fw_settled_real){is_open(d, FW_KEY_LR), sparse ? 0.01 / many : 0.003};
+  const double wide = has_no_products(&d->trainer->plan->graph) ? fmin(1, SHORT_ROW / (double)facts->longest) : 1;
+  settled->lr = (fw_settled_real){is_open(d, FW_KEY_LR), sparse ? 0.01 / many * wide : 0.003};
   settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4};
 }
 
