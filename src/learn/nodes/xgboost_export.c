@@ -66,12 +66,15 @@ static float base_score_of(const objective_form *form, float base) {
 
 /* ---- Trees ---- */
 
+/* xgboost finds a right child right after its left sibling, so that nodes get other numbers. */
 typedef struct exporting {
   const fw_node_forest *forest;
   fw_json_out *json;
   size_t tree;
   const fw_split_node *nodes;
   size_t count;
+  uint32_t *order, *child; /* the node that gets a number, and the number of its left child */
+  uint32_t *parent;
 } exporting;
 
 /* Whether the children change sides. */
@@ -79,12 +82,21 @@ static bool is_turned(const fw_split_node *node) {
   return (node->flags & FW_NODE_SET) && (node->flags & FW_NODE_SET_LEFT);
 }
 
-static size_t left_of(const exporting *e, size_t i) {
-  return is_turned(&e->nodes[i]) ? e->nodes[i].right : i + 1;
-}
-
-static size_t right_of(const exporting *e, size_t i) {
-  return is_turned(&e->nodes[i]) ? i + 1 : e->nodes[i].right;
+/* Numbers nodes level by level. */
+static void order_nodes(exporting *e) {
+  uint32_t next = 1;
+  e->order[0] = 0;
+  e->parent[0] = INT32_MAX;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const uint32_t at = e->order[i];
+    const fw_split_node *node = &e->nodes[at];
+    if (node->feature < 0) continue;
+    e->order[next] = is_turned(node) ? node->right : at + 1;
+    e->order[next + 1] = is_turned(node) ? at + 1 : node->right;
+    e->parent[next] = e->parent[next + 1] = i;
+    e->child[i] = next;
+    next += 2;
+  }
 }
 
 /* The least float that is not below, or above, a threshold: what xgboost compares with. */
@@ -94,45 +106,51 @@ static float threshold_of(const fw_node_forest *forest, const fw_split_node *nod
   return (double)nearest > node->value ? nearest : nextafterf(nearest, INFINITY);
 }
 
-typedef void (*put_number)(const exporting *e, size_t i);
+/* Writes number i of an array; `node` has that number. */
+typedef void (*put_number)(const exporting *e, size_t i, const fw_split_node *node);
 
-static void put_left(const exporting *e, size_t i) {
-  fw_json_out_integer(e->json, e->nodes[i].feature < 0 ? -1 : (int64_t)left_of(e, i));
+static void put_left(const exporting *e, size_t i, const fw_split_node *node) {
+  fw_json_out_integer(e->json, node->feature < 0 ? -1 : (int64_t)e->child[i]);
 }
-static void put_right(const exporting *e, size_t i) {
-  fw_json_out_integer(e->json, e->nodes[i].feature < 0 ? -1 : (int64_t)right_of(e, i));
+static void put_right(const exporting *e, size_t i, const fw_split_node *node) {
+  fw_json_out_integer(e->json, node->feature < 0 ? -1 : (int64_t)e->child[i] + 1);
 }
-static void put_feature(const exporting *e, size_t i) {
-  fw_json_out_integer(e->json, e->nodes[i].feature < 0 ? 0 : e->nodes[i].feature);
+static void put_parent(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)node;
+  fw_json_out_integer(e->json, e->parent[i]);
 }
-static void put_default(const exporting *e, size_t i) {
-  const fw_split_node *node = &e->nodes[i];
-  const bool left = node->feature >= 0 && fw_node_goes_left(e->forest, node, NAN) != is_turned(node);
-  fw_json_out_integer(e->json, left);
+static void put_feature(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  fw_json_out_integer(e->json, node->feature < 0 ? 0 : node->feature);
 }
-static void put_type(const exporting *e, size_t i) {
-  fw_json_out_integer(e->json, (e->nodes[i].flags & FW_NODE_SET) != 0);
+static void put_default(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  fw_json_out_integer(e->json, node->feature >= 0 && fw_node_goes_left(e->forest, node, NAN) != is_turned(node));
 }
-static void put_leaf(const exporting *e, size_t i) {
-  put_f32(e->json, (float)(e->nodes[i].value * (e->forest->scale / e->forest->divisor)));
+static void put_type(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  fw_json_out_integer(e->json, (node->flags & FW_NODE_SET) != 0);
 }
-static void put_value(const exporting *e, size_t i) {
-  if (e->nodes[i].feature < 0)
-    put_leaf(e, i);
-  else
-    put_f32(e->json, e->nodes[i].flags & FW_NODE_SET ? 0 : threshold_of(e->forest, &e->nodes[i]));
+static float leaf_of(const exporting *e, const fw_split_node *node) {
+  return (float)(node->value * (e->forest->scale / e->forest->divisor));
 }
-static void put_weight(const exporting *e, size_t i) {
-  if (e->nodes[i].feature < 0)
-    put_leaf(e, i);
-  else
-    put_f32(e->json, 0);
+static void put_value(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  put_f32(e->json, node->feature < 0           ? leaf_of(e, node)
+                   : node->flags & FW_NODE_SET ? 0
+                                               : threshold_of(e->forest, node));
 }
-static void put_gain(const exporting *e, size_t i) {
-  put_f32(e->json, e->nodes[i].gain);
+static void put_weight(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  put_f32(e->json, node->feature < 0 ? leaf_of(e, node) : 0);
 }
-static void put_cover(const exporting *e, size_t i) {
-  put_f32(e->json, (float)e->nodes[i].cover);
+static void put_gain(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  put_f32(e->json, node->gain);
+}
+static void put_cover(const exporting *e, size_t i, const fw_split_node *node) {
+  (void)i;
+  put_f32(e->json, (float)node->cover);
 }
 
 static void put_array(const exporting *e, const char *key, put_number put) {
@@ -140,26 +158,9 @@ static void put_array(const exporting *e, const char *key, put_number put) {
   fw_json_out_open_array(e->json);
   for (size_t i = 0; i < e->count; i++) {
     fw_json_out_element(e->json);
-    put(e, i);
+    put(e, i, &e->nodes[e->order[i]]);
   }
   fw_json_out_close_array(e->json);
-}
-
-static furrow_status put_parents(const exporting *e, furrow_error *err) {
-  uint32_t *parents = NULL;
-  FW_TRY(FW_ALLOC(&parents, e->count, err));
-  parents[0] = INT32_MAX;
-  for (size_t i = 0; i < e->count; i++)
-    if (e->nodes[i].feature >= 0) parents[i + 1] = parents[e->nodes[i].right] = (uint32_t)i;
-  fw_json_out_key(e->json, "parents");
-  fw_json_out_open_array(e->json);
-  for (size_t i = 0; i < e->count; i++) {
-    fw_json_out_element(e->json);
-    fw_json_out_integer(e->json, parents[i]);
-  }
-  fw_json_out_close_array(e->json);
-  fw_free(parents);
-  return FURROW_OK;
 }
 
 /* What is written of each node with a set: its number, where its categories begin, how many there are; the last pass
@@ -184,8 +185,9 @@ static void put_sets(const exporting *e, const char *key, set_list what) {
   fw_json_out_key(e->json, key);
   fw_json_out_open_array(e->json);
   for (size_t i = 0; i < e->count; i++) {
-    if (!(e->nodes[i].flags & FW_NODE_SET)) continue;
-    const size_t size = put_members(e, (size_t)e->nodes[i].value, what == SET_MEMBERS);
+    const fw_split_node *node = &e->nodes[e->order[i]];
+    if (!(node->flags & FW_NODE_SET)) continue;
+    const size_t size = put_members(e, (size_t)node->value, what == SET_MEMBERS);
     if (what != SET_MEMBERS) fw_json_out_element(e->json);
     if (what == SET_NODES) fw_json_out_integer(e->json, (int64_t)i);
     if (what == SET_BEGINS) fw_json_out_integer(e->json, (int64_t)begin);
@@ -202,7 +204,7 @@ static void put_count_text(fw_json_out *json, const char *key, size_t count) {
   fw_json_out_member(json, key, text);
 }
 
-static furrow_status put_tree(exporting *e, size_t features, furrow_error *err) {
+static void put_tree(const exporting *e, size_t features) {
   fw_json_out_element(e->json);
   fw_json_out_open(e->json);
   put_array(e, "base_weights", put_weight);
@@ -214,7 +216,7 @@ static furrow_status put_tree(exporting *e, size_t features, furrow_error *err) 
   fw_json_out_member_unsigned(e->json, "id", e->tree);
   put_array(e, "left_children", put_left);
   put_array(e, "loss_changes", put_gain);
-  FW_TRY(put_parents(e, err));
+  put_array(e, "parents", put_parent);
   put_array(e, "right_children", put_right);
   put_array(e, "split_conditions", put_value);
   put_array(e, "split_indices", put_feature);
@@ -225,10 +227,9 @@ static furrow_status put_tree(exporting *e, size_t features, furrow_error *err) 
   fw_json_out_member(e->json, "num_deleted", "0");
   put_count_text(e->json, "num_feature", features);
   put_count_text(e->json, "num_nodes", e->count);
-  fw_json_out_member(e->json, "size_leaf_vector", "1");
+  fw_json_out_member(e->json, "size_leaf_vector", "0");
   fw_json_out_close(e->json);
   fw_json_out_close(e->json);
-  return FURROW_OK;
 }
 
 /* ---- The model ---- */
@@ -269,7 +270,7 @@ static furrow_status put_booster(fw_json_out *json, const fw_node_forest *forest
   fw_json_out_open(json);
   fw_json_out_member(json, "num_parallel_tree", "1");
   put_count_text(json, "num_trees", forest->trees);
-  fw_json_out_member(json, "size_leaf_vector", "1");
+  fw_json_out_member(json, "size_leaf_vector", "0");
   fw_json_out_close(json);
   fw_json_out_key(json, "tree_info");
   fw_json_out_open_array(json);
@@ -280,15 +281,22 @@ static furrow_status put_booster(fw_json_out *json, const fw_node_forest *forest
   fw_json_out_close_array(json);
   fw_json_out_key(json, "trees");
   fw_json_out_open_array(json);
-  for (size_t t = 0; t < forest->trees; t++) {
-    exporting e = {forest, json, t, forest->node + forest->begin[t], (size_t)(forest->begin[t + 1] - forest->begin[t])};
-    FW_TRY(put_tree(&e, features, err));
+  furrow_status status = FURROW_OK;
+  for (size_t t = 0; status == FURROW_OK && t < forest->trees; t++) {
+    exporting e = {.forest = forest, .json = json, .tree = t, .nodes = forest->node + forest->begin[t]};
+    e.count = (size_t)(forest->begin[t + 1] - forest->begin[t]);
+    status = FW_ALLOC(&e.order, 3 * e.count, err);
+    if (status != FURROW_OK) break;
+    e.child = e.order + e.count, e.parent = e.child + e.count;
+    order_nodes(&e);
+    put_tree(&e, features);
+    fw_free(e.order);
   }
   fw_json_out_close_array(json);
   fw_json_out_close(json);
   fw_json_out_member(json, "name", "gbtree");
   fw_json_out_close(json);
-  return FURROW_OK;
+  return status;
 }
 
 /* One base for all classes is a number, as all versions read it; several are a list, for 3.1 and later. */
@@ -382,8 +390,20 @@ static furrow_status put_learner(fw_json_out *json, const fw_export_model *model
   }
   fw_json_out_close_array(json);
   fw_json_out_close(json);
-  fw_buffer_byte(json->out, '\n');
   return fw_buffer_status(json->out, err);
+}
+
+/* Takes blanks out: xgboost does not read an empty list with a blank in it. */
+static void pack(fw_buffer *out, const fw_buffer *json) {
+  bool quoted = false;
+  for (size_t i = 0; i < json->size; i++) {
+    const char byte = json->bytes[i];
+    if (byte == '"') quoted = !quoted;
+    if (!quoted && (byte == ' ' || byte == '\n')) continue;
+    fw_buffer_byte(out, byte);
+    if (byte == '\\' && i + 1 < json->size) fw_buffer_byte(out, json->bytes[++i]);
+  }
+  fw_buffer_byte(out, '\n');
 }
 
 furrow_status fw_xgboost_write(const fw_export_model *model, fw_buffer *out, furrow_error *err) {
@@ -396,7 +416,8 @@ furrow_status fw_xgboost_write(const fw_export_model *model, fw_buffer *out, fur
                    model->objective);
   FW_TRY(check_nodes(forest, err));
   FW_TRY(list_kinds(forest, features, &kinds, err));
-  fw_json_out json = {.out = out};
+  fw_buffer text = {0};
+  fw_json_out json = {.out = &text};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < features; i++)
     if (kinds[i] == 3)
@@ -405,6 +426,8 @@ furrow_status fw_xgboost_write(const fw_export_model *model, fw_buffer *out, fur
                        "not mix",
                        i);
   if (status == FURROW_OK) status = put_learner(&json, model, form, kinds, features, err);
+  if (status == FURROW_OK) pack(out, &text);
+  fw_buffer_clear(&text);
   fw_free(kinds);
-  return status;
+  return status == FURROW_OK ? fw_buffer_status(out, err) : status;
 }
