@@ -155,7 +155,8 @@ const command rows_convert_command = {
                "furrow rows convert 'clicks.csv?label_column=0' clicks.ffm --to libffm\n"
                "furrow rows convert 'part-*.gz' - --to libsvm | head",
     .about = "The format comes from --to, or else from the ending of DST: .libsvm .svm .txt, .libfm, .libffm .ffm, "
-             ".csv, .cache .bin. DST appears only when it is complete. Numbers that are read back have the same bits. "
+             ".csv, .cache .bin. In a file .rec, every line is a record of RecordIO (with --to). DST appears only when "
+             "it is complete. Numbers that are read back have the same bits. "
              "Under mpirun every rank converts a part, and DST has the bytes that one process would write.",
     .operands = convert_operands,
     .groups = convert_groups,

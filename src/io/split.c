@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
+#include "io/recordio.h"
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
 
@@ -50,7 +51,9 @@ void fw_text_clear(fw_text *text) {
   memset(text, 0, sizeof *text);
 }
 
+/* Lines in RecordIO can be read in parts, but not records of a format in them. */
 static bool in_order(const fw_split *split, const fw_file *file) {
+  if (file->kind == FW_FILE_RECORDIO) return split->in_records;
   return file->kind != FW_FILE_PLAIN || split->records.length || split->records.cut;
 }
 
@@ -97,6 +100,26 @@ uint64_t fw_split_align_indexed(fw_split *split) {
   return 0;
 }
 
+static bool is_recordio(const fw_fileset *set) {
+  for (size_t i = 0; i < set->nfiles; i++)
+    if (set->files[i].kind != FW_FILE_RECORDIO) return false;
+  return true;
+}
+
+/* Parts of RecordIO are dmlc-core's: cut at multiples of four bytes, and a record that begins exactly at a cut belongs
+ * to the later part, which is the one that has the byte before if cuts are one byte earlier. */
+static void cut_part(fw_split *s, uint32_t part, uint32_t nparts) {
+  const uint64_t size = s->set->size;
+  const bool records = is_recordio(s->set);
+  uint64_t step = size / nparts + (size % nparts != 0);
+  if (records) step += -step % FW_RECORDIO_ALIGN;
+  s->begin = step != 0 && part > size / step ? size : part * step;
+  s->end = part + 1 == nparts || step > size - s->begin ? size : s->begin + step;
+  if (!records) return;
+  if (s->begin > 0) s->begin--;
+  if (s->end > 0 && s->end < size) s->end--;
+}
+
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
                             size_t max_line, furrow_error *err) {
   if (part >= nparts) return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", part, nparts);
@@ -109,10 +132,8 @@ furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t pa
   }
   fw_split *s;
   FW_TRY(FW_ALLOC_ZERO(&s, 1, err));
-  uint64_t step = set->size / nparts + (set->size % nparts != 0);
   s->set = set;
-  s->begin = step != 0 && part > set->size / step ? set->size : part * step;
-  s->end = part + 1 == nparts || step > set->size - s->begin ? set->size : s->begin + step;
+  cut_part(s, part, nparts);
   s->piece = piece;
   s->max_line = max_line;
   pthread_mutex_init(&s->lock, NULL);
@@ -255,6 +276,12 @@ static size_t first_record_after(const fw_records *r, const char *bytes, size_t 
   return at <= length ? at : unknown;
 }
 
+/* The same for heads of RecordIO. */
+static size_t first_head_after(const char *bytes, size_t length, uint64_t offset, size_t from, bool whole) {
+  const size_t at = fw_recordio_find(bytes, length, offset, from + 1);
+  return at < length ? at : whole ? length : 0;
+}
+
 static size_t first_start_after(const fw_split *split, const char *bytes, size_t length, uint64_t offset, size_t from,
                                 bool whole) {
   return split->in_records ? first_record_after(&split->records, bytes, length, offset, from, whole)
@@ -282,7 +309,8 @@ static void set_lines(const fw_split *split, fw_text *text, size_t begin, size_t
   text->length = end - begin;
   text->line_end_added = false;
   const bool of_lines = !split->in_records || (split->records.cut && !split->records.columns);
-  if (file_end && of_lines && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
+  const bool ends_anywhere = file_end || split->set->files[text->file].kind == FW_FILE_RECORDIO;
+  if (ends_anywhere && of_lines && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
     text->memory[end] = '\n';
     text->length++;
     text->line_end_added = true;
@@ -299,6 +327,24 @@ static furrow_status line_too_long(const fw_split *split, size_t file, uint64_t 
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
+
+/* The first line, record or head after a cut of a file that is read at any offset. */
+static size_t first_in_file(const fw_split *split, const fw_file *file, const char *bytes, size_t length,
+                            uint64_t offset, size_t from, bool whole) {
+  return file->kind == FW_FILE_RECORDIO ? first_head_after(bytes, length, offset, from, whole)
+                                        : first_start_after(split, bytes, length, offset, from, whole);
+}
+
+static furrow_status records_to_lines(const fw_file *file, const fw_text *text, size_t first, size_t last,
+                                      furrow_error *err) {
+  furrow_error why;
+  const furrow_status status = fw_recordio_to_lines(text->memory + first, last - first, &why);
+  if (status == FURROW_OK || !err) return status;
+  why.offset += text->offset;
+  fw_error_set_file(&why, file->path);
+  *err = why;
+  return status;
+}
 
 /* Reads the lines of the raw range [begin, end) of a plain file. */
 static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text *text, furrow_error *err) {
@@ -323,15 +369,16 @@ static furrow_status read_plain(fw_split *split, const fw_input *input, fw_text 
     }
     have = want;
     if (first == SIZE_MAX) {
-      first = first_start_after(split, text->memory, have, begin, 0, whole);
+      first = first_in_file(split, file, text->memory, have, begin, 0, whole);
       if (first == 0 || first > raw) { /* no line starts in this range: it is inside a line of an earlier piece */
         set_lines(split, text, 0, 0, false);
         return FURROW_OK;
       }
     }
-    size_t last = text->end == file->size ? have : first_start_after(split, text->memory, have, begin, raw, whole);
+    size_t last = text->end == file->size ? have : first_in_file(split, file, text->memory, have, begin, raw, whole);
     if (last != 0) {
       text->offset = begin + first;
+      if (file->kind == FW_FILE_RECORDIO) FW_TRY(records_to_lines(file, text, first, last, err));
       set_lines(split, text, first, last, begin + last == file->size);
       return FURROW_OK;
     }
@@ -554,18 +601,24 @@ furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset
   if (status == FURROW_OK) status = fw_input_open(&input, split->set->files[file].path, err);
   uint64_t lines = 0;
   bool after_cr = false;
+  const bool records = split->set->files[file].kind == FW_FILE_RECORDIO;
   for (uint64_t at = 0; status == FURROW_OK && at < offset;) {
     size_t want = offset - at < BUFFER ? (size_t)(offset - at) : BUFFER;
     size_t got;
     status = fw_input_read_at(input, buffer, want, at, &got, err);
     if (status != FURROW_OK || got == 0) break;
     const char *bytes = buffer;
+    if (records) { /* the head at the end of a buffer is in the next one, too */
+      lines += fw_recordio_count(bytes, got, at);
+      at += got < want || got <= FW_RECORDIO_ALIGN || at + got == offset ? got : got - FW_RECORDIO_ALIGN;
+      continue;
+    }
     lines += fw_tokenizer_table()->count_lines(bytes, got) - (after_cr && bytes[0] == '\n');
     after_cr = bytes[got - 1] == '\r';
     at += got;
   }
   fw_input_close(input);
   fw_free(buffer);
-  if (status == FURROW_OK) *line = lines + 1;
+  if (status == FURROW_OK) *line = lines + !records;
   return status;
 }

@@ -88,7 +88,8 @@ furrow_status fw_split_read(fw_split *split, fw_text *text, furrow_error *err) F
 /* Returns to the first piece of the part. E_STATE if a pipe has been read from. */
 furrow_status fw_split_rewind(fw_split *split, furrow_error *err) FURROW_MUST_USE;
 
-/* Finds the number (from 1) of the line that starts at `offset` of a plain file: counts from the start of the file. */
+/* Finds the number (from 1) of the line that starts at `offset` of a plain file, or of the record that has that byte:
+ * counts from the start of the file. */
 furrow_status fw_split_line_number(fw_split *split, size_t file, uint64_t offset, uint64_t *line,
                                    furrow_error *err) FURROW_MUST_USE;
 

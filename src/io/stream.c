@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "columns/typed_columns.h"
 #include "io/file_system.h"
+#include "io/recordio.h"
 
 struct fw_stream {
   fw_source source;
@@ -37,6 +38,7 @@ static const codec codecs[] = {
     {"bzip2", &fw_decoder_bzip2, FW_FILE_BZIP2, 4, 6, "1AY&SY"},    /* BZh and a digit, then a block */
     {"bzip2", &fw_decoder_bzip2, FW_FILE_BZIP2, 4, 6, "\x17\x72\x45\x38\x50\x90"}, /* … or the end of an empty stream */
     {"xz", &fw_decoder_xz, FW_FILE_XZ, 0, 6, "\xfd\x37zXZ\0"},
+    {"RecordIO", &fw_decoder_recordio, FW_FILE_RECORDIO, 0, 4, FW_RECORDIO_MAGIC},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\3\4"},
     {"zip", NULL, FW_FILE_PLAIN, 0, 4, "PK\5\6"},
     {"lz4", &fw_decoder_lz4, FW_FILE_LZ4, 0, 4, "\x04\x22\x4d\x18"},

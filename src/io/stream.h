@@ -61,6 +61,7 @@ typedef struct fw_decoder {
 
 extern const fw_decoder fw_decoder_gzip;
 extern const fw_decoder fw_decoder_zstd;
+extern const fw_decoder fw_decoder_recordio; /* a line for every record */
 /* Their create fails with E_UNSUPPORTED if the library that each needs is not installed. */
 extern const fw_decoder fw_decoder_xz;
 extern const fw_decoder fw_decoder_bzip2;

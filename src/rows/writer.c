@@ -39,14 +39,21 @@ static furrow_status open_cache(furrow_rows_writer *w, const char *path, const f
   return status;
 }
 
+/* The name of a file says whether its lines are records of RecordIO. */
+static bool is_recordio(const char *path) {
+  const size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".rec") == 0;
+}
+
 static furrow_status open_text(furrow_rows_writer *w, const destination *to, const furrow_rows_writer_params *params,
                                furrow_error *err) {
   fw_atomic_file *file = NULL;
-  FW_TRY(fw_text_writer_check(params, err));
+  const bool records = to->path && is_recordio(to->path);
+  FW_TRY(fw_text_writer_check(params, records, err));
   FW_TRY(to->path ? fw_atomic_file_open_ranks(&file, to->path, params->comm, err)
                   : fw_atomic_file_open_output(&file, to->output, err));
   if (!params->overwrite) fw_atomic_file_keep_existing(file);
-  return fw_text_writer_open(&w->text, file, params, err);
+  return fw_text_writer_open(&w->text, file, params, records, err);
 }
 
 static furrow_status open_format(furrow_rows_writer *w, const destination *to, const furrow_rows_writer_params *params,

@@ -51,7 +51,7 @@ typedef struct remote_file {
   int64_t modified;
   bool ranges, no_ranges; /* the server is known to answer with ranges, or without */
   bool streaming;         /* a thread reads the whole file in order */
-  furrow_error error;     /* why a slot failed */
+  furrow_error error;     /* why a slot failed, the last time */
 
   /* the run: reads from run_begin on; everything before run_next was queued */
   uint64_t run_begin, run_next;
@@ -326,7 +326,7 @@ static void *fetch_slots(void *user) {
     fetch f = {.file = file, .slot = s};
     const furrow_status status = fetch_slot(&f);
     pthread_mutex_lock(&file->lock);
-    if (status != FURROW_OK && file->error.status == FURROW_OK) file->error = f.error;
+    if (status != FURROW_OK) file->error = f.error;
     /* a slot that was left because the reader wants another place is complete */
     if (f.slot->state == FETCHING) end_slot(file, f.slot, status == FURROW_OK ? READY : FAILED);
     pthread_cond_broadcast(&file->work);
@@ -352,7 +352,8 @@ static slot *free_slot(remote_file *file, uint64_t offset, bool must) {
   for (size_t i = 0; i < SLOTS; i++) {
     slot *s = &file->slots[i];
     if (s->state == EMPTY) return s;
-    if ((s->state != READY && !(must && s->state == QUEUED)) || s->readers > 0) continue;
+    const bool ended = s->state == READY || s->state == FAILED;
+    if ((!ended && !(must && s->state == QUEUED)) || s->readers > 0) continue;
     if (!must && s->begin + s->size > offset) continue;
     const bool behind = s->begin + s->size <= offset, best_behind = best && best->begin + best->size <= offset;
     if (!best || (behind && !best_behind) ||
@@ -452,6 +453,7 @@ static furrow_status read_locked(remote_file *file, void *buffer, size_t size, u
       return FURROW_OK;
     }
     if (s && s->state == FAILED) {
+      s->state = EMPTY; /* the next read of these bytes asks again */
       *err = file->error;
       return file->error.status;
     }

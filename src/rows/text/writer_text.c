@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
+#include "io/recordio.h"
 
 /* A piece is what one call of a put function adds: at most three numbers and the characters between them. */
 enum { BUFFER_BYTES = 64 << 10, PIECE_BYTES = 4 * FW_NUMBER_TEXT };
@@ -29,8 +30,10 @@ struct fw_text_writer {
   size_t used;
   uint64_t rows;
   uint64_t header_bytes;
-  bool has_label; /* csv: whether rows have a label; decided by the first row */
-  cell *cells;    /* csv: the features of one row, by column */
+  bool records;             /* RecordIO: a record for every line */
+  fw_buffer record, framed; /* the line that has not ended, and records to write */
+  bool has_label;           /* csv: whether rows have a label; decided by the first row */
+  cell *cells;              /* csv: the features of one row, by column */
   size_t cell_capacity;
 };
 
@@ -44,8 +47,15 @@ struct text_format {
 
 /* ---- Pieces of text ------------------------------------------------------------------------------------- */
 
+static furrow_status write_records(fw_text_writer *w, furrow_error *err) {
+  fw_buffer_reset(&w->framed);
+  fw_recordio_from_lines(&w->framed, &w->record, w->buffer, w->used);
+  FW_TRY(fw_buffer_status(&w->framed, err));
+  return fw_atomic_file_write(w->file, w->framed.bytes, w->framed.size, err);
+}
+
 static furrow_status flush_rows(fw_text_writer *w, furrow_error *err) {
-  furrow_status status = fw_atomic_file_write(w->file, w->buffer, w->used, err);
+  furrow_status status = w->records ? write_records(w, err) : fw_atomic_file_write(w->file, w->buffer, w->used, err);
   if (status == FURROW_OK) w->used = 0;
   return status;
 }
@@ -315,9 +325,12 @@ bool fw_text_writer_knows(const char *format) {
   return find_format(format) != NULL;
 }
 
-furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furrow_error *err) {
+furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, bool records, furrow_error *err) {
   if (params->index_base > 1) return fw_fail(err, FURROW_E_ARGUMENT, "index_base must be 0 or 1");
   if (!is_csv(find_format(params->format))) return FURROW_OK;
+  if (records && params->header)
+    return fw_fail(err, FURROW_E_UNSUPPORTED,
+                   "RecordIO (.rec) has no place for the header of a csv: write it without one");
   if (params->columns == 0) return fw_fail(err, FURROW_E_ARGUMENT, "csv needs the number of feature columns (columns)");
   if (!strchr(",;|\t :!$%*/=@^_`~", params->delimiter) || params->delimiter == 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be a sign that no number, quote or line end has in it");
@@ -326,7 +339,7 @@ furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furr
 }
 
 furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
-                                  const furrow_rows_writer_params *params, furrow_error *err) {
+                                  const furrow_rows_writer_params *params, bool records, furrow_error *err) {
   fw_text_writer *w = NULL;
   furrow_status status = FW_ALLOC_ZERO(&w, 1, err);
   if (status == FURROW_OK) status = FW_ALLOC(&w->buffer, BUFFER_BYTES, err);
@@ -339,6 +352,7 @@ furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
   w->params = *params;
   w->params.format = w->format->name;
   w->file = file;
+  w->records = records;
   *writer = w;
   return FURROW_OK;
 }
@@ -415,5 +429,7 @@ void fw_text_writer_close(fw_text_writer *writer) {
   fw_atomic_file_close(writer->file);
   fw_free(writer->buffer);
   fw_free(writer->cells);
+  fw_buffer_clear(&writer->record);
+  fw_buffer_clear(&writer->framed);
   fw_free(writer);
 }

@@ -11,11 +11,14 @@ typedef struct fw_text_writer fw_text_writer;
 bool fw_text_writer_knows(const char *format);
 extern const char fw_text_writer_names[];
 
-/* Checks that the parameters, whose format must be known, fit together. */
-furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Checks that the parameters, whose format must be known, fit together. `records`: every line is a record of RecordIO.
+ */
+furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, bool records,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Takes ownership of the file, even when it fails. */
 furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
-                                  const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+                                  const furrow_rows_writer_params *params, bool records,
+                                  furrow_error *err) FURROW_MUST_USE;
 /* Writes a block completely or not at all. */
 furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block,
                                   furrow_error *err) FURROW_MUST_USE;

@@ -32,7 +32,7 @@ static void make_sample(sample *s, unsigned depth, size_t gap, fw_rng *rng) {
   }
   s->stride = SLOTS * FW_TRAVERSE_ROWS + gap;
   for (size_t i = 0; i < GROUPS * s->stride; i++) s->x[i] = some_number(rng);
-  s->tree = (fw_traverse_tree){depth, s->nodes, s->leaves};
+  s->tree = (fw_traverse_tree){.depth = depth, .nodes = s->nodes, .leaves = s->leaves};
 }
 
 static double leaf_of(const sample *s, size_t row) {

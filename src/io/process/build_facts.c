@@ -1,4 +1,4 @@
-/* io/build_facts.c: facts about the build of the library, and the versions of the libraries that it uses. */
+/* io/process/build_facts.c: facts about the build of the library, and the versions of the libraries that it uses. */
 #include <stdio.h>
 #include <xxhash.h>
 #include <zlib.h>
