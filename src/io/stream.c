@@ -163,6 +163,8 @@ static furrow_status start_columns(fw_stream *stream, const char *const *names, 
   } else {
     if (!fw_path_is_local(stream->path))
       return fw_fail(err, FURROW_E_UNSUPPORTED, "Parquet files are read from this machine only");
+    struct stat info;
+    FW_TRY(fw_path_stat(stream->path, &info, err));
     FW_TRY(fw_columns_of_parquet(&stream->columns, stream->path, err));
     columns = stream->columns;
   }

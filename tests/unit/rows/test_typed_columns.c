@@ -235,7 +235,8 @@ static void make_row(made_log *log, size_t row) {
   CELL(text);
   log->genre[at] = (int32_t)draw(4);
   CELL(genres[log->genre[at]]);
-  snprintf(text, sizeof text, draw(20) ? "item%u" : "", draw(700));
+  snprintf(text, sizeof text, "item%u", draw(700));
+  if (draw(20) == 0) text[0] = 0;
   CELL(text);
   memcpy(log->text + log->text_ends[at], text, strlen(text));
   log->text_ends[at + 1] = log->text_ends[at] + (int32_t)strlen(text);
