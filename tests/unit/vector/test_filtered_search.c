@@ -27,7 +27,7 @@ static void make_data(void) {
   }
 }
 
-/* What a filter keeps: 1 of `of` vectors by chance, or those of 1 of `of` clusters. */
+/* What a filter keeps: 1 of `of` vectors by chance, or the vectors of 1 of `of` clusters. */
 typedef struct keeping {
   unsigned of;
   bool clusters;
