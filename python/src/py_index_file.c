@@ -1,6 +1,7 @@
 /* python/src/py_index_file.c: index files: loaded, saved, as bytes, field by field; files of vectors; exact search. */
 #include "py_index.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Loading ---------------------------------------------------------------------------------------------- */
@@ -77,12 +78,31 @@ static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, in
                                          FWPY_FIELD(furrow_index_save_params, lists_file, FWPY_TEXT),
                                          {0}};
 
+/* An index in memory has no attributes: E_STATE if saving would drop the attributes of the file that it replaces. */
+static furrow_status keep_attributes(const char *path, const furrow_index_save_params *params, furrow_error *err) {
+  furrow_attributes *attributes = NULL;
+  if (!params->overwrite) return FURROW_OK;
+  const furrow_status status = furrow_attributes_load(&attributes, path, err);
+  furrow_attributes_free(attributes);
+  if (status != FURROW_OK) return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+  memset(err, 0, sizeof *err);
+  err->status = FURROW_E_STATE;
+  err->offset = FURROW_NO_OFFSET;
+  snprintf(err->file, sizeof err->file, "%s", path);
+  snprintf(err->message, sizeof err->message, "has attributes, which would be lost");
+  snprintf(
+      err->hint, sizeof err->hint,
+      "'furrow index add' and 'furrow index remove' keep them; 'furrow index attributes INDEX --drop' removes them");
+  return FURROW_E_STATE;
+}
+
 static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,
                                      furrow_error *err) {
   furrow_status status = fwpy_index_begin_read(self, err);
   if (status != FURROW_OK) return status;
   params->names = self->names ? self->names->names : NULL;
-  status = furrow_index_save(self->index, path, params, err);
+  status = keep_attributes(path, params, err);
+  if (status == FURROW_OK) status = furrow_index_save(self->index, path, params, err);
   fwpy_index_end_read(self);
   return status;
 }

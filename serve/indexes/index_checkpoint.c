@@ -146,8 +146,16 @@ static furrow_status change_index(furrow_index *index, const folding *f, const f
   return f->n > 0 ? furrow_index_add(index, f->vectors, f->n, &params, NULL, err) : FURROW_OK;
 }
 
-static furrow_status change_and_save(const char *path, furrow_index *index, furrow_id_names *names, const folding *f,
-                                     furrow_error *err) {
+/* The attributes of the file, if it has any: ids keep them, and new ids get a row without values. The log has none. */
+static furrow_status change_attributes(furrow_attributes **attributes, const char *path, const furrow_index *index,
+                                       furrow_error *err) {
+  const furrow_status status = furrow_attributes_load(attributes, path, err);
+  if (status != FURROW_OK) return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+  return furrow_attributes_join(*attributes, index, NULL, NULL, NULL, NULL, err);
+}
+
+static furrow_status change_and_save(const char *path, furrow_index *index, furrow_id_names *names,
+                                     furrow_attributes **attributes, const folding *f, furrow_error *err) {
   furrow_id_filter touched;
   furrow_index_save_params params;
   furrow_id_filter_init(&touched);
@@ -156,9 +164,11 @@ static furrow_status change_and_save(const char *path, furrow_index *index, furr
   touched.sorted_count = f->touched_count;
   FW_TRY(change_index(index, f, &touched, err));
   if (names) FW_TRY(change_names(names, f, &touched, err));
+  FW_TRY(change_attributes(attributes, path, index, err));
   furrow_index_save_params_init(&params);
   params.overwrite = true;
   params.names = names;
+  params.attributes = *attributes;
   return furrow_index_save(index, path, &params, err);
 }
 
@@ -174,6 +184,7 @@ furrow_status index_fold(const char *path, const fresh_view *view, uint64_t next
                          furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   furrow_index_info info;
   folding f = {0};
   FW_TRY(check_file(path, print, err));
@@ -182,10 +193,11 @@ furrow_status index_fold(const char *path, const fresh_view *view, uint64_t next
   furrow_index_get_info(index, &info);
   furrow_index_set_next_id(index, (int64_t)next_id);
   furrow_status status = collect(&f, view, (size_t)info.d, err);
-  if (status == FURROW_OK) status = change_and_save(path, index, names, &f, err);
+  if (status == FURROW_OK) status = change_and_save(path, index, names, &attributes, &f, err);
   if (status == FURROW_OK) status = index_print_get(print, path, err);
   clear_folding(&f);
   furrow_index_free(index);
   furrow_id_names_free(names);
+  furrow_attributes_free(attributes);
   return status;
 }

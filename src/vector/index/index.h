@@ -271,6 +271,9 @@ static inline bool fw_index_has_dense_ids(const furrow_index *index) {
 /* Like furrow_index_reconstruct, but after a failure the contents of `vector` are undefined. For a coarse quantizer, id
  * is the list. */
 furrow_status fw_reconstruct(const furrow_index *index, int64_t id, float *vector, furrow_error *err) FURROW_MUST_USE;
+/* Decodes the vector at a location of the lists, without the refinement of IVF_PQR; `scratch` has d floats. */
+furrow_status fw_ivf_decode(const furrow_index *index, int64_t location, float *vector, float *scratch,
+                            furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Kinds in files ---- */
 

@@ -88,6 +88,13 @@ static furrow_status add_centroid(const furrow_index *index, size_t list, float 
   return status;
 }
 
+furrow_status fw_ivf_decode(const furrow_index *index, int64_t location, float *vector, float *scratch,
+                            furrow_error *err) {
+  const size_t list = fw_location_list(location);
+  decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector);
+  return add_centroid(index, list, vector, scratch, err);
+}
+
 static furrow_status add_refinement(const furrow_index *index, int64_t id, float *vector, float *scratch,
                                     furrow_error *err) {
   const fw_ivf *ivf = &index->ivf;
@@ -107,9 +114,7 @@ static furrow_status decode_ivf(const furrow_index *index, int64_t id, float *ve
   if (location < 0) return fail_not_found(id, err);
   status = fw_alloc(&scratch, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
-  size_t list = fw_location_list(location);
-  decode_entry(index, &index->ivf.lists.list[list], fw_location_offset(location), vector);
-  status = add_centroid(index, list, vector, scratch, err);
+  status = fw_ivf_decode(index, location, vector, scratch, err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_PQR)
     status = add_refinement(index, id, vector, scratch, err);
   fw_free(scratch);

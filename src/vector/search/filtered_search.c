@@ -31,22 +31,22 @@ struct furrow_filtered {
   /* The exact plan: */
   const furrow_index *storage; /* the index whose rows are compared; NULL: there is none, or too many vectors match */
   const fw_node *transform;    /* a transform before the storage; NULL: none */
-  int64_t *ids;                /* `matches` ids, and their rows of the storage */
+  int64_t *ids;                /* `matches` ids, and their rows of the storage, or locations in its lists */
   int64_t *rows;
 };
 
 /* ---- Matching vectors ----------------------------------------------------------------------------------- */
 
-/* The index with one vector or code for each row, and the ids of its rows. */
+/* The index with one vector or code for each row or entry of a list, and the ids of its rows. */
 typedef struct row_source {
   const furrow_index *storage;
   const fw_node *transform;
-  const int64_t *ids; /* NULL: rows are ids */
-  bool simple;        /* false: there is more than one transform or id map, or no rows */
+  const int64_t *ids; /* NULL: rows, or the ids in the lists, are ids */
 } row_source;
 
+/* storage NULL: there is more than one transform or id map, or nothing that can be decoded. */
 static row_source find_rows(const fw_node *node) {
-  row_source source = {.simple = true};
+  row_source source = {0};
   for (; node; node = node->child) {
     const furrow_index *index = node->index;
     switch (index->kind) {
@@ -61,29 +61,53 @@ static row_source find_rows(const fw_node *node) {
     case FURROW_INDEX_REFINE: source.storage = index->child[1]; return source;
     case FURROW_INDEX_HNSW: source.storage = index->child[0]; return source;
     case FURROW_INDEX_FLAT:
-    case FURROW_INDEX_SQ: source.storage = index; return source;
+    case FURROW_INDEX_SQ:
+    case FURROW_INDEX_IVF_FLAT:
+    case FURROW_INDEX_IVF_SQ:
+    case FURROW_INDEX_IVF_PQ:
+    case FURROW_INDEX_IVF_PQ_FAST: source.storage = index; return source;
     default: return (row_source){0};
     }
   }
   return (row_source){0};
 }
 
-/* Lists the rows whose ids match; counts them first. */
+/* Visits a row and its id if it matches; counts it where there is no memory for rows yet. */
+static void meet_row(furrow_filtered *f, const row_source *source, int64_t id, int64_t row, uint64_t *count) {
+  if (source->ids) {
+    if (id < 0 || id >= f->searcher->index->ntotal) return;
+    id = source->ids[id];
+  }
+  if (!fw_id_filter_keeps_id(&f->filter, id)) return;
+  if (f->rows && *count < f->matches) {
+    f->ids[*count] = id;
+    f->rows[*count] = row;
+  }
+  (*count)++;
+}
+
+static uint64_t meet_rows(furrow_filtered *f, const row_source *source) {
+  const furrow_index *storage = source->storage;
+  const fw_lists *lists = &storage->ivf.lists;
+  uint64_t count = 0;
+  if (!fw_index_is_ivf(storage)) {
+    for (int64_t i = 0; i < storage->ntotal; i++) meet_row(f, source, i, i, &count);
+    return count;
+  }
+  for (size_t i = 0; i < lists->nlist; i++)
+    for (size_t k = 0; k < lists->list[i].size; k++)
+      meet_row(f, source, fw_list_id(&lists->list[i], k), fw_location_make(i, k), &count);
+  return count;
+}
+
+/* Lists the rows whose ids match; counts them first. A filter of the caller may change its mind in between. */
 static furrow_status list_matches(furrow_filtered *f, const row_source *source, furrow_error *err) {
-  const int64_t n = source->storage->ntotal;
-  const furrow_id_filter *filter = &f->filter;
-  for (int64_t i = 0; i < n; i++) f->matches += fw_id_filter_keeps_id(filter, source->ids ? source->ids[i] : i);
+  f->matches = meet_rows(f, source);
   FW_TRY(FW_ALLOC(&f->ids, f->matches, err));
   FW_TRY(FW_ALLOC(&f->rows, f->matches, err));
-  size_t at = 0;
-  for (int64_t i = 0; i < n && at < f->matches; i++) {
-    const int64_t id = source->ids ? source->ids[i] : i;
-    if (!fw_id_filter_keeps_id(filter, id)) continue;
-    f->ids[at] = id;
-    f->rows[at++] = i;
-  }
-  f->matches = at; /* a filter of the caller may change its mind */
-  return FURROW_OK;
+  const uint64_t again = meet_rows(f, source);
+  if (again < f->matches) f->matches = again;
+  return fw_index_finish(f->searcher->index, FURROW_OK, err);
 }
 
 static furrow_status count_matches(furrow_filtered *f, const furrow_index *index, furrow_error *err) {
@@ -114,8 +138,9 @@ static double search_work(const furrow_filtered *f) {
 }
 
 static bool compares_matches(const furrow_filtered *f, const row_source *source) {
-  if (!source->storage || fw_index_row_size(source->storage) == 0) return false;
-  return f->matches <= FEW_MATCHES || (double)f->matches * source->storage->d <= PLAN_FACTOR * search_work(f);
+  const furrow_index *storage = source->storage;
+  if (!fw_index_is_ivf(storage) && fw_index_row_size(storage) == 0) return false;
+  return f->matches <= FEW_MATCHES || (double)f->matches * storage->d <= PLAN_FACTOR * search_work(f);
 }
 
 static furrow_status plan(furrow_filtered *f, furrow_error *err) {
@@ -130,7 +155,8 @@ static furrow_status plan(furrow_filtered *f, furrow_error *err) {
     return status;
   }
   row_source source = find_rows(searcher->root);
-  if (!source.simple || !source.storage) return count_matches(f, searcher->index, err);
+  const bool decodes = fw_index_check_whole(searcher->index, NULL) == FURROW_OK; /* search_only has no plain codes */
+  if (!source.storage || !decodes) return count_matches(f, searcher->index, err);
   FW_TRY(list_matches(f, &source, err));
   if (!compares_matches(f, &source)) return FURROW_OK;
   f->storage = source.storage;
@@ -148,13 +174,15 @@ typedef struct comparing {
   int64_t *ids;
 } comparing;
 
-/* Decodes a block of rows, or copies it next to each other. */
+/* Decodes a block of rows, or copies it next to each other; `rows` has d more floats as scratch. */
 static furrow_status take_rows(const furrow_filtered *f, size_t first, size_t n, float *rows, furrow_error *err) {
   const furrow_index *storage = f->storage;
   const size_t d = (size_t)storage->d;
   for (size_t i = 0; i < n; i++) {
     const int64_t row = f->rows[first + i];
-    if (storage->kind == FURROW_INDEX_FLAT)
+    if (fw_index_is_ivf(storage))
+      FW_TRY(fw_ivf_decode(storage, row, rows + i * d, rows + BLOCK * d, err));
+    else if (storage->kind == FURROW_INDEX_FLAT)
       memcpy(rows + i * d, storage->flat.vectors + (size_t)row * d, d * sizeof *rows);
     else
       FW_TRY(fw_reconstruct(storage, row, rows + i * d, err));
@@ -173,7 +201,7 @@ static furrow_status compare_some(const comparing *c, const float *queries, size
   float keys[BLOCK];
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &heaps, n * heap_size, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &sinks, n, err));
-  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &rows, BLOCK * d, err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &rows, (BLOCK + 1) * d, err));
   for (size_t i = 0; i < n; i++) fw_sink_init_best(&sinks[i], heaps + i * heap_size, heap_size);
   for (size_t from = 0; from < f->matches; from += BLOCK) {
     const size_t count = f->matches - from < BLOCK ? (size_t)f->matches - from : BLOCK;

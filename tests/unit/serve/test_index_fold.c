@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "furrow/attributes.h"
 #include "support/edit_index.h"
 #include "support/own_dir.h"
 
@@ -71,6 +72,34 @@ static void test_changes(void **state) {
   fresh_vectors_free(fresh);
 }
 
+/* Ids of the file keep their attributes; a new one has none, and a removed one is gone. */
+static void test_attributes_are_kept(void **state) {
+  (void)state;
+  file_print print;
+  fresh_vectors *fresh = NULL;
+  furrow_attributes *attributes = NULL;
+  int64_t ids[BASE];
+  double prices[BASE];
+  for (int i = 0; i < BASE; i++) ids[i] = i, prices[i] = i + 0.5;
+  const furrow_column price = {.name = "price", .type = FURROW_COLUMN_NUMBER, .numbers = prices};
+  make_file(&print);
+  assert_int_equal(furrow_attributes_create(&attributes, &err), FURROW_OK);
+  assert_int_equal(furrow_attributes_set(attributes, ids, BASE, &price, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_attributes_save(attributes, INDEX, &err), FURROW_OK);
+  furrow_attributes_free(attributes);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
+  shared_release(&changed(fresh, 5, 55)->shared);
+  shared_release(&changed(fresh, 6, 0)->shared);
+  fold(changed(fresh, 50, 2), &print);
+  assert_int_equal(furrow_attributes_load(&attributes, INDEX, &err), FURROW_OK);
+  assert_int_equal(furrow_attributes_count(attributes), BASE); /* one is gone, one is new */
+  assert_true(furrow_attributes_number(attributes, 5, 0) == 5.5);
+  assert_true(isnan(furrow_attributes_number(attributes, 6, 0)));
+  assert_int_equal(furrow_attributes_values(attributes, 50, 0), 0);
+  furrow_attributes_free(attributes);
+  fresh_vectors_free(fresh);
+}
+
 /* A checkpoint that writes the file and then fails: the base stays the old one, the file has what was fresh. */
 static void test_after_a_failed_checkpoint(void **state) {
   (void)state;
@@ -92,6 +121,7 @@ static void test_after_a_failed_checkpoint(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_changes, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(test_attributes_are_kept, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(test_after_a_failed_checkpoint, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
