@@ -6,6 +6,7 @@
 #include "furrow/init.h"
 #include "furrow/vector_data.h"
 #include "support/edit_index.h"
+#include "support/failing_alloc.h"
 #include "support/own_dir.h"
 #include "vector/attributes/attribute_rows.h"
 
@@ -307,6 +308,44 @@ static void damage_is_found(void **state) {
   furrow_attributes_free(attributes);
 }
 
+/* Memory that runs out at any point of a change, a save or a filter leaves attributes as they were, and nothing leaks.
+ */
+static void no_memory(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  const int64_t ids[N] = {4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const char *const keys[] = {"5", "6", "900"};
+  furrow_index *index = made_index(N, ids);
+  const long live = atomic_load(&alloc_live);
+  long n = 1;
+  for (bool done = false; !done; n++) {
+    furrow_attributes *attributes = made_attributes(ids, 3), *loaded = NULL;
+    furrow_selection *selection = NULL;
+    furrow_attributes_fit fit;
+    alloc_fail_at(n);
+    furrow_status status = furrow_attributes_set(attributes, ids + 3, 6, columns, 3, NULL);
+    const bool added = status == FURROW_OK;
+    if (added) status = join(attributes, index, NULL, keys, 3, &fit, NULL);
+    if (status == FURROW_OK) status = save(index, attributes, true);
+    if (status == FURROW_OK) status = furrow_attributes_load(&loaded, "i", NULL);
+    if (status == FURROW_OK)
+      status =
+          furrow_attributes_select(loaded, "lang in ('de', 'x') or not (tags = 'a' and price < 3)", &selection, NULL);
+    alloc_fail_at(0);
+    done = status == FURROW_OK;
+    if (!done && status != FURROW_E_MEMORY) fail_msg("%ld: %s", n, furrow_status_name(status));
+    assert_int_equal(furrow_attributes_count(attributes), added ? N : 3);
+    if (!added) assert_kept(attributes, "lang = 'fr'", "5 ");
+    if (done) assert_kept(attributes, "lang = 'fr'", "6 8 ");
+    furrow_selection_free(selection);
+    furrow_attributes_free(loaded);
+    furrow_attributes_free(attributes);
+    assert_int_equal(atomic_load(&alloc_live), live);
+  }
+  assert_true(n > 60);
+  furrow_index_free(index);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
@@ -319,6 +358,7 @@ int main(void) {
       IN_DIR(they_are_replaced_with_the_index),
       IN_DIR(a_waiting_file_is_found),
       cmocka_unit_test(damage_is_found),
+      IN_DIR(no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

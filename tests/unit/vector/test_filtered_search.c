@@ -6,7 +6,7 @@
 #include "furrow/init.h"
 #include "support/edit_index.h"
 
-enum { D = 16, N = 4000, CLUSTERS = 40, QUERIES = 24, K = 10, FIRST_ID = 1000 };
+enum { D = 16, N = 4000, CLUSTERS = 40, QUERIES = 12, K = 10, FIRST_ID = 1000 };
 
 static float base[N * D], queries[QUERIES * D];
 static int cluster_of[N];
@@ -133,7 +133,7 @@ static void every_kind_finds_what_matches(void **state) {
                {"L2norm,Flat", false}};
   static const unsigned shares[] = {1, 2, 20, 200, 2000, 1000000};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    for (int similarity = 0; similarity < 2; similarity++) {
+    for (int similarity = 0; similarity < 1 + (int)(i % 2); similarity++) {
       const furrow_distance_metric metric = similarity ? FURROW_METRIC_IP : FURROW_METRIC_L2;
       furrow_index *index = made_index(kinds[i].factory, metric);
       furrow_searcher *searcher = NULL;
