@@ -2,7 +2,7 @@
 # tests/interop/faiss_answers.sh FURROW: Furrow and Faiss find the same in the same index files, from either program. Exit
 # code 77: Faiss (libfaiss-dev) is not installed.
 . "$(dirname "$0")/setup/faiss_setup.sh"
-${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
+${CXX:-c++} -O1 -o peer "$here/programs/faiss_peer.cc" $faiss_libraries || exit 1
 mkdir theirs ours
 ./peer make theirs 2>said || { cat said; exit 1; } # it warns of few vectors
 ./peer vectors 600 1 base.fbin && ./peer vectors 3000 3 more.fbin && ./peer vectors 40 2 queries.fbin || exit 1

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/setup/faiss_setup.sh"
 build=${FURROW_BUILD:-$(dirname "$furrow")}
 grep -qE '__(asan|tsan|ubsan)_' "$furrow" && exit 77
-${CXX:-c++} -O1 -I "$here/../../include" -o edit "$here/faiss_edit.cc" -L "$build" -lfurrow -Wl,-rpath,"$build" \
+${CXX:-c++} -O1 -I "$here/../../include" -o edit "$here/programs/faiss_edit.cc" -L "$build" -lfurrow -Wl,-rpath,"$build" \
   $faiss_libraries || exit 1
 ./edit 2>warnings | grep -v '^WARNING clustering'
 exit "${PIPESTATUS[0]}"

@@ -2,7 +2,7 @@
 # tests/interop/faiss_index.sh FURROW: index files between Furrow and Faiss, both ways. Exit code 77: Faiss (libfaiss-dev)
 # is not installed.
 . "$(dirname "$0")/setup/faiss_setup.sh"
-${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
+${CXX:-c++} -O1 -o peer "$here/programs/faiss_peer.cc" $faiss_libraries || exit 1
 mkdir theirs
 ./peer make theirs || exit 1
 failed=0

@@ -3,7 +3,7 @@
 # that Faiss trains on the same vectors, and both find the same in them. A sample of the kinds of indexes; all of them with
 # FURROW_FULL=1. Exit code 77: Faiss (libfaiss-dev) is not installed.
 . "$(dirname "$0")/setup/faiss_setup.sh"
-${CXX:-c++} -O1 -o trainer "$here/faiss_trainer.cc" $faiss_libraries || exit 1
+${CXX:-c++} -O1 -o trainer "$here/programs/faiss_trainer.cc" $faiss_libraries || exit 1
 ./trainer data base.f32 queries.f32 || exit 1
 failed=0
 others=5 # answers of a thousand that may be others: of neighbours at like distances either may come first

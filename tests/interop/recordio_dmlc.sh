@@ -14,7 +14,7 @@ fail() {
 }
 
 echo '#include <dmlc/recordio.h>' | ${CXX:-c++} -fsyntax-only -x c++ - 2>/dev/null || { echo "skipped: libdmlc-dev is not installed"; exit 77; }
-${CXX:-c++} -O1 -w -o peer "$here/recordio_peer.cc" -ldmlc || exit 1
+${CXX:-c++} -O1 -w -o peer "$here/programs/recordio_peer.cc" -ldmlc || exit 1
 
 awk 'BEGIN { srand(7); for (i = 0; i < 400; i++) { printf "%d", i % 2; for (k = int(rand() * 6); k > 0; k--) printf " %d:%d", int(rand() * 1000), i; print "" } }' >rows
 "$furrow" rows convert --to libsvm --format libsvm rows sorted || exit 1

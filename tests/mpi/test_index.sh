@@ -218,7 +218,7 @@ expect "$(grep -c 'manifest of shards' err)" = 1
 
 echo "== Faiss reads what several processes wrote"
 . "$here/../../tools/probes.sh"
-if has_faiss && ${CXX:-c++} -O1 -o peer "$here/../interop/faiss_peer.cc" $faiss_libraries; then
+if has_faiss && ${CXX:-c++} -O1 -o peer "$here/../interop/programs/faiss_peer.cc" $faiss_libraries; then
   for more in "" "--refine-flat" "--opq --metric ip" "--nbits 8 --hnsw 8"; do
     run 3 "$furrow" index build --base base.fbin --out many.index "${spec[@]}" $more
     "$furrow" index search many.index queries.fbin -k 10 --nprobe 4 --out-ids f.i64 --out-dist f.f32 --force >/dev/null

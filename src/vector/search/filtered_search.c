@@ -18,8 +18,8 @@
 #include "vector/index/inverted_lists.h"
 #include "vector/search/searcher.h"
 
-/* An exact comparison of a matching vector costs about as much as this many numbers of a search that doubles its work:
- * measured by bench/vector/bench_filter.c. */
+/* Matching vectors are compared one by one while that takes at most this many times the work of the first search: a
+ * search that has to double its work takes several such rounds. bench/vector/bench_filter.py measures both. */
 enum { PLAN_FACTOR = 16, FEW_MATCHES = 2000, BLOCK = 64, QUERIES = 16 };
 
 struct furrow_filtered {

@@ -1,4 +1,4 @@
-// tests/interop/faiss_peer.cc: what faiss_index.sh and faiss_answers.sh ask of Faiss.
+// tests/interop/programs/faiss_peer.cc: what faiss_index.sh and faiss_answers.sh ask of Faiss.
 //
 //   faiss_peer make FOLDER                     index files of many kinds, with a few hundred vectors in each
 //   faiss_peer vectors COUNT SEED OUT.fbin     vectors; 600 of seed 1 are those of the index files

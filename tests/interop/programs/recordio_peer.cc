@@ -1,4 +1,4 @@
-// tests/interop/recordio_peer.cc: dmlc-core's RecordIO, for recordio_dmlc.sh.
+// tests/interop/programs/recordio_peer.cc: dmlc-core's RecordIO, for recordio_dmlc.sh.
 //   recordio_peer write FILE            a record for every line of standard input
 //   recordio_peer read FILE             the records of a file, a line each
 //   recordio_peer part FILE PART PARTS  the records of one part

@@ -1,4 +1,4 @@
-// tests/interop/faiss_trainer.cc: what faiss_train.sh asks of Faiss.
+// tests/interop/programs/faiss_trainer.cc: what faiss_train.sh asks of Faiss.
 //
 //   faiss_trainer data BASE QUERIES               vectors to train with and to look for, as plain floats
 //   faiss_trainer compare KIND l2|ip BASE INDEX   how well an index of Furrow's encodes its vectors, against one of the
