@@ -15,7 +15,7 @@
 enum {
   FEWEST_ROWS = 500,
   MOST_ROWS = 50000,    /* that are sampled */
-  MOST_CELLS = 4 << 20, /* of these rows */
+  MOST_CELLS = 1 << 20, /* of these rows */
   MANY_ROWS = 20000,    /* from here on there are twice as many bins */
   PRIOR_ROWS = 2,       /* with the mean label, that each bin has in addition */
   NEWTON_STEPS = 25
