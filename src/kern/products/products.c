@@ -17,13 +17,13 @@ static float half_square(const float *x, size_t d) {
   return (float)(sum / 2);
 }
 
-static void pack(const fw_packed *packed, const float *vectors, size_t stride, bool l2) {
+void fw_packed_transpose(const fw_packed *packed, const float *vectors, size_t stride) {
   size_t d = packed->d;
   for (size_t j = 0; j < packed->n; j++) {
     const float *from = vectors + j * stride;
     float *to = packed->values + j / FW_PACK_WIDTH * d * FW_PACK_WIDTH + j % FW_PACK_WIDTH;
     for (size_t k = 0; k < d; k++) to[k * FW_PACK_WIDTH] = from[k];
-    packed->bias[j] = l2 ? half_square(from, d) : 0;
+    packed->bias[j] = 0;
   }
   for (size_t j = packed->n; j < packed->blocks * FW_PACK_WIDTH; j++) {
     float *to = packed->values + j / FW_PACK_WIDTH * d * FW_PACK_WIDTH + j % FW_PACK_WIDTH;
@@ -40,7 +40,8 @@ furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n
   if (status != FURROW_OK) return status;
   made.values = (float *)(((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
   made.bias = made.values + lanes * d;
-  pack(&made, vectors, stride, l2);
+  fw_packed_transpose(&made, vectors, stride);
+  for (size_t j = 0; l2 && j < n; j++) made.bias[j] = half_square(vectors + j * stride, d);
   *packed = made;
   return FURROW_OK;
 }

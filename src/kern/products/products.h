@@ -30,6 +30,8 @@ typedef struct fw_packed {
 /* Packs n vectors of d floats; consecutive vectors are `stride` floats apart. l2: bias is half of the square norm. */
 furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n, size_t d, size_t stride, bool l2,
                                furrow_error *err) FURROW_MUST_USE;
+/* Fills the values of packed vectors, whose n, d, blocks and memory are set; bias is 0. */
+void fw_packed_transpose(const fw_packed *packed, const float *vectors, size_t stride);
 /* Adds a sketch, which makes `nearest` faster, if it helps on this processor and for these numbers. For vectors that
  * are searched many times; takes a little more than a quarter of their memory. Same arguments as for packing; the
  * vectors must outlive it. */
@@ -73,6 +75,9 @@ typedef struct fw_products {
    * that are not below `limit`, in any order, and returns their number. */
   size_t (*top_bound)(const int16_t *bounds, size_t n);
   size_t (*find_bounds)(const int16_t *bounds, size_t n, int16_t limit, uint32_t *positions);
+  /* Finds the scores above `limit` among n, a multiple of FW_PACK_WIDTH; positions are ascending. Returns their number.
+   */
+  size_t (*find_above)(const float *scores, size_t n, float limit, uint32_t *positions);
   /* sum[k] = x[rows[0] * d + k] + x[rows[1] * d + k] + …, for d numbers, added in that order: the same at every
    * level. */
   void (*sum_rows)(const float *x, size_t d, const uint32_t *rows, size_t count, double *sum);

@@ -79,10 +79,23 @@ static inline void vd_store(double *p, vd v) {
 
 #include "kern/products/products_tmpl.h"
 
+static size_t find_above(const float *scores, size_t n, float limit, uint32_t *positions) {
+  const vf least = vf_set(limit);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += FW_PACK_WIDTH) {
+    const vf low = _mm256_cmp_ps(_mm256_loadu_ps(scores + i), least, _CMP_GT_OQ);
+    const vf high = _mm256_cmp_ps(_mm256_loadu_ps(scores + i + 8), least, _CMP_GT_OQ);
+    unsigned found = (unsigned)_mm256_movemask_ps(low) | (unsigned)_mm256_movemask_ps(high) << 8;
+    for (; found; found &= found - 1) positions[count++] = (uint32_t)i + (uint32_t)__builtin_ctz(found);
+  }
+  return count;
+}
+
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
   fw_products_fill_bounds_avx2(products);
   products->rough = fw_sketch_scores_avx2;
+  products->find_above = find_above;
   products->sum_rows = sum_rows;
 }

@@ -77,11 +77,22 @@ static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx
     nearest(packed, x, nx, stride, best, score);
 }
 
+static size_t find_above(const float *scores, size_t n, float limit, uint32_t *positions) {
+  const vf least = vf_set(limit);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += FW_PACK_WIDTH) {
+    unsigned found = _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + i), least, _CMP_GT_OQ);
+    for (; found; found &= found - 1) positions[count++] = (uint32_t)i + (uint32_t)__builtin_ctz(found);
+  }
+  return count;
+}
+
 void fw_products_fill_avx512(fw_products *products) {
   products->sketches = true;
   products->nearest = nearest_by_sketch;
   products->rough = fw_sketch_scores_avx512;
   products->scores = scores;
   fw_products_fill_bounds_avx512(products);
+  products->find_above = find_above;
   products->sum_rows = sum_rows;
 }

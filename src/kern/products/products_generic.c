@@ -50,9 +50,21 @@ static void sum_rows(const float *x, size_t d, const uint32_t *rows, size_t coun
   }
 }
 
+static size_t find_above(const float *scores, size_t n, float limit, uint32_t *positions) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += FW_PACK_WIDTH) {
+    int any = 0;
+    for (size_t j = 0; j < FW_PACK_WIDTH; j++) any |= scores[i + j] > limit;
+    for (size_t j = 0; any && j < FW_PACK_WIDTH; j++)
+      if (scores[i + j] > limit) positions[count++] = (uint32_t)(i + j);
+  }
+  return count;
+}
+
 void fw_products_fill_generic(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
   fw_products_fill_bounds_generic(products);
+  products->find_above = find_above;
   products->sum_rows = sum_rows;
 }

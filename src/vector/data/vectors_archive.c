@@ -76,7 +76,8 @@ static furrow_status fail_arrays(const fw_vectors_archive *a, const char *path, 
                                  const char *what, furrow_error *err) {
   fw_buffer text = {0};
   name_arrays(a, all, &text);
-  fw_fail(err, status, "%s%s", what, fw_buffer_status(&text, NULL) == FURROW_OK && text.bytes ? text.bytes : "");
+  const bool named = fw_buffer_status(&text, NULL) == FURROW_OK;
+  fw_fail(err, status, "%s%.*s", what, named ? (int)text.size : 0, named && text.size > 0 ? text.bytes : "");
   fw_error_set_file(err, path);
   fw_buffer_clear(&text);
   return status;

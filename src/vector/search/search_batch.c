@@ -55,7 +55,7 @@ static furrow_status make_job(const furrow_search_params *params, furrow_id_filt
 /* ---- Number of queries and threads ---------------------------------------------------------------------- */
 
 /* The number of queries at a time. IVF indexes take many: queries are sorted so that successive ones probe the same
- * lists, which are then in the cache. */
+ * lists, which are then in the cache. So do flat indexes, whose rows are packed once for all queries. */
 enum { MOST_QUERIES = 24, MOST_ORDERED = 1024, MOST_PROBES = 1 << 16, MOST_RESULTS = 1 << 18 };
 /* The least work for which waking threads pays off, in numbers that are read: about 100 microseconds. */
 #define WORK_FOR_THREADS 1e6
@@ -71,8 +71,8 @@ static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t 
                               unsigned threads) {
   const furrow_index *ivf = furrow_index_ivf(searcher->index);
   size_t most = MOST_QUERIES;
-  if (k > 0 && ivf && fw_ivf_orders_queries(ivf)) {
-    const size_t probes = MOST_PROBES / (fw_probe_count(ivf, job) + 1);
+  if (k > 0 && (ivf ? fw_ivf_orders_queries(ivf) : fw_flat_takes_many(searcher->index))) {
+    const size_t probes = ivf ? MOST_PROBES / (fw_probe_count(ivf, job) + 1) : MOST_ORDERED;
     const size_t results = MOST_RESULTS / (fw_inner_k(searcher->index, k, job) + 1);
     const size_t fit = probes < results ? probes : results;
     most = fit < MOST_QUERIES ? MOST_QUERIES : fit < MOST_ORDERED ? fit : MOST_ORDERED;

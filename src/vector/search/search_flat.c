@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/quantizer/sq.h"
+#include "vector/search/row_products.h"
 #include "vector/search/searcher.h"
 
 enum { ROWS = 64 };
@@ -134,20 +135,20 @@ furrow_status fw_refined_key(const furrow_index *index, const float *query, int6
   return FURROW_OK;
 }
 
-/* A block of at most ROWS rows that is compared with all queries. */
+/* A block of at most `most` rows that is compared with all queries. */
 typedef struct row_block {
   const furrow_index *index;
-  size_t begin, end;
+  size_t begin, end, most;
   const float *vectors;
-  float *decoded; /* SQ: ROWS vectors */
+  float *decoded; /* SQ: `most` vectors */
 } row_block;
 
-static furrow_status take_row_block(row_block *block, const furrow_index *index, fw_scratch *scratch,
+static furrow_status take_row_block(row_block *block, const furrow_index *index, size_t most, fw_scratch *scratch,
                                     furrow_error *err) {
   void *memory = NULL;
   if (index->kind != FURROW_INDEX_FLAT)
-    FW_TRY(fw_arena_take(&scratch->arena, &memory, ROWS, (size_t)index->d * sizeof(float), err));
-  *block = (row_block){.index = index, .decoded = memory};
+    FW_TRY(fw_arena_take(&scratch->arena, &memory, most, (size_t)index->d * sizeof(float), err));
+  *block = (row_block){.index = index, .most = most, .decoded = memory};
   return FURROW_OK;
 }
 
@@ -156,7 +157,7 @@ static bool next_row_block(row_block *block) {
   const furrow_index *index = block->index;
   const size_t rows = (size_t)index->ntotal, d = (size_t)index->d;
   block->begin = block->end;
-  block->end = rows - block->begin < ROWS ? rows : block->begin + ROWS;
+  block->end = rows - block->begin < block->most ? rows : block->begin + block->most;
   block->vectors = block->decoded ? block->decoded : index->flat.vectors + block->begin * d;
   for (size_t i = block->begin; block->decoded && i < block->end; i++)
     fw_sq_decode(&index->sq.sq, index->sq.codes + i * index->sq.sq.code_size, block->decoded + (i - block->begin) * d);
@@ -165,13 +166,15 @@ static bool next_row_block(row_block *block) {
 
 static void scan_rows(const row_block *block, const float *query, const fw_id_filter *id_filter, fw_sink *sink) {
   const furrow_index *index = block->index;
-  const size_t begin = block->begin, end = block->end;
   const bool similarity = fw_metric_is_similarity(index->metric);
   float keys[ROWS];
-  fw_metric_keys(index, query, block->vectors, end - begin, keys);
-  for (size_t i = begin; i < end; i++) {
-    if (!(keys[i - begin] < sink->worst) || !fw_id_filter_keeps(id_filter, (int64_t)i)) continue;
-    fw_sink_take(sink, keys[i - begin], fw_tie_break_id((int64_t)i, similarity));
+  for (size_t begin = block->begin, count; begin < block->end; begin += count) {
+    count = block->end - begin < ROWS ? block->end - begin : ROWS;
+    fw_metric_keys(index, query, block->vectors + (begin - block->begin) * (size_t)index->d, count, keys);
+    for (size_t i = 0; i < count; i++) {
+      if (!(keys[i] < sink->worst) || !fw_id_filter_keeps(id_filter, (int64_t)(begin + i))) continue;
+      fw_sink_take(sink, keys[i], fw_tie_break_id((int64_t)(begin + i), similarity));
+    }
   }
 }
 
@@ -196,14 +199,29 @@ static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, cons
   return status;
 }
 
+bool fw_flat_takes_many(const furrow_index *index) {
+  while (index->kind == FURROW_INDEX_ID_MAP || index->kind == FURROW_INDEX_TRANSFORM) index = index->child[0];
+  return (index->kind == FURROW_INDEX_FLAT || index->kind == FURROW_INDEX_SQ) && !function_of(index->metric);
+}
+
 /* Compares each block of rows with all queries while it is in the cache. */
 static furrow_status search_rows(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch, fw_sink *sinks,
                                  furrow_error *err) {
-  const size_t d = (size_t)node->index->d;
+  const furrow_index *index = node->index;
+  const fw_id_filter *id_filter = &batch->job->id_filter;
+  const size_t d = (size_t)index->d;
+  const bool many = batch->n >= FW_ROW_PRODUCTS_QUERIES && fw_flat_takes_many(index);
+  fw_row_products products = {.most_rows = ROWS};
   row_block block;
-  FW_TRY(take_row_block(&block, node->index, scratch, err));
-  while (next_row_block(&block))
-    for (size_t i = 0; i < batch->n; i++) scan_rows(&block, batch->queries + i * d, &batch->job->id_filter, &sinks[i]);
+  if (many)
+    FW_TRY(fw_row_products_take(&products, batch->queries, batch->n, d, fw_metric_is_similarity(index->metric),
+                                &scratch->arena, err));
+  FW_TRY(take_row_block(&block, index, products.most_rows, scratch, err));
+  while (next_row_block(&block)) {
+    const size_t count = block.end - block.begin;
+    if (many && fw_row_products_scan(&products, block.vectors, count, block.begin, id_filter, sinks)) continue;
+    for (size_t i = 0; i < batch->n; i++) scan_rows(&block, batch->queries + i * d, id_filter, &sinks[i]);
+  }
   return FURROW_OK;
 }
 
@@ -227,7 +245,7 @@ furrow_status fw_flat_range(const fw_node *node, fw_scratch *scratch, const floa
   row_block block;
   if (index->kind == FURROW_INDEX_HNSW)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a graph cannot be searched by radius");
-  FW_TRY(take_row_block(&block, index, scratch, err));
+  FW_TRY(take_row_block(&block, index, ROWS, scratch, err));
   while (next_row_block(&block)) scan_rows(&block, query, &job->id_filter, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
     sink->hits[i].id = fw_tie_break_id(sink->hits[i].id, fw_metric_is_similarity(index->metric));

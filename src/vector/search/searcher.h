@@ -84,8 +84,9 @@ typedef struct fw_search_batch {
 
 /* The number of lists that a query probes, at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
-/* Whether one call with many queries is faster than several calls. */
+/* Whether one call with many queries is faster than several calls: of lists, and of rows without lists. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
+bool fw_flat_takes_many(const furrow_index *index);
 
 /* Searches a batch of a few queries (scratch grows with n); the results are the same as from furrow_searcher_search. */
 furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,

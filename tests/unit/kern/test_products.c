@@ -493,6 +493,34 @@ static void check_found(const fw_products *kern, const int16_t *bounds) {
   }
 }
 
+static void test_find_above(void **state) {
+  enum { LANES = 4 * FW_PACK_WIDTH };
+  float scores[LANES];
+  fw_rng rng;
+  (void)state;
+  fw_rng_init(&rng, 6);
+  for (size_t i = 0; i < LANES; i++) scores[i] = (float)(int)(fw_rng_next(&rng) >> 61);
+  scores[7] = NAN;
+  scores[LANES - 1] = -INFINITY;
+  for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
+    if (!fw_isa_available(isa)) continue;
+    const fw_products kern = fw_kernels_at(isa).products;
+    for (size_t n = 0; n <= LANES; n += FW_PACK_WIDTH)
+      for (float limit = -1; limit <= 8; limit++) {
+        uint32_t at[LANES];
+        const float used = limit < 0 ? -INFINITY : limit;
+        size_t want = 0;
+        const size_t count = kern.find_above(scores, n, used, at);
+        for (size_t i = 0; i < n; i++) {
+          if (!(scores[i] > used)) continue;
+          assert_true(want < count);
+          assert_int_equal(at[want++], i);
+        }
+        assert_int_equal(count, want);
+      }
+  }
+}
+
 static void test_bounds(void **state) {
   (void)state;
   static head_problem p;
@@ -571,6 +599,7 @@ int main(void) {
       cmocka_unit_test(test_projection_of_hard_numbers),
       cmocka_unit_test(test_projection_not_finite),
       cmocka_unit_test(test_projection_renewed),
+      cmocka_unit_test(test_find_above),
       cmocka_unit_test(test_bounds),
       cmocka_unit_test(test_heads),
   };
