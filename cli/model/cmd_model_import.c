@@ -288,7 +288,7 @@ const command model_import_command = {
         "default row type follows the elements (float for text): dense if the file is dense and every row has "
         "every column, otherwise sparse, with 64-bit keys if a column needs them. "
         "A model of trees that xgboost saved as JSON or UBJSON, or LightGBM as text, becomes a model directory whose "
-        "scores have the bits of the original; predict, eval and serve also take such a file as it is.",
+        "scores have the bits of the original; predict and eval also take such a file as it is.",
     .operands = import_operands,
     .groups = import_groups,
     .size = sizeof(import_values),

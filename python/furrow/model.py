@@ -712,7 +712,7 @@ class Model(Card):
         try:
             with open(os.path.join(self._folder, name), "rb") as file:
                 return file.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # the latter: a model file of another program
             return None
 
     def _read_files(self) -> dict[str, bytes]:
@@ -864,7 +864,7 @@ def load_model(
     absent_is_zero: bool = False,
     threads: int = 0,
 ) -> Model:
-    """Loads a model directory, Furrow's or Angel's.
+    """Loads a model directory, Furrow's or Angel's, or a model file of xgboost (JSON, UBJSON) or LightGBM (text).
 
     conf, algorithm: Angel's JSON file, or the name of the algorithm, for one of Angel's models that lacks graph.json.
     settings: changes to the model's configuration by the names of its keys, such as {"index-base": 0}, or

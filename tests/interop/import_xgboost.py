@@ -130,8 +130,9 @@ for place, (name, (more, label, rounds, categories)) in enumerate(models.items()
     booster.save_model(name + ".ubj")
     predicted = booster.predict(rows)
     for ending in (".json", ".ubj"):
-        run("model", "import", "-q", name + ending, name + ".model", "--force")
-        scored = scores(name + ".model", data)
+        if ending == ".json":
+            run("model", "import", "-q", name + ending, name + ".model")
+        scored = scores(name + (".model" if ending == ".json" else ending), data)
         several = margin.ndim > 1
         if more["objective"] in ("reg:logistic", "reg:gamma", "reg:tweedie", "count:poisson"):
             close(scored[:, 0], predicted, 1e-6, name)
@@ -147,7 +148,8 @@ for place, (name, (more, label, rounds, categories)) in enumerate(models.items()
             assert (scored[:, 2] == best).all(), name
             if more["objective"] == "multi:softprob":
                 close(scored[:, 1], predicted.max(axis=1), 1e-6, name + ": probabilities")
-    same_bits(scores(name + ".json", "test.libsvm")[:, 0], scored[:, 0], name + ": libsvm, the file itself")
+    if place % 4 == 0:
+        same_bits(scores(name + ".json", "test.libsvm")[:, 0], scored[:, 0], name + ": libsvm, the file itself")
     explained = contributions(name + ".model", data)
     theirs = booster.predict(rows, pred_contribs=True) if "dart" not in name else None
     for i, of in enumerate(explained):

@@ -10,6 +10,7 @@
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "learn/conf/conf.h"
+#include "learn/nodes/forest_import.h"
 #include "learn/parameters/parameters.h"
 #include "model/jobs/verify.h"
 
@@ -340,6 +341,11 @@ static bool is_wanted(const reading *r, matrix_id kind) {
 furrow_status fw_forest_load(fw_forest **forest, const fw_plan *plan, const char *folder, unsigned threads,
                              furrow_error *err) {
   reading r = {.plan = plan, .folder = folder, .threads = threads};
+  if (fw_node_forest_is_at(folder)) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "trees of another program can be scored, not trained further");
+    fw_error_set_file(err, folder);
+    return FURROW_E_UNSUPPORTED;
+  }
   r.with_stats = is_there(folder, GAIN) || is_there(folder, SUMS);
   furrow_status status = FURROW_OK;
   for (matrix_id kind = 0; status == FURROW_OK && kind < MATRICES; kind++)
