@@ -206,11 +206,17 @@ static void follow_up(traversal *w, queue *q, fw_hit start, const fw_id_filter *
 
 /* ---- The search ----------------------------------------------------------------------------------------- */
 
+/* At most as many links as a vector of n has. A file may announce more for levels that no vector reaches. */
+static size_t most_links(const fw_hnsw *graph, size_t n) {
+  const uint64_t announced = (uint64_t)graph->cum[graph->cum_count - 1], all = (uint64_t)graph->offsets[n];
+  return (size_t)(announced < all ? announced : all);
+}
+
 static furrow_status take_queue(traversal *w, queue *q, fw_scratch *scratch, size_t n, furrow_error *err) {
   FW_TRY(fw_scratch_marks(scratch, n, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &q->entry, q->capacity, err));
   FW_TRY(FW_ARENA_TAKE(&scratch->arena, &q->far, 2 * q->capacity, err));
-  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w->keys, (size_t)w->graph->cum[w->graph->cum_count - 1], err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w->keys, most_links(w->graph, n), err));
   if (w->storage->kind != FURROW_INDEX_FLAT) FW_TRY(FW_ARENA_TAKE(&scratch->arena, &w->decoded, w->d, err));
   w->visited = scratch->visited;
   w->touched = scratch->touched;
