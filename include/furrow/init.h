@@ -53,6 +53,7 @@
 #define FURROW_DEFAULTS_furrow_trainer_save_params
 #define FURROW_DEFAULTS_furrow_train_params
 #define FURROW_DEFAULTS_furrow_scorer_params
+#define FURROW_DEFAULTS_furrow_forest_import_params
 #define FURROW_DEFAULTS_furrow_recommender_params
 #define FURROW_DEFAULTS_furrow_recommender_fit_params .k = 10,
 #define FURROW_DEFAULTS_furrow_events_params .from = -HUGE_VAL,
