@@ -122,7 +122,8 @@ def parts_cost_their_range(server, folder):
         parts += found.stdout
         ranges = [headers["Range"].removeprefix("bytes=").split("-") for _, _, headers in server.requests if "Range" in headers]
         read = sum(int(end) - int(begin) + 1 for begin, end in ranges)
-        assert read <= len(content) / 3 + 200000, (part, read)
+        # the head is looked at, perhaps one range of 64 KiB ahead, by each of the two readers
+        assert read <= len(content) / 3 + 4 * 65536 + 10000, (part, read)
     assert parts == whole
     for setting in ("1", "8"):
         expect_rows(dump(f"{server.address}/norange/large", FURROW_HTTP_REQUESTS=setting), whole, "large without ranges")

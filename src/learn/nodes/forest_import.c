@@ -42,10 +42,12 @@ fw_import_kind fw_import_probe(const void *bytes, size_t size) {
   while (at < end && is_blank(*at)) at++;
   if (at == end || *at++ != '{') return FW_IMPORT_NONE;
   while (at < end && is_blank(*at)) at++;
-  const size_t left = (size_t)(end - at);
-  const bool known =
-      (left >= 9 && memcmp(at, "\"learner\"", 9) == 0) || (left >= 9 && memcmp(at, "\"version\"", 9) == 0);
-  return known ? FW_IMPORT_JSON : FW_IMPORT_NONE;
+  if (end - at < 9) return FW_IMPORT_NONE;
+  if (memcmp(at, "\"learner\"", 9) == 0) return FW_IMPORT_JSON;
+  if (memcmp(at, "\"version\"", 9) != 0) return FW_IMPORT_NONE;
+  at += 9; /* a list of numbers in xgboost's models */
+  while (at < end && (is_blank(*at) || *at == ':')) at++;
+  return at < end && *at == '[' ? FW_IMPORT_JSON : FW_IMPORT_NONE;
 }
 
 /* ---- Reading ---- */
