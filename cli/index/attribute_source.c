@@ -1,6 +1,7 @@
 /* cli/index/attribute_source.c: attributes of vectors, from a table. */
 #include "index/attribute_source.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,10 @@ static void report_column(report *r, const furrow_attributes *attributes, size_t
   furrow_attribute_info_init(&info);
   if (furrow_attributes_get_column(attributes, i, &info, NULL) != FURROW_OK) return;
   char *name = strndup(info.name, info.name_size);
-  if (!name) return;
+  if (!name) { /* what is stored stays; the report cannot be written */
+    r->out->errnum = ENOMEM;
+    return;
+  }
   if (r->json) {
     report_section(r, NULL);
     report_text(r, "name", name);

@@ -1,5 +1,5 @@
-/* tests/fuzz/serve/fuzz_serve_http.c: any bytes as a request: a head, and chunks behind it. What is read in pieces is what is
- * read in one. The first byte says where the pieces end. */
+/* tests/fuzz/serve/fuzz_serve_http.c: any bytes as a request: a head, and chunks behind it. What is read in pieces is
+ * what is read in one. The first byte says where the pieces end. */
 #include <string.h>
 
 #include "fuzz/harness/fuzz_check.h"

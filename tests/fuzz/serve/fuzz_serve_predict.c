@@ -1,5 +1,6 @@
-/* tests/fuzz/serve/fuzz_serve_predict.c: any bytes as the body of :predict and :explain: an answer that is JSON, with a score
- * for each row, or a problem; and the same answer again, from memory that was used. The first byte chooses the model.
+/* tests/fuzz/serve/fuzz_serve_predict.c: any bytes as the body of :predict and :explain: an answer that is JSON, with a
+ * score for each row, or a problem; and the same answer again, from memory that was used. The first byte chooses the
+ * model.
  */
 #include "fuzz/harness/served_model_harness.h"
 

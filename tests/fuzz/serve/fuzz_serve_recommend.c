@@ -1,6 +1,6 @@
-/* tests/fuzz/serve/fuzz_serve_recommend.c: any bytes as the body of :recommend and :similar: an answer that is JSON, with a
- * result for each user or item, or a problem; and the same answer again, from memory that was used. The first byte
- * chooses the call. */
+/* tests/fuzz/serve/fuzz_serve_recommend.c: any bytes as the body of :recommend and :similar: an answer that is JSON,
+ * with a result for each user or item, or a problem; and the same answer again, from memory that was used. The first
+ * byte chooses the call. */
 #include "fuzz/harness/served_model_harness.h"
 
 static const char log_text[] =

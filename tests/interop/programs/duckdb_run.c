@@ -1,5 +1,5 @@
-/* tests/interop/programs/duckdb_run.c SQL …: runs statements in DuckDB, in one database in memory, or in the file that the
- * environment variable DATABASE names. Exit code 77: DuckDB's library is missing. */
+/* tests/interop/programs/duckdb_run.c SQL …: runs statements in DuckDB, in one database in memory, or in the file that
+ * the environment variable DATABASE names. Exit code 77: DuckDB's library is missing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

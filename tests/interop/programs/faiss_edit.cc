@@ -1,5 +1,5 @@
-// tests/interop/programs/faiss_edit.cc: the same changes by Furrow and by Faiss: removing, merging, updating; and a graph that
-// Furrow built, searched by Faiss. Exits with 1 where files or answers differ.
+// tests/interop/programs/faiss_edit.cc: the same changes by Furrow and by Faiss: removing, merging, updating; and a
+// graph that Furrow built, searched by Faiss. Exits with 1 where files or answers differ.
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVF.h>

@@ -1,5 +1,5 @@
-/* tests/interop/programs/select_ids.c INDEX: the ids that each filter of standard input keeps, for filter_python.sh: a line
- * for each line, with ids between blanks, or "!" and the column of a mistake. */
+/* tests/interop/programs/select_ids.c INDEX: the ids that each filter of standard input keeps, for filter_python.sh: a
+ * line for each line, with ids between blanks, or "!" and the column of a mistake. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* tests/interop/programs/table_dump.c: prints a text table as the reader sees it, one JSON array for the names and for each
- * record: null for a missing cell, an array for a list. URI [threads [piece]] */
+/* tests/interop/programs/table_dump.c: prints a text table as the reader sees it, one JSON array for the names and for
+ * each record: null for a missing cell, an array for a list. URI [threads [piece]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
