@@ -2,7 +2,6 @@
 #include "array/temp_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
+#include "io/temporary.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
@@ -50,26 +50,8 @@ furrow_status fw_temp_store_open(fw_temp_store **store, const char *near_path, f
   return FW_HAND_OVER(status, store, made, fw_temp_store_close);
 }
 
-/* Not every file system has O_TMPFILE: without it, a file is created and its name removed at once. If the process is
- * killed in between, the next process removes the file (io/temporary.h). */
-static furrow_status make_file(fw_temp_store *store, furrow_error *err) {
-  char name[4096];
-  store->fd = open(store->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (store->fd >= 0) return FURROW_OK;
-  if (snprintf(name, sizeof name, "%s/.temporary.furrow-XXXXXX", store->folder) >= (int)sizeof name) {
-    errno = ENAMETOOLONG;
-    return fail_errno(store, err, "cannot create a temporary file");
-  }
-  store->fd = mkostemp(name, O_CLOEXEC);
-  if (store->fd < 0) return fail_errno(store, err, "cannot create a temporary file");
-  unlink(name);
-  return FURROW_OK;
-}
-
 static furrow_status flush_store(fw_temp_store *store, const char *data, size_t size, furrow_error *err) {
-  if (store->fd < 0) {
-    FW_TRY(make_file(store, err));
-  }
+  if (store->fd < 0) FW_TRY(fw_temporary_nameless(&store->fd, store->folder, err));
   while (size > 0) {
     const ssize_t n = write(store->fd, data, size);
     if (n < 0 && errno == EINTR) continue;

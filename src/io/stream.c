@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "columns/typed_columns.h"
+#include "io/fetched.h"
 #include "io/file_system.h"
 #include "io/recordio.h"
 
@@ -17,6 +18,7 @@ struct fw_stream {
   uint64_t given; /* bytes of text returned so far */
   /* a table of columns, of a file or in memory */
   fw_columns *columns;
+  fw_fetched *fetched; /* of a file elsewhere */
   fw_memory_entry *entry;
   furrow_error error; /* error of the read that failed; later reads report it again */
 };
@@ -161,11 +163,14 @@ static furrow_status start_columns(fw_stream *stream, const char *const *names, 
   if (stream->entry) {
     columns = fw_memory_thing(stream->entry);
   } else {
-    if (!fw_path_is_local(stream->path))
-      return fw_fail(err, FURROW_E_UNSUPPORTED, "Parquet files are read from this machine only");
     struct stat info;
-    FW_TRY(fw_path_stat(stream->path, &info, err));
-    FW_TRY(fw_columns_of_parquet(&stream->columns, stream->path, err));
+    const bool local = fw_path_is_local(stream->path);
+    if (local)
+      FW_TRY(fw_path_stat(stream->path, &info, err));
+    else
+      FW_TRY(fw_fetched_open(&stream->fetched, stream->path, err));
+    const char *const path = local ? stream->path : fw_fetched_name(stream->fetched);
+    FW_TRY(fw_columns_of_parquet(&stream->columns, path, err));
     columns = stream->columns;
   }
   FW_TRY(fw_columns_reader_open(&reader, columns, names, count, err));
@@ -249,6 +254,7 @@ void fw_stream_close(fw_stream *stream) {
   if (!stream) return;
   if (stream->decoder) stream->decoder->free(stream->state);
   fw_columns_free(stream->columns);
+  fw_fetched_close(stream->fetched);
   fw_memory_let_go(stream->entry);
   fw_input_close(stream->source.input);
   fw_free(stream->source.buffer);

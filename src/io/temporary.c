@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "furrow/io.h"
 #include "io/file_lock.h"
 #include "io/target.h"
@@ -43,6 +45,29 @@ static bool is_taken(int directory, const char *name, int fd) {
 bool fw_temporary_claim(int directory, const char *name, int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK; /* otherwise the file system has no locks */
   return !is_taken(directory, name, fd);
+}
+
+static furrow_status fail_nameless(const char *folder, furrow_error *err) {
+  fw_fail_errno(err, FURROW_E_IO, errno, "cannot create a temporary file");
+  fw_error_set_file(err, folder);
+  return FURROW_E_IO;
+}
+
+/* Not every file system has O_TMPFILE: without it, a file is created and its name removed at once. If the process is
+ * killed in between, the next process removes the file. */
+furrow_status fw_temporary_nameless(int *fd, const char *folder, furrow_error *err) {
+  char name[4096];
+  int made = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (made < 0) {
+    if (snprintf(name, sizeof name, "%s/.temporary.furrow-XXXXXX", folder) >= (int)sizeof name)
+      errno = ENAMETOOLONG;
+    else
+      made = mkostemp(name, O_CLOEXEC);
+    if (made < 0) return fail_nameless(folder, err);
+    unlink(name);
+  }
+  *fd = made;
+  return FURROW_OK;
 }
 
 /* ---- Trees ---------------------------------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "furrow/status.h"
+
 /* Locks a file or directory that was just made under a temporary name. Returns false if another process took it for
  * a leftover before that; the caller then tries another name. */
 bool fw_temporary_claim(int directory, const char *name, int fd);
@@ -21,6 +23,10 @@ int fw_temporary_announce(int directory, const char *name);
 void fw_temporary_made(int place);
 /* Accepts -1. */
 void fw_temporary_forget(int place);
+
+/* Makes a file without a name in the folder, for reading and writing. It is gone when it is closed, or the process
+ * ends. */
+furrow_status fw_temporary_nameless(int *fd, const char *folder, furrow_error *err) FURROW_MUST_USE;
 
 /* Removes what killed processes of this user left in the directory. Inspects each directory once per process. */
 void fw_temporary_sweep(int directory);

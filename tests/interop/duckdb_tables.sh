@@ -75,6 +75,29 @@ cmp seen.csv.items seen.sql.items || fail "the excluded items by SQL"
 
 "$furrow" info log.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'userId *category (user)' info.txt || fail info
 
+# ---- Files of a server ----
+
+python3 -u -c 'import http.server as h
+class Quiet(h.SimpleHTTPRequestHandler):
+  def log_message(self, *_): pass
+server = h.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+print(server.server_port, flush=True)
+server.serve_forever()' >port &
+server=$!
+trap 'kill $server; rm -rf "$work"' EXIT
+until [ -s port ]; do sleep 0.05; done
+address=http://127.0.0.1:$(cat port)
+if "$furrow" rows schema "$address/log.csv" >/dev/null 2>elsewhere.err || ! grep -q libcurl elsewhere.err; then
+  mkdir copies
+  export TMPDIR=$work/copies
+  "$furrow" rows encode "$address/log.parquet" --dictionary csv.names --out elsewhere.rows >/dev/null && cmp csv.rows elsewhere.rows ||
+    fail "a file of a server"
+  [ -z "$(ls -A copies)" ] || fail "copies are left"
+  TMPDIR=$work/absent "$furrow" rows schema "$address/log.parquet" 2>elsewhere.err && fail "a copy in no folder"
+  grep -q 'absent: cannot create a temporary file' elsewhere.err || fail "$(cat elsewhere.err)"
+  unset TMPDIR
+fi
+
 # ---- What is refused ----
 
 # refused CODE TEXT COMMAND …: the command fails with this code and says the text

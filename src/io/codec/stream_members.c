@@ -1,5 +1,5 @@
-/* io/stream_members.c: reads member after member through a decoder of a loaded library. */
-#include "io/stream_members.h"
+/* io/codec/stream_members.c: reads member after member through a decoder of a loaded library. */
+#include "io/codec/stream_members.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* io/stream_zstd.c: Zstandard (RFC 8878), frame after frame; skippable frames are skipped. */
+/* io/codec/stream_zstd.c: Zstandard (RFC 8878), frame after frame; skippable frames are skipped. */
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -1,10 +1,10 @@
-/* io/stream_xz.c: xz, stream after stream, by liblzma. The library's interface is declared here, because it need not be
- * installed where Furrow is built. */
+/* io/codec/stream_xz.c: xz, stream after stream, by liblzma. The library's interface is declared here, because it need
+ * not be installed where Furrow is built. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_members.h"
+#include "io/codec/stream_members.h"
 
 /* ---- liblzma's binary interface, version 5 ---- */
 

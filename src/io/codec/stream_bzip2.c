@@ -1,11 +1,11 @@
-/* io/stream_bzip2.c: bzip2, stream after stream, by libbz2. The library's interface is declared here, because it need
- * not be installed where Furrow is built. */
+/* io/codec/stream_bzip2.c: bzip2, stream after stream, by libbz2. The library's interface is declared here, because it
+ * need not be installed where Furrow is built. */
 #include <limits.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_members.h"
+#include "io/codec/stream_members.h"
 
 /* ---- libbz2's binary interface, version 1.0 ---- */
 

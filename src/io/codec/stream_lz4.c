@@ -1,10 +1,10 @@
-/* io/stream_lz4.c: lz4, frame after frame, by liblz4; skippable frames are skipped. The library's interface is declared
- * here, because it need not be installed where Furrow is built. */
+/* io/codec/stream_lz4.c: lz4, frame after frame, by liblz4; skippable frames are skipped. The library's interface is
+ * declared here, because it need not be installed where Furrow is built. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_members.h"
+#include "io/codec/stream_members.h"
 
 /* ---- liblz4's binary interface, version 1: LZ4F_… ---- */
 

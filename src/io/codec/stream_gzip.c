@@ -1,4 +1,4 @@
-/* io/stream_gzip.c: gzip (RFC 1952), member after member. */
+/* io/codec/stream_gzip.c: gzip (RFC 1952), member after member. */
 #include <limits.h>
 #include <zlib.h>
 

@@ -1,7 +1,7 @@
-/* io/stream_members.h: what the decoders of xz, bzip2 and lz4 share: a loaded library, and members one after the other
- * (streams of xz and bzip2, frames of lz4) that are one text. */
-#ifndef FW_IO_STREAM_MEMBERS_H
-#define FW_IO_STREAM_MEMBERS_H
+/* io/codec/stream_members.h: what the decoders of xz, bzip2 and lz4 share: a loaded library, and members one after the
+ * other (streams of xz and bzip2, frames of lz4) that are one text. */
+#ifndef FW_IO_CODEC_STREAM_MEMBERS_H
+#define FW_IO_CODEC_STREAM_MEMBERS_H
 
 #include "io/process/library.h"
 #include "io/stream.h"
