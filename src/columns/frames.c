@@ -47,6 +47,13 @@ const char *fw_frames_name(const char *bytes, size_t *at, size_t *length) {
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
+/* Each row has its own number: a reader finds its way by them. */
+static bool check_numbers(const fw_frame *frame) {
+  bool right = true;
+  for (uint32_t i = 0; i < frame->rows; i++) right &= fw_frame_u32(frame->bytes + fw_frame_row_at(i)) == i;
+  return right;
+}
+
 furrow_status fw_frame_find(fw_frame *frame, uint32_t *row, const char *bytes, size_t length, size_t at,
                             furrow_error *err) {
   if (length - at < 4) return damaged(err);
@@ -63,7 +70,7 @@ furrow_status fw_frame_find(fw_frame *frame, uint32_t *row, const char *bytes, s
   memcpy(&f.first_row, begin + 16, 8);
   if (f.size > left || f.size % 8 || f.rows > FW_FRAME_ROWS || number >= f.rows) return damaged(err);
   f.values = fw_frame_padded(fw_frame_row_at(f.rows));
-  if (f.values > f.size) return damaged(err);
+  if (f.values > f.size || !check_numbers(&f)) return damaged(err);
   *frame = f;
   *row = number;
   return FURROW_OK;

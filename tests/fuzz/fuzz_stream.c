@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   furrow_status status = fw_fileset_open(&set, paths, 1, NULL);
   if (status == FURROW_OK) {
     require(set.nfiles == 1 && set.size == size);
-    check(&set.files[0], data, size, results);
+    if (set.files[0].kind != FW_FILE_COLUMNS) check(&set.files[0], data, size, results); /* DuckDB reads Parquet */
     fw_fileset_clear(&set);
   } else {
     fw_file pipe = {.path = path, .kind = FW_FILE_PIPE};
