@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     try_frames(data, size);
     return 0;
   }
-  if (size < 2) return 0;
+  if (size < 2 || fw_frames_begin((const char *)data + 2, size - 2)) return 0;
   const size_t length = size - 2;
   char *memory = malloc(length + 2 * FW_KERN_PAD);
   check(memory != NULL);

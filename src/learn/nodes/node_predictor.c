@@ -206,8 +206,11 @@ static furrow_status make_absent(fw_node_predictor *w, furrow_error *err) {
  * up to the float before it; of both zeros the one counts that makes them equal. */
 static uint32_t threshold_of(const fw_node_forest *forest, const fw_split_node *node) {
   if (node->flags & FW_NODE_SET) return 1;
-  if (forest->less) return order_of(node->value == 0 ? -0.0F : (float)node->value) - 1;
   const float nearest = (float)node->value;
+  if (forest->less) {
+    const float least = (double)nearest < node->value ? nextafterf(nearest, INFINITY) : nearest;
+    return order_of(least == 0 ? -0.0F : least) - 1;
+  }
   return order_of(0 + ((double)nearest > node->value ? nextafterf(nearest, -INFINITY) : nearest));
 }
 

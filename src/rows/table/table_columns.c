@@ -13,22 +13,6 @@
 
 /* ---- Layout --------------------------------------------------------------------------------------------- */
 
-furrow_status fw_table_columns_skip_head(const fw_table_layout *layout, const char *text, size_t length, size_t *skip,
-                                         furrow_error *err) {
-  uint32_t columns = 0;
-  size_t at = FW_FRAMES_NAMES, size = 0;
-  FW_TRY(fw_frames_head(text, length, skip, &columns, err));
-  for (uint32_t i = 0; i < columns && i < layout->columns; i++) {
-    const char *name = fw_frames_name(text, &at, &size);
-    if (strlen(layout->names[i]) == size && memcmp(layout->names[i], name, size) == 0) continue;
-    fw_fail(err, FURROW_E_FORMAT, "column %u (from 0) differs from the first file's: %s", i, layout->names[i]);
-    fw_error_set_token(err, name, size);
-    return FURROW_E_FORMAT;
-  }
-  if (columns == layout->columns) return FURROW_OK;
-  return fw_fail(err, FURROW_E_FORMAT, "there are %u columns; the first file has %zu", columns, layout->columns);
-}
-
 void fw_table_records(const fw_table *table, fw_records *records, bool *given) {
   if (table->layout.kind != FW_TABLE_COLUMNS) {
     *given = fw_table_layout_records(&table->layout, records);

@@ -415,10 +415,12 @@ static furrow_status find_reported_columns(fw_table_layout *layout, const table_
 
 /* ---- Names of typed columns ----------------------------------------------------------------------------- */
 
-static furrow_status find_typed_columns(fw_table_layout *layout, const char *head, size_t size, furrow_error *err) {
+/* Reads the names in a head, which has *bytes bytes. */
+static furrow_status find_typed_columns(fw_table_layout *layout, const char *head, size_t size, size_t *bytes,
+                                        furrow_error *err) {
   uint32_t columns = 0;
-  size_t capacity = 0, at = FW_FRAMES_NAMES, length = 0, bytes = 0;
-  FW_TRY(fw_frames_head(head, size, &bytes, &columns, err));
+  size_t capacity = 0, at = FW_FRAMES_NAMES, length = 0;
+  FW_TRY(fw_frames_head(head, size, bytes, &columns, err));
   for (uint32_t i = 0; i < columns; i++) {
     const char *name = fw_frames_name(head, &at, &length);
     FW_TRY(add_name(layout, &capacity, name, length, err));
@@ -428,7 +430,8 @@ static furrow_status find_typed_columns(fw_table_layout *layout, const char *hea
 
 static furrow_status find_typed(fw_table_layout *layout, const char *head, size_t size, furrow_error *err) {
   fw_table_layout found = {.kind = FW_TABLE_COLUMNS, .header = true, .texts = true};
-  furrow_status status = find_typed_columns(&found, head, size, err);
+  size_t bytes;
+  furrow_status status = find_typed_columns(&found, head, size, &bytes, err);
   if (status == FURROW_OK) status = check_names(&found, err);
   if (status == FURROW_OK) status = number_names(&found, err);
   if (status == FURROW_OK)
@@ -554,10 +557,19 @@ static furrow_status differs(const fw_table_layout *layout, const fw_table_layou
   return status;
 }
 
+static furrow_status skip_typed(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
+                                furrow_error *err) {
+  fw_table_layout here = {0};
+  furrow_status status = find_typed_columns(&here, text, size, skip, err);
+  if (status == FURROW_OK) status = differs(layout, &here, err);
+  fw_table_layout_clear(&here);
+  return status;
+}
+
 furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
                                         furrow_error *err) {
   const size_t mark = fw_table_mark_bytes(text, size);
-  if (layout->kind == FW_TABLE_COLUMNS) return fw_table_columns_skip_head(layout, text, size, skip, err);
+  if (layout->kind == FW_TABLE_COLUMNS) return skip_typed(layout, text, size, skip, err);
   *skip = mark;
   if (layout->kind != FW_TABLE_DELIMITED || !layout->header) return FURROW_OK;
   const table_head head = {.text = text + mark, .end = text + size, .whole = true};

@@ -107,9 +107,6 @@ furrow_status fw_table_next_columns(const fw_table *table, fw_table_cursor *curs
                                     furrow_error *err) FURROW_MUST_USE;
 /* Lists the columns that slots have, of a table of typed columns. */
 furrow_status fw_table_want_columns(fw_table *table, furrow_error *err) FURROW_MUST_USE;
-/* Returns the size of the head; E_FORMAT: it has other columns than the layout. */
-furrow_status fw_table_columns_skip_head(const fw_table_layout *layout, const char *text, size_t length, size_t *skip,
-                                         furrow_error *err) FURROW_MUST_USE;
 /* Reads one line: *taken says that it is a record. */
 furrow_status fw_table_json_line(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,
                                  const char *line, const char *end, bool *taken, furrow_error *err) FURROW_MUST_USE;
