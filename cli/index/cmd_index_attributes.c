@@ -113,6 +113,7 @@ static furrow_status list_attributes(const attributes_values *values, const furr
   furrow_selection *selection = NULL;
   if (!attributes) return fail_file(err, FURROW_E_NOT_FOUND, values->path, "the index has no attributes", 0);
   furrow_status status = furrow_attributes_select(attributes, values->where ? values->where : "true", &selection, err);
+  if (status == FURROW_E_ARGUMENT) snprintf(err->file, sizeof err->file, "--where");
   if (status == FURROW_OK && values->json) {
     report r;
     report_start(&r, out, true);

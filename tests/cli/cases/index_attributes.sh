@@ -21,6 +21,7 @@ done
 for filter in 'price < ten' 'prize < 10' 'lang = 5' 'genres < "a"' 'added > "soon"' 'price < 10 and' '(price < 10'; do
   try furrow index search i.index queries.txt -k 2 --where "$filter"
 done
+try furrow index attributes i.index --where 'price < 10 or prize'
 try furrow index search i.index queries.txt --where sold --filter-ids 1
 try furrow index search i.index queries.txt --recall 0.9
 # Changes keep them: new vectors may have none, and given ones may change.
