@@ -142,7 +142,7 @@ static furrow_status save_attributes(const attributes_values *values, const furr
 
 static furrow_status set_attributes(const attributes_values *values, named_index *loaded, output *out,
                                     furrow_error *err) {
-  attribute_source table = {0};
+  attribute_source table = {.short_options = true};
   furrow_status status = index_names_check_apart(values->path, values->table.path, err);
   if (status == FURROW_OK)
     status = attribute_source_open(&table, &values->table, loaded->attributes, loaded->names != NULL, err);

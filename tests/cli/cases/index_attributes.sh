@@ -43,6 +43,8 @@ printf 'id,price\n1,cheap\n' >text.csv
 for table in twice.csv odd.csv others.csv nokey.csv text.csv absent.csv; do
   try furrow index attributes i.index --set $table
 done
+try furrow index attributes i.index --set text.csv --type price=cheap
+try furrow index add i.index --base more.txt --attributes nokey.csv
 # An index that another program changed no longer has them.
 cp m.index i.index
 try furrow index search i.index queries.txt --where sold
