@@ -37,6 +37,7 @@ typedef struct known_types {
   char **names;
   furrow_column_type *types;
   size_t count;
+  bool short_options;
 } known_types;
 
 static void forget_types(known_types *known) {
@@ -56,7 +57,8 @@ static furrow_status add_given_type(known_types *known, const char *text, furrow
   const char *equals = strrchr(text, '=');
   furrow_column_type type;
   if (!equals || equals == text || !furrow_column_type_find(equals + 1, &type))
-    return fail_token(err, text, "--attribute-type must be COL=number, COL=text, COL=set or COL=time");
+    return fail_token(err, text, "%s must be COL=number, COL=text, COL=set or COL=time",
+                      known->short_options ? "--type" : "--attribute-type");
   return add_type(known, text, (size_t)(equals - text), type, err);
 }
 
@@ -96,8 +98,8 @@ static furrow_status find_key(attribute_source *source, const attribute_values *
   if (has_column(source->table, source->key)) return FURROW_OK;
   fail_in(err, FURROW_E_FORMAT, values->path, "has no column %s, which tells which vector a row belongs to",
           source->key);
-  return add_hint(err, named ? "--attribute-key COL names the column with the names of the vectors"
-                             : "--attribute-key COL names the column with the ids of the vectors");
+  return add_hint(err, "%s COL names the column with the %s of the vectors",
+                  source->short_options ? "--key" : "--attribute-key", named ? "names" : "ids");
 }
 
 static furrow_status check_types(const attribute_source *source, const known_types *known, size_t given,
@@ -110,7 +112,7 @@ static furrow_status check_types(const attribute_source *source, const known_typ
 
 furrow_status attribute_source_open(attribute_source *source, const attribute_values *values,
                                     const furrow_attributes *before, bool named, furrow_error *err) {
-  known_types known = {0};
+  known_types known = {.short_options = source->short_options};
   furrow_columns_params params;
   furrow_columns_params_init(&params);
   if (!values->path && (values->key || values->types.count > 0))

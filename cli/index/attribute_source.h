@@ -21,6 +21,7 @@ typedef struct attribute_source {
   furrow_columns *table;
   const char *key;
   furrow_attributes_fit fit;
+  bool short_options; /* set before: the options are called --key and --type */
 } attribute_source;
 
 /* Reads the table, if one is given. before: the attributes of the index, whose columns keep their types; NULL: none.

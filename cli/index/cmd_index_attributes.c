@@ -113,6 +113,7 @@ static furrow_status list_attributes(const attributes_values *values, const furr
   furrow_selection *selection = NULL;
   if (!attributes) return fail_file(err, FURROW_E_NOT_FOUND, values->path, "the index has no attributes", 0);
   furrow_status status = furrow_attributes_select(attributes, values->where ? values->where : "true", &selection, err);
+  if (status == FURROW_E_ARGUMENT) snprintf(err->file, sizeof err->file, "--where");
   if (status == FURROW_OK && values->json) {
     report r;
     report_start(&r, out, true);
@@ -141,7 +142,7 @@ static furrow_status save_attributes(const attributes_values *values, const furr
 
 static furrow_status set_attributes(const attributes_values *values, named_index *loaded, output *out,
                                     furrow_error *err) {
-  attribute_source table = {0};
+  attribute_source table = {.short_options = true};
   furrow_status status = index_names_check_apart(values->path, values->table.path, err);
   if (status == FURROW_OK)
     status = attribute_source_open(&table, &values->table, loaded->attributes, loaded->names != NULL, err);

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +267,12 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
   status = import_file(import, &l, &result, err);
   free(l.rows);
   job_hint(status, import->target.force, "see --memory", err);
+  if (status == FURROW_E_ARGUMENT && import->from == FURROW_EXCHANGE_AUTO &&
+      strncmp(err->hint, "the formats are", 15) == 0) { /* perhaps an old binary model of xgboost */
+    char formats[sizeof err->hint];
+    snprintf(formats, sizeof formats, "%s", err->hint);
+    add_hint(err, "%s; of xgboost's models, those that save_model(\"model.json\") writes are read", formats);
+  }
   if (status == FURROW_OK) import_report(import, &result, out);
   return status;
 }

@@ -96,6 +96,26 @@ def addresses_have_no_secrets(server):
         assert found.returncode != 0 and b"hidden" not in found.stderr + found.stdout, found.stderr
 
 
+def what_is_next_to_an_index_is_before_a_query(server, folder):
+    paths = {name: f"{folder}/{name}" for name in ("base.txt", "titles.txt", "table.csv", "items.index")}
+    for name, text in (("base.txt", "0 0\n1 0\n"), ("titles.txt", "one\ntwo\n"), ("table.csv", "name,price\ntwo,7\n")):
+        with open(paths[name], "w", encoding="utf-8") as file:
+            file.write(text)
+    built = run("index", "build", "--base", paths["base.txt"], "--ids", paths["titles.txt"], "--out", paths["items.index"],
+                "--attributes", paths["table.csv"])
+    assert built.returncode == 0, built.stderr
+    for ending in ("", ".names", ".attributes"):
+        with open(paths["items.index"] + ending, "rb") as file:
+            server.files[f"items.index{ending}"] = file.read()
+    for query in ("", "?signature=hidden"):
+        uri = f"{server.address}/good/items.index{query}"
+        found = run("index", "search", uri, paths["base.txt"], "-k", "1", "--where", "price = 7")
+        expect_rows(found, b"0\ttwo:1\n1\ttwo:0\n", uri)
+    server.files["items.index.attributes"] = b"no"
+    found = run("index", "search", uri, paths["base.txt"], "--where", "price = 7")
+    expect_failure(found, 7, "items.index.attributes?...", "is not a file of attributes")
+
+
 def redirects_are_followed(server, expected):
     with FaultServer({"away/small": SMALL, "small": SMALL}) as other:
         server.elsewhere = f"{other.address}/good"
@@ -190,7 +210,8 @@ def main():
         for test, *arguments in (
                 (cuts_at_every_byte, server, expected), (what_passes_is_repeated, server, expected),
                 (what_stays_is_an_error, server), (a_file_that_changes_is_an_error, server),
-                (addresses_have_no_secrets, server), (redirects_are_followed, server, expected),
+                (addresses_have_no_secrets, server), (what_is_next_to_an_index_is_before_a_query, server, folder),
+                (redirects_are_followed, server, expected),
                 (compressed_files_are_unpacked, server, expected), (parts_cost_their_range, server, folder),
                 (an_interrupt_ends_the_wait, server), (nginx_serves, server, folder)):
             test(*arguments)

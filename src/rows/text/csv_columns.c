@@ -207,7 +207,9 @@ static furrow_status find_features(fw_csv *csv, furrow_error *err) {
     (void)fw_fail(err, FURROW_E_FORMAT, "%s",
                   csv->nnames ? "the header is malformed or too long to find columns in it"
                               : "there is no header to find the columns in");
-    fw_error_set_hint(err, "header=yes takes the first line for a header");
+    fw_error_set_hint(err, csv->nnames ? "header=yes takes the first line for a header"
+                                       : "header=yes takes the first line for a header; data that is not csv needs "
+                                         "the name of its format, such as libsvm");
     return FURROW_E_FORMAT;
   }
   named *sorted = NULL;

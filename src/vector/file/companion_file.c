@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -38,12 +39,20 @@ static void forget_paths(companion_paths *paths) {
   *paths = (companion_paths){0};
 }
 
+/* The bytes of a path before the query of an address. */
+static size_t name_length(const char *path) {
+  const bool address = strncasecmp(path, "http://", 7) == 0 || strncasecmp(path, "https://", 8) == 0;
+  return address ? strcspn(path, "?#") : strlen(path);
+}
+
 static furrow_status append_endings(char **path, const char *index_path, const char *ending, const char *second,
                                     furrow_error *err) {
   fw_buffer text = {0};
-  fw_buffer_text(&text, index_path);
+  const size_t length = name_length(index_path);
+  fw_buffer_append(&text, index_path, length);
   fw_buffer_text(&text, ending);
   fw_buffer_text(&text, second);
+  fw_buffer_text(&text, index_path + length);
   furrow_status status = fw_buffer_take(&text, path, NULL, err);
   fw_buffer_clear(&text);
   return status;

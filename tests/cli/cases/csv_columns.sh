@@ -30,6 +30,10 @@ try furrow predict --model m --data missing.csv
 try furrow eval --model m --data missing.csv
 try furrow train -q --model lr --load m --train missing.csv --out none
 
+echo "another format"
+printf '1 0:5 1:2\n2 0:7 3:1\n' >rows.libsvm
+try furrow rows dump 'rows.libsvm?format=csv&columns=a,b'
+
 echo "other delimiters"
 awk '{ gsub(",", "|"); sub(/"size\| cm"/, "size, cm"); print }' n.csv >bar.csv
 tr '|' ';' <bar.csv >semicolon.csv

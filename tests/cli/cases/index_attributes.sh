@@ -21,6 +21,7 @@ done
 for filter in 'price < ten' 'prize < 10' 'lang = 5' 'genres < "a"' 'added > "soon"' 'price < 10 and' '(price < 10'; do
   try furrow index search i.index queries.txt -k 2 --where "$filter"
 done
+try furrow index attributes i.index --where 'price < 10 or prize'
 try furrow index search i.index queries.txt --where sold --filter-ids 1
 try furrow index search i.index queries.txt --recall 0.9
 # Changes keep them: new vectors may have none, and given ones may change.
@@ -42,6 +43,8 @@ printf 'id,price\n1,cheap\n' >text.csv
 for table in twice.csv odd.csv others.csv nokey.csv text.csv absent.csv; do
   try furrow index attributes i.index --set $table
 done
+try furrow index attributes i.index --set text.csv --type price=cheap
+try furrow index add i.index --base more.txt --attributes nokey.csv
 # An index that another program changed no longer has them.
 cp m.index i.index
 try furrow index search i.index queries.txt --where sold

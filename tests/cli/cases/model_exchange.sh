@@ -17,6 +17,8 @@ try furrow model export e -
 try furrow model export e x.bin --to npyy
 try furrow model export e z.npy --ids i.npy --no-ids
 try furrow model import nothing.npy z
+printf 'binf' >forest.model
+try furrow model import forest.model z
 try furrow model import e.tsv e
 try furrow model import e.tsv z --rows 0
 try furrow model import e.tsv z --attribute x
