@@ -122,7 +122,7 @@ typedef struct furrow_attributes_fit {
   size_t size;       /* set by furrow_attributes_fit_init */
   uint64_t matched;  /* rows whose vector is in the index */
   uint64_t left_out; /* rows without a vector, which were left out */
-  uint64_t without;  /* ids of the index that have no row in the table */
+  uint64_t without;  /* ids of the index that have no row, neither in the table nor before */
 } furrow_attributes_fit;
 
 /* Sets the size, and everything else to 0. */

@@ -240,7 +240,7 @@ static furrow_status plan_join(joining *j, const furrow_attributes *before, plan
     while (at < j->listed && j->list[at].id < id) at++;
     const bool matched = at < j->listed && j->list[at].id == id;
     j->fit.matched += matched;
-    j->fit.without += !matched;
+    j->fit.without += !matched && old >= before->count;
     plan_add(p, id, old < before->count ? old : SIZE_MAX, matched ? j->list[at].row : SIZE_MAX);
   }
   j->fit.left_out += j->listed - j->fit.matched;
