@@ -101,17 +101,11 @@ furrow_status fw_import_bytes(fw_imported *imported, const void *bytes, size_t s
 }
 
 furrow_status fw_import_file(fw_imported *imported, const char *path, const fw_import_rules *rules, furrow_error *err) {
-  fw_input *input = NULL;
-  struct stat info;
   unsigned char *bytes = NULL;
   size_t size = 0;
-  FW_TRY(fw_input_open_regular(&input, path, err));
-  furrow_status status = fw_input_stat(input, &info, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&bytes, (size_t)info.st_size, err);
-  if (status == FURROW_OK) status = fw_input_read_at(input, bytes, (size_t)info.st_size, 0, &size, err);
+  furrow_status status = fw_node_bytes_load(&bytes, &size, path, err);
   if (status == FURROW_OK) status = fw_import_bytes(imported, bytes, size, rules, err);
   fw_free(bytes);
-  fw_input_close(input);
   return status;
 }
 

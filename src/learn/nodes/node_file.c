@@ -238,17 +238,22 @@ furrow_status fw_node_forest_read(fw_node_forest **forest, const void *bytes, si
   return FW_HAND_OVER(status, forest, made, fw_node_forest_free);
 }
 
-furrow_status fw_node_forest_load(fw_node_forest **forest, const char *path, furrow_error *err) {
+furrow_status fw_node_bytes_load(unsigned char **bytes, size_t *size, const char *path, furrow_error *err) {
   fw_input *input = NULL;
   struct stat info;
-  unsigned char *bytes = NULL;
-  size_t size = 0;
   FW_TRY(fw_input_open_regular(&input, path, err));
   furrow_status status = fw_input_stat(input, &info, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&bytes, (size_t)info.st_size, err);
-  if (status == FURROW_OK) status = fw_input_read_at(input, bytes, (size_t)info.st_size, 0, &size, err);
+  if (status == FURROW_OK) status = FW_ALLOC(bytes, (size_t)info.st_size, err);
+  if (status == FURROW_OK) status = fw_input_read_at(input, *bytes, (size_t)info.st_size, 0, size, err);
+  fw_input_close(input);
+  return status;
+}
+
+furrow_status fw_node_forest_load(fw_node_forest **forest, const char *path, furrow_error *err) {
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  furrow_status status = fw_node_bytes_load(&bytes, &size, path, err);
   if (status == FURROW_OK) status = fw_node_forest_read(forest, bytes, size, path, err);
   fw_free(bytes);
-  fw_input_close(input);
   return status;
 }

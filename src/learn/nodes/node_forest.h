@@ -107,6 +107,10 @@ double fw_link_apply(fw_link link, double score);
 
 /* ---- Bytes (node_file.c) -------------------------------------------------------------------------------- */
 
+/* Reads a whole file; free *bytes with fw_free, also after a failure. */
+furrow_status fw_node_bytes_load(unsigned char **bytes, size_t *size, const char *path,
+                                 furrow_error *err) FURROW_MUST_USE;
+
 void fw_node_forest_write(const fw_node_forest *forest, fw_buffer *out);
 /* Checks sizes before it allocates, and the forest by fw_node_forest_check. `file` is for errors; may be NULL. */
 furrow_status fw_node_forest_read(fw_node_forest **forest, const void *bytes, size_t size, const char *file,
