@@ -129,7 +129,7 @@ static bool inherits_loss(const furrow_learn_conf *conf, const fw_plan *model) {
          fw_builtin_takes_loss(fw_conf_algorithm(conf));
 }
 
-/* Scores of counts are logarithms: they are no start for another loss, nor the other way round. */
+/* Scores of counts are logarithms: another loss cannot start from them, nor they from its scores. */
 static furrow_status compare_losses(const furrow_learn_conf *conf, const fw_plan *model, furrow_error *err) {
   const fw_loss_type its = model->graph.loss, loss = (fw_loss_type)fw_conf_value(conf, FW_KEY_LOSS).integer;
   if (model->forest.used || !fw_conf_is_set(conf, FW_KEY_LOSS) || (its == FW_LOSS_POISSON) == (loss == FW_LOSS_POISSON))
