@@ -77,7 +77,9 @@ static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encode
   const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->ranking.negatives > 0;
   if (ranks || fw_schema_of_kind(encoder->schema, FW_AS_LABEL)) return FURROW_OK;
   const char *algorithm = plan->model.algorithm;
-  if (algorithm && strcmp(algorithm, "fm") == 0 && !fw_conf_is_set(d->trainer->conf, FW_KEY_LOSS)) {
+  const furrow_learn_conf *conf = d->trainer->conf;
+  const bool items = fw_schema_of_role(encoder->schema, FW_ROLE_ITEM) || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS);
+  if (algorithm && strcmp(algorithm, "fm") == 0 && items && !fw_conf_is_set(conf, FW_KEY_LOSS)) {
     *loss = (fw_settled_loss){true, FW_LOSS_SAMPLED_SOFTMAX};
     return fw_trainer_note(d->trainer, false, err,
                            "the log has no label: the model learns to rank items, with SampledSoftmaxLoss");

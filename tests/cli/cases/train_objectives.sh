@@ -65,4 +65,4 @@ try train --objective poisson --metric pinball --out no
 try furrow train --model lr --quantile 0.9 --train counts.libsvm --out no
 # A log without a label names its columns
 (echo price,city,income && for i in 1 2 3 4 5 6; do echo "$i.5,Oslo,$i"; done) > unlabelled.csv
-try furrow train --model linear --train unlabelled.csv --out no -q
+for model in linear fm; do try furrow train --model $model --train unlabelled.csv --out no -q; done
