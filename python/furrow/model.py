@@ -188,7 +188,15 @@ class Model(Card):
         parts = self.info.get("figures", {}).items()
         figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
         facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
-        return [*facts, ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
+        return [*facts, *self._aims(), ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
+
+    def _aims(self) -> Facts:
+        """What trees were trained for."""
+        setting = self._scorer.setting
+        if self._scorer.forest()["trees"] == 0:
+            return []
+        level = setting("quantile") if setting("objective") == "reg:quantileerror" else None
+        return [("objective", setting("objective")), ("quantile", level), ("monotone", setting("monotone") or None)]
 
     def _parts(self) -> list[str]:
         """Of trees: the columns with the largest shares of the gain. Of linear models: the features with the largest

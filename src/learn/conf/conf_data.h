@@ -205,9 +205,9 @@ typedef enum fw_value_kind {
   X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
   X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
   X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
-    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss|BPRLoss|WARPLoss|SampledSoftmaxLoss",             \
-    "loss of fm and deep models: L2Loss and HuberLoss for regression, the last three to rank items with fm (in the "   \
-    "JSON: of dnn)")                                                                                                   \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss|PoissonLoss|BPRLoss|WARPLoss|SampledSoftmaxLoss", \
+    "loss of fm and deep models: L2Loss and HuberLoss for regression, PoissonLoss for counts, the last three to rank " \
+    "items with fm (in the JSON: of dnn); linear has L2Loss and PoissonLoss")                                          \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
     "error from which on the Huber loss is linear")                                                                    \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \

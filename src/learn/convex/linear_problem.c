@@ -77,6 +77,11 @@ static double loss_and_slopes(const fw_linear_problem *p, double label, double *
     z[(size_t)label] -= 1;
     return most + log(sum) - given;
   }
+  if (p->loss == FW_LOSS_POISSON) {
+    const double mean = exp(z[0]), loss = mean - label + (label > 0 ? label * (log(label) - z[0]) : 0);
+    z[0] = mean - label;
+    return loss;
+  }
   const double d = z[0] - label;
   if (p->loss == FW_LOSS_HUBER && fabs(d) > p->delta) {
     z[0] = d > 0 ? p->delta : -p->delta;

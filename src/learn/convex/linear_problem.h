@@ -7,9 +7,10 @@
  * a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where n_i,
  * the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
- * The losses are defined in learn/metrics/loss.c: L2 is half of the squared difference. So l2 = 1 is what
- * scikit-learn's LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature,
- * in an order that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
+ * The losses are defined in learn/metrics/loss.c: L2 is half of the squared difference; of Poisson's, the deviance,
+ * half is taken. So l2 = 1 is what scikit-learn's LogisticRegression(C=1), Ridge(alpha=1) and, for n rows,
+ * PoissonRegressor(alpha=1/n) minimise. Sums over rows are made in blocks or by feature, in an order that the shape of
+ * the problem alone decides: the same bytes for any number of threads, and of ranks. */
 #ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 #define FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 
@@ -92,7 +93,7 @@ typedef struct fw_linear_params {
   size_t count;                /* number of rows to use */
   const double *label;         /* by row of the block: 1 or -1 (log), 0 … outputs - 1 (softmax), any number */
   const double *weight;        /* by row of the block; NULL: all 1 */
-  fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2 or HUBER */
+  fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2, HUBER or POISSON */
   size_t outputs;              /* 1; softmax: classes */
   double delta;                /* Huber's, > 0 */
   double l2;                   /* 0 or more */
@@ -141,7 +142,7 @@ typedef struct fw_linear_solver_params {
   double tolerance; /* bound of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
                        deviation of the labels */
   const double *w;  /* first W, and vectors; NULL: 0, where vectors would stay */
-  const double *bias;     /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
+  const double *bias;     /* first b; NULL: log odds, log of the shares of classes, mean of the labels or its log */
   double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;
 

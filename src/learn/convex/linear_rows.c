@@ -70,7 +70,7 @@ static furrow_status count_rows(fw_linear_problem *p, const fw_linear_params *pa
 static bool takes_label(const fw_linear_params *params, double label) {
   if (params->loss == FW_LOSS_LOG) return label == 1 || label == -1;
   if (params->loss == FW_LOSS_SOFTMAX) return label >= 0 && label < (double)params->outputs && label == floor(label);
-  return isfinite(label);
+  return isfinite(label) && (label >= 0 || params->loss != FW_LOSS_POISSON);
 }
 
 static furrow_status check_row(const fw_linear_params *params, size_t row, furrow_error *err) {

@@ -372,13 +372,13 @@ static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HINGE: return 1;
   case FW_LOSS_L2:
   case FW_LOSS_HUBER: break;
+  case FW_LOSS_POISSON: return rows->constant_loss + fw_loss_of(graph, 0, rows->mean_label);
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
   case FW_LOSS_SAMPLED_SOFTMAX:
   case FW_LOSS_LAMBDA: return HUGE_VAL; /* fit_rank.c sees to it */
   case FW_LOSS_ABSOLUTE:
-  case FW_LOSS_QUANTILE:
-  case FW_LOSS_POISSON: return HUGE_VAL; /* trees do not diverge */
+  case FW_LOSS_QUANTILE: return HUGE_VAL; /* trees do not diverge */
   }
   return 0.5 * distance * distance;
 }

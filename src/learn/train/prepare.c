@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
@@ -48,6 +49,27 @@ static fw_settled_count hour_field_of(const fw_prepared *d, const fw_dictionary 
   return (fw_settled_count){0};
 }
 
+enum { HINTED_COLUMNS = 8 };
+
+/* Rows of a log with items may be ranked; those of a table need one of its columns for the label. */
+static furrow_status refuse_without_label(const furrow_schema *schema, furrow_error *err) {
+  fw_buffer names = {0};
+  fw_fail(err, FURROW_E_ARGUMENT, "the log has no label: there is nothing to tell its rows apart");
+  if (fw_schema_of_role(schema, FW_ROLE_ITEM)) {
+    fw_error_set_hint(err, "name the column of the label, or train fm, which ranks items; `negatives` draws rows that "
+                           "were not taken for any model of two classes");
+    return FURROW_E_ARGUMENT;
+  }
+  for (size_t i = 0; i < schema->count && i < HINTED_COLUMNS; i++)
+    fw_buffer_format(&names, "%s%s", i ? ", " : "", schema->columns[i].name);
+  fw_buffer_byte(&names, 0);
+  if (fw_buffer_status(&names, NULL) == FURROW_OK)
+    fw_error_set_hint(err, "name the column of the label; the columns are %s%s", names.bytes,
+                      schema->count > HINTED_COLUMNS ? ", …" : "");
+  fw_buffer_clear(&names);
+  return FURROW_E_ARGUMENT;
+}
+
 /* A log without labels says who took what: a model of it ranks. */
 static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encoder *encoder, fw_settled_loss *loss,
                                        furrow_error *err) {
@@ -55,15 +77,14 @@ static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encode
   const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->ranking.negatives > 0;
   if (ranks || fw_schema_of_kind(encoder->schema, FW_AS_LABEL)) return FURROW_OK;
   const char *algorithm = plan->model.algorithm;
-  if (algorithm && strcmp(algorithm, "fm") == 0 && !fw_conf_is_set(d->trainer->conf, FW_KEY_LOSS)) {
+  const furrow_learn_conf *conf = d->trainer->conf;
+  const bool items = fw_schema_of_role(encoder->schema, FW_ROLE_ITEM) || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS);
+  if (algorithm && strcmp(algorithm, "fm") == 0 && items && !fw_conf_is_set(conf, FW_KEY_LOSS)) {
     *loss = (fw_settled_loss){true, FW_LOSS_SAMPLED_SOFTMAX};
     return fw_trainer_note(d->trainer, false, err,
                            "the log has no label: the model learns to rank items, with SampledSoftmaxLoss");
   }
-  fw_fail(err, FURROW_E_ARGUMENT, "the log has no label: there is nothing to tell its rows apart");
-  fw_error_set_hint(err, "name the column of the label, or train fm, which ranks items; `negatives` draws rows that "
-                         "were not taken for any model of two classes");
-  return FURROW_E_ARGUMENT;
+  return refuse_without_label(encoder->schema, err);
 }
 
 /* All ranks must have the same dictionary: otherwise they would number the same feature differently. */

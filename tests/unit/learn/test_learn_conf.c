@@ -101,6 +101,7 @@ static void losses_by_key(void **state) {
     const char *json;
   } cases[] = {{"loss=l2", FW_LOSS_L2, FW_LABEL_NONE, "\"type\" : \"L2Loss\"\n"},
                {"loss=Huber huber-delta=2", FW_LOSS_HUBER, FW_LABEL_NONE, "\"HuberLoss\",\n      \"delta\" : 2.0\n"},
+               {"loss=poisson", FW_LOSS_POISSON, FW_LABEL_NONE, "\"type\" : \"PoissonLoss\"\n"},
                {"loss=HingeLoss", FW_LOSS_HINGE, FW_LABEL_POS_NEG, "\"type\" : \"HingeLoss\"\n"},
                {"loss=logistic", FW_LOSS_LOG, FW_LABEL_POS_NEG, "\"type\" : \"LogLoss\"\n"}};
   for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
@@ -274,9 +275,10 @@ static void refused_keys(void **state) {
   name[sizeof name - 1] = 0;
   expect_refused("model-type", name,
                  "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
-  expect_refused("loss", "logistix",
-                 "loss must be one of LogLoss, HingeLoss, L2Loss, HuberLoss, CrossEntropyLoss, SoftmaxLoss, BPRLoss, "
-                 "WARPLoss, SampledSoftmaxLoss");
+  expect_refused(
+      "loss", "logistix",
+      "loss must be one of LogLoss, HingeLoss, L2Loss, HuberLoss, CrossEntropyLoss, SoftmaxLoss, PoissonLoss, BPRLoss, "
+      "WARPLoss, SampledSoftmaxLoss");
   expect_refused("optimizer", "angel-adagraf",
                  "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("optimizer", "",
