@@ -185,6 +185,19 @@ static inline void furrow_columns_params_init(furrow_columns_params *params) {
 FURROW_API furrow_status furrow_columns_load(furrow_columns **columns, const char *uri,
                                              const furrow_columns_params *params, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Times ---------------------------------------------------------------------------------------------- */
+
+/* Reads a time as cells of tables have it: ISO 8601 ("2024-05-31", "2024-05-31 23:59:00+02:00"; UTC without a zone), a
+ * date with the name of its month, or a number of seconds since 1970-01-01 00:00 UTC.
+ * Returns: whether it is one; then *seconds are its seconds since 1970. */
+FURROW_API bool furrow_time_read(const char *text, size_t size, double *seconds);
+/* The most bytes that furrow_time_write writes. */
+#define FURROW_TIME_TEXT 40
+/* Writes a time as ISO 8601 in UTC, "2024-05-31T12:30:00.5Z", to the microsecond; outside of the years 0000 to 9999 as
+ * seconds. Ended by a 0.
+ * Returns: its length; 0: NaN or an infinity. */
+FURROW_API size_t furrow_time_write(char *out, double seconds);
+
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
