@@ -60,6 +60,7 @@ enum {
   OPT_HEADERFUNCTION = 20079,
   OPT_SEEKFUNCTION = 20167,
   OPT_XFERINFOFUNCTION = 20219,
+  OPT_NOPROXY = 10177,
   OPT_INFILESIZE_LARGE = 30115,
   OPT_POSTFIELDSIZE_LARGE = 30120
 };
@@ -326,6 +327,7 @@ static void set_options(curl *handle, transfer *t, const char *range, char error
   SET(handle, OPT_NOPROGRESS, 0L);
   SET(handle, OPT_XFERINFOFUNCTION, look_around);
   SET(handle, OPT_XFERINFODATA, t);
+  if (request->no_proxy) SET(handle, OPT_NOPROXY, "*");
   if (range[0]) SET(handle, OPT_RANGE, range);
   set_certificates(handle);
   set_method(handle, t);
