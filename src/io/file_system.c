@@ -121,6 +121,15 @@ const fw_remote_store *fw_file_system_store(const fw_file_system *system) {
   return system->built_in ? fw_remote_store_of(system->built_in) : NULL;
 }
 
+bool fw_path_is_guessed(const char *path) {
+  fw_file_system *system;
+  const char *rest;
+  if (fw_file_system_hold(path, &system, &rest, NULL) != FURROW_OK) return false;
+  const bool guessed = system && system->built_in && !system->built_in->list;
+  fw_file_system_let_go(system);
+  return guessed;
+}
+
 furrow_status fw_path_to_read(const char **path, furrow_error *err) {
   fw_file_system *system;
   const char *rest;

@@ -27,6 +27,10 @@ const fw_remote_store *fw_file_system_store(const fw_file_system *system);
 furrow_status fw_callback_failed(furrow_status status, furrow_error *said, const char *path, furrow_error *err);
 void fw_callback_begin(furrow_error *said, const char *what);
 
+/* Whether nobody can say which files are next to the path: a web server has no lists, and may answer any name with a
+ * page. Files that are only looked for there are then not. */
+bool fw_path_is_guessed(const char *path);
+
 /* Replaces *path by a path that the functions of io accept: file:// is removed. E_UNSUPPORTED: no file system of
  * that name. */
 furrow_status fw_path_to_read(const char **path, furrow_error *err) FURROW_MUST_USE;

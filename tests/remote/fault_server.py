@@ -29,6 +29,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.number = int(number or 0)
         self.body = server.files.get(name.strip("/"))
         self.with_body = with_body
+        if self.body is None and fault == "pages":
+            return self.reply(200, b"<html>Welcome.</html>", [("ETag", '"page"')])
         if self.body is None:
             return self.reply(404, b"")
         with server.lock:
@@ -74,6 +76,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     def do_good(self):
+        self.ranged()
+
+    def do_pages(self):  # a page for whatever is not there
         self.ranged()
 
     def do_cut(self):

@@ -116,6 +116,15 @@ def what_is_next_to_an_index_is_before_a_query(server, folder):
     expect_failure(found, 7, "items.index.attributes?...", "is not a file of attributes")
 
 
+def pages_are_not_data(server, folder):
+    """A server that answers every name with a page: nothing is taken for a file of weights."""
+    train = ("train", "--model", "lr", "--epochs", "1", "--quiet", "--format", "libsvm", "--out")
+    for name, source in (("here", f"{folder}/rows"), ("there", f"{server.address}/pages/small")):
+        found = run(*train, f"{folder}/{name}", "--train", source)
+        assert found.returncode == 0, found.stderr
+    assert subprocess.run(["diff", "-r", f"{folder}/here", f"{folder}/there"], check=False).returncode == 0
+
+
 def redirects_are_followed(server, expected):
     with FaultServer({"away/small": SMALL, "small": SMALL}) as other:
         server.elsewhere = f"{other.address}/good"
@@ -211,7 +220,7 @@ def main():
                 (cuts_at_every_byte, server, expected), (what_passes_is_repeated, server, expected),
                 (what_stays_is_an_error, server), (a_file_that_changes_is_an_error, server),
                 (addresses_have_no_secrets, server), (what_is_next_to_an_index_is_before_a_query, server, folder),
-                (redirects_are_followed, server, expected),
+                (pages_are_not_data, server, folder), (redirects_are_followed, server, expected),
                 (compressed_files_are_unpacked, server, expected), (parts_cost_their_range, server, folder),
                 (an_interrupt_ends_the_wait, server), (nginx_serves, server, folder)):
             test(*arguments)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "io/file_system.h"
 #include "io/input.h"
 #include "learn/data/samples.h"
 
@@ -79,7 +80,7 @@ static furrow_status read_file(fw_side_files *files, const char *data, const cha
   fw_buffer_format(&path, "%s%s", data, ending);
   fw_buffer_byte(&path, 0);
   furrow_status status = fw_buffer_status(&path, err);
-  *found = status == FURROW_OK && fw_path_exists(path.bytes);
+  *found = status == FURROW_OK && !fw_path_is_guessed(data) && fw_path_exists(path.bytes);
   if (*found) status = read_text(path.bytes, &text, err);
   if (*found && status == FURROW_OK) status = read_lines(files, path.bytes, text.bytes, text.size, take, err);
   fw_buffer_clear(&path);
