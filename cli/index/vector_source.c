@@ -11,6 +11,7 @@
 
 #include "base/sort.h"
 #include "core/fail.h"
+#include "core/text_file.h"
 
 const option vector_options[] = {
     {.name = "kind",
@@ -240,7 +241,7 @@ furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_valu
   furrow_status status = FURROW_OK;
   furrow_ids_init(&filter_ids->ids);
   furrow_id_filter_init(filter);
-  const bool is_file = values->names || access(text, F_OK) == 0;
+  const bool is_file = values->names || path_is_there(text);
   if (!is_file && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids has the form A:B");

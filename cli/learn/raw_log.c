@@ -14,6 +14,7 @@
 #include "core/output.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "core/text_file.h"
 #include "furrow/recommend.h"
 #include "rows/rows_source.h"
 
@@ -113,7 +114,7 @@ static void print_schema(const furrow_encoder *encoder) {
 static bool has_encoder(const char *model) {
   char path[4096];
   const int n = snprintf(path, sizeof path, "%s/dictionary.furrow", model);
-  return n < (int)sizeof path && access(path, F_OK) == 0;
+  return n < (int)sizeof path && path_is_there(path);
 }
 
 furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err) {

@@ -12,6 +12,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
+#include "core/text_file.h"
 #include "furrow/io.h"
 #include "rows/rows_source.h"
 
@@ -248,7 +249,7 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   furrow_status status = learn_settings_make(settings, &from, &none, &values->define, err);
   if (status == FURROW_OK && values->algorithm) /* it is Angel's model, which does not describe its data */
     status = furrow_learn_conf_set(settings->conf, "defaults", "angel", err);
-  if (status == FURROW_E_NOT_FOUND && own && access(values->model, F_OK) == 0)
+  if (status == FURROW_E_NOT_FOUND && own && path_is_there(values->model))
     add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }

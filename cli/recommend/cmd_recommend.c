@@ -143,8 +143,7 @@ static furrow_status take_listed(recommending *r, const char *list, furrow_error
 }
 
 static bool is_file(const char *path) {
-  struct stat info;
-  return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
+  return strcmp(path, "-") == 0 || (path_is_there(path) && !path_is_folder(path));
 }
 
 static furrow_status find_users(recommending *r, furrow_error *err) {

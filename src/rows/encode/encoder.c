@@ -262,7 +262,9 @@ static furrow_status save_whole(const encoder_files *files, const char *director
 static furrow_status save_files(const encoder_files *files, const char *directory, bool overwrite, furrow_error *err) {
   struct stat info;
   if (strncmp(directory, "memory://", 9) == 0) return save_in_memory(files, directory, overwrite, err);
-  const bool there = stat(directory, &info) == 0;
+  const furrow_status looked = fw_path_stat(directory, &info, err);
+  const bool there = looked == FURROW_OK;
+  if (!there && looked != FURROW_E_NOT_FOUND) return looked;
   if (there && !S_ISDIR(info.st_mode)) {
     const furrow_status status = fw_fail_errno(err, FURROW_E_IO, EEXIST, "cannot make the directory");
     fw_error_set_file(err, directory);
