@@ -43,7 +43,8 @@ static const option search_operands[] = {{.name = "INDEX",
                                           .kind = OPTION_TEXT,
                                           .help = "file of vectors; - is standard input",
                                           .offset = offsetof(search_values, queries),
-                                          .required = true},
+                                          .required = true,
+                                          .from_query = true},
                                          {0}};
 
 static const option search_options[] = {
@@ -77,6 +78,7 @@ static const option_group search_groups[] = {
     {.title = "Options", .options = search_filter_options, .offset = offsetof(search_values, filter_ids)},
     {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
     {0}};
