@@ -209,16 +209,41 @@ static furrow_status mark_wanted(fw_columns_reader *r, const char *const *names,
   return status;
 }
 
-/* Writes the query for the wanted columns of a file. Types that are not cells are read as DuckDB's text of them,
- * except within a struct. */
+/* Writes where DuckDB finds the rows: a file, or a query within another one, whose last comment ends with its line. */
+static void append_source(fw_buffer *sql, const fw_columns *c) {
+  if (c->kind == COLUMNS_PARQUET) {
+    fw_buffer_text(sql, "read_parquet(");
+    append_path(sql, c->path);
+  } else {
+    size_t size = strlen(c->sql);
+    while (size > 0 && strchr(" \t\r\n;", c->sql[size - 1])) size--;
+    fw_buffer_byte(sql, '(');
+    fw_buffer_append(sql, c->sql, size);
+    fw_buffer_byte(sql, '\n');
+  }
+  fw_buffer_byte(sql, ')');
+}
+
+static bool is_odd(const fw_arrow_leaf *leaf) {
+  return leaf->type.storage == FW_ARROW_UNSUPPORTED && leaf->depth == 1;
+}
+
+static bool has_odd_columns(const fw_columns_reader *r) {
+  for (size_t i = 0; i < r->all.count; i++)
+    if (is_odd(&r->all.leaves[i])) return true;
+  return false;
+}
+
+/* Writes the query for the wanted columns of a file, or all of a query. Types that are not cells are read as DuckDB's
+ * text of them, except within a struct. */
 static furrow_status select_columns(const fw_columns_reader *r, fw_buffer *sql, furrow_error *err) {
   size_t selected = 0, leaf = 0;
   fw_buffer_text(sql, "SELECT ");
   for (int64_t i = 0; i < r->schema.n_children; i++) {
-    bool wanted = false, cell = true;
+    bool wanted = r->columns->kind == COLUMNS_QUERY, cell = true;
     for (; leaf < r->all.count && r->all.leaves[leaf].place[0] == (uint32_t)i; leaf++) {
       wanted |= r->wanted[leaf];
-      cell &= r->all.leaves[leaf].type.storage != FW_ARROW_UNSUPPORTED || r->all.leaves[leaf].depth > 1;
+      cell &= !is_odd(&r->all.leaves[leaf]);
     }
     if (!wanted) continue;
     fw_buffer_text(sql, selected++ ? ", " : "");
@@ -228,9 +253,8 @@ static furrow_status select_columns(const fw_columns_reader *r, fw_buffer *sql, 
     fw_buffer_text(sql, " AS VARCHAR) AS ");
     fw_duckdb_quote(sql, '"', r->schema.children[i]->name);
   }
-  fw_buffer_text(sql, " FROM read_parquet(");
-  append_path(sql, r->columns->path);
-  fw_buffer_text(sql, ")");
+  fw_buffer_text(sql, " FROM ");
+  append_source(sql, r->columns);
   fw_buffer_byte(sql, 0);
   return fw_buffer_status(sql, err);
 }
@@ -246,13 +270,8 @@ static furrow_status find_all(fw_columns_reader *r, furrow_error *err) {
   }
   fw_buffer sql = {0};
   FW_TRY(fw_duckdb_open(&r->duckdb, c->database, err));
-  if (c->kind == COLUMNS_PARQUET) {
-    fw_buffer_text(&sql, "SELECT * FROM read_parquet(");
-    append_path(&sql, c->path);
-    fw_buffer_text(&sql, ")");
-  } else {
-    fw_buffer_text(&sql, c->sql);
-  }
+  fw_buffer_text(&sql, c->kind == COLUMNS_PARQUET ? "FROM " : c->sql);
+  if (c->kind == COLUMNS_PARQUET) append_source(&sql, c);
   fw_buffer_byte(&sql, 0);
   const furrow_status wrong = c->kind == COLUMNS_PARQUET ? FURROW_E_FORMAT : FURROW_E_ARGUMENT;
   furrow_status status = fw_buffer_status(&sql, err);
@@ -262,7 +281,7 @@ static furrow_status find_all(fw_columns_reader *r, furrow_error *err) {
   return status;
 }
 
-/* Prepares the query of the wanted columns of a file. */
+/* Prepares the query of the wanted columns. */
 static furrow_status prepare_wanted(fw_columns_reader *r, furrow_error *err) {
   fw_buffer sql = {0};
   furrow_status status = select_columns(r, &sql, err);
@@ -313,7 +332,8 @@ static furrow_status write_head(fw_columns_reader *r, furrow_error *err) {
 static furrow_status prepare_reader(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
   FW_TRY(find_all(r, err));
   FW_TRY(mark_wanted(r, names, count, err));
-  return r->columns->kind == COLUMNS_PARQUET ? prepare_wanted(r, err) : FURROW_OK;
+  const columns_kind kind = r->columns->kind;
+  return kind == COLUMNS_PARQUET || (kind == COLUMNS_QUERY && has_odd_columns(r)) ? prepare_wanted(r, err) : FURROW_OK;
 }
 
 static furrow_status open_frames(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
@@ -444,24 +464,6 @@ furrow_status fw_columns_find_leaves(const fw_columns *columns, fw_arrow_leaves 
   return status;
 }
 
-/* Writes a query for the number of rows. A comment at the end of the SQL ends with its line. */
-static furrow_status write_count(const fw_columns *c, fw_buffer *sql, furrow_error *err) {
-  fw_buffer_text(sql, "SELECT count(*)::BIGINT FROM ");
-  if (c->kind == COLUMNS_PARQUET) {
-    fw_buffer_text(sql, "read_parquet(");
-    append_path(sql, c->path);
-  } else {
-    size_t size = strlen(c->sql);
-    while (size > 0 && strchr(" \t\r\n;", c->sql[size - 1])) size--;
-    fw_buffer_byte(sql, '(');
-    fw_buffer_append(sql, c->sql, size);
-    fw_buffer_byte(sql, '\n');
-  }
-  fw_buffer_text(sql, ")");
-  fw_buffer_byte(sql, 0);
-  return fw_buffer_status(sql, err);
-}
-
 static furrow_status run_count(const fw_columns *c, const char *sql, uint64_t *rows, furrow_error *err) {
   fw_duckdb *duckdb = NULL;
   struct ArrowSchema schema = {0};
@@ -487,7 +489,10 @@ furrow_status fw_columns_count(const fw_columns *columns, uint64_t *rows, furrow
     *rows = columns->rows;
     return FURROW_OK;
   }
-  furrow_status status = write_count(columns, &sql, err);
+  fw_buffer_text(&sql, "SELECT count(*)::BIGINT FROM ");
+  append_source(&sql, columns);
+  fw_buffer_byte(&sql, 0);
+  furrow_status status = fw_buffer_status(&sql, err);
   if (status == FURROW_OK) status = run_count(columns, sql.bytes, rows, err);
   fw_buffer_clear(&sql);
   return status;

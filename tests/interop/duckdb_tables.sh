@@ -73,6 +73,11 @@ cmp seen.csv.items seen.parquet.items || fail "the excluded items"
 "$furrow" recommend --model log.parquet.items --users u1,u2 -k 5 --sql "FROM 'seen.parquet'" >seen.sql.items || fail "exclude by SQL"
 cmp seen.csv.items seen.sql.items || fail "the excluded items by SQL"
 
+"$furrow" info all.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'notes' info.txt || fail "info of a file with a map"
+rm own.rows
+"$furrow" rows encode --sql "FROM 'all.parquet';" --schema csv.json --out own.rows --dictionary own.names >/dev/null && cmp csv.rows own.rows ||
+  fail "a query with a map"
+rm -r own.rows own.names
 "$furrow" info log.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'userId *category (user)' info.txt || fail info
 
 # ---- Files of a server ----
@@ -122,6 +127,9 @@ refused 2 '--database needs --sql' "$furrow" rows schema --database log.duckdb l
 refused 7 'absent.duckdb: DuckDB: ' "$furrow" rows schema --sql "SELECT 1" --database absent.duckdb
 refused 12 'the query returned other rows' "$furrow" rows encode --sql "SELECT random() AS x, clicked FROM 'log.parquet'" \
   --schema auto --label clicked --out never.rows --dictionary never.names
+echo '{"columns": {"clicked": {"as": "label"}, "x": {"as": "number"}}}' >number.json
+refused 5 'furrow: --sql:7: column x: ' "$furrow" rows encode --sql "SELECT 1 AS clicked, CASE WHEN i = 6 THEN 'text' ELSE '1' END AS x FROM range(9) t(i)" \
+  --schema number.json --out never.rows --dictionary never.names
 refused 7 'this is a table of typed columns' "$furrow" rows dump log.parquet
 FURROW_DUCKDB=/absent.so refused 3 'FURROW_DUCKDB must name libduckdb.so' "$furrow" rows schema log.parquet
 ls -A | grep -E 'never|\.tmp|\.wal' && fail "files are left"
