@@ -113,7 +113,8 @@ static bool by_range(const searching *s) {
 
 /* Checks that no file to write has the names of the index, which no option names. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
-  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
+  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts,
+                                 values->result.table};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof outputs / sizeof *outputs; i++)
     status = index_names_check_apart(values->path, outputs[i], err);
@@ -307,6 +308,7 @@ static void report_search(const searching *s, output *out) {
   if (result->ids) report_text(&r, "ids", result->ids);
   if (result->distances) report_text(&r, "distances", result->distances);
   if (result->starts) report_text(&r, "starts", result->starts);
+  if (result->table) report_text(&r, "table", result->table);
   report_u64(&r, "queries", s->count);
   if (s->selection) report_u64(&r, "matching vectors", furrow_selection_count(s->selection));
   if (by_range(s))

@@ -11,6 +11,7 @@
 
 #include "base/sort.h"
 #include "core/fail.h"
+#include "core/text_file.h"
 
 const option vector_options[] = {
     {.name = "kind",
@@ -59,21 +60,16 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
   return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
 }
 
-static bool ends_in(const char *text, const char *ending) {
-  const size_t length = strlen(text), n = strlen(ending);
-  return length > n && strcmp(text + length - n, ending) == 0;
-}
-
 bool vector_source_is_table(const char *path, const vector_values *values) {
   if (values->kind) return strcmp(values->kind, "parquet") == 0;
-  return path && (ends_in(path, ".parquet") || strcmp(path, QUERY_PATH) == 0);
+  return path && (path_ends(path, ".parquet") || strcmp(path, QUERY_PATH) == 0);
 }
 
 const char *vector_source_column(const char *path, const vector_values *values, const char *name) {
   static const char *const endings[] = {".npy", ".i64", ".ivecs", ".ibin", ".txt"};
   if (!name || strchr(name, '/') || !vector_source_is_table(path, values)) return NULL;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (ends_in(name, endings[i])) return NULL;
+    if (path_ends(name, endings[i])) return NULL;
   return name;
 }
 

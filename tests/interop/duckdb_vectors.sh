@@ -83,6 +83,20 @@ tail -c +$((1900 * 48 + 1)) emb.f32 >rest.f32
 "$furrow" index search ids.index emb.parquet --column doubles -k 3 >own.found && cmp plain.found own.found || fail "search with Parquet"
 "$furrow" index search ids.index --sql "SELECT embedding FROM emb ORDER BY i" --database emb.duckdb -k 3 >own.found && cmp plain.found own.found ||
   fail "search with SQL"
+# the table of results has what is printed
+"$furrow" index search ids.index part1.parquet -k 3 --out found.parquet >/dev/null || fail "search to Parquet"
+"$furrow" index search ids.index part1.parquet -k 3 --json >plain.json || fail "search as JSON"
+"$run" "COPY (SELECT count(*) FROM (SELECT q.query AS query, unnest(q.ids) AS id, unnest(q.distances) AS d, generate_subscripts(q.ids, 1) AS rank
+  FROM (SELECT unnest(queries) AS q FROM read_json('plain.json'))) AS plain JOIN 'found.parquet' AS own USING (query, id, rank) WHERE own.distance = d::FLOAT) TO 'counted' (HEADER false)" ||
+  fail DuckDB
+[ "$(cat counted)" = 5700 ] || fail "the table of results: $(cat counted)"
+"$furrow" index search titles.index part1.parquet -k 2 --out named.parquet >/dev/null || fail "search to Parquet with names"
+"$run" "COPY (SELECT column_name, column_type FROM (DESCRIBE FROM 'named.parquet')) TO 'types' (HEADER false)" \
+  "COPY (SELECT count(*) FROM 'named.parquet' WHERE name = 'item ' || id) TO 'counted' (HEADER false)" || fail DuckDB
+[ "$(tr '\n' ' ' <types)" = "query,BIGINT rank,BIGINT id,BIGINT name,VARCHAR distance,FLOAT " ] && [ "$(cat counted)" = 3800 ] || fail "the names of the results"
+refused 11 'named.parquet: ' "$furrow" index search titles.index part1.parquet -k 2 --out named.parquet
+refused 2 'does not end in .parquet' "$furrow" index search titles.index part1.parquet --out named.csv
+
 "$furrow" index kmeans emb.f32 --dim 12 --k 8 --out plain.npy -q >/dev/null && "$furrow" index kmeans emb.parquet --column fixed --k 8 --out own.npy -q >/dev/null &&
   cmp plain.npy own.npy || fail k-means
 "$furrow" index kmeans emb.parquet --column whole --k 8 --out own2.npy -q >/dev/null && "$furrow" index kmeans whole.f32 --dim 12 --k 8 --out whole.npy -q >/dev/null &&
