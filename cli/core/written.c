@@ -142,7 +142,8 @@ static furrow_status check_table(written *w, const option *table, const char *va
 static furrow_status check_all(written *w, check_option *call, furrow_error *err) {
   furrow_status status = check_table(w, w->cmd->operands, w->values, call, err);
   for (const option_group *group = w->cmd->groups; status == FURROW_OK && group && group->title; group++)
-    status = check_table(w, group->options, w->values + group->offset, call, err);
+    if (group->options != query_options) /* they fill no field of the command's struct */
+      status = check_table(w, group->options, w->values + group->offset, call, err);
   return status;
 }
 

@@ -198,6 +198,80 @@ FURROW_API bool furrow_time_read(const char *text, size_t size, double *seconds)
  * Returns: its length; 0: NaN or an infinity. */
 FURROW_API size_t furrow_time_write(char *out, double seconds);
 
+/* ---- Writing -------------------------------------------------------------------------------------------- */
+
+/* A writer of a Parquet file, cell by cell. DuckDB's library compresses it while rows come, in memory that does not
+ * grow with them. The file appears when it is complete.
+ *
+ *   const furrow_table_column columns[] = {{"user", FURROW_CELL_TEXT}, {"score", FURROW_CELL_F32}};
+ *   furrow_status status = furrow_table_writer_open(&writer, "scores.parquet", columns, 2, NULL, &err);
+ *   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+ *     furrow_table_put_text(writer, users[i], strlen(users[i]));
+ *     furrow_table_put_real(writer, scores[i]);
+ *     status = furrow_table_writer_end_row(writer, &err);
+ *   }
+ *   if (status == FURROW_OK) status = furrow_table_writer_commit(writer, &err);
+ *   furrow_table_writer_close(writer); */
+typedef struct furrow_table_writer furrow_table_writer;
+
+/* Types of the columns that are written. */
+typedef enum furrow_cell_type {
+  FURROW_CELL_I64,      /* 64-bit integers */
+  FURROW_CELL_F32,      /* floats */
+  FURROW_CELL_F64,      /* doubles */
+  FURROW_CELL_TEXT,     /* UTF-8 */
+  FURROW_CELL_I64_LIST, /* lists of 64-bit integers */
+  FURROW_CELL_F32_LIST  /* lists of floats */
+} furrow_cell_type;
+
+/* A column of a table that is written. Layout fixed. */
+typedef struct furrow_table_column {
+  const char *name;      /* not empty; different from the others */
+  furrow_cell_type type; /* of its cells */
+} furrow_table_column;
+
+/* How a table is written. */
+typedef struct furrow_table_writer_params {
+  size_t size;    /* set by furrow_table_writer_params_init */
+  bool overwrite; /* false: E_EXISTS where there is a file of that name */
+} furrow_table_writer_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_table_writer_params_init(furrow_table_writer_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Begins a file. Its bytes are kept in a temporary file in the folder TMPDIR (/tmp) until they are complete. params
+ * NULL: the defaults.
+ * Errors:  E_ARGUMENT, no column, or names that are empty or equal; E_NOT_FOUND, DuckDB's library, or the directory;
+ *          E_EXISTS, here or at the commit; E_IO; E_MEMORY.
+ * Owner:   the caller, furrow_table_writer_close. */
+FURROW_API furrow_status furrow_table_writer_open(furrow_table_writer **writer, const char *path,
+                                                  const furrow_table_column *columns, size_t count,
+                                                  const furrow_table_writer_params *params,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Appends the next cell of the row, which must have this type (asserted): an integer. */
+FURROW_API void furrow_table_put_integer(furrow_table_writer *writer, int64_t value);
+/* A float or a double; NaN is a value. */
+FURROW_API void furrow_table_put_real(furrow_table_writer *writer, double value);
+/* A text; a byte that is not UTF-8 becomes U+FFFD. */
+FURROW_API void furrow_table_put_text(furrow_table_writer *writer, const char *text, size_t length);
+/* A list of integers. */
+FURROW_API void furrow_table_put_integers(furrow_table_writer *writer, const int64_t *values, size_t count);
+/* A list of floats. */
+FURROW_API void furrow_table_put_floats(furrow_table_writer *writer, const float *values, size_t count);
+/* A null, in a column of any type. */
+FURROW_API void furrow_table_put_null(furrow_table_writer *writer);
+/* Ends a row, which must have a cell for each column (asserted).
+ * Errors:  E_IO, DuckDB cannot write, or the disk is full; E_UNSUPPORTED, cells of more than 2 GiB; E_MEMORY. */
+FURROW_API furrow_status furrow_table_writer_end_row(furrow_table_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Completes the file, which then has its name.
+ * Errors:  as furrow_table_writer_end_row; E_EXISTS, there is a file of that name and params->overwrite is false. */
+FURROW_API furrow_status furrow_table_writer_commit(furrow_table_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Frees a writer; a file that was not committed does not appear. Takes NULL. */
+FURROW_API void furrow_table_writer_close(furrow_table_writer *writer);
+
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
