@@ -545,7 +545,7 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = prepare(&t, tune, settings.conf, err);
   if (status == FURROW_OK)
     status =
-        raw_log_prepare(&tune->raw, tune->train, NULL, tune->threads, tune->on_bad, tune->quiet, settings.conf, err);
+        raw_log_prepare(&used.raw, tune->train, NULL, tune->threads, tune->on_bad, tune->quiet, settings.conf, err);
   if (status == FURROW_OK) status = search_run(&t.search, err);
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);

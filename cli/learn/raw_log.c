@@ -130,7 +130,19 @@ static bool is_linear(const char *algorithm) {
   return false;
 }
 
-furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
+/* Standard input is read once: its names stay as they are. */
+static furrow_status load_encoder(furrow_encoder **encoder, const char *load, const char *log, bool grows,
+                                  const encoder_reading *reading, furrow_error *err) {
+  furrow_status status = furrow_encoder_load(encoder, load, err);
+  if (reading->comm) status = ranks_all_ok(status, err);
+  if (status != FURROW_OK || !grows) return status;
+  if (!source_is_stdin(log)) return grow_encoder(encoder, log, reading, err);
+  if (!reading->quiet)
+    say("furrow: warning: standard input is read once, so new names count as unknown: save it to a file to add them\n");
+  return FURROW_OK;
+}
+
+furrow_status raw_log_prepare(raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err) {
   const bool goes_on = load && has_encoder(load);
   furrow_encoder *encoder = NULL;
@@ -141,15 +153,18 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
     if (!c->user && !c->item && !c->time && !c->tables.count && !c->history) return FURROW_OK;
     return fail(err, FURROW_E_ARGUMENT, "--user, --item, --time, --table and --user-history need --schema auto");
   }
-  const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
+  const encoder_reading reading = {
+      .threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm(), .max_features = values->max_features};
+  const bool trees = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
   schema_values columns = values->columns;
-  columns.amounts = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
+  columns.amounts = trees;
   columns.bin_numbers = is_linear(furrow_learn_conf_get(conf, "algorithm"));
-  furrow_status status = goes_on ? furrow_encoder_load(&encoder, load, err)
+  furrow_status status = goes_on ? load_encoder(&encoder, load, log, true, &reading, err)
                                  : make_encoder(&encoder, log, values->schema, &columns, &reading, err);
   if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = raw_log_use_encoder(conf, err);
+  values->max_features = 0;
   furrow_encoder_free(encoder);
   return status;
 }

@@ -10,6 +10,7 @@
 typedef struct raw_log_values {
   const char *schema; /* NULL: the samples are rows */
   schema_values columns;
+  uint64_t max_features; /* 0: no limit */
 } raw_log_values;
 
 extern const option raw_log_options[];
@@ -21,8 +22,9 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys);
  * schema to auto then, and says it on stderr unless `quiet`. samples NULL: there are none. */
 bool raw_log_find(raw_log_values *values, const char *samples, const furrow_learn_conf *conf, bool quiet);
 /* Makes the encoder and sets the keys for it, unless the samples are rows; `load` (may be NULL) is a model from which
- * training continues: its encoder is used. */
-furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
+ * training continues: its encoder gets the names of the log. The limit of features is the encoder's then, and 0 in the
+ * values. */
+furrow_status raw_log_prepare(raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err);
 
 /* Sets the keys for the encoder that raw_log_prepare made. */

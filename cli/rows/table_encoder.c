@@ -96,6 +96,12 @@ static furrow_status check_repeats(const char *log, furrow_error *err) {
               "schema file");
 }
 
+static void warn_of_left_out(uint64_t names, uint64_t most) {
+  if (names > 0)
+    say("furrow: warning: --max-features %" PRIu64 " left out %" PRIu64 " names, the rarest: they count as unknown\n",
+        most, names);
+}
+
 static void warn_of_lacking(const char *what, uint64_t count) {
   if (count > 0)
     say("furrow: warning: the table of %s has no row for %" PRIu64 " of the log's %s\n", what, count, what);
@@ -106,7 +112,7 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_schema *made = NULL;
   furrow_encoder_params params;
   furrow_parser_stats tables;
-  uint64_t items_lacking = 0, users_lacking = 0;
+  uint64_t items_lacking = 0, users_lacking = 0, left_out = 0;
   const bool automatic = strcmp(schema, "auto") == 0;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
@@ -122,6 +128,8 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.table_items = reading->table_items;
   params.items_without_row = &items_lacking;
   params.users_without_row = &users_lacking;
+  params.max_features = reading->max_features;
+  params.names_left_out = &left_out;
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
   if (status == FURROW_OK && !reading->quiet) {
@@ -131,8 +139,61 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   if (status == FURROW_OK && !reading->quiet) {
     warn_of_lacking("items", items_lacking);
     warn_of_lacking("users", users_lacking);
+    warn_of_left_out(left_out, reading->max_features);
   }
   furrow_schema_free(made);
+  free(folder);
+  return status;
+}
+
+/* "furrow: note: 320 names are new: 300 userId, 20 movieId" */
+static void say_growth(const furrow_encoder *grown, const furrow_encoder *before, const furrow_encoder_growth *growth) {
+  if (growth->names == 0) {
+    say("furrow: note: the log has no names that are new to the model\n");
+  } else {
+    say("furrow: note: the log has %" PRIu64 " new names:", growth->names);
+    for (size_t i = 0, said = 0; i < furrow_encoder_field_count(grown); i++) {
+      furrow_encoder_field now, then;
+      furrow_encoder_get_field(grown, i, &now);
+      furrow_encoder_get_field(before, i, &then);
+      if (now.entries > then.entries) say("%s %" PRIu64 " %s", said++ ? "," : "", now.entries - then.entries, now.name);
+    }
+    say("; the model has %" PRIu64 " features now\n", furrow_encoder_feature_count(grown));
+  }
+  if (growth->tables_kept > 0)
+    say("furrow: warning: %" PRIu64 " tables of the schema were not found: new names have no columns of them\n",
+        growth->tables_kept);
+  if (growth->columns[0])
+    say("furrow: warning: the log has columns that the model does not use: %s; a model trained without --load can\n",
+        growth->columns);
+}
+
+furrow_status grow_encoder(furrow_encoder **encoder, const char *log, const encoder_reading *reading,
+                           furrow_error *err) {
+  furrow_encoder *grown = NULL;
+  furrow_encoder_params params;
+  furrow_encoder_growth growth;
+  furrow_parser_stats tables;
+  uint64_t left_out = 0;
+  char *folder = folder_of(log);
+  furrow_encoder_params_init(&params);
+  furrow_encoder_growth_init(&growth);
+  furrow_parser_stats_init(&tables);
+  params.folder = folder;
+  params.threads = reading->threads;
+  params.on_bad = reading->on_bad;
+  params.comm = reading->comm;
+  params.stats = &tables;
+  params.max_features = reading->max_features;
+  params.names_left_out = &left_out;
+  furrow_status status = furrow_encoder_grow(&grown, *encoder, log, &params, &growth, err);
+  if (status == FURROW_OK && !reading->quiet) {
+    say_growth(grown, *encoder, &growth);
+    print_notes(&tables);
+    warn_of_left_out(left_out, reading->max_features);
+  }
+  if (status == FURROW_OK) furrow_encoder_free(*encoder);
+  if (status == FURROW_OK) *encoder = grown;
   free(folder);
   return status;
 }

@@ -24,11 +24,15 @@ typedef struct encoder_reading {
   bool quiet;              /* false: stderr reports the rows of the tables that were left out */
   const furrow_comm *comm; /* ranks that make it together; NULL: each process for itself */
   bool table_items;        /* items and users that only a table has are known, too */
+  uint64_t max_features;   /* the rarest names that are too many count as unknown; 0: no limit */
 } encoder_reading;
 
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
                            const encoder_reading *reading, furrow_error *err);
+/* Replaces an encoder by one that also knows the names of the log, and says on stderr what was added. */
+furrow_status grow_encoder(furrow_encoder **encoder, const char *log, const encoder_reading *reading,
+                           furrow_error *err);
 /* Prints on stderr what a proposal is unsure of: all of it, or the first columns and a count. */
 void say_unsure(const furrow_schema *schema, bool all);
 /* Joins several logs into one URI, which the caller frees. */

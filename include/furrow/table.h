@@ -338,6 +338,9 @@ typedef struct furrow_encoder_params {
   uint64_t *items_without_row; /* with table_items: gets the number of the log's items that are in no table; NULL: not
                                   wanted */
   uint64_t *users_without_row; /* the same number for users */
+  /* The most features that the encoder may have: the rarest names that are too many count as unknown. 0: no limit. */
+  uint64_t max_features;
+  uint64_t *names_left_out; /* gets the number of names that max_features left out; NULL: not wanted */
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */
@@ -353,6 +356,34 @@ static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
+/* What furrow_encoder_grow added. */
+typedef struct furrow_encoder_growth {
+  size_t size;       /* set by furrow_encoder_growth_init */
+  uint64_t names;    /* that the encoder did not have */
+  uint64_t features; /* how many the grown encoder has more; a name of an item is two features if there is a history */
+  /* Tables of the schema that were not found: the rows that the encoder has of them are kept, and names that are new
+   * have none. */
+  uint64_t tables_kept;
+  char columns[256]; /* "device, price": columns of the log that the schema does not have, so they are not read; ""
+                        if there are none */
+} furrow_encoder_growth;
+
+/* Sets the size, and zeros. */
+static inline void furrow_encoder_growth_init(furrow_encoder_growth *growth) {
+  memset(growth, 0, sizeof *growth);
+  growth->size = sizeof *growth;
+}
+
+/* Makes an encoder that also knows the names of another log: users, items, words. All features of `encoder` keep their
+ * indices, and the scales and bins of numbers stay, so the grown encoder makes the same rows of records whose names
+ * `encoder` knew. New names get the indices from furrow_encoder_feature_count(encoder) on. The counts of both logs are
+ * added. Tables of the schema are read again; histories go on. params: as for furrow_encoder_build, NULL: the defaults;
+ * growth NULL: not wanted.
+ * Errors:  as furrow_encoder_build; E_FORMAT, the log lacks a column of the schema: the message names it.
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
+FURROW_API furrow_status furrow_encoder_grow(furrow_encoder **grown, const furrow_encoder *encoder, const char *uri,
+                                             const furrow_encoder_params *params, furrow_encoder_growth *growth,
+                                             furrow_error *err) FURROW_MUST_USE;
 /* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read into
  * memory, not mapped.
  * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_STATE, another program replaced them
@@ -395,7 +426,7 @@ typedef enum furrow_side {
 typedef struct furrow_encoder_field {
   const char *name;          /* "movieId", "timestamp.hour", "userId x timestamp.hour" */
   furrow_side side;          /* what it describes: the event, the user or the item */
-  uint64_t first, count;     /* its features are first … first + count - 1 */
+  uint64_t first, count;     /* its features are first … first + count - 1; names added later: furrow_encoder_entry */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
   uint64_t unknown, missing; /* cells of the training data whose value was too rare; cells without a value */
 } furrow_encoder_field;
@@ -407,6 +438,14 @@ FURROW_API size_t furrow_encoder_field_count(const furrow_encoder *encoder);
 FURROW_API void furrow_encoder_get_field(const furrow_encoder *encoder, size_t i, furrow_encoder_field *field);
 /* Returns: the number of features of all fields: indices are below it. */
 FURROW_API uint64_t furrow_encoder_feature_count(const furrow_encoder *encoder);
+/* Returns: the field of a feature; SIZE_MAX: there is no such feature. */
+FURROW_API size_t furrow_encoder_field_of(const furrow_encoder *encoder, uint64_t feature);
+/* Returns: the feature of a name of field i, of which there are `entries`, from 0 on; UINT64_MAX: there is no such
+ * name. The names that a field had at first follow one another; names that were added later have features above those
+ * of all fields. */
+FURROW_API uint64_t furrow_encoder_entry(const furrow_encoder *encoder, size_t field, uint64_t entry);
+/* Returns: the number of the name that a feature of field i stands for; UINT64_MAX: it does not stand for one. */
+FURROW_API uint64_t furrow_encoder_entry_of(const furrow_encoder *encoder, size_t field, uint64_t feature);
 /* Returns: the field of the user or the item; SIZE_MAX: the schema has no column with that role. */
 FURROW_API size_t furrow_encoder_side_field(const furrow_encoder *encoder, furrow_side side);
 

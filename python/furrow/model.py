@@ -452,8 +452,7 @@ class Model(Card):
 
     def _examples(self, name: str) -> list[str]:
         field = next(field for field in self._encoder().fields if field.name == name)
-        end = field.first + field.count
-        return [feature.name for feature in self._encoder().features(max(field.first, end - 3), end)]
+        return self._encoder().names(name, max(0, field.entries - 3))
 
     def _numbers_of(self, y: Any) -> Any:
         """Labels as numbers: the numbers of the named classes."""
@@ -642,9 +641,9 @@ class Model(Card):
     def _vectors(self, side: int, first: int | None, end: int | None) -> tuple[Array, npt.NDArray[np.float32]]:
         size = self._scorer.vector_size()
         if self._encoded and first is None and end is None:
-            start, names = self._scorer.side(side)
+            names = self._scorer.side(side)
             vectors = np.empty((len(names), size), dtype=np.float32)
-            self._scorer.side_vectors(side, start, len(names), vectors)
+            self._scorer.side_vectors(side, len(names), vectors)
             return np.array(names, dtype=object), vectors
         if first is None or end is None:
             raise TypeError("the range of the features, first and end, is needed for a model of rows")

@@ -199,8 +199,7 @@ static furrow_status end_histories(furrow_recommender *r, const fw_interactions 
                                    unsigned char **items, furrow_error *err) {
   fw_dictionary *d = &r->encoder->dictionary;
   const size_t most = r->encoder->schema->history;
-  const uint64_t user_names = r->users.first - d->fields[d->user_field].first;
-  const uint64_t item_names = r->items.first - d->fields[d->item_field].first;
+  const uint64_t user_names = FW_LOCAL_FIRST, item_names = FW_LOCAL_FIRST; /* both fields have dictionaries */
   uint64_t kept = 0;
   FW_TRY(FW_ALLOC(offsets, 8 * (d->history_users + 1), err));
   FW_TRY(FW_ALLOC(items, 8 * earlier->offset[earlier->users], err));

@@ -106,12 +106,21 @@ static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums 
           second > 0 ? second : 1; /* a second derivative of 0: the loss does not depend on the parameter */
     }
   }
+  for (size_t i = 0; p->strength && i < fw_linear_problem_size(p); i++) {
+    const bool weight = i < p->features * p->width;
+    diagonal[i] += p->strength[i] - (weight ? p->l2 : 0);
+    if (!(diagonal[i] > 0)) diagonal[i] = 1;
+  }
   return FURROW_OK;
 }
 
 static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params *params, const double *bias,
                        double *start) {
   const size_t weights = p->features * p->width;
+  if (p->centre && !params->w) {
+    memcpy(start, p->centre, fw_linear_problem_size(p) * sizeof *start);
+    return;
+  }
   if (params->w)
     memcpy(start, params->w, weights * sizeof *start);
   else

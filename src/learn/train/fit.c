@@ -575,11 +575,20 @@ furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) {
   return status;
 }
 
+/* A log of a day has fewer rows than those that the model learned from, and most of what it says is known: steps of an
+ * eighth learn the new names as well, and spoil less of the rest. */
+static uint32_t lowered_rate(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const bool set = fw_conf_is_set(t->given, FW_KEY_LR) || fw_conf_is_set(t->given, FW_KEY_OPTIMIZER);
+  return f->data->goes_on && t->plan->train.recommended && !set ? 3 : 0;
+}
+
 static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
   t->steps.halvings = 0;
+  t->steps.lowered = lowered_rate(f);
   t->steps.diverged = t->fell_back = false;
   f->phase = "training";
   furrow_status status = fw_net_judge(f, err);

@@ -45,15 +45,16 @@ typedef struct fw_prepared {
   furrow_trainer *trainer;
   furrow_trainer_fit_params params;
   const fw_solver *solver;
-  bool exact;                          /* the solver seeks the exact minimum: L-BFGS */
-  bool l2_by_epochs;                   /* l2 is not set and was derived from the number of epochs */
-  bool from_scratch;                   /* there are no weights to continue from */
-  bool own_valid;                      /* validation rows have a URI of their own */
-  bool ratings;                        /* the labels are numbers that users gave to items */
-  bool named_classes;                  /* the labels are classes with names */
-  bool leaks;                          /* a column alone gives the label away */
-  double valid_ratio;                  /* share of the training rows that is held out */
-  bool in_order;                       /* each user's rows are in the order of their times */
+  bool exact;         /* the solver seeks the exact minimum: L-BFGS */
+  bool l2_by_epochs;  /* l2 is not set and was derived from the number of epochs */
+  bool from_scratch;  /* there are no weights to continue from */
+  bool goes_on;       /* the model was loaded, and it is known how often its features occurred before */
+  bool own_valid;     /* validation rows have a URI of their own */
+  bool ratings;       /* the labels are numbers that users gave to items */
+  bool named_classes; /* the labels are classes with names */
+  bool leaks;         /* a column alone gives the label away */
+  double valid_ratio; /* share of the training rows that is held out */
+  bool in_order;      /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
   fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
   fw_holdout holdout;                  /* rows of `samples` that are for validation; empty: none, or by their numbers */
@@ -105,6 +106,7 @@ furrow_status fw_prepare_leaks(fw_prepared *prepared, const fw_data_facts *facts
 /* ---- The fit ---- */
 
 struct fw_fit {
+  const fw_parameters *first; /* the parameters to go on from; NULL: those of the trainer */
   furrow_trainer *trainer;
   const fw_prepared *data;
   const fw_solver *solver;
@@ -193,6 +195,7 @@ double fw_linear_row_loss(const fw_graph *graph, const double *score, double lab
 /* ---- A net that begins as the linear model of the data, and falls back to it (linear_start.c) ---- */
 
 typedef struct fw_linear_start {
+  fw_parameters *first;  /* the loaded parameters, if the net goes on from a linear model; else NULL */
   fw_convex_fit *convex; /* NULL: the plan, or the data, does not allow for a linear model */
   double l2;             /* the strength that is best for held-out rows */
   bool rescued;          /* the net diverged, and its last epoch is the linear model */

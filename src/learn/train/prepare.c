@@ -254,7 +254,8 @@ static furrow_status choose_solver(fw_prepared *d, const fw_data_facts *facts, f
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !d->params.stream;
   const bool pairs = t->plan->train.lbfgs_pairs;
-  d->exact = t->plan->train.lbfgs && all && !t->loaded;
+  d->goes_on = t->loaded && !t->trained && t->earlier && t->comm->ranks == 1;
+  d->exact = t->plan->train.lbfgs && all && (!t->loaded || d->goes_on);
   if (pairs) d->exact &= d->from_scratch && (d->own_valid || data->valid_ratio > 0 || t->plan->train.own_l2);
   if (d->exact && pairs) FW_TRY(check_size(d, facts, &d->exact, err));
   d->solver = !d->exact ? &fw_solve_net : pairs ? &fw_solve_factors : &fw_solve_linear;

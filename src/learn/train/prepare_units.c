@@ -71,7 +71,7 @@ static bool has_means(const fw_scaling *scaling) {
 /* The linear model that a net begins with can always be centred. */
 static furrow_status scale_linear(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   fw_scaling *linear = &d->linear_scaling;
-  if (!d->trainer->plan->train.start_linear || has_means(&d->scaling)) return FURROW_OK;
+  if (!d->trainer->plan->train.start_linear || d->trainer->loaded || has_means(&d->scaling)) return FURROW_OK;
   FW_TRY(fw_data_facts_scaling(facts, true, linear, err));
   if (!has_means(linear)) fw_scaling_clear(linear);
   linear->label_mean = d->scaling.label_mean;

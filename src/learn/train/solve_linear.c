@@ -80,6 +80,52 @@ static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer
   return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", t->max_features);
 }
 
+/* How much a row says about the weight of a feature that it has: the mean of the loss's second derivative. */
+static double row_curvature(const fw_convex_fit *c, const fw_graph *graph, size_t output) {
+  const double *label, *weight;
+  const size_t rows = fw_linear_problem_rows(c->problem, &label, &weight);
+  double positive = 0, total = 0;
+  if (fw_loss_is_regression(graph->loss)) return 1;
+  for (size_t i = 0; i < rows; i++) {
+    const double of_row = weight ? weight[i] : 1;
+    const bool mine = graph->loss == FW_LOSS_SOFTMAX ? (size_t)label[i] == output : label[i] > 0;
+    total += of_row;
+    positive += mine ? of_row : 0;
+  }
+  const double share = total > 0 ? positive / total : 0;
+  return share * (1 - share);
+}
+
+/* A model that goes on from earlier logs stays near its weights, the nearer the more rows had the feature: about the
+ * minimum over the rows of all logs (the earlier ones by their second derivatives). */
+static furrow_status set_prior(fw_convex_fit *c, const fw_fit *f, double l2, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const fw_graph *graph = &t->plan->graph;
+  const fw_parameters *first = f->first ? f->first : t->parameters;
+  const size_t size = fw_linear_problem_size(c->problem), outputs = graph->outputs;
+  double *centre = NULL, *strength = NULL;
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
+  furrow_status status = FW_ALLOC_ZERO(&centre, size, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&strength, size, err);
+  if (status != FURROW_OK) {
+    fw_free(centre);
+    return status;
+  }
+  fw_parameters_get_bias(first, centre + features * outputs);
+  for (size_t o = 0; o < outputs; o++) {
+    const double curvature = row_curvature(c, graph, o);
+    for (size_t i = 0; i < features; i++) {
+      const double earlier = keys[i] < t->earlier_features ? (double)t->earlier[keys[i]] : 0;
+      strength[i * outputs + o] = l2 + curvature * earlier;
+    }
+    strength[features * outputs + o] = curvature * (double)t->earlier_rows;
+  }
+  for (size_t i = 0; i < features; i++) (void)fw_parameters_get_linear(first, keys[i], centre + i * outputs);
+  fw_linear_problem_set_prior(c->problem, centre, strength);
+  return FURROW_OK;
+}
+
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
                                     size_t factors, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
@@ -108,6 +154,7 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .first_row = f->data->samples->first_row};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   FW_TRY(check_features(c, f->trainer, err));
+  if (f->data->goes_on && factors == 0) FW_TRY(set_prior(c, f, l2, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
   c->outputs = graph->outputs;
   c->rows = fw_linear_problem_rows(c->problem, &label, &weight);
@@ -204,7 +251,7 @@ fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
 static furrow_status choose_strength(fw_fit *f, double *l2, furrow_error *err) {
   const fw_prepared *d = f->data;
   const double usual = *l2 = fw_convex_strength(d);
-  if (d->trainer->plan->train.own_l2 || d->samples->all_rows < FW_STRENGTH_ROWS) return FURROW_OK;
+  if (d->goes_on || d->trainer->plan->train.own_l2 || d->samples->all_rows < FW_STRENGTH_ROWS) return FURROW_OK;
   if (!fw_prepared_valid_block(d)) return FURROW_OK;
   FW_TRY(fw_linear_strength_choose(f, l2, d->valid ? NULL : &f->held_out, err));
   if (*l2 == usual) return FURROW_OK;

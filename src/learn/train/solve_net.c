@@ -18,6 +18,7 @@ typedef struct net_fit {
 static void free_net_fit(void *state) {
   net_fit *net = state;
   fw_convex_fit_free(net->start.convex);
+  fw_parameters_free(net->start.first);
   fw_free(net);
 }
 
@@ -65,7 +66,7 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
   const fw_step step = fw_train_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;
   const bool ftrl = first->type == FW_OPTIMIZER_FTRL && trainer->plan->train.recommended; /* alpha is its rate */
-  if (ftrl) return ldexp(first->a, -(int)trainer->steps.halvings);
+  if (ftrl) return ldexp(first->a, -(int)step.halvings);
   return isnan(first->lr) ? step.rate : first->lr * step.scale;
 }
 
@@ -281,7 +282,7 @@ static furrow_status choose_of_all(fw_fit *f, const fw_linear_start *start, fw_c
  * rows diverges, the net of the training rows is kept. */
 static furrow_status finish_net(fw_fit *f, furrow_error *err) {
   const fw_linear_start *start = &((const net_fit *)f->state)->start;
-  const bool again = !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
+  const bool again = f->data->from_scratch && !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
   fw_comparison c = {0};
   furrow_error found;
   if (!fw_linear_start_can_compare(start, f)) return FURROW_OK;
