@@ -111,12 +111,13 @@ static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *la
   fw_optimizer_spec spec = optimizer_spec(r, layer);
   if (fw_conf_recommends(r->conf) && isnan(spec.lr) && spec.type != FW_OPTIMIZER_FTRL)
     spec.lr = fw_recommended_rate(spec.type);
+  const bool own_l2 = layer->type == FW_LAYER_FC && fw_conf_has_key(r->conf, FW_KEY_FC_L2);
   const fw_optimizer_param *params = fw_optimizer_params(spec.type);
   return (fw_optimizer){
       .type = spec.type,
       .lr = fw_conf_has_key(r->conf, FW_KEY_LR) ? (double)NAN : spec.lr,
       .l1 = choose_number(r, FW_KEY_L1, spec.l1),
-      .l2 = choose_number(r, FW_KEY_L2, spec.l2),
+      .l2 = choose_number(r, own_l2 ? FW_KEY_FC_L2 : FW_KEY_L2, spec.l2),
       .a = params[0].member ? choose_number(r, params[0].key, spec.a) : 0,
       .b = params[1].member ? choose_number(r, params[1].key, spec.b) : 0,
   };
