@@ -102,8 +102,8 @@ double fw_comparison_errors(const fw_comparison *c) {
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* More if there are few rows: losses of nets have long tails, which few rows do not show. More, too, if rate and L2 were
- * chosen by these rows: the best of a few is better by chance. */
+/* More if there are few rows: losses of nets have long tails, which few rows do not show. More, too, if rate and L2
+ * were chosen by these rows: the best of a few is better by chance. */
 double fw_comparison_needed(const fw_comparison *c) {
   return (c->chosen ? 2 : 1.5) + 20 / (double)c->rows;
 }

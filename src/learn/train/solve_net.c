@@ -92,8 +92,17 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   return epoch->train.rows > 0 ? FURROW_OK : fw_fail_no_rows(f->data, err);
 }
 
+/* Rows that are scored at once: fewer if the layers are wide. */
+static size_t valid_rows(const fw_graph *graph) {
+  enum { LEAST_ROWS = 32, NUMBERS = 1 << 22 };
+  size_t width = 1;
+  for (size_t i = 0; i < graph->count; i++) width += graph->layers[i].width;
+  const size_t rows = NUMBERS / width;
+  return rows < LEAST_ROWS ? LEAST_ROWS : rows < VALID_ROWS ? rows : VALID_ROWS;
+}
+
 furrow_status fw_fit_score_valid(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
-  const fw_row_source from = source_of(f, f->data->valid, VALID_ROWS);
+  const fw_row_source from = source_of(f, f->data->valid, valid_rows(&f->trainer->plan->graph));
   FW_TRY(fw_epoch_rows_start(f->data->valid, 0, err));
   return fw_net_solver_run(f->trainer->solver, &(fw_net_job){.from = &from, .take = take, .user = user}, err);
 }
@@ -311,7 +320,8 @@ static furrow_status try_steps(steps_search *s, net_steps steps, furrow_error *e
   return status == FURROW_E_RANGE ? FURROW_OK : status;
 }
 
-/* Stronger L2, then smaller steps with the better of the two as long as that is better. If the caller stops, the training will say so. */
+/* Stronger L2, then smaller steps with the better of the two as long as that is better. If the caller stops, the
+ * training will say so. */
 static furrow_status search_steps(fw_fit *f, furrow_error *err) {
   enum { STRONGER = 6, SLOWER = 3, TIMES_SLOWER = 2 };
   furrow_trainer *t = f->trainer;

@@ -739,6 +739,28 @@ static void sample_files(void **state) {
   }
 }
 
+/* Products of many fields in pairs are refused with the default widths of fc layers. */
+static void products_of_many_fields(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings;
+    bool refused;
+  } cases[] = {{"fields=500", false}, {"fields=2000", true}, {"fields=2000 fc=4", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_learn_conf *conf = NULL;
+    fw_plan *plan = NULL;
+    assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
+    assert_int_equal(furrow_learn_conf_set_algorithm(conf, "pnn", &err), FURROW_OK);
+    conf_set_all(conf, cases[i].settings);
+    assert_int_equal(fw_plan_of_conf(&plan, conf, &err), cases[i].refused ? FURROW_E_ARGUMENT : FURROW_OK);
+    if (cases[i].refused)
+      assert_string_equal(err.message, "fclayer takes the products of 2000 fields in pairs: 2015000 inputs and 100 "
+                                       "outputs make 201500000 weights, but 33554432 are the most");
+    fw_plan_free(plan);
+    furrow_learn_conf_free(conf);
+  }
+}
+
 /* L2 of fc layers is that of all layers, unless it is set. */
 static void l2_of_fc_layers(void **state) {
   (void)state;
@@ -973,6 +995,7 @@ int main(void) {
       cmocka_unit_test(runners),
       cmocka_unit_test(sample_files),
       cmocka_unit_test(l2_of_fc_layers),
+      cmocka_unit_test(products_of_many_fields),
       GOLDEN_TEST_IN_DIR(graph_of_a_model),
       cmocka_unit_test(layers_by_name),
       cmocka_unit_test(losses_that_do_not_fit),
