@@ -38,6 +38,7 @@ static const struct settled_field {
     {FW_KEY_HUBER_DELTA, REAL, offsetof(fw_settled, huber_delta)},
     {FW_KEY_LR, REAL, offsetof(fw_settled, lr)},
     {FW_KEY_L2, REAL, offsetof(fw_settled, l2)},
+    {FW_KEY_FC_L2, REAL, offsetof(fw_settled, fc_l2)},
     {FW_KEY_SHORT_ROWS, YES, offsetof(fw_settled, short_rows)},
 };
 

@@ -569,6 +569,7 @@ furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) {
   while (status == FURROW_OK && !is_over(part)) status = run_epoch(part, err);
   if (status == FURROW_OK && part->keep_best && t->best < t->epochs) status = fw_fit_restore_best(part, err);
   *best = t->best;
+  if (t->best > 0) part->best_figure = figure_of(part, &t->history[t->best - 1]) * (part->by->rises ? -1 : 1);
   fw_free(t->history);
   put_history(t, history, epochs, capacity, best_before);
   t->steps.halvings = halvings;
@@ -592,6 +593,7 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   t->steps.diverged = t->fell_back = false;
   f->phase = "training";
   furrow_status status = fw_net_judge(f, err);
+  if (status == FURROW_OK) status = fw_net_choose_steps(f, err);
   if (status == FURROW_OK) status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);

@@ -49,6 +49,7 @@ typedef struct fw_prepared {
   bool l2_by_epochs;  /* l2 is not set and was derived from the number of epochs */
   bool from_scratch;  /* there are no weights to continue from */
   bool goes_on;       /* the model was loaded, and it is known how often its features occurred before */
+  bool tries_steps;   /* held-out rows choose rate and L2 of a net */
   bool own_valid;     /* validation rows have a URI of their own */
   bool ratings;       /* the labels are numbers that users gave to items */
   bool named_classes; /* the labels are classes with names */
@@ -116,6 +117,7 @@ struct fw_fit {
   bool keep_best;
   uint32_t patience;
   uint32_t epochs;         /* the most that are trained */
+  double best_figure;      /* of a part: the figure of its best epoch; less is better */
   double linear_l2;        /* strength of the linear model that a net begins as; 0: to be chosen */
   bool done;               /* no epoch need follow */
   bool stopped;            /* the caller ended the training */
@@ -148,6 +150,9 @@ furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) F
 /* Fills in fit->held_out for linear models that are trained by steps (svm) and hold no rows out: a model of four fifths
  * of the rows is judged on the others. Before the first epoch; the parameters are as they were. */
 furrow_status fw_net_judge(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Changes rate and L2 of a net to the best of a few for held-out rows, unless they are set, or the data is large.
+ * Before the first epoch; the parameters are as they were. */
+furrow_status fw_net_choose_steps(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Restores the parameters of the best epoch, which keep_best has kept. */
 furrow_status fw_fit_restore_best(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 
@@ -210,6 +215,7 @@ furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *fit, fw_epo
 
 /* Losses of the linear model and of the net on the same rows. */
 typedef struct fw_comparison {
+  bool chosen; /* the net is the best of a few for some of these rows */
   size_t rows;
   double weight, sum, squares; /* sums of weights, of differences linear - net, and of their squares */
   double losses[2];            /* sums of losses: linear, net */

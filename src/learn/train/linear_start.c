@@ -116,9 +116,10 @@ double fw_comparison_errors(const fw_comparison *c) {
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* More if there are few rows: losses of nets have long tails, which few rows do not show. */
+/* More if there are few rows: losses of nets have long tails, which few rows do not show. More, too, if rate and L2
+ * were chosen by these rows: the best of a few is better by chance. */
 double fw_comparison_needed(const fw_comparison *c) {
-  return 1.5 + 20 / (double)c->rows;
+  return (c->chosen ? 2 : 1.5) + 20 / (double)c->rows;
 }
 
 /* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
@@ -149,6 +150,7 @@ furrow_status fw_linear_start_compare(const fw_linear_start *start, fw_fit *f, f
   double *scores = NULL;
   size_t count = 0;
   const size_t outputs = f->trainer->plan->graph.outputs;
+  c->chosen = f->data->tries_steps;
   furrow_status status = fw_epoch_rows_list(f->data->valid, &use, &count, err);
   if (status == FURROW_OK) status = FW_ALLOC(&scores, (count + 1) * outputs, err);
   if (status == FURROW_OK)

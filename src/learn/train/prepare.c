@@ -339,11 +339,18 @@ static bool has_no_products(const fw_graph *graph) {
   return vectors && !products;
 }
 
+static bool has_fc(const fw_graph *graph) {
+  bool found = false;
+  for (size_t i = 0; i < graph->count; i++) found |= graph->layers[i].type == FW_LAYER_FC;
+  return found;
+}
+
 /* Steps of a net (docs/design/defaults.md): batches are small if there are few rows, and patience lasts for a number of
  * steps. Rows of a few features out of many, such as users and items, need large steps: otherwise a net learns the rows
  * by heart before it finds what they have in common. Long rows need smaller ones where fc layers alone combine them.
- * With many rows, features that all rows have need less L2, and features of few rows need more. */
-static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
+ * With many rows, features that all rows have need less L2, and features of few rows need more: fc layers, which all
+ * rows use, get less than the features of sparse rows. */
+static void settle_steps(fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
   enum {
     LEAST_BATCH = 32,
     MOST_BATCH = 1024,
@@ -351,7 +358,9 @@ static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_se
     PATIENT_STEPS = 300,
     LEAST_PATIENCE = 4,
     SPARSE = 8,
-    SHORT_ROW = 16
+    SHORT_ROW = 16,
+    FC_SHARE = 10,
+    MOST_TRIED = 4000000
   };
   const fw_train_conf *train = &d->trainer->plan->train;
   const double rows = (double)facts->rows;
@@ -369,7 +378,12 @@ static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_se
   const double many = fmax(1, cbrt(rows / 8000));
   const double wide = has_no_products(&d->trainer->plan->graph) ? fmin(1, SHORT_ROW / (double)facts->longest) : 1;
   settled->lr = (fw_settled_real){is_open(d, FW_KEY_LR), sparse ? 0.01 / many * wide : 0.003};
-  settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4};
+  const double l2 = dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4;
+  const bool own_fc = sparse && has_fc(&d->trainer->plan->graph) && is_open(d, FW_KEY_FC_L2);
+  settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), l2};
+  settled->fc_l2 = (fw_settled_real){settled->l2.set && own_fc, l2 / FC_SHARE};
+  const bool open = settled->lr.set && settled->l2.set && is_open(d, FW_KEY_FC_L2) && is_open(d, FW_KEY_EPOCHS);
+  d->tries_steps = open && facts->rows >= FW_STRENGTH_ROWS && facts->rows * facts->longest <= MOST_TRIED;
 }
 
 /* Checks that everything is configured that cannot be found before the only pass over a stream. */
