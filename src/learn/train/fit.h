@@ -101,6 +101,9 @@ furrow_status fw_name_csv_column(const furrow_learn_conf *conf, uint64_t column,
                                  furrow_error *err) FURROW_MUST_USE;
 /* leaks.c: warns about columns that alone give the label away, of tables that one process has in memory. */
 furrow_status fw_prepare_leaks(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
+/* curves.c: warns about numbers whose effect is not a straight line, where the model has one weight for each, of rows
+ * that one process has in memory. */
+furrow_status fw_prepare_curves(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- The fit ---- */
 
