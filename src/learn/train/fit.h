@@ -186,7 +186,8 @@ furrow_status fw_convex_labels(const fw_prepared *prepared, const furrow_rowbloc
 enum { FW_STRENGTH_ROWS = 50 }; /* fewer rows do not choose a strength */
 
 /* Changes *l2 by factors of sqrt(10) as long as that is better for held-out rows, which are in memory: the validation
- * data, or each fifth of the rows in turn (from 20,000 rows on only the first). *held_out (may be NULL) gets the loss
+ * data, or each fifth of the rows in turn (from 20,000 rows on only the first; from 100,000 on, a sample of 50,000
+ * rows is solved, and another one is held out). *held_out (may be NULL) gets the loss
  * of these rows and the figures of a constant for them. */
 furrow_status fw_linear_strength_choose(const fw_fit *fit, double *l2, furrow_learn_metrics *held_out,
                                         furrow_error *err) FURROW_MUST_USE;
