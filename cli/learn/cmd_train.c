@@ -669,7 +669,11 @@ static furrow_status make_settings_for_data(learn_settings *settings, train_valu
   const furrow_status status = make_settings(settings, train, err);
   if (status != FURROW_OK || train->load) return status;
   const char *samples = train->train ? train->train : furrow_learn_conf_get(settings->conf, "data");
-  if (!raw_log_find(&train->raw, samples, settings->conf, train->quiet)) return FURROW_OK;
+  const encoder_reading reading = {
+      .threads = train->threads, .on_bad = train->on_bad, .quiet = train->quiet, .comm = ranks_comm()};
+  const bool log = raw_log_find(&train->raw, samples, settings->conf, train->quiet);
+  if (!log && (train->conf || train->stream || !raw_log_find_bins(&train->raw, samples, settings->conf, &reading)))
+    return FURROW_OK;
   raw_log_take_columns(&train->raw, &train->keys);
   learn_settings_clear(settings);
   return make_settings(settings, train, err);
@@ -765,6 +769,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (status != FURROW_OK && train->train && !train->load)
     raw_log_hint_bad_row(&train->raw, train->train, train->on_bad, err);
   learn_settings_clear(&settings);
+  raw_log_clear(&used.raw);
   furrow_file_lock_close(lock);
   return status;
 }

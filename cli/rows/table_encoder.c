@@ -62,8 +62,7 @@ void schema_params_set(furrow_schema_propose_params *params, const schema_values
   params->bin_numbers = columns->bin_numbers;
 }
 
-static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns,
-                             const encoder_reading *reading, furrow_error *err) {
+static furrow_schema_propose_params params_of(const schema_values *columns, const encoder_reading *reading) {
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
   schema_params_set(&params, columns);
@@ -71,7 +70,13 @@ static furrow_status propose(furrow_schema **schema, const char *log, const sche
   params.on_bad = reading->on_bad;
   params.comm = reading->comm;
   params.strict = true;
-  return furrow_schema_propose(schema, log, &params, err);
+  return params;
+}
+
+furrow_status propose_bins(furrow_schema **schema, const char *log, const schema_values *columns,
+                           const encoder_reading *reading, furrow_error *err) {
+  const furrow_schema_propose_params params = params_of(columns, reading);
+  return furrow_schema_propose_bins(schema, log, &params, err);
 }
 
 /* Options about columns are for proposed schemas: a schema file already describes the columns. */
@@ -114,10 +119,13 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_parser_stats tables;
   uint64_t items_lacking = 0, users_lacking = 0, left_out = 0;
   const bool automatic = strcmp(schema, "auto") == 0;
+  const furrow_schema_propose_params propose = params_of(columns, reading);
+  const furrow_schema *used = columns->proposed;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
-  if (status == FURROW_OK)
-    status = automatic ? propose(&made, log, columns, reading, err) : furrow_schema_load(&made, schema, err);
+  if (status == FURROW_OK && !used)
+    status = automatic ? furrow_schema_propose(&made, log, &propose, err) : furrow_schema_load(&made, schema, err);
+  if (!used) used = made;
   if (reading->comm) status = ranks_all_ok(status, err);
   furrow_encoder_params_init(&params);
   params.folder = folder;
@@ -131,9 +139,9 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.max_features = reading->max_features;
   params.names_left_out = &left_out;
   furrow_parser_stats_init(&tables);
-  if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
+  if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, used, &params, err);
   if (status == FURROW_OK && !reading->quiet) {
-    if (automatic) say_unsure(made, false);
+    if (automatic) say_unsure(used, false);
     print_notes(&tables);
   }
   if (status == FURROW_OK && !reading->quiet) {

@@ -102,6 +102,16 @@ FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const cha
                                                const furrow_schema_propose_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
 
+/* Proposes a schema for a csv of numbers, which is rows without one, if a linear model needs it: as
+ * furrow_schema_propose with `amounts` and `bin_numbers`. *schema is NULL if the data is not such a csv, its label is
+ * neither named nor has the name of one, or no number of it belongs into bins. Columns have only the roles that params
+ * name. Nothing is read from a pipe.
+ * Errors:  as furrow_schema_propose.
+ * Owner:   the caller, who frees *schema with furrow_schema_free. */
+FURROW_API furrow_status furrow_schema_propose_bins(furrow_schema **schema, const char *uri,
+                                                    const furrow_schema_propose_params *params,
+                                                    furrow_error *err) FURROW_MUST_USE;
+
 /* Finds out from the first bytes of a data set whether it is a log, which is read through a schema, rather than rows:
  * JSON lines, Vowpal Wabbit's text, or delimited text with a header and a column that has mostly texts, numbers as
  * people write them ($5, 1,299.00), or codes (01234, ids of more than 15 digits). It is

@@ -103,6 +103,9 @@ furrow_status fw_name_csv_column(const furrow_learn_conf *conf, uint64_t column,
                                  furrow_error *err) FURROW_MUST_USE;
 /* leaks.c: warns about columns that alone give the label away, of tables that one process has in memory. */
 furrow_status fw_prepare_leaks(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
+/* curves.c: warns about numbers whose effect is not a straight line, where the model has one weight for each, of rows
+ * that one process has in memory. */
+furrow_status fw_prepare_curves(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- The fit ---- */
 
@@ -190,7 +193,8 @@ furrow_status fw_convex_labels(const fw_prepared *prepared, const furrow_rowbloc
 enum { FW_STRENGTH_ROWS = 50 }; /* fewer rows do not choose a strength */
 
 /* Changes *l2 by factors of sqrt(10) as long as that is better for held-out rows, which are in memory: the validation
- * data, or each fifth of the rows in turn (from 20,000 rows on only the first). *held_out (may be NULL) gets the loss
+ * data, or each fifth of the rows in turn (from 20,000 rows on only the first; from 100,000 on, a sample of 50,000
+ * rows is solved, and another one is held out). *held_out (may be NULL) gets the loss
  * of these rows and the figures of a constant for them. */
 furrow_status fw_linear_strength_choose(const fw_fit *fit, double *l2, furrow_learn_metrics *held_out,
                                         furrow_error *err) FURROW_MUST_USE;

@@ -449,6 +449,7 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   if (status == FURROW_OK) status = settle_facts(d, &facts, err);
   if (status == FURROW_OK) status = fw_prepare_units(d, &facts, err);
   if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_leaks(d, &facts, err);
+  if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_curves(d, &facts, err);
   if (status == FURROW_OK) remember(d, &facts);
   fw_data_facts_clear(&facts);
   return status;
