@@ -10,7 +10,7 @@
 typedef struct raw_log_values {
   const char *schema; /* NULL: the samples are rows */
   schema_values columns;
-  uint64_t max_features;      /* 0: no limit */
+  uint64_t max_features;   /* 0: no limit */
   furrow_schema *proposed; /* what raw_log_find_bins made; columns borrow it */
 } raw_log_values;
 
