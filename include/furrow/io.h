@@ -120,8 +120,8 @@ FURROW_API furrow_status furrow_file_system_unregister(const char *name, furrow_
 FURROW_API furrow_status furrow_path_look(const char *path, furrow_file_info *info, furrow_error *err) FURROW_MUST_USE;
 
 /* Reads up to `size` bytes at `offset` of a file anywhere; *got is less only at its end. Every call opens the file: it
- * is for a look at its head, not for all of it. Errors:  E_NOT_FOUND; E_ARGUMENT, not a regular file; E_UNSUPPORTED, as
- * furrow_path_look; E_IO; E_MEMORY. */
+ * is for a look at its head, not for all of it.
+ * Errors:  E_NOT_FOUND; E_ARGUMENT, not a regular file; E_UNSUPPORTED, as furrow_path_look; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_path_read(const char *path, uint64_t offset, void *buffer, size_t size, size_t *got,
                                           furrow_error *err) FURROW_MUST_USE;
 
@@ -151,7 +151,8 @@ FURROW_API furrow_status furrow_file_save(const char *path, const void *bytes, s
 
 /* Checks before a long job that furrow_file_save, or another function that writes a file, could write to the path now.
  * On this machine it makes a temporary file and removes it; a server is asked to begin an upload, which is ended at
- * once. Errors:  those of furrow_file_save; E_UNSUPPORTED, the file system can only be read. */
+ * once.
+ * Errors:  those of furrow_file_save; E_UNSUPPORTED, the file system can only be read. */
 FURROW_API furrow_status furrow_file_check(const char *path, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 /* Makes the path under which a program writes a file before it renames it to `path`: hidden, in the same directory.
