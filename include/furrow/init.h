@@ -74,6 +74,7 @@
 #define FURROW_DEFAULTS_furrow_filtered_params .recall = 0.95,
 #define FURROW_DEFAULTS_furrow_columns_params
 #define FURROW_DEFAULTS_furrow_shards_params
+#define FURROW_DEFAULTS_furrow_table_writer_params
 #define FURROW_DEFAULTS_furrow_vectors_reader_params .first_id = INT64_MIN, .end_id = INT64_MAX,
 #define FURROW_DEFAULTS_furrow_vectors_memory
 #define FURROW_DEFAULTS_furrow_exact_search_params .metric = FURROW_METRIC_L2,

@@ -96,8 +96,10 @@ static inline void use_encoder(const furrow_encoder *encoder) {
     const size_t number = furrow_encoder_side_field(encoder, side);
     furrow_encoder_field field = {0};
     if (number != SIZE_MAX) furrow_encoder_get_field(encoder, number, &field);
-    for (uint64_t i = 0; i < field.count && i < 100; i++) {
-      check(furrow_encoder_push_side(encoder, side, field.first + i, rows, NULL) == FURROW_OK);
+    for (uint64_t i = 0; i < field.entries && i < 100; i++) {
+      const uint64_t feature = furrow_encoder_entry(encoder, number, i);
+      check(furrow_encoder_entry_of(encoder, number, feature) == i);
+      check(furrow_encoder_push_side(encoder, side, feature, rows, NULL) == FURROW_OK);
       check_encoded(encoder, rows);
     }
   }
