@@ -9,7 +9,7 @@ extern const command demo_command, info_command;
 extern const command rows_command;
 extern const command rows_dump_command, rows_info_command, rows_convert_command, rows_split_command,
     rows_encode_command;
-extern const command rows_schema_command;
+extern const command rows_schema_command, rows_compare_command;
 
 extern const command model_command;
 extern const command model_info_command, model_dump_command, model_verify_command, model_diff_command;

@@ -29,13 +29,9 @@ static void print_formats(output *out) {
   }
 }
 
-static const command *const verbs[] = {&rows_dump_command,
-                                       &rows_info_command,
-                                       &rows_convert_command,
-                                       &rows_split_command,
-                                       &rows_schema_command,
-                                       &rows_encode_command,
-                                       NULL};
+static const command *const verbs[] = {
+    &rows_dump_command,   &rows_info_command,   &rows_convert_command, &rows_split_command,
+    &rows_schema_command, &rows_encode_command, &rows_compare_command, NULL};
 
 const command rows_command = {
     .name = "rows",

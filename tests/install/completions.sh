@@ -14,7 +14,7 @@ bad=0
 # What each shell must offer, sorted: the words so far, with | between them, then the candidates.
 cat >"$work/cases" <<'END'
 ro => rows
-rows|=> convert dump encode info schema split
+rows|=> compare convert dump encode info schema split
 rows|dump|--qui => --quiet
 rows|dump|--index| => u32 u64
 rows|dump|--index|u6 => u64

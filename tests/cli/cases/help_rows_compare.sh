@@ -1,0 +1,1 @@
+furrow rows compare --help
