@@ -125,6 +125,8 @@ furrow_status attribute_source_open(attribute_source *source, const attribute_va
   if (status == FURROW_OK) status = furrow_columns_load(&source->table, values->path, &params, err);
   const size_t given = values->types.count + (values->key != NULL);
   if (status == FURROW_OK) status = check_types(source, &known, given, values->path, err);
+  if (status == FURROW_OK && source->table->rows == 0)
+    status = fail_in(err, FURROW_E_FORMAT, values->path, "the table has no rows, so no vector would get attributes");
   if (status == FURROW_OK) status = find_key(source, values, named, err);
   forget_types(&known);
   return status;

@@ -68,11 +68,14 @@ static void put_text(output *out, const char *text, size_t size) {
     output_bytes(out, text[i] == '\t' || text[i] == '\n' || text[i] == '\r' ? " " : text + i, 1);
 }
 
-static void put_cell(output *out, const furrow_attributes *attributes, int64_t id, size_t column) {
+static void put_cell(output *out, const furrow_attributes *attributes, int64_t id, size_t column, bool time) {
   const size_t values = furrow_attributes_values(attributes, id, column);
   const double number = furrow_attributes_number(attributes, id, column);
-  char digits[32];
-  if (!isnan(number)) {
+  char digits[FURROW_TIME_TEXT];
+  if (!isnan(number) && time) {
+    furrow_time_write(digits, number);
+    output_text(out, digits);
+  } else if (!isnan(number)) {
     snprintf(digits, sizeof digits, "%.15g", number);
     if (strtod(digits, NULL) != number) snprintf(digits, sizeof digits, "%.17g", number);
     output_text(out, digits);
@@ -85,17 +88,26 @@ static void put_cell(output *out, const furrow_attributes *attributes, int64_t i
   }
 }
 
-static void put_row(output *out, const furrow_attributes *attributes, int64_t id) {
-  output_format(out, "%" PRId64, id);
+/* Begins with the id or, if the ids have names, the name: as --set takes it. */
+static void put_row(output *out, const furrow_attributes *attributes, const furrow_id_names *names, int64_t id) {
+  size_t size = 0;
+  const char *name = names ? furrow_id_names_text(names, id, &size) : NULL;
+  furrow_attribute_info info;
+  furrow_attribute_info_init(&info);
+  if (name)
+    put_text(out, name, size);
+  else if (!names)
+    output_format(out, "%" PRId64, id);
   for (size_t i = 0; i < furrow_attributes_column_count(attributes); i++) {
     output_text(out, "\t");
-    put_cell(out, attributes, id, i);
+    const bool known = furrow_attributes_get_column(attributes, i, &info, NULL) == FURROW_OK;
+    put_cell(out, attributes, id, i, known && info.type == FURROW_COLUMN_TIME);
   }
   output_text(out, "\n");
 }
 
-static furrow_status put_head(output *out, const furrow_attributes *attributes, furrow_error *err) {
-  output_text(out, "id");
+static furrow_status put_head(output *out, const furrow_attributes *attributes, bool named, furrow_error *err) {
+  output_text(out, named ? "name" : "id");
   for (size_t i = 0; i < furrow_attributes_column_count(attributes); i++) {
     furrow_attribute_info info;
     furrow_attribute_info_init(&info);
@@ -108,8 +120,9 @@ static furrow_status put_head(output *out, const furrow_attributes *attributes, 
   return FURROW_OK;
 }
 
-static furrow_status list_attributes(const attributes_values *values, const furrow_attributes *attributes, output *out,
+static furrow_status list_attributes(const attributes_values *values, const named_index *loaded, output *out,
                                      furrow_error *err) {
+  const furrow_attributes *attributes = loaded->attributes;
   furrow_selection *selection = NULL;
   if (!attributes) return fail_file(err, FURROW_E_NOT_FOUND, values->path, "the index has no attributes", 0);
   furrow_status status = furrow_attributes_select(attributes, values->where ? values->where : "true", &selection, err);
@@ -122,9 +135,9 @@ static furrow_status list_attributes(const attributes_values *values, const furr
     attributes_report(&r, attributes, NULL);
     report_finish(&r);
   } else if (status == FURROW_OK) {
-    status = put_head(out, attributes, err);
+    status = put_head(out, attributes, loaded->names != NULL, err);
     for (size_t i = 0; status == FURROW_OK && i < furrow_selection_count(selection); i++)
-      put_row(out, attributes, furrow_selection_id(selection, i));
+      put_row(out, attributes, loaded->names, furrow_selection_id(selection, i));
   }
   furrow_selection_free(selection);
   return status;
@@ -199,7 +212,7 @@ static furrow_status attributes_run(const void *values, output *out, furrow_erro
     else if (attributes->drop)
       status = furrow_attributes_discard(attributes->path, err);
     else
-      status = list_attributes(attributes, loaded.attributes, out, err);
+      status = list_attributes(attributes, &loaded, out, err);
   }
   edit_clear(&loaded);
   return status;
@@ -211,9 +224,10 @@ const command index_attributes_command = {
     .example = "furrow index attributes items.index --where 'price < 10 and not sold'\n"
                "furrow index attributes items.index --set items.csv",
     .about =
-        "Prints the id and the attributes of each vector, with tabs between them, by ascending id. The attributes are "
+        "Prints the id (if the ids have names, the name) and the attributes of each vector, with tabs between them, by "
+        "ascending id; --set reads that again. The attributes are "
         "stored next to the index, in INDEX.attributes, which belongs to that very index file. --set gives the vectors "
-        "of an index attributes, for example of one that Faiss wrote. Times are seconds since 1970.\n\nA filter "
+        "of an index attributes, for example of one that Faiss wrote. Times are in UTC.\n\nA filter "
         "compares columns with values by = != < <= > >= and in (...), and connects conditions by and, or, not and "
         "parentheses. Texts are quoted; a set is equal to each of its elements; 'COL is missing' finds vectors without "
         "a value. A missing value is equal to nothing.",

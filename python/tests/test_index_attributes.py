@@ -203,6 +203,24 @@ def test_recall_of_filters(factory):
     assert ((few >= 0).sum(axis=1) == np.sum(rare & (np.arange(n) % 2 == 0))).all()
 
 
+@pytest.mark.parametrize("factory", ["IVF16,PQ4x8", "IVF16,SQ8", "IVF16,PQ8x4fs"])
+def test_recall_of_codes(factory):
+    """An index of codes alone finds what a scan of the codes of all matching vectors finds."""
+    x, n = make_vectors(3000, seed=5), 3000
+    value = np.random.default_rng(1).random(n)
+    index = Index.build(x, factory=factory, attributes={"value": value, "side": x[:, 0].astype(float)})
+    queries = x[:30] + 0.05
+    bounds = np.sort(x[:, 0].astype(float))
+    for share in (0.5, 0.05, 0.005):
+        for where, keep in [(f"value < {share}", value < share),
+                            (f"side >= {float(bounds[-int(n * share)])!r}", x[:, 0] >= bounds[-int(n * share)])]:
+            ids = np.flatnonzero(keep)
+            found = index.search(queries, 10, where=where)[1]
+            codes = index.search(queries, 10, filter=ids, nprobe=16)[1]
+            shared = [np.isin(f, c).sum() / min(10, len(ids)) for f, c in zip(found, codes)]
+            assert np.mean(shared) >= 0.95, (where, np.mean(shared))
+
+
 def test_range_search():
     x, n = make_vectors(300), 300
     index = Index.build(x, factory="IVF4,Flat", attributes={"rare": np.arange(n) % 50 == 0})

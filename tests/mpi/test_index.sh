@@ -202,6 +202,23 @@ same joined.txt parts.txt
 run 3 "$furrow" index search joined.index queries.fbin -k 10 --filter-names names.txt
 cp out parts.txt
 same joined.txt parts.txt
+# Filters by attributes: the processes of a job find what one finds, also in lists on disk; shards have no attributes.
+awk 'BEGIN { print "name,price,lang"; while ((getline name < "names.txt") > 0) print name "," n++ % 100 "," (n % 3 ? "de" : "fr") }' >items.csv
+where="price < 7 and lang = 'fr'"
+"$furrow" index attributes joined.index --set items.csv >out
+"$furrow" index convert joined.index disk.index --lists-file disk.lists --force >out
+"$furrow" index search joined.index queries.fbin -k 10 --where "$where" >one.txt
+expect "$(wc -l <one.txt)" -gt 0
+for path in joined.index disk.index; do
+  "$furrow" index search $path queries.fbin -k 10 --where "$where" >many.txt
+  same one.txt many.txt
+  run 2 "$furrow" index search $path queries.fbin -k 10 --where "$where"
+  expect $code = 0
+  cp out many.txt
+  same one.txt many.txt
+done
+run 2 "$furrow" index search parts.index queries.fbin -k 10 --where "$where"
+expect $code != 0
 cp parts.index old.index
 run 3 "$furrow" index build --base holes.fbin --out parts.index --shards "${spec[@]}"
 expect $code != 0

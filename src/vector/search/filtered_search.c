@@ -18,9 +18,13 @@
 #include "vector/index/inverted_lists.h"
 #include "vector/search/searcher.h"
 
-/* Matching vectors are compared one by one while that takes at most this many times the work of the first search: a
- * search that has to double its work takes several such rounds. bench/vector/bench_filter.py measures both. */
-enum { PLAN_FACTOR = 16, FEW_MATCHES = 2000, BLOCK = 64, QUERIES = 16 };
+/* Matching vectors are compared one by one while that takes at most PLAN_FACTOR times the work of the first search: a
+ * search that has to double its work takes several such rounds, and tests the filter for each candidate. By the costs
+ * of search_work, both plans took the same processor time at about 5 times the work for lists of vectors and graphs, at
+ * 3 for PQ codes, 10 for SQ codes and 6 for refined ones; the choice by 4 was within 1.5 times the faster plan
+ * (bench/vector/bench_filter.py; 40,000 and 60,000 vectors of 96 and 64 numbers). */
+enum { PLAN_FACTOR = 4, FEW_MATCHES = 2000, BLOCK = 64, QUERIES = 16 };
+enum { GRAPH_NEIGHBORS = 128, RESULTS = 10, REFINED = 8 };
 
 struct furrow_filtered {
   const furrow_searcher *searcher;
@@ -118,21 +122,29 @@ static furrow_status count_matches(furrow_filtered *f, const furrow_index *index
   return FURROW_OK;
 }
 
-/* What an unfiltered search reads, in numbers. */
+/* What a code costs, in numbers that are read: scalar codes are decoded. */
+static double code_work(const furrow_index *ivf, const furrow_index_info *info) {
+  return ivf->kind == FURROW_INDEX_IVF_SQ ? info->d : (double)info->code_size / 4;
+}
+
+/* What an unfiltered search for RESULTS results costs, in numbers that are read. */
 static double search_work(const furrow_filtered *f) {
   const furrow_index *index = f->searcher->index, *ivf = furrow_index_ivf(index);
   furrow_index_info info;
+  bool refined = false; /* each step also doubles the candidates that are ranked again */
   furrow_index_info_init(&info);
+  for (const furrow_index *at = index; at; at = furrow_index_child(at, 0)) refined |= at->kind == FURROW_INDEX_REFINE;
   if (ivf) {
     furrow_index_get_info(ivf, &info);
     const double probes = (double)(f->params.nprobe ? f->params.nprobe : info.nprobe);
     const double share = info.nlist ? probes / (double)info.nlist : 1;
-    return (double)info.nlist * info.d / 8 + (share < 1 ? share : 1) * (double)info.ntotal * (double)info.code_size / 4;
+    const double codes = (share < 1 ? share : 1) * (double)info.ntotal;
+    return ((double)info.nlist * info.d / 8 + codes * code_work(ivf, &info)) * (refined ? REFINED : 1);
   }
   for (; index; index = furrow_index_child(index, 0)) {
     if (index->kind != FURROW_INDEX_HNSW) continue;
     const double ef = f->params.ef_search > 0 ? f->params.ef_search : index->hnsw.ef_search;
-    return (ef > 10 ? ef : 10) * 32 * index->d;
+    return (ef > RESULTS ? ef : RESULTS) * GRAPH_NEIGHBORS * index->d;
   }
   return INFINITY; /* everything is compared anyhow */
 }

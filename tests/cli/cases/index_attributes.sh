@@ -40,7 +40,8 @@ printf 'id,lang\n1,5\nx,6\n' >odd.csv
 printf 'id,lang\n901,5\n902,6\n' >others.csv
 printf 'key,lang\n1,5\n' >nokey.csv
 printf 'id,price\n1,cheap\n' >text.csv
-for table in twice.csv odd.csv others.csv nokey.csv text.csv absent.csv; do
+printf 'id,lang\n' >empty.csv
+for table in twice.csv odd.csv others.csv nokey.csv text.csv absent.csv empty.csv; do
   try furrow index attributes i.index --set $table
 done
 try furrow index attributes i.index --set text.csv --type price=cheap
@@ -57,3 +58,19 @@ printf 'name,id,year\nfour,1,1999\nzero,2,2001\n' >named.csv
 furrow index build --base base.txt --factory Flat --names names.txt --out n.index --attributes named.csv --attribute-type year=text --quiet |
   grep -E 'attribute|row'
 furrow index search n.index queries.txt -k 2 --where 'year < "2000" or id = "2"'
+# What is listed can be set again.
+furrow index attributes n.index
+furrow index attributes n.index >n.tsv
+furrow index attributes n.index --drop
+furrow index attributes n.index --set n.tsv --type year=text >again
+furrow index attributes n.index | cmp - n.tsv
+printf 'id,added\n1,2024-05-31T12:00:00.5+02:00\n5,1969-12-31\n' >times.csv
+furrow index attributes m.index --set times.csv >set
+furrow index attributes m.index --where 'added is not missing' >m.tsv
+cut -f 1,5 m.tsv
+furrow index attributes m.index --set m.tsv >set
+furrow index attributes m.index --where 'added is not missing' | cmp - m.tsv
+# An index whose lists are in a data file has them, too.
+furrow index build --base base.txt --nlist 1 --m 0 --lists-file d.lists --out d.index --quiet >built
+furrow index attributes d.index --set items.csv >set
+furrow index search d.index queries.txt -k 2 --where 'genres = "Comedy"'
