@@ -10,7 +10,7 @@
  *   ...
  *   furrow_memory_file_remove("memory://train.libsvm", &err);
  *
- * Every function that takes a path to write takes a file or folder of this machine, s3://, gs:// and webhdfs://. What is
+ * Every function that takes a path to write takes a path of this machine, s3://, gs:// and webhdfs://. What is
  * written to a server is made in the folder TMPDIR (/tmp) first, and sent at the end: it appears there whole or not at
  * all. Other file systems can only be read: E_UNSUPPORTED. Functions with a furrow_output write to the caller instead:
  *
