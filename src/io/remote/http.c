@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/load/library.h"
 #include "base/mem.h"
 #include "furrow/version.h"
-#include "io/process/library.h"
 #include "io/process/process_stop.h"
 
 /* ---- libcurl's binary interface, version 4 ---- */
