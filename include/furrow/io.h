@@ -2,7 +2,7 @@
  *
  * Every function of the library that takes a path to read (rows, models, indexes, vectors, arrays, configurations)
  * takes a file or folder of this machine, file:///path, and name://path of a file system that the program knows:
- * "memory", the servers http://, https://, s3:// and gs:// (docs/formats/remote.md), and the file systems that the
+ * "memory", the servers http://, https://, s3://, gs:// and webhdfs:// (docs/formats/remote.md), and those that the
  * program registers. Servers are asked through libcurl, which is loaded when the first such path is read.
  *
  *   furrow_memory_file_add("memory://train.libsvm", text, length, NULL, NULL, &err);
@@ -10,7 +10,7 @@
  *   ...
  *   furrow_memory_file_remove("memory://train.libsvm", &err);
  *
- * Every function that takes a path to write takes a file or folder of this machine, and s3:// and gs://. What is
+ * Every function that takes a path to write takes a path of this machine, s3://, gs:// and webhdfs://. What is
  * written to a server is made in the folder TMPDIR (/tmp) first, and sent at the end: it appears there whole or not at
  * all. Other file systems can only be read: E_UNSUPPORTED. Functions with a furrow_output write to the caller instead:
  *

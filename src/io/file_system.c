@@ -23,15 +23,20 @@ static size_t nsystems, capacity;
 
 /* Never released. The first is not replaced by a registered one. */
 static fw_file_system built_in[] = {
-    {.name = (char *)"memory", .built_in = &fw_memory_system}, {.name = (char *)"http", .built_in = &fw_remote_http},
-    {.name = (char *)"https", .built_in = &fw_remote_https},   {.name = (char *)"s3", .built_in = &fw_remote_s3},
-    {.name = (char *)"s3a", .built_in = &fw_remote_s3},        {.name = (char *)"s3n", .built_in = &fw_remote_s3},
+    {.name = (char *)"memory", .built_in = &fw_memory_system},
+    {.name = (char *)"http", .built_in = &fw_remote_http},
+    {.name = (char *)"https", .built_in = &fw_remote_https},
+    {.name = (char *)"s3", .built_in = &fw_remote_s3},
+    {.name = (char *)"s3a", .built_in = &fw_remote_s3},
+    {.name = (char *)"s3n", .built_in = &fw_remote_s3},
     {.name = (char *)"gs", .built_in = &fw_remote_gs},
+    {.name = (char *)"webhdfs", .built_in = &fw_remote_webhdfs},
+    {.name = (char *)"swebhdfs", .built_in = &fw_remote_swebhdfs},
 };
 
 /* Services that a user may expect to work. */
-static const char *const known[] = {"ftp",   "hdfs", "viewfs", "webhdfs", "azure", "wasb",
-                                    "wasbs", "abfs", "abfss",  "oss",     "cos",   "cosn"};
+static const char *const known[] = {"ftp",  "hdfs",  "viewfs", "azure", "wasb", "wasbs",
+                                    "abfs", "abfss", "oss",    "cos",   "cosn"};
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 static const char name_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.";

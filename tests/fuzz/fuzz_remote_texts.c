@@ -1,9 +1,10 @@
 /* tests/fuzz/fuzz_remote_texts.c: any bytes as a list of objects, as a file of profiles, and as the credentials of a
- * role: read or refused. */
+ * role, and as an answer of WebHDFS: read or refused. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/remote/remote.h"
 #include "io/remote/s3_credentials.h"
 #include "io/remote/s3_list.h"
 #include "io/remote/s3_roles.h"
@@ -40,6 +41,22 @@ static void read_role(const char *text, size_t size) {
   require((status == FURROW_OK) == (s.access_key[0] != 0) && !strpbrk(s.token, "\r\n"));
 }
 
+static furrow_status count_name(void *listing, const char *name, furrow_error *err) {
+  (void)err;
+  require(name[0] != 0);
+  ++*(size_t *)listing;
+  return FURROW_OK;
+}
+
+static void read_webhdfs(const char *text, size_t size, bool list) {
+  furrow_file_info info = {.length = 0};
+  size_t names = 0;
+  furrow_error err;
+  const furrow_status status = fw_webhdfs_parse(text, size, list, &info, count_name, &names, &err);
+  require(status == FURROW_OK || status == FURROW_E_FORMAT);
+  require(names <= size && info.length <= INT64_MAX && info.changed_ns >= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = malloc(size + 1);
   require(text != NULL);
@@ -47,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   read_list(text, size, "");
   read_list(text, size, "a/");
   read_role(text, size);
+  read_webhdfs(text, size, false);
+  read_webhdfs(text, size, true);
   fw_s3_settings s = {0};
   bool found = false, needs_program = false;
   furrow_error err;

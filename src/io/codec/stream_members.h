@@ -3,7 +3,7 @@
 #ifndef FW_IO_CODEC_STREAM_MEMBERS_H
 #define FW_IO_CODEC_STREAM_MEMBERS_H
 
-#include "io/process/library.h"
+#include "base/load/library.h"
 #include "io/stream.h"
 
 /* One call of a decoder: what it may read and write, and what it did. */

@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/load/library.h"
 #include "base/mem.h"
 #include "furrow/version.h"
-#include "io/process/library.h"
 #include "io/process/process_stop.h"
 
 /* ---- libcurl's binary interface, version 4 ---- */
@@ -32,6 +32,7 @@ enum {
   OPT_NETRC = 51,
   OPT_FOLLOWLOCATION = 52,
   OPT_MAXREDIRS = 68,
+  OPT_FRESH_CONNECT = 74,
   OPT_CONNECTTIMEOUT = 78,
   OPT_HTTPGET = 80,
   OPT_BUFFERSIZE = 98,
@@ -327,6 +328,7 @@ static void set_options(curl *handle, transfer *t, const char *range, char error
   SET(handle, OPT_NOPROGRESS, 0L);
   SET(handle, OPT_XFERINFOFUNCTION, look_around);
   SET(handle, OPT_XFERINFODATA, t);
+  if (request->once) SET(handle, OPT_FRESH_CONNECT, 1L);
   if (request->no_proxy) SET(handle, OPT_NOPROXY, "*");
   if (range[0]) SET(handle, OPT_RANGE, range);
   set_certificates(handle);

@@ -40,8 +40,9 @@ typedef struct fw_http_request {
   bool redirects;           /* follow redirects; the headers above then must not be secret */
   unsigned connect_seconds; /* limit for connecting; 0: the default */
   unsigned most_seconds;    /* limit for the whole transfer; 0: none */
-  bool no_proxy;            /* asks the server itself, whatever the environment says */
-  bool at_the_end;          /* tidies up: made even if the process was asked to stop */
+  bool once;       /* by a new connection: libcurl would repeat the request on one that was kept and is closed */
+  bool no_proxy;   /* asks the server itself, whatever the environment says */
+  bool at_the_end; /* tidies up: made even if the process was asked to stop */
   /* Called for the body in pieces, after the headers. Returning false ends the transfer. */
   bool (*take)(void *user, const fw_http_response *response, const void *bytes, size_t size);
   /* Called about once a second. Returning true ends the transfer. NULL: never. */

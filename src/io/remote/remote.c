@@ -46,11 +46,11 @@ static furrow_status perform(const fw_remote_service *service, const fw_remote_a
                                    .url = call->url.bytes,
                                    .headers = call->headers,
                                    .nheaders = call->nheaders,
-                                   .from = ask->from,
-                                   .to = ask->to,
+                                   .from = service->own_ranges ? 0 : ask->from,
+                                   .to = service->own_ranges ? 0 : ask->to,
                                    .body = ask->body,
                                    .body_size = ask->body_size,
-                                   .redirects = service->redirects,
+                                   .redirects = service->redirects && !ask->stay,
                                    .connect_seconds = ask->connect_seconds,
                                    .most_seconds = ask->most_seconds,
                                    .at_the_end = ask->at_the_end,
@@ -71,6 +71,11 @@ furrow_status fw_remote_send(const fw_remote_service *service, const fw_remote_a
     again = status == FURROW_OK && service->learned && service->learned(service, ask, response);
   }
   return status;
+}
+
+const fw_remote_store *fw_remote_store_of(const furrow_file_system *system) {
+  if (system == &fw_remote_webhdfs || system == &fw_remote_swebhdfs) return &fw_webhdfs_store;
+  return system == &fw_remote_s3 || system == &fw_remote_gs ? &fw_s3_store : NULL;
 }
 
 /* ---- Small answers -------------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
 #include "furrow/io.h"
 #include "io/remote/http.h"
 
-extern const furrow_file_system fw_remote_http, fw_remote_https, fw_remote_s3, fw_remote_gs;
+extern const furrow_file_system fw_remote_http, fw_remote_https, fw_remote_s3, fw_remote_gs, fw_remote_webhdfs,
+    fw_remote_swebhdfs;
 
 /* ---- Requests of a service, for its files ---------------------------------------------------------------- */
 
@@ -19,6 +20,7 @@ typedef struct fw_remote_ask {
   size_t body_size;
   unsigned connect_seconds, most_seconds;
   bool at_the_end;         /* see fw_http_request */
+  bool stay;               /* does not follow redirects */
   bool tagged;             /* a success without an ETag is cut short */
   bool only_new;           /* refused if the file exists (If-None-Match) */
   const char *copy_source; /* x-amz-copy-source: what the file is a copy of; NULL: nothing */
@@ -37,13 +39,17 @@ typedef struct fw_remote_call {
 
 typedef struct fw_remote_service {
   const char *name;
-  bool redirects; /* may follow redirects, because no header is secret */
+  bool redirects;  /* may follow redirects, because no header is secret */
+  bool own_ranges; /* ranges are a part of the address, which `prepare` makes, and answers say 200 */
   furrow_status (*prepare)(const struct fw_remote_service *service, const fw_remote_ask *ask, fw_remote_call *call,
                            furrow_error *err);
   /* Whether the response tells how to ask better at once, for example in another region. NULL: never. */
   bool (*learned)(const struct fw_remote_service *service, const fw_remote_ask *ask, const fw_http_response *response);
   /* Makes the error of a response that failed; body is its start. */
   furrow_status (*fail)(const fw_http_response *response, const char *body, size_t size, furrow_error *err);
+  /* Looks at a file: sets the status, the length, the date and the tag. NULL: by HEAD. */
+  furrow_status (*look)(const struct fw_remote_service *service, const char *path, fw_http_response *response,
+                        furrow_error *err);
 } fw_remote_service;
 
 /* Appends "name: value" to the headers. */
@@ -86,7 +92,11 @@ typedef struct fw_remote_store {
   furrow_status (*rename)(void *user, const char *from, const char *to, furrow_error *err);
 } fw_remote_store;
 
-extern const fw_remote_store fw_s3_store;
+extern const fw_remote_store fw_s3_store, fw_webhdfs_store;
+
+/* Reads an answer of WebHDFS to GETFILESTATUS or (`list`) LISTSTATUS. info and found may be NULL. E_FORMAT. */
+furrow_status fw_webhdfs_parse(const char *text, size_t size, bool list, furrow_file_info *info, furrow_file_name found,
+                               void *listing, furrow_error *err) FURROW_MUST_USE;
 
 /* Returns what can write to a file system that is built in; NULL: it can only be read. */
 const fw_remote_store *fw_remote_store_of(const furrow_file_system *system);

@@ -106,6 +106,15 @@ static bool look_at_range(fetch *f, const fw_http_response *r) {
   return same_version(f, r, r->has_total ? r->total : UNKNOWN);
 }
 
+/* The same for a server that says 200 and leaves out which range it sends. */
+static bool look_at_own_range(fetch *f, const fw_http_response *r) {
+  const uint64_t wanted = f->slot->begin + f->slot->size - f->position;
+  if (r->has_length && r->length > wanted)
+    return refuse(f, FURROW_E_IO, "the server sends another number of bytes than the range has that was requested");
+  f->file->ranges = true;
+  return true;
+}
+
 static bool look_at_whole(fetch *f, const fw_http_response *r) {
   if (!r->framed) return refuse(f, FURROW_E_IO, "the server does not say how long the file is");
   f->whole = f->file->no_ranges = f->file->streaming = true;
@@ -117,7 +126,9 @@ static bool look(fetch *f, const fw_http_response *r) {
   f->looked = true;
   if (!is_success(r)) return true;
   pthread_mutex_lock(&f->file->lock);
-  const bool good = r->status == 206   ? look_at_range(f, r)
+  const bool own = f->file->service->own_ranges && r->status == 200;
+  const bool good = own                ? look_at_own_range(f, r)
+                    : r->status == 206 ? look_at_range(f, r)
                     : r->status == 200 ? look_at_whole(f, r)
                                        : refuse(f, FURROW_E_IO, "the server answers without a file");
   pthread_cond_broadcast(&f->file->work); /* more threads may ask now */
@@ -532,6 +543,7 @@ static bool find_kept(const fw_remote_service *service, const char *path, fw_htt
 static furrow_status look_at(const fw_remote_service *service, const char *path, fw_http_response *r,
                              furrow_error *err) {
   fw_buffer body = {0};
+  if (service->look) return service->look(service, path, r, err);
   fw_remote_ask ask = {.method = "HEAD", .path = path, .query = ""};
   furrow_status status = fw_remote_fetch(service, &ask, r, &body, err);
   const int code = r->status;

@@ -27,8 +27,8 @@ static furrow_status prepare_http(const fw_remote_service *service, const fw_rem
   return FURROW_OK;
 }
 
-static const fw_remote_service http = {"http", true, prepare_http, NULL, fw_http_fail};
-static const fw_remote_service https = {"https", true, prepare_http, NULL, fw_http_fail};
+static const fw_remote_service http = {"http", true, false, prepare_http, NULL, fw_http_fail, NULL};
+static const fw_remote_service https = {"https", true, false, prepare_http, NULL, fw_http_fail, NULL};
 
 #define SYSTEM(service)                                                                                        \
   {                                                                                                            \

@@ -309,8 +309,8 @@ static furrow_status stat_s3(void *user, const char *path, furrow_file_info *inf
 
 /* ---- The file systems ----------------------------------------------------------------------------------- */
 
-static const fw_remote_service s3 = {"s3", false, prepare_s3, learn_region, fail_s3};
-static const fw_remote_service gs = {"gs", false, prepare_gs, NULL, fail_s3};
+static const fw_remote_service s3 = {"s3", false, false, prepare_s3, learn_region, fail_s3, NULL};
+static const fw_remote_service gs = {"gs", false, false, prepare_gs, NULL, fail_s3, NULL};
 
 #define SYSTEM(service)                                                                                            \
   {                                                                                                                \
@@ -320,7 +320,3 @@ static const fw_remote_service gs = {"gs", false, prepare_gs, NULL, fail_s3};
 
 const furrow_file_system fw_remote_s3 = SYSTEM(s3);
 const furrow_file_system fw_remote_gs = SYSTEM(gs);
-
-const fw_remote_store *fw_remote_store_of(const furrow_file_system *system) {
-  return system->stat == stat_s3 ? &fw_s3_store : NULL;
-}

@@ -1,7 +1,7 @@
-/* io/process/library.h: shared libraries of the system that are loaded when they are first needed, so that Furrow is
+/* base/load/library.h: shared libraries of the system that are loaded when they are first needed, so that Furrow is
  * built and runs without them. */
-#ifndef FW_IO_LIBRARY_H
-#define FW_IO_LIBRARY_H
+#ifndef FW_BASE_LIBRARY_H
+#define FW_BASE_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* io/process/library.c: loads shared libraries once for all threads. */
-#include "io/process/library.h"
+/* base/load/library.c: loads shared libraries once for all threads. */
+#include "base/load/library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
