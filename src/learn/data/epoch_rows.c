@@ -57,6 +57,10 @@ static bool is_in_subset(const fw_epoch_rows *e, uint64_t row) {
   return is_held_out(e, row) == (p->subset == FW_SUBSET_VALID);
 }
 
+bool fw_epoch_rows_has(const fw_epoch_rows *e, uint64_t row) {
+  return is_in_subset(e, row);
+}
+
 /* Whether a row of the share is used in this epoch: decided by a number that is drawn for the row alone, so that it
  * does not depend on other rows. */
 static bool is_used(const fw_epoch_rows *e, const furrow_rowblock *block, size_t i, uint64_t row) {

@@ -458,6 +458,29 @@ furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furro
   return number_rows(samples, FURROW_OK, err);
 }
 
+furrow_status fw_samples_of_rows(fw_samples **samples, const fw_samples *others, furrow_container *rows,
+                                 furrow_error *err) {
+  fw_samples *s = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&s, 1, err);
+  if (status != FURROW_OK) {
+    furrow_container_free(rows);
+    return status;
+  }
+  furrow_parser_stats_init(&s->stats);
+  s->params = others->params;
+  s->params.format = NULL;
+  s->comm = others->comm;
+  s->index_base = others->index_base;
+  s->base = others->base;
+  s->container = rows;
+  status = furrow_container_get_block(rows, &s->block, err);
+  if (status == FURROW_OK) status = fw_uri_copy(&s->uri, &others->uri, err);
+  if (status == FURROW_OK) status = copy_text(&s->format, others->format, err);
+  s->in_memory = true;
+  if (status == FURROW_OK) status = number_rows(s, FURROW_OK, err);
+  return FW_HAND_OVER(status, samples, s, fw_samples_close);
+}
+
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   if (!samples->in_memory) return NULL;
   return samples->scaling ? &samples->scaled.block : &samples->block;

@@ -150,6 +150,9 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
 void fw_samples_close(fw_samples *samples);
 /* From now on rows are scaled; `scaling` must outlive the samples. */
 furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
+/* Samples of rows that were taken from others, before scaling; takes the container, after a failure, too. */
+furrow_status fw_samples_of_rows(fw_samples **samples, const fw_samples *others, furrow_container *rows,
+                                 furrow_error *err) FURROW_MUST_USE;
 /* All rows; NULL: they are streamed. */
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 /* The same before they were scaled. */
@@ -230,6 +233,8 @@ uint64_t fw_valid_every(double ratio);
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
 /* Returns about how many rows the subset has on all ranks, as far as known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
+/* Whether the row of this number among the rows of all ranks is in the subset. */
+bool fw_epoch_rows_has(const fw_epoch_rows *epoch_rows, uint64_t row);
 /* Lists the rows of the subset by position in memory, ascending. To be freed with fw_free. */
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -42,6 +42,7 @@ extern const fw_solver fw_solve_net, fw_solve_linear, fw_solve_factors, fw_solve
 
 /* What the data, the plan and the caller settle before the first epoch. Solvers do not change it. */
 typedef struct fw_prepared {
+  struct fw_prepared *sampled; /* streamed rows: some of them in memory, for the linear model of a net; NULL: none */
   furrow_trainer *trainer;
   furrow_trainer_fit_params params;
   const fw_solver *solver;
@@ -49,6 +50,8 @@ typedef struct fw_prepared {
   bool l2_by_epochs;  /* l2 is not set and was derived from the number of epochs */
   bool from_scratch;  /* there are no weights to continue from */
   bool goes_on;       /* the model was loaded, and it is known how often its features occurred before */
+  uint64_t rows;      /* of the data; 0: not known */
+  uint64_t longest;   /* features of the longest row */
   bool tries_steps;   /* held-out rows choose rate and L2 of a net */
   bool own_valid;     /* validation rows have a URI of their own */
   bool ratings;       /* the labels are numbers that users gave to items */

@@ -383,7 +383,8 @@ static void settle_steps(fw_prepared *d, const fw_data_facts *facts, fw_settled 
   settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), l2};
   settled->fc_l2 = (fw_settled_real){settled->l2.set && own_fc, l2 / FC_SHARE};
   const bool open = settled->lr.set && settled->l2.set && is_open(d, FW_KEY_FC_L2) && is_open(d, FW_KEY_EPOCHS);
-  d->tries_steps = open && facts->rows >= FW_STRENGTH_ROWS && facts->rows * facts->longest <= MOST_TRIED;
+  d->tries_steps =
+      open && !d->params.stream && facts->rows >= FW_STRENGTH_ROWS && facts->rows * facts->longest <= MOST_TRIED;
 }
 
 /* Checks that everything is configured that cannot be found before the only pass over a stream. */
@@ -400,6 +401,8 @@ static furrow_status settle_facts(fw_prepared *d, const fw_data_facts *facts, fu
   furrow_trainer *t = d->trainer;
   fw_settled settled = {.format = format_of(d, facts)};
   const char *label = d->samples->found_label;
+  d->rows = facts->rows;
+  d->longest = facts->longest;
   FW_TRY(check_known(d, err));
   FW_TRY(fw_samples_settle_columns(d->samples, t->conf, &settled, err));
   if (label) FW_TRY(fw_trainer_note(t, false, err, "the column %.200s has the labels, as its name says", label));

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
 #include "learn/data/samples.h"
 #include "learn/ranking/ranking_data.h"
 #include "learn/train/fit.h"
@@ -224,9 +226,99 @@ static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *e
   return fw_epoch_rows_open(&d->valid, samples, data, &params, err);
 }
 
+/* ---- Streamed rows for a linear model ---- */
+
+typedef struct row_sample {
+  const fw_prepared *prepared;
+  double share;
+  uint64_t number; /* of the next row */
+  furrow_container *rows;
+  unsigned char *fold_of; /* 0: for validation */
+  size_t count, capacity;
+} row_sample;
+
+/* Rows are drawn by seed and number. */
+static furrow_status sample_block(void *user, const furrow_rowblock *block, furrow_error *err) {
+  row_sample *s = user;
+  const uint64_t seed = fw_rng_hash(s->prepared->trainer->plan->train.seed, 0x73616d70);
+  if (!s->rows) FW_TRY(furrow_container_create(&s->rows, block->key_type, block->value_type, err));
+  for (size_t i = 0; i < block->size; i++, s->number++) {
+    if ((double)(fw_rng_hash(seed, s->number) >> 11) * 0x1p-53 >= s->share) continue;
+    const furrow_row row = furrow_rowblock_row(block, i);
+    FW_TRY(FW_GROW(&s->fold_of, &s->capacity, s->count + 1, err));
+    FW_TRY(furrow_container_push_row(s->rows, &row, err));
+    s->fold_of[s->count++] = !fw_epoch_rows_has(s->prepared->valid, s->number);
+  }
+  return FURROW_OK;
+}
+
+/* Reads the rows as they are, not as they are scaled. */
+static furrow_status sample_rows(const fw_prepared *d, row_sample *s, furrow_error *err) {
+  const fw_scaling *scaling = d->samples->scaling;
+  d->samples->scaling = NULL;
+  const furrow_status status = fw_samples_visit(d->samples, sample_block, s, err);
+  d->samples->scaling = scaling;
+  return status;
+}
+
+static void free_sampled(fw_prepared *s) {
+  if (!s) return;
+  fw_epoch_rows_close(s->train);
+  fw_epoch_rows_close(s->valid);
+  fw_samples_close(s->samples);
+  fw_holdout_clear(&s->holdout);
+  fw_free(s);
+}
+
+/* Training rows and validation rows of the sample are those of the stream. */
+static furrow_status open_sampled(fw_prepared *s, const fw_prepared *d, row_sample *sample, furrow_error *err) {
+  furrow_container *const rows = sample->rows;
+  s->holdout.fold_of = sample->fold_of;
+  for (size_t i = 0; i < sample->count; i++) s->holdout.rows[sample->fold_of[i]]++;
+  sample->fold_of = NULL;
+  sample->rows = NULL;
+  FW_TRY(fw_samples_of_rows(&s->samples, d->samples, rows, err));
+  if (d->scaled) FW_TRY(fw_samples_scale(s->samples, &d->scaling, err));
+  return fw_prepared_open_fold(s, 0, &s->train, &s->valid, err);
+}
+
+/* Whether a net of streamed rows can be compared with a linear model of some of them. */
+static bool wants_sample(const fw_prepared *d) {
+  const furrow_trainer *t = d->trainer;
+  const fw_plan *plan = t->plan;
+  return d->params.stream && d->solver == &fw_solve_net && plan->train.recommended && plan->train.start_linear &&
+         d->from_scratch && d->valid && !d->own_valid && d->rows > 0 && t->comm->ranks == 1 &&
+         plan->graph.loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
+         fw_graph_can_be_linear(&plan->graph);
+}
+
+/* As many rows as are shuffled together, and fewer if they are long: memory stays bounded. */
+static furrow_status draw_sample(fw_prepared *d, furrow_error *err) {
+  enum { MOST_ROWS = 1 << 16, MOST_FEATURES = 1 << 22 };
+  fw_prepared *s = NULL;
+  if (!wants_sample(d)) return FURROW_OK;
+  const double length = d->longest ? (double)d->longest : 1, most = MOST_FEATURES / length;
+  row_sample sample = {.prepared = d, .share = (most < MOST_ROWS ? most : MOST_ROWS) / (double)d->rows};
+  furrow_status status = sample_rows(d, &sample, err);
+  if (status == FURROW_OK && sample.count > 0) status = FW_ALLOC(&s, 1, err);
+  if (s) {
+    *s = *d;
+    s->samples = NULL;
+    s->train = s->valid = NULL;
+    s->holdout = (fw_holdout){0};
+    s->params.stream = false;
+    s->folds = 1;
+    status = open_sampled(s, d, &sample, err);
+  }
+  furrow_container_free(sample.rows);
+  fw_free(sample.fold_of);
+  return FW_HAND_OVER(status, &d->sampled, s, free_sampled);
+}
+
 furrow_status fw_prepare_epoch_rows(fw_prepared *d, const char *valid, furrow_error *err) {
   FW_TRY(fw_prepared_share(d, open_train(d, err), err));
   FW_TRY(fw_prepared_share(d, open_valid(d, valid, err), err));
+  FW_TRY(fw_prepared_share(d, draw_sample(d, err), err));
   return pause_fit(d, err);
 }
 
@@ -244,6 +336,7 @@ const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *d) {
 }
 
 void fw_prepared_clear(fw_prepared *d) {
+  free_sampled(d->sampled);
   fw_epoch_rows_close(d->train);
   fw_epoch_rows_close(d->valid);
   fw_samples_close(d->samples);

@@ -35,12 +35,20 @@ static furrow_status choose_batch(const fw_fit *f, size_t *batch, furrow_error *
   return FURROW_OK;
 }
 
+/* The fit of the rows in memory: streamed rows have some of them there for the linear model. */
+static fw_fit in_memory(const fw_fit *f) {
+  fw_fit fit = *f;
+  if (f->data->sampled) fit.data = f->data->sampled;
+  return fit;
+}
+
 static furrow_status begin_net(fw_fit *f, furrow_error *err) {
   net_fit *net = NULL;
   FW_TRY(FW_ALLOC_ZERO(&net, 1, err));
   f->state = net;
   FW_TRY(choose_batch(f, &net->batch, err));
-  return fw_linear_start_solve(&net->start, f, err);
+  fw_fit fit = in_memory(f);
+  return fw_linear_start_solve(&net->start, &fit, err);
 }
 
 /* The number of rows to ask for. Rows in memory: the whole batch: each rank takes its own rows of it. Streamed rows:
@@ -109,7 +117,8 @@ furrow_status fw_fit_score_valid(fw_fit *f, fw_scored_batch take, void *user, fu
 }
 
 static furrow_status rescue_net(fw_fit *f, fw_epoch *epoch, bool *rescued, furrow_error *err) {
-  return fw_linear_start_rescue(&((net_fit *)f->state)->start, f, epoch, rescued, err);
+  fw_fit fit = in_memory(f);
+  return fw_linear_start_rescue(&((net_fit *)f->state)->start, &fit, epoch, rescued, err);
 }
 
 /* ---- Parts of a fit ---- */
@@ -391,11 +400,13 @@ static furrow_status choose_of_all(fw_fit *f, const fw_linear_start *start, fw_c
  * rows diverges, the net of the training rows is kept. */
 static furrow_status finish_net(fw_fit *f, furrow_error *err) {
   const fw_linear_start *start = &((const net_fit *)f->state)->start;
-  const bool again = f->data->from_scratch && !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
+  const bool again = f->data->from_scratch && !f->data->valid_samples && !f->data->sampled && f->keep_best &&
+                     !f->stopped && !start->rescued;
   fw_comparison c = {0};
+  fw_fit fit = in_memory(f);
   furrow_error found;
-  if (!fw_linear_start_can_compare(start, f)) return FURROW_OK;
-  FW_TRY(fw_linear_start_compare(start, f, &c, err));
+  if (!fw_linear_start_can_compare(start, &fit)) return FURROW_OK;
+  FW_TRY(fw_linear_start_compare(start, &fit, &c, err));
   if (again && f->trainer->plan->train.recommended) {
     const furrow_status status = choose_of_all(f, start, &c, &found);
     const bool undone = status == FURROW_END || status == FURROW_E_RANGE;
@@ -404,7 +415,7 @@ static furrow_status finish_net(fw_fit *f, furrow_error *err) {
     f->stopped = status == FURROW_END;
     FW_TRY(fw_prepared_share(f->data, fw_fit_restore_best(f, err), err));
   }
-  return fw_linear_start_fall_back(start, f, &c, err);
+  return fw_linear_start_fall_back(start, &fit, &c, err);
 }
 
 const fw_solver fw_solve_net = {.begin = begin_net,

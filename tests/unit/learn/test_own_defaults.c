@@ -653,6 +653,31 @@ static void nets_fall_back(void **state) {
   close_rows(&rows);
 }
 
+/* A net of streamed rows begins as the linear model of those that are in memory, and falls back to it. All rows are
+ * here, so that it is the same model as that of rows in memory; held-out rows differ, and with them L2. */
+static void streamed_nets_fall_back(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "dnn", "deepfm"};
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  params.stream = true;
+  furrow_trainer *lr = own_trainer("lr", "", 2, NULL);
+  fit_or_fail(lr, "plain", NULL, NULL);
+  const double wanted = evaluate_saved(lr, "plain").loss;
+  furrow_trainer_free(lr);
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "plain", NULL, &params);
+    if (!net->fell_back || !has_note(net, "interactions did not help", NULL)) fail_msg("%s did not fall back", nets[n]);
+    assert_true(fabs(evaluate_saved(net, "plain").loss - wanted) < 0.01);
+    furrow_trainer_free(net);
+    net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "product", NULL, &params);
+    if (net->fell_back) fail_msg("%s fell back", nets[n]);
+    furrow_trainer_free(net);
+  }
+}
+
 /* A feature has no partner for products. Its slot has an empty one next to it. */
 static void nets_take_rows_of_one_feature(void **state) {
   (void)state;
@@ -823,6 +848,7 @@ int main(void) {
       cmocka_unit_test(validation_rows_choose_the_strength),
       cmocka_unit_test(the_usual_strength_stays),
       cmocka_unit_test(nets_fall_back),
+      cmocka_unit_test(streamed_nets_fall_back),
       cmocka_unit_test(nets_that_help_are_kept),
       cmocka_unit_test(few_rows_show_interactions),
       cmocka_unit_test(other_folds_are_asked),
