@@ -395,6 +395,7 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   params->overwrite = values->force;
   params->compat = values->form.compat;
   params->lists_file = values->form.lists_file;
+  params->card = true;
   params->unique_ids = !values->fill.repeated_ids;
 }
 

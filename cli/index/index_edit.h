@@ -2,6 +2,7 @@
 #ifndef CLI_INDEX_INDEX_EDIT_H
 #define CLI_INDEX_INDEX_EDIT_H
 
+#include "furrow/card.h"
 #include "index/index_source.h"
 
 /* The form of an index file that is written: what the options of form_options fill. */

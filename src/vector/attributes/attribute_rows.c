@@ -220,6 +220,7 @@ const fw_companion_kind fw_attributes_kind = {
     .magic = FW_ATTRIBUTES_MAGIC,
     .version = FW_ATTRIBUTES_VERSION,
     .noun = "attributes",
+    .belong = "belong",
     .absent = "has no attributes",
     .hint = "set the attributes of the index again, or delete the file to do without attributes",
     .object_size = sizeof(furrow_attributes),

@@ -106,6 +106,7 @@ const fw_companion_kind fw_names_kind = {
     .magic = FW_ID_NAMES_MAGIC,
     .version = FW_ID_NAMES_VERSION,
     .noun = "names",
+    .belong = "belong",
     .absent = "has no names of ids",
     .hint = "name the ids of the index again, or delete the file to do without names",
     .object_size = sizeof(furrow_id_names),
