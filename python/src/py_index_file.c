@@ -11,6 +11,7 @@ static const fwpy_field load_fields[] = {FWPY_FIELD(furrow_index_load_params, me
                                          FWPY_FIELD(furrow_index_load_params, lists, FWPY_TEXT),
                                          FWPY_FIELD(furrow_index_load_params, lists_optional, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_load_params, search_only, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_load_params, card, FWPY_BOOL),
                                          {0}};
 
 /* *names stays NULL where there are none. */
@@ -76,6 +77,7 @@ static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, in
                                          FWPY_FIELD(furrow_index_save_params, overwrite, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_save_params, compat, FWPY_TEXT),
                                          FWPY_FIELD(furrow_index_save_params, lists_file, FWPY_TEXT),
+                                         FWPY_FIELD(furrow_index_save_params, card, FWPY_BOOL),
                                          {0}};
 
 /* An index in memory has no attributes: E_STATE if saving would drop the attributes of the file that it replaces. */

@@ -25,6 +25,8 @@ typedef struct index_base {
   uint64_t nprobe;              /* lists that a search probes by default; 0: there are none */
   nprobe_origin nprobe_from;    /* who says so */
   double recall;                /* with nprobe lists, where it was measured */
+  furrow_index_card card;       /* size 0: there is none */
+  char card_fault[256];         /* why the card that is there is not used; "": it is, or there is none */
   furrow_ids ids;               /* all, ascending, of a writable index; empty otherwise */
   uint64_t bytes;               /* bytes of its file */
 } index_base;
@@ -35,7 +37,7 @@ typedef struct index_base {
  * Owner:  the caller, who releases (*base)->shared. */
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
                               file_print *print, furrow_error *err);
-/* Loads an index and its names (NULL: it has none) to change and save them.
+/* Loads an index with its card, and its names (NULL: it has none), to change and save them.
  * Owner: the caller frees both. */
 furrow_status index_file_load(furrow_index **index, furrow_id_names **names, const char *path, furrow_error *err);
 /* Returns whether an id is in the file; for a base with sorted ids. */

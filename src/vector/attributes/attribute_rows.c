@@ -221,6 +221,7 @@ const fw_companion_kind fw_attributes_kind = {
     .version = FW_ATTRIBUTES_VERSION,
     .noun = "attributes",
     .belong = "belong",
+    .file = "a file of attributes",
     .absent = "has no attributes",
     .hint = "set the attributes of the index again, or delete the file to do without attributes",
     .object_size = sizeof(furrow_attributes),

@@ -48,6 +48,7 @@ typedef struct fw_companion_kind {
   uint32_t version;
   const char *noun;   /* "names", in messages */
   const char *belong; /* its verb: "belong" */
+  const char *file;   /* "a file of names" */
   const char *absent; /* "has no names of ids" */
   const char *hint;   /* what to do about a file that belongs to another index */
   size_t object_size;

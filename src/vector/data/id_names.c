@@ -107,6 +107,7 @@ const fw_companion_kind fw_names_kind = {
     .version = FW_ID_NAMES_VERSION,
     .noun = "names",
     .belong = "belong",
+    .file = "a file of names",
     .absent = "has no names of ids",
     .hint = "name the ids of the index again, or delete the file to do without names",
     .object_size = sizeof(furrow_id_names),

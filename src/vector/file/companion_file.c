@@ -212,7 +212,7 @@ static furrow_status check_kind(const fw_companion_kind *kind, const char *path,
   furrow_status status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
   fw_input_close(input);
   if (status != FURROW_OK || memcmp(magic, kind->magic, 8) == 0) return status;
-  fw_fail(err, FURROW_E_EXISTS, "is in the way: it is not a file of %s", kind->noun);
+  fw_fail(err, FURROW_E_EXISTS, "is in the way: it is not %s", kind->file);
   fw_error_set_file(err, path);
   return FURROW_E_EXISTS;
 }

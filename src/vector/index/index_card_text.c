@@ -270,6 +270,7 @@ const fw_companion_kind fw_card_kind = {
     .version = VERSION,
     .noun = "card",
     .belong = "belongs",
+    .file = "the card of an index",
     .absent = "has no card",
     .hint = "delete the file: the index is complete without it",
     .object_size = sizeof(fw_card),
