@@ -9,14 +9,15 @@ from furrow._html import Facts
 
 
 class CardVectors(NamedTuple):
-    """Vectors of an index, and how far they were from their centroids when they were added (NaN: it has none)."""
+    """Vectors of an index, and how far they were from their centroids when they were added (None: there are no
+    distances)."""
 
     vectors: int
     digest: int
     measured: int
-    mean: float
-    median: float
-    far: float
+    mean: float | None
+    median: float | None
+    far: float | None
 
 
 class IndexCard(NamedTuple):
@@ -35,13 +36,17 @@ class IndexCard(NamedTuple):
     advice: str
 
 
+def _known(fields: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that are not known, NaN in C, are None."""
+    return {key: None if value != value else value for key, value in fields.items()}
+
+
 def as_card(parts: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None) -> IndexCard | None:
     """The card of a native index."""
     if parts is None:
         return None
-    card, built, added = parts
-    known = {key: None if value != value else value for key, value in card.items()}
-    return IndexCard(built=CardVectors(**built), added=CardVectors(**added), **known)
+    card, built, added = (_known(part) for part in parts)
+    return IndexCard(built=CardVectors(**built), added=CardVectors(**added), **card)
 
 
 def card_facts(index: _core.Index) -> Facts:
