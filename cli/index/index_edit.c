@@ -225,3 +225,9 @@ bool has_implicit_ids(const furrow_index *index) {
   const furrow_index *inner = skip_transforms(index, &info);
   return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(inner) != inner;
 }
+
+void edit_note_stale(const furrow_index *index, bool quiet) {
+  furrow_index_card card;
+  furrow_index_card_init(&card);
+  if (furrow_index_get_card(index, &card, NULL) == FURROW_OK && card.stale) print_note(quiet, "%s", card.advice);
+}

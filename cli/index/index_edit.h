@@ -64,4 +64,7 @@ bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */
 const char *change_target(const char *path, const edit_values *values);
 
+/* Says that a changed index should be rebuilt, as soon as that is known. */
+void edit_note_stale(const furrow_index *index, bool quiet);
+
 #endif
