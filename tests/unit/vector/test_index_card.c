@@ -8,6 +8,7 @@
 #include "furrow/init.h"
 #include "support/edit_index.h"
 #include "support/own_dir.h"
+#include "support/thread_ranks.h"
 #include "vector/index/index_card.h"
 
 enum { D = 16, N = 2400, MORE = 600, CLUSTERS = 24, QUERIES = 60, K = 10 };
@@ -139,6 +140,47 @@ static void same_build_same_bytes(void **state) {
     furrow_index_free(index);
   }
   free(first);
+  free(x);
+}
+
+typedef struct rank_part {
+  furrow_comm comm;
+  furrow_index *index;
+  furrow_status status;
+} rank_part;
+
+static void *save_together(void *item) {
+  rank_part *part = item;
+  const furrow_index_save_params params =
+      FURROW_INIT(furrow_index_save_params, .card = true, .comm = &part->comm, .shift_ids = true);
+  part->status = furrow_index_save(part->index, "ranks", &params, NULL);
+  return NULL;
+}
+
+/* Ranks that write one index write the card of one process. */
+static void ranks_write_one_card(void **state) {
+  (void)state;
+  enum { RANKS = 3, PART = N / RANKS };
+  float *x = draw(1, 2, N);
+  rank_part parts[RANKS];
+  size_t sizes[2];
+  for (unsigned r = 0; r < RANKS; r++) {
+    const furrow_index_spec spec = FURROW_INIT(furrow_index_spec, .d = D, .factory = "IVF8,PQ4x4");
+    parts[r] = (rank_part){.comm = thread_comm(r, RANKS)};
+    assert_int_equal(furrow_index_create(&parts[r].index, &spec, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_train(parts[r].index, x, N, NULL, NULL), FURROW_OK);
+    assert_int_equal(furrow_index_add(parts[r].index, x + r * PART * D, PART, NULL, NULL, NULL), FURROW_OK);
+  }
+  run_threads(RANKS, save_together, parts, sizeof *parts);
+  for (unsigned r = 0; r < RANKS; r++) assert_int_equal(parts[r].status, FURROW_OK);
+  assert_int_equal(furrow_index_add(parts[0].index, x + PART * D, N - PART, NULL, NULL, NULL), FURROW_OK);
+  assert_int_equal(save(parts[0].index, "one"), FURROW_OK);
+  char *ranks = text_of("ranks.card", &sizes[0]), *one = text_of("one.card", &sizes[1]);
+  assert_int_equal(sizes[0], sizes[1]);
+  assert_memory_equal(ranks, one, sizes[0]);
+  for (unsigned r = 0; r < RANKS; r++) furrow_index_free(parts[r].index);
+  free(ranks);
+  free(one);
   free(x);
 }
 
@@ -470,6 +512,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bins_are_ordered),
       IN_DIR(same_build_same_bytes),
+      IN_DIR(ranks_write_one_card),
       IN_DIR(every_kind_is_counted),
       IN_DIR(merged_cards_add_up),
       IN_DIR(parts_have_one_card),
