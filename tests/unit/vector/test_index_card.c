@@ -7,6 +7,7 @@
 #include "furrow/card.h"
 #include "furrow/init.h"
 #include "support/edit_index.h"
+#include "support/failing_alloc.h"
 #include "support/own_dir.h"
 #include "support/thread_ranks.h"
 #include "vector/index/index_card.h"
@@ -381,6 +382,44 @@ static void damage_is_found(void **state) {
   free(x);
 }
 
+/* Memory that runs out at any point leaves index and card as they were, and nothing leaks. */
+static void no_memory(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  float *x = draw(1, 2, 300);
+  const int64_t id = 7;
+  furrow_index *index = made("IVF4,PQ4x4", x, 200);
+  assert_int_equal(save(index, "i"), FURROW_OK);
+  furrow_index_free(index);
+  const long live = atomic_load(&alloc_live);
+  long n = 1;
+  for (bool done = false; !done; n++) {
+    const furrow_index_load_params params = FURROW_INIT(furrow_index_load_params, .card = true);
+    const furrow_index_add_params add = FURROW_INIT(furrow_index_add_params, .threads = 1);
+    bool added = false, updated = false;
+    index = NULL;
+    alloc_fail_at(n);
+    furrow_status status = furrow_index_load(&index, "i", &params, NULL);
+    if (status == FURROW_OK) status = furrow_index_add(index, x + 200 * D, 100, &add, NULL, NULL);
+    added = status == FURROW_OK;
+    if (added) status = furrow_index_update(index, &id, x, 1, NULL);
+    updated = status == FURROW_OK;
+    if (updated) status = save(index, "j");
+    alloc_fail_at(0);
+    done = status == FURROW_OK;
+    if (!done && status != FURROW_E_MEMORY) fail_msg("%ld: %s", n, furrow_status_name(status));
+    if (index) {
+      const furrow_index_card card = card_of(index);
+      assert_int_equal(card.added.vectors, (added ? 100 : 0) + (updated ? 1 : 0));
+      assert_int_equal(card.removed, updated ? 1 : 0);
+    }
+    furrow_index_free(index);
+    assert_int_equal(atomic_load(&alloc_live), live);
+  }
+  assert_true(n > 60);
+  free(x);
+}
+
 /* ---- Recall and staleness ------------------------------------------------------------------------------- */
 
 static double square(const float *a, const float *b) {
@@ -518,6 +557,7 @@ int main(void) {
       IN_DIR(parts_have_one_card),
       IN_DIR(it_belongs_to_its_index),
       IN_DIR(damage_is_found),
+      IN_DIR(no_memory),
       cmocka_unit_test(stale_means_less_recall),
       cmocka_unit_test(removing_most_makes_stale),
       cmocka_unit_test(settings_forget_the_recall),
