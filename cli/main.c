@@ -75,10 +75,10 @@ static void print_exit_codes(output *out) {
   output_text(out, "  130  stopped by Ctrl-C (128 + the number of the signal)\n");
 }
 
-static const command *const nouns[] = {
-    &demo_command,  &info_command,       &rows_command,     &model_command,     &train_command,
-    &tune_command,  &predict_command,    &eval_command,     &recommend_command, &index_command,
-    &serve_command, &completion_command, &complete_command, &man_command,       NULL};
+static const command *const nouns[] = {&demo_command,       &info_command,      &rows_command,  &model_command,
+                                       &train_command,      &tune_command,      &learn_command, &predict_command,
+                                       &eval_command,       &recommend_command, &index_command, &serve_command,
+                                       &completion_command, &complete_command,  &man_command,   NULL};
 
 const command root_command = {
     .name = "furrow",

@@ -16,7 +16,8 @@ extern const command model_info_command, model_dump_command, model_verify_comman
 extern const command model_convert_command, model_export_command, model_import_command, model_formats_command;
 extern const command model_trees_command, model_importance_command, model_weights_command;
 
-extern const command train_command, tune_command, predict_command, eval_command, recommend_command, serve_command;
+extern const command train_command, tune_command, learn_command, predict_command, eval_command;
+extern const command recommend_command, serve_command;
 
 extern const command index_command;
 extern const command index_info_command, index_map_command, index_verify_command, index_convert_command;

@@ -1,5 +1,6 @@
 /* cli/core/fail.c: errors that the command itself reports. */
 #include "core/fail.h"
+#include "core/options.h"
 #include "core/shown_text.h"
 
 #include <stdarg.h>
@@ -67,7 +68,9 @@ void print_failure(furrow_status status, const furrow_error *err) {
 void print_failure_of(const char *who, furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
-  furrow_error_to_text(err, text, sizeof text);
+  furrow_error shown = *err;
+  if (strcmp(shown.file, QUERY_PATH) == 0) snprintf(shown.file, sizeof shown.file, "--sql");
+  furrow_error_to_text(&shown, text, sizeof text);
   for (char *end = text; (end = strchr(end, '\n'));)
     *end = ' '; /* a name may contain a line end; a message is one line */
   say("furrow: %s%s\n", who, text);

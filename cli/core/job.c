@@ -3,11 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
+#include "core/text_file.h"
 
 void job_watch(job *j, const char *what, bool quiet) {
   progress_start(&j->progress, !quiet, what, 0);
@@ -31,10 +31,9 @@ void job_stop(job *j) {
 }
 
 static void add_job_hint(furrow_status status, bool folder, bool force, const char *memory, furrow_error *err) {
-  struct stat found;
   if (status == FURROW_E_CANCELLED) interrupt_check(err); /* names the signal */
-  if (status == FURROW_E_EXISTS && !force && !err->hint[0] && stat(err->file, &found) == 0 &&
-      S_ISDIR(found.st_mode) == folder)
+  if (status == FURROW_E_EXISTS && !force && !err->hint[0] && path_is_there(err->file) &&
+      path_is_folder(err->file) == folder)
     add_hint(err, "--force replaces it");
   else if (status == FURROW_E_MEMORY && memory)
     add_hint(err, "%s", memory);

@@ -392,9 +392,11 @@ static furrow_status fail_missing(const parse_state *state, const char *dashes, 
 /* Finds the option or operand that a query gives. */
 static found find_data(parse_state *state) {
   size_t place = 0;
-  if (state->operands && state->operands->from_query) {
-    state->noperands += state->noperands == 0;
-    return (found){state->operands, state->values + state->operands->offset};
+  const option *operand = state->operands;
+  for (size_t i = 0; operand && operand->name; i++, operand++) {
+    if (!operand->from_query) continue;
+    state->noperands += state->noperands == i; /* the operands before it were given */
+    return (found){operand, state->values + operand->offset};
   }
   for (const option_group *group = state->groups; group && group->title; group++)
     for (const option *o = group->options; o->name; o++, place++) {
@@ -405,6 +407,12 @@ static found find_data(parse_state *state) {
   return (found){NULL, NULL};
 }
 
+static bool is_operand(const parse_state *state, const option *o) {
+  for (const option *operand = state->operands; operand && operand->name; operand++)
+    if (operand == o) return true;
+  return false;
+}
+
 static furrow_status take_query(parse_state *state, furrow_error *err) {
   const common_values *common = state->common;
   if (!common->sql && common->database) return fail(err, FURROW_E_ARGUMENT, "--database needs --sql");
@@ -413,7 +421,7 @@ static furrow_status take_query(parse_state *state, furrow_error *err) {
   const bool list = data.option->kind == OPTION_LIST;
   if (list ? ((const text_list *)data.field)->count > 0 : *(const char **)data.field != NULL)
     return fail(err, FURROW_E_ARGUMENT, "--sql and %s%s cannot be used together",
-                data.option == state->operands ? "" : "--", data.option->name);
+                is_operand(state, data.option) ? "" : "--", data.option->name);
   const furrow_status status = furrow_memory_query_add(QUERY_PATH, common->sql, common->database, err);
   return status == FURROW_OK ? store_value(data.option, QUERY_PATH, data.field, err) : status;
 }

@@ -30,10 +30,25 @@ const char *path_folder(const char *path, char *folder, size_t size) {
 furrow_status text_file_check(const char *path, bool force, furrow_error *err) {
   char folder[PATH_BYTES];
   const furrow_status status = written_check_path(path, force, err);
-  if (status != FURROW_OK) return status;
+  if (status != FURROW_OK || path_is_named(path)) return status;
   if (strlen(path) >= sizeof folder) return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
   path_folder(path, folder, sizeof folder);
   return access(folder, W_OK | X_OK) == 0 ? FURROW_OK : fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+}
+
+bool path_is_named(const char *path) {
+  return strstr(path, "://") != NULL;
+}
+
+bool path_is_there(const char *path) {
+  furrow_file_info info;
+  furrow_error err;
+  return furrow_path_look(path, &info, &err) != FURROW_E_NOT_FOUND;
+}
+
+bool path_is_folder(const char *path) {
+  furrow_file_info info;
+  return furrow_path_look(path, &info, NULL) == FURROW_OK && info.kind == FURROW_FILE_FOLDER;
 }
 
 furrow_status names_sync(const char *path, furrow_error *err) {

@@ -12,11 +12,16 @@
 #include "core/fail.h"
 #include "core/ranks.h"
 #include "core/text_file.h"
+#include "furrow/io.h"
 
 /* ---- One file ------------------------------------------------------------------------------------------- */
 
 furrow_status written_check_path(const char *path, bool force, furrow_error *err) {
   struct stat found;
+  if (path_is_named(path)) { /* the server is asked now, not only after all the work */
+    const furrow_status status = furrow_file_check(path, force, err);
+    return status == FURROW_E_EXISTS ? add_hint(err, "--force replaces it") : status;
+  }
   if (stat(path, &found) != 0) return FURROW_OK;
   if (!S_ISREG(found.st_mode))
     return fail_file(err, FURROW_E_ARGUMENT, path, "not a regular file, so it cannot be replaced", 0);
@@ -137,7 +142,8 @@ static furrow_status check_table(written *w, const option *table, const char *va
 static furrow_status check_all(written *w, check_option *call, furrow_error *err) {
   furrow_status status = check_table(w, w->cmd->operands, w->values, call, err);
   for (const option_group *group = w->cmd->groups; status == FURROW_OK && group && group->title; group++)
-    status = check_table(w, group->options, w->values + group->offset, call, err);
+    if (group->options != query_options) /* they fill no field of the command's struct */
+      status = check_table(w, group->options, w->values + group->offset, call, err);
   return status;
 }
 

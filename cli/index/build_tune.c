@@ -62,7 +62,9 @@ static furrow_status refuse_faults(const char *path, const vector_block *block, 
 static furrow_status take_given(tune_queries *t, const char *path, const vector_values *values, furrow_error *err) {
   furrow_vectors_reader *reader = NULL;
   vector_block block = {0};
-  furrow_status status = vector_source_open(&reader, path, values, t->d, err);
+  vector_values own = *values;
+  if (!vector_source_is_table(path, values)) own.column = NULL; /* it is of the base */
+  furrow_status status = vector_source_open(&reader, path, &own, t->d, err);
   if (status == FURROW_OK) status = vector_block_init(&block, t->d, MOST_QUERIES, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, reader, err);
   if (status == FURROW_OK) status = refuse_faults(path, &block, err);

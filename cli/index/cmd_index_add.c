@@ -34,6 +34,7 @@ static const option_group add_groups[] = {
     {.title = "Vectors", .options = fill_options, .offset = offsetof(add_values, fill)},
     {.title = "Vectors", .options = attribute_options, .offset = offsetof(add_values, attributes)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(add_values, fill.vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(add_values, source)},
     {0}};

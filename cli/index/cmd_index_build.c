@@ -112,6 +112,7 @@ static const option_group build_groups[] = {
     {.title = "Vectors", .options = fill_options, .offset = offsetof(build_values, fill)},
     {.title = "Vectors", .options = attribute_options, .offset = offsetof(build_values, attributes)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(build_values, fill.vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {0}};
 
@@ -227,6 +228,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.base = b->values->train;
   values.model = values.ids = values.names = NULL;
   values.only_vectors = true;
+  if (!vector_source_is_table(values.base, &values.vectors)) values.vectors.column = NULL; /* it is of the base */
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   status = ranks_all_ok(status, err);

@@ -9,6 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
+#include "core/text_file.h"
 #include "index/attribute_source.h"
 #include "index/index_source.h"
 
@@ -233,7 +234,8 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   if (furrow_is_shards(info->path)) return info_shards(info, out, err);
   struct stat file;
   const bool is_file = stat(info->path, &file) == 0;
-  if (!is_file && errno != ENOENT) return fail_file(err, FURROW_E_IO, info->path, "cannot be read", errno);
+  if (!is_file && errno != ENOENT && !path_is_named(info->path))
+    return fail_file(err, FURROW_E_IO, info->path, "cannot be read", errno);
   furrow_index_load_params params;
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);

@@ -26,7 +26,8 @@ static const option kmeans_operands[] = {{.name = "VECTORS",
                                           .kind = OPTION_TEXT,
                                           .help = "a file of vectors, which is read twice",
                                           .offset = offsetof(kmeans_values, path),
-                                          .required = true},
+                                          .required = true,
+                                          .from_query = true},
                                          {0}};
 
 static const option kmeans_options[] = {
@@ -78,6 +79,7 @@ static const option kmeans_options[] = {
 static const option_group kmeans_groups[] = {
     {.title = "Options", .options = kmeans_options},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(kmeans_values, vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {0}};
 

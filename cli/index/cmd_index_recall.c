@@ -63,7 +63,8 @@ static const option recall_operands[] = {{.name = "INDEX",
                                           .kind = OPTION_TEXT,
                                           .help = "a file of vectors",
                                           .offset = offsetof(recall_values, queries),
-                                          .required = true},
+                                          .required = true,
+                                          .from_query = true},
                                          {0}};
 
 static const option recall_options[] = {
@@ -109,6 +110,7 @@ static const option_group recall_groups[] = {
     {.title = "Options", .options = recall_options},
     {.title = "True neighbours", .options = truth_options, .offset = offsetof(recall_values, truth)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(recall_values, vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(recall_values, source)},
     {0}};

@@ -43,7 +43,8 @@ static const option search_operands[] = {{.name = "INDEX",
                                           .kind = OPTION_TEXT,
                                           .help = "file of vectors; - is standard input",
                                           .offset = offsetof(search_values, queries),
-                                          .required = true},
+                                          .required = true,
+                                          .from_query = true},
                                          {0}};
 
 static const option search_options[] = {
@@ -77,6 +78,7 @@ static const option_group search_groups[] = {
     {.title = "Options", .options = search_filter_options, .offset = offsetof(search_values, filter_ids)},
     {.title = "Results", .options = result_options, .offset = offsetof(search_values, result)},
     {.title = "Vectors", .options = vector_options, .offset = offsetof(search_values, vectors)},
+    {.title = "Vectors", .options = query_options},
     {.title = "Vectors", .options = plugin_options},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(search_values, source)},
     {0}};
@@ -111,7 +113,8 @@ static bool by_range(const searching *s) {
 
 /* Checks that no file to write has the names of the index, which no option names. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
-  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
+  const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts,
+                                 values->result.table};
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < sizeof outputs / sizeof *outputs; i++)
     status = index_names_check_apart(values->path, outputs[i], err);
@@ -305,6 +308,7 @@ static void report_search(const searching *s, output *out) {
   if (result->ids) report_text(&r, "ids", result->ids);
   if (result->distances) report_text(&r, "distances", result->distances);
   if (result->starts) report_text(&r, "starts", result->starts);
+  if (result->table) report_text(&r, "table", result->table);
   report_u64(&r, "queries", s->count);
   if (s->selection) report_u64(&r, "matching vectors", furrow_selection_count(s->selection));
   if (by_range(s))

@@ -19,7 +19,8 @@ const option fill_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "vectors to add; - is standard input. Names in a text file become the names of the ids",
-     .offset = offsetof(fill_values, base)},
+     .offset = offsetof(fill_values, base),
+     .from_query = true},
     {.name = "from-model",
      .kind = OPTION_TEXT,
      .argument = "FOLDER",
@@ -34,13 +35,15 @@ const option fill_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt, or text with a name on each line; with "
-             "--from-model A:B, the range of ids to add",
+     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt, or text with a name on each line; of a "
+             "table (Parquet, --sql) its column of integers or texts; with --from-model A:B, the range of ids to add",
      .offset = offsetof(fill_values, ids)},
     {.name = "names",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "names of the vectors, one on each line, even if they look like numbers; written to INDEX.names",
+     .help =
+         "names of the vectors, one on each line, even if they look like numbers; of a table its column; written to "
+         "INDEX.names",
      .offset = offsetof(fill_values, names)},
     {.name = "repeated-ids",
      .kind = OPTION_FLAG,
@@ -71,6 +74,17 @@ static furrow_status open_model(filling *fill, size_t d, furrow_error *err) {
   const fill_values *values = fill->values;
   const matrix_values matrix = {.path = values->model, .axis = values->axis, .ids = values->ids};
   return vector_source_open_matrix(&fill->vectors, &matrix, d, values->memory / 2, values->threads, err);
+}
+
+/* --ids and --names may name columns of a table. */
+static furrow_status open_base(filling *fill, size_t d, furrow_error *err) {
+  const fill_values *values = fill->values;
+  vector_values vectors = values->vectors;
+  vectors.ids = vector_source_column(values->base, &values->vectors, values->ids);
+  vectors.names = vector_source_column(values->base, &values->vectors, values->names);
+  fill->ids_column = vectors.ids != NULL;
+  fill->names_column = vectors.names != NULL;
+  return vector_source_open(&fill->vectors, values->base, &vectors, d, err);
 }
 
 /* Checks that there is one id or name for each vector, if the number of vectors is known. */
@@ -108,7 +122,7 @@ static furrow_status open_own_names(filling *fill, furrow_error *err) {
 }
 
 static furrow_status open_names(filling *fill, furrow_error *err) {
-  const char *path = fill->values->names;
+  const char *path = fill->names_column ? NULL : fill->values->names;
   if (path && fill->names.names)
     return fail_file(err, FURROW_E_ARGUMENT, fill->values->ids, "has names already, so --names cannot be used", 0);
   if (path) {
@@ -116,7 +130,7 @@ static furrow_status open_names(filling *fill, furrow_error *err) {
     if (status != FURROW_OK) return status;
     fill->names_path = path;
   }
-  if (!fill->names.names && !fill->values->ids && furrow_vectors_reader_has_names(fill->vectors))
+  if (!fill->names.names && (!fill->values->ids || fill->ids_column) && furrow_vectors_reader_has_names(fill->vectors))
     return open_own_names(fill, err);
   return fill->names.names ? check_count(fill, fill->names_path, fill->names.count, "name", err) : FURROW_OK;
 }
@@ -132,8 +146,8 @@ furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furr
   if (values->model)
     status = open_model(fill, d, err);
   else
-    status = vector_source_open(&fill->vectors, values->base, &values->vectors, d, err);
-  if (status == FURROW_OK && values->ids && !values->model) status = open_ids(fill, err);
+    status = open_base(fill, d, err);
+  if (status == FURROW_OK && values->ids && !values->model && !fill->ids_column) status = open_ids(fill, err);
   if (status == FURROW_OK) status = open_names(fill, err);
   if (status != FURROW_OK) return status;
   if (furrow_vectors_reader_dimension(fill->vectors) == 0)

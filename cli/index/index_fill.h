@@ -30,8 +30,9 @@ typedef struct filling {
   furrow_ids ids;         /* ids of --ids; otherwise the ids of the vectors, or none */
   furrow_name_list names; /* names of --names, of --ids where that has names, or of the vectors; empty: none */
   const char *names_path;
-  int64_t first_id;   /* id of the first vector, if it is named and has no id of its own */
-  int64_t *named_ids; /* ids of the vectors that were added with a name, and these names */
+  bool ids_column, names_column; /* --ids and --names name columns of the vectors' table */
+  int64_t first_id;              /* id of the first vector, if it is named and has no id of its own */
+  int64_t *named_ids;            /* ids of the vectors that were added with a name, and these names */
   const char **id_names;
   uint64_t *named_rows; /* the numbers of these vectors in the file, where several processes have a part each */
   size_t named;

@@ -31,7 +31,9 @@ const option truth_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "ids of those vectors in the index, if not 0, 1, 2 ...; with --from-model A:B, the range of ids",
+     .help = "ids of those vectors in the index, if not 0, 1, 2 ...; of a Parquet file its column; with --from-model "
+             "A:B, the "
+             "range of ids",
      .offset = offsetof(truth_values, ids)},
     {.name = "truth",
      .kind = OPTION_TEXT,
@@ -103,8 +105,11 @@ static furrow_status compare_all(truth *t, furrow_vectors_reader *base, const ve
 static furrow_status open_base(furrow_vectors_reader **base, const truth_values *values, const vector_values *vectors,
                                size_t d, unsigned threads, furrow_error *err) {
   const matrix_values matrix = {.path = values->model, .axis = values->axis, .ids = values->ids};
-  if (!values->model) return vector_source_open(base, values->base, vectors, d, err);
-  return vector_source_open_matrix(base, &matrix, d, MATRIX_MEMORY, threads, err);
+  vector_values own = *vectors;
+  if (values->model) return vector_source_open_matrix(base, &matrix, d, MATRIX_MEMORY, threads, err);
+  if (!vector_source_is_table(values->base, vectors)) own.column = NULL; /* it is of the queries */
+  own.ids = vector_source_column(values->base, vectors, values->ids);
+  return vector_source_open(base, values->base, &own, d, err);
 }
 
 furrow_status truth_find(truth *t, const truth_values *values, const vector_values *vectors,
@@ -126,7 +131,8 @@ furrow_status truth_find(truth *t, const truth_values *values, const vector_valu
   furrow_status status = open_base(&base, values, vectors, queries->d, threads, err);
   if (status == FURROW_OK) t->base_count = furrow_vectors_reader_count(base);
   if (status == FURROW_OK) status = index_job_status(compare_all(t, base, queries, k, &params, err), err);
-  if (status == FURROW_OK && values->ids && values->base) status = give_ids(&t->near, values->ids, err);
+  const bool listed = values->ids && values->base && !vector_source_column(values->base, vectors, values->ids);
+  if (status == FURROW_OK && listed) status = give_ids(&t->near, values->ids, err);
   furrow_vectors_reader_close(base);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/text_file.h"
 #include "core/written.h"
 #include "index/index_source.h"
 
@@ -30,6 +31,12 @@ const option result_options[] = {
      .help = "with --range: write where the results of each query begin and end: .i64 .npy",
      .offset = offsetof(result_values, starts),
      .written = true},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the results as a table to a Parquet file: query, rank, id, name (if ids have names), distance",
+     .offset = offsetof(result_values, table),
+     .written = true},
     {.name = "numbers",
      .kind = OPTION_FLAG,
      .help = "print ids, even if they have names; files always have ids",
@@ -39,12 +46,14 @@ const option result_options[] = {
     {0}};
 
 bool result_to_files(const result_values *values) {
-  return values->ids || values->distances || values->starts;
+  return values->ids || values->distances || values->starts || values->table;
 }
 
 furrow_status result_check(const result_values *values, furrow_error *err) {
-  const char *const paths[] = {values->ids, values->distances, values->starts};
+  const char *const paths[] = {values->ids, values->distances, values->starts, values->table};
   furrow_status status = FURROW_OK;
+  if (values->table && !path_ends(values->table, ".parquet"))
+    return fail_token(err, values->table, "the name of the table does not end in .parquet");
   for (size_t i = 0; status == FURROW_OK && i < sizeof paths / sizeof *paths; i++) {
     if (!paths[i]) continue;
     if (strcmp(paths[i], "-") == 0)
@@ -68,12 +77,27 @@ static furrow_status open_file(furrow_vectors_writer **file, const char *path, b
   return furrow_vectors_writer_open(file, path, &params, err);
 }
 
+static furrow_status open_table(result_sink *sink, furrow_error *err) {
+  furrow_table_column columns[5] = {
+      {"query", FURROW_CELL_I64}, {"rank", FURROW_CELL_I64}, {"id", FURROW_CELL_I64}, {"distance", FURROW_CELL_F32}};
+  furrow_table_writer_params params;
+  furrow_table_writer_params_init(&params);
+  params.overwrite = sink->values->force;
+  if (!sink->values->table) return FURROW_OK;
+  if (sink->names) {
+    columns[4] = columns[3];
+    columns[3] = (furrow_table_column){"name", FURROW_CELL_TEXT};
+  }
+  return furrow_table_writer_open(&sink->table, sink->values->table, columns, sink->names ? 5 : 4, &params, err);
+}
+
 furrow_status result_open(result_sink *sink, const result_values *values, size_t k, const furrow_id_names *names,
                           output *out, furrow_error *err) {
   int64_t zero = 0;
   *sink = (result_sink){.values = values, .out = out, .names = values->numbers ? NULL : names};
   furrow_status status = open_file(&sink->ids, values->ids, true, k, values->force, err);
   if (status == FURROW_OK) status = open_file(&sink->distances, values->distances, false, k, values->force, err);
+  if (status == FURROW_OK) status = open_table(sink, err);
   if (status == FURROW_OK) status = open_file(&sink->starts, values->starts, true, 0, values->force, err);
   if (status == FURROW_OK && sink->starts) status = furrow_vectors_writer_write(sink->starts, &zero, 1, err);
   if (status != FURROW_OK || !values->json || result_to_files(values)) return status;
@@ -152,6 +176,25 @@ static furrow_status show_query(result_sink *sink, uint64_t query, size_t n, con
   return sink->out->errnum ? output_flush(sink->out, err) : FURROW_OK;
 }
 
+static furrow_status write_table(result_sink *sink, uint64_t query, size_t n, const float *distances,
+                                 const int64_t *ids, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < n && !is_none(distances[i], ids[i]); i++) {
+    size_t size = 0;
+    const char *name = sink->names ? furrow_id_names_text(sink->names, ids[i], &size) : NULL;
+    furrow_table_put_integer(sink->table, (int64_t)query);
+    furrow_table_put_integer(sink->table, (int64_t)i + 1);
+    furrow_table_put_integer(sink->table, ids[i]);
+    if (name)
+      furrow_table_put_text(sink->table, name, size);
+    else if (sink->names)
+      furrow_table_put_null(sink->table);
+    furrow_table_put_real(sink->table, (double)distances[i]);
+    status = furrow_table_writer_end_row(sink->table, err);
+  }
+  return status;
+}
+
 static furrow_status write_rows(result_sink *sink, size_t n, const float *distances, const int64_t *ids,
                                 furrow_error *err) {
   furrow_status status = sink->ids ? furrow_vectors_writer_write(sink->ids, ids, n, err) : FURROW_OK;
@@ -162,7 +205,9 @@ static furrow_status write_rows(result_sink *sink, size_t n, const float *distan
 furrow_status result_put(result_sink *sink, uint64_t first, size_t n, size_t k, const float *distances,
                          const int64_t *ids, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  if (result_to_files(sink->values)) return write_rows(sink, n, distances, ids, err);
+  for (size_t i = 0; status == FURROW_OK && sink->table && i < n; i++)
+    status = write_table(sink, first + i, k, distances + i * k, ids + i * k, err);
+  if (status == FURROW_OK && result_to_files(sink->values)) return write_rows(sink, n, distances, ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++)
     status = show_query(sink, first + i, k, distances + i * k, ids + i * k, err);
   return status;
@@ -179,7 +224,12 @@ static furrow_status write_range(result_sink *sink, const furrow_range_result *r
 
 furrow_status result_put_range(result_sink *sink, uint64_t first, const furrow_range_result *range, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  if (result_to_files(sink->values)) status = write_range(sink, range, err);
+  for (size_t i = 0; status == FURROW_OK && sink->table && i < range->n; i++) {
+    const uint64_t at = range->starts[i];
+    status =
+        write_table(sink, first + i, (size_t)(range->starts[i + 1] - at), range->distances + at, range->ids + at, err);
+  }
+  if (status == FURROW_OK && result_to_files(sink->values)) status = write_range(sink, range, err);
   for (size_t i = 0; status == FURROW_OK && !result_to_files(sink->values) && i < range->n; i++) {
     const uint64_t at = range->starts[i];
     status =
@@ -193,6 +243,7 @@ furrow_status result_put_range(result_sink *sink, uint64_t first, const furrow_r
 
 furrow_status result_finish(result_sink *sink, furrow_error *err) {
   furrow_status status = sink->starts ? furrow_vectors_writer_commit(sink->starts, err) : FURROW_OK;
+  if (status == FURROW_OK && sink->table) status = furrow_table_writer_commit(sink->table, err);
   if (status == FURROW_OK && sink->ids && sink->distances)
     status = furrow_vectors_writer_commit_pair(sink->ids, sink->distances, err);
   else if (status == FURROW_OK && (sink->ids || sink->distances))
@@ -204,6 +255,7 @@ furrow_status result_finish(result_sink *sink, furrow_error *err) {
 }
 
 void result_close(result_sink *sink) {
+  furrow_table_writer_close(sink->table);
   furrow_vectors_writer_close(sink->ids);
   furrow_vectors_writer_close(sink->distances);
   furrow_vectors_writer_close(sink->starts);

@@ -4,11 +4,12 @@
 
 #include "core/options.h"
 #include "core/report.h"
+#include "furrow/table.h"
 #include "furrow/vector_data.h"
 
 /* What the options of result_options fill. */
 typedef struct result_values {
-  const char *ids, *distances, *starts; /* files; NULL: not given */
+  const char *ids, *distances, *starts, *table; /* files; NULL: not given */
   bool force, json, numbers;
 } result_values;
 
@@ -23,6 +24,7 @@ typedef struct result_sink {
   output *out;
   report report; /* report in the form of JSON */
   furrow_vectors_writer *ids, *distances, *starts;
+  furrow_table_writer *table;
   const furrow_id_names *names; /* NULL: ids are printed */
   uint64_t total;               /* results so far, with --range */
   bool open;

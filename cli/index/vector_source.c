@@ -11,19 +11,25 @@
 
 #include "base/sort.h"
 #include "core/fail.h"
+#include "core/text_file.h"
 
 const option vector_options[] = {
     {.name = "kind",
      .kind = OPTION_TEXT,
      .argument = "KIND",
      .help = "kind of the vector files, if their names do not show it: fvecs bvecs ivecs fbin ibin u8bin i8bin npy npz "
-             "safetensors f32, and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
+             "safetensors parquet f32, and as text csv tsv (numbers, with or without names) txt vec (word2vec, GloVe)",
      .offset = offsetof(vector_values, kind)},
     {.name = "array",
      .kind = OPTION_TEXT,
      .argument = "NAME",
      .help = "the array that has the vectors, in npz and safetensors files with several",
      .offset = offsetof(vector_values, array)},
+    {.name = "column",
+     .kind = OPTION_TEXT,
+     .argument = "NAME",
+     .help = "the column that has the vectors, in Parquet files and queries with several of lists",
+     .offset = offsetof(vector_values, column)},
     {.name = "dim",
      .kind = OPTION_U64,
      .argument = "D",
@@ -39,6 +45,9 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
   furrow_vectors_reader_params_init(&params);
   params.kind = values->kind;
   params.array = values->array;
+  params.column = values->column;
+  params.ids = values->ids;
+  params.names = values->names;
   params.d = d ? d : (size_t)values->dim;
   furrow_status status = furrow_vectors_reader_open(vectors, path, &params, err);
   if (status == FURROW_E_ARGUMENT && !values->kind && strcmp(path, "-") == 0)
@@ -49,6 +58,19 @@ furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *pa
   furrow_vectors_reader_close(*vectors);
   *vectors = NULL;
   return fail_file(err, FURROW_E_FORMAT, path, "has no vectors", 0);
+}
+
+bool vector_source_is_table(const char *path, const vector_values *values) {
+  if (values->kind) return strcmp(values->kind, "parquet") == 0;
+  return path && (path_ends(path, ".parquet") || strcmp(path, QUERY_PATH) == 0);
+}
+
+const char *vector_source_column(const char *path, const vector_values *values, const char *name) {
+  static const char *const endings[] = {".npy", ".i64", ".ivecs", ".ibin", ".txt"};
+  if (!name || strchr(name, '/') || !vector_source_is_table(path, values)) return NULL;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (path_ends(name, endings[i])) return NULL;
+  return name;
 }
 
 uint64_t vector_source_total(const furrow_vectors_reader *vectors) {
@@ -240,7 +262,7 @@ furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_valu
   furrow_status status = FURROW_OK;
   furrow_ids_init(&filter_ids->ids);
   furrow_id_filter_init(filter);
-  const bool is_file = values->names || access(text, F_OK) == 0;
+  const bool is_file = values->names || path_is_there(text);
   if (!is_file && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids has the form A:B");

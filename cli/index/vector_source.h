@@ -8,7 +8,9 @@
 /* What the options of vector_options fill. */
 typedef struct vector_values {
   const char *kind;
-  const char *array; /* the name of an array in an npz or safetensors file; NULL: its only one with vectors */
+  const char *array;       /* the name of an array in an npz or safetensors file; NULL: its only one with vectors */
+  const char *column;      /* of a table; NULL: its only one with vectors */
+  const char *ids, *names; /* columns of a table; no option fills them */
   uint64_t dim;
 } vector_values;
 
@@ -17,6 +19,11 @@ extern const option vector_options[];
 /* Opens a file of vectors with d elements each (0: any). E_FORMAT: it has no vectors. */
 furrow_status vector_source_open(furrow_vectors_reader **vectors, const char *path, const vector_values *values,
                                  size_t d, furrow_error *err);
+/* Whether a path names a table with columns: Parquet files, --sql. */
+bool vector_source_is_table(const char *path, const vector_values *values);
+/* Of what --ids or --names says (NULL: nothing), returns the name of a column of the vectors' table. NULL: it names a
+ * file, by a slash or the ending of its name. */
+const char *vector_source_column(const char *path, const vector_values *values, const char *name);
 /* The number of vectors for a report of progress; 0: unknown. */
 uint64_t vector_source_total(const furrow_vectors_reader *vectors);
 

@@ -8,6 +8,8 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
+#include "core/text_file.h"
+#include "furrow/io.h"
 #include "info/path_kind.h"
 #include "model/model_source.h"
 #include "rows/rows_source.h"
@@ -45,8 +47,8 @@ static const option_group info_groups[] = {
 /* ---- Nothing that is read ------------------------------------------------------------------------------- */
 
 static bool is_empty(const char *path) {
-  struct stat found;
-  return stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
+  furrow_file_info found;
+  return furrow_path_look(path, &found, NULL) == FURROW_OK && found.kind == FURROW_FILE_REGULAR && found.length == 0;
 }
 
 /* Reports why the path is not rows: the reader of rows comes last, and recognises many foreign files by their first
@@ -109,10 +111,15 @@ static furrow_status describe(path_inspection *look, furrow_error *err) {
 
 /* A name that is not a file may still be a URI of rows: a glob, or a file with arguments. */
 static furrow_status find_path(path_inspection *look, furrow_error *err) {
+  furrow_file_info there;
   struct stat found;
   if (source_is_stdin(look->path))
     return fail(err, FURROW_E_ARGUMENT, "'furrow info' does not read standard input"),
            add_hint(err, "'furrow rows info -' reads rows from it");
+  if (path_is_named(look->path) && furrow_path_look(look->path, &there, NULL) == FURROW_OK) {
+    look->folder = there.kind == FURROW_FILE_FOLDER;
+    return FURROW_OK;
+  }
   if (stat(look->path, &found) == 0) {
     look->folder = S_ISDIR(found.st_mode);
     if (look->folder || S_ISREG(found.st_mode)) return FURROW_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/text_file.h"
+#include "furrow/io.h"
 #include "furrow/learn.h"
 #include "furrow/table.h"
 #include "info/path_kind.h"
@@ -47,11 +48,10 @@ enum { HEAD_TEXT = 256 };
 /* Reads the beginning of a file that begins with a brace, as text without the white space and the byte order mark
  * before it; "": another. */
 static const char *read_head(const path_inspection *look, char head[HEAD_TEXT]) {
-  FILE *file = look->folder ? NULL : fopen(look->path, "rbe");
   const char *begin = head;
-  if (!file) return "";
-  head[fread(head, 1, HEAD_TEXT - 1, file)] = 0;
-  fclose(file);
+  size_t size = 0;
+  if (look->folder || furrow_path_read(look->path, 0, head, HEAD_TEXT - 1, &size, NULL) != FURROW_OK) return "";
+  head[size] = 0;
   if (strncmp(begin, "\xEF\xBB\xBF", 3) == 0) begin += 3;
   while (isspace((unsigned char)*begin)) begin++;
   return *begin == '{' ? begin : "";
@@ -70,12 +70,13 @@ static bool has_section(const char *text) {
  * have a single line, but that has no section of a configuration. */
 static bool is_json_lines(const char *path, const char *head) {
   enum { FIRST_BYTES = 1 << 20 };
-  FILE *file = fopen(path, "rbe");
   bool new_line = false, found = false, one_line = true;
-  int before = 0, c = 0;
-  if (!file) return false;
-  for (size_t i = 0; i < FIRST_BYTES && !found && (c = getc(file)) != EOF; i++) {
-    if (isspace(c)) {
+  char before = 0, *text = malloc(FIRST_BYTES);
+  size_t size = 0;
+  if (!text || furrow_path_read(path, 0, text, FIRST_BYTES, &size, NULL) != FURROW_OK) size = 0;
+  for (size_t i = 0; i < size && !found; i++) {
+    const char c = text[i];
+    if (isspace((unsigned char)c)) {
       new_line |= c == '\n' || c == '\r';
       continue;
     }
@@ -84,8 +85,8 @@ static bool is_json_lines(const char *path, const char *head) {
     new_line = false;
     before = c;
   }
-  fclose(file);
-  return found || (one_line && c == EOF && before == '}' && !has_section(head));
+  free(text);
+  return found || (one_line && size < FIRST_BYTES && before == '}' && !has_section(head));
 }
 
 static bool is_conf(const path_inspection *look) {

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/text_file.h"
+#include "furrow/io.h"
 #include "furrow/table.h"
 #include "info/path_kind.h"
 #include "rows/table_encoder.h"
@@ -43,11 +45,13 @@ static bool keep_query(const path_inspection *look) {
 
 /* The first lines of a file as one in memory. A compressed file is looked into if all of it fits. */
 static bool keep_head(const path_inspection *look) {
-  FILE *file = fopen(look->path, "rb");
-  char *head = file ? malloc(HEAD_BYTES) : NULL;
-  if (file && !head) (void)worked(look, FURROW_E_MEMORY);
-  size_t size = head ? fread(head, 1, HEAD_BYTES, file) : 0;
-  if (file) fclose(file);
+  char *head = malloc(HEAD_BYTES);
+  size_t size = 0;
+  if (!head || !worked(look, furrow_path_read(look->path, 0, head, HEAD_BYTES, &size, NULL))) {
+    if (!head) (void)worked(look, FURROW_E_MEMORY);
+    free(head);
+    return false;
+  }
   if (size >= 4 && memcmp(head, "PAR1", 4) == 0 && keep_query(look)) {
     free(head);
     return true;
@@ -306,7 +310,7 @@ const path_kind table_kind = {"raw log", "a table with names or texts in it, whi
 
 static bool has_file(const char *folder, const char *name) {
   char path[4096];
-  return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0;
+  return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && path_is_there(path);
 }
 
 static bool is_encoder(const path_inspection *look) {

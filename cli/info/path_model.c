@@ -98,6 +98,14 @@ static void advise_model(path_inspection *look, bool trees, bool graph, bool nam
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 
+/* What trees were trained for; nothing if the settings cannot be read, which training and scoring will report. */
+static void report_training(report *r, const char *path) {
+  furrow_learn_conf *conf = NULL;
+  if (furrow_learn_conf_create(&conf, NULL) == FURROW_OK && furrow_learn_conf_load_model(conf, path, NULL) == FURROW_OK)
+    report_objective(r, conf);
+  furrow_learn_conf_free(conf);
+}
+
 /* Reports all matrices and returns the first error. */
 static furrow_status report_matrices(report *r, const furrow_model_listing *listing, furrow_error *err) {
   furrow_status first = FURROW_OK;
@@ -129,6 +137,7 @@ static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   if (!look->r->json) report_u64(look->r, "matrices", listing->matrix_count);
   report_bool(look->r, "trees", trees);
   report_bool(look->r, "graph", graph);
+  if (trees && graph) report_training(look->r, look->path);
   if (model_facts_read(&facts, look->path, NULL) == FURROW_OK && facts.ranks) report_text(look->r, "task", "ranking");
   if (found == FURROW_OK) status = report_matrices(look->r, listing, err);
   furrow_model_listing_free(listing);

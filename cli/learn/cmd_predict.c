@@ -9,7 +9,9 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
+#include "core/text_file.h"
 #include "core/written.h"
+#include "furrow/table.h"
 #include "furrow/vector_data.h"
 #include "learn/explaining.h"
 #include "learn/model_names.h"
@@ -41,7 +43,8 @@ static const option predict_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help =
-         "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing",
+         "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing; "
+         ".parquet: a table with sid and, with --probabilities, a column for each class, too",
      .offset = AT(scores),
      .written = true},
     {.name = "probabilities",
@@ -92,6 +95,7 @@ typedef struct predicting {
   furrow_score *scores;
   size_t capacity;
   furrow_vectors_writer *file;
+  furrow_table_writer *table; /* of a Parquet file */
   explaining explaining;
   sample_id sid;         /* not SID_AUTO */
   size_t classes;        /* with --probabilities: 2, or the number of classes of softmax */
@@ -200,6 +204,68 @@ static furrow_status put_probabilities(const predicting *p, const furrow_row *ro
   return FURROW_OK;
 }
 
+/* ---- Parquet ---- */
+
+static bool has_class_names(const predicting *p) {
+  return class_name(p->scoring.scorer, 0) != NULL;
+}
+
+static furrow_status open_table(predicting *p, furrow_error *err) {
+  const size_t count = 4 + p->classes;
+  furrow_table_writer_params params;
+  furrow_table_column *columns = calloc(count, sizeof *columns);
+  char(*labels)[CLASS_LABEL_SIZE] = calloc(count, sizeof *labels);
+  furrow_table_writer_params_init(&params);
+  params.overwrite = p->values->force;
+  furrow_status status = columns && labels ? FURROW_OK : fail_memory(err);
+  if (status == FURROW_OK) {
+    columns[0] = (furrow_table_column){"sid", p->sid == SID_ROW ? FURROW_CELL_I64 : FURROW_CELL_F64};
+    columns[1] = (furrow_table_column){"pred", FURROW_CELL_F64};
+    columns[2] = (furrow_table_column){"proba", FURROW_CELL_F64};
+    columns[3] = (furrow_table_column){"label", has_class_names(p) ? FURROW_CELL_TEXT : FURROW_CELL_F64};
+    for (size_t i = 0; i < p->classes; i++) {
+      const double label = furrow_scorer_class_label(p->scoring.scorer, i);
+      columns[4 + i] = (furrow_table_column){class_label(labels[i], p->scoring.scorer, label), FURROW_CELL_F64};
+    }
+    status = furrow_table_writer_open(&p->table, p->values->scores, columns, count, &params, err);
+  }
+  free(columns);
+  free(labels);
+  return status;
+}
+
+static furrow_status put_cells(predicting *p, const furrow_rowblock *block, size_t i, furrow_error *err) {
+  const furrow_score *score = &p->scores[i];
+  const furrow_row row = furrow_rowblock_row(block, i);
+  const char *name = class_name(p->scoring.scorer, score->label);
+  if (p->sid == SID_ROW)
+    furrow_table_put_integer(p->table, (int64_t)(p->scoring.rows + i));
+  else
+    furrow_table_put_real(p->table, block->label.any ? furrow_values_get(block->label, block->value_type, i)
+                                                     : (double)(p->scoring.rows + i));
+  furrow_table_put_real(p->table, score->pred);
+  furrow_table_put_real(p->table, score->proba);
+  if (!has_class_names(p))
+    furrow_table_put_real(p->table, score->label);
+  else if (name)
+    furrow_table_put_text(p->table, name, strlen(name));
+  else
+    furrow_table_put_null(p->table);
+  const furrow_status status = p->classes > 0 ? find_probabilities(p, &row, err) : FURROW_OK;
+  for (size_t k = 0; status == FURROW_OK && k < p->classes; k++) furrow_table_put_real(p->table, p->probabilities[k]);
+  return status == FURROW_OK ? furrow_table_writer_end_row(p->table, err) : status;
+}
+
+static furrow_status put_table(predicting *p, const furrow_rowblock *block, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+    char sid[32];
+    status = put_sid(p, block, i, sid, sizeof sid, err); /* an id that is too large is refused */
+    if (status == FURROW_OK) status = put_cells(p, block, i, err);
+  }
+  return status;
+}
+
 /* ---- Blocks ---- */
 
 static void put_header(const predicting *p, output *out) {
@@ -268,7 +334,12 @@ static furrow_status score_block(predicting *p, const furrow_rowblock *block, ou
   }
   status = check_scores(p, block->size, err);
   if (status != FURROW_OK) return status;
+  if (p->table) return put_table(p, block, err);
   return p->file ? put_floats(p, block->size, err) : put_text(p, block, out, err);
+}
+
+static bool to_table(const predict_values *values) {
+  return values->scores && path_ends(values->scores, ".parquet");
 }
 
 static furrow_status open_file(predicting *p, furrow_error *err) {
@@ -279,13 +350,15 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   params.overwrite = p->values->force;
   interrupt_catch();
   furrow_status status = written_check_path(p->values->scores, p->values->force, err);
-  return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
+  if (status != FURROW_OK) return status;
+  return to_table(p->values) ? open_table(p, err)
+                             : furrow_vectors_writer_open(&p->file, p->values->scores, &params, err);
 }
 
 static furrow_status check_options(const predict_values *values, furrow_error *err) {
   if (values->contributions && values->scores)
     return fail(err, FURROW_E_ARGUMENT, "--contributions and --scores cannot be used together");
-  if (values->probabilities && (values->scores || values->contributions))
+  if (values->probabilities && ((values->scores && !to_table(values)) || values->contributions))
     return fail(err, FURROW_E_ARGUMENT, "--probabilities and %s cannot be used together",
                 values->scores ? "--scores" : "--contributions");
   if (values->header && (values->json || values->scores || values->contributions))
@@ -320,17 +393,21 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   if (status == FURROW_OK && p.sid == SID_AUTO) p.sid = furrow_scorer_encoder(p.scoring.scorer) ? SID_ROW : SID_FIRST;
   p.explaining = (explaining){
       .scoring = &p.scoring, .json = predict->json, .by_column = predict->by == BY_COLUMN, .top = predict->top};
-  if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = open_probabilities(&p, err);
+  if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = explain_heading(&p.explaining, out, err);
   if (status == FURROW_OK) put_header(&p, out);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
-  if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
+  if (status == FURROW_END && p.table)
+    status = furrow_table_writer_commit(p.table, err);
+  else if (status == FURROW_END)
+    status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
   if (status == FURROW_OK) scoring_print_notes(&p.scoring);
   if (status == FURROW_OK && event && !predict->scoring.quiet)
     one_event_print_notes(&predict->events, furrow_scorer_encoder(p.scoring.scorer));
   furrow_vectors_writer_close(p.file);
+  furrow_table_writer_close(p.table);
   scoring_close(&p.scoring);
   explaining_clear(&p.explaining);
   free(p.scores);

@@ -35,7 +35,6 @@ typedef struct train_values {
   const char *metric, *checkpoint;
   uint32_t threads, folds;
   int32_t checkpoint_every, servers;
-  uint64_t max_features;
   int64_t part_size;
   furrow_on_bad on_bad;
   bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, allow_paths, json, quiet;
@@ -95,7 +94,7 @@ static const option main_options[] = {
     {.name = "load",
      .kind = OPTION_TEXT,
      .argument = "DIR",
-     .help = "continue training this model (model/loadpath); new features are added",
+     .help = "continue training this model (model/loadpath); new features, and names of a raw log, are added",
      .offset = AT(load)},
     {.name = "define",
      .letter = 'D',
@@ -167,8 +166,9 @@ static const option training_options[] = {
     {.name = "max-features",
      .kind = OPTION_U64,
      .argument = "N",
-     .help = "fail if there are more features than N (0: no limit)",
-     .offset = AT(max_features)},
+     .help = "have at most N features (0: no limit): of a raw log, the rarest names count as unknown; with more "
+             "features, samples of other formats fail",
+     .offset = AT(raw.max_features)},
     {0}};
 
 static const option writing_options[] = {
@@ -289,7 +289,7 @@ static void init_trainer(furrow_trainer_params *params, const train_values *valu
   params->threads = values->threads;
   params->hogwild = values->hogwild;
   params->load = values->load;
-  params->max_features = values->max_features;
+  params->max_features = values->raw.max_features;
   params->comm = ranks_comm();
 }
 
@@ -669,7 +669,11 @@ static furrow_status make_settings_for_data(learn_settings *settings, train_valu
   const furrow_status status = make_settings(settings, train, err);
   if (status != FURROW_OK || train->load) return status;
   const char *samples = train->train ? train->train : furrow_learn_conf_get(settings->conf, "data");
-  if (!raw_log_find(&train->raw, samples, settings->conf, train->quiet)) return FURROW_OK;
+  const encoder_reading reading = {
+      .threads = train->threads, .on_bad = train->on_bad, .quiet = train->quiet, .comm = ranks_comm()};
+  const bool log = raw_log_find(&train->raw, samples, settings->conf, train->quiet);
+  if (!log && (train->conf || train->stream || !raw_log_find_bins(&train->raw, samples, settings->conf, &reading)))
+    return FURROW_OK;
   raw_log_take_columns(&train->raw, &train->keys);
   learn_settings_clear(settings);
   return make_settings(settings, train, err);
@@ -756,7 +760,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
   if (status == FURROW_OK && !train->dry_run) status = ranks_all_ok(lock_model(&lock, train, err), err);
   if (status == FURROW_OK && train->train)
-    status = raw_log_prepare(&train->raw, train->train, train->load, train->threads, train->on_bad, train->quiet,
+    status = raw_log_prepare(&used.raw, train->train, train->load, train->threads, train->on_bad, train->quiet,
                              settings.conf, err);
   if (status == FURROW_OK && train->dry_run)
     status = print_description(&settings, train->json, out, err);
@@ -765,6 +769,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (status != FURROW_OK && train->train && !train->load)
     raw_log_hint_bad_row(&train->raw, train->train, train->on_bad, err);
   learn_settings_clear(&settings);
+  raw_log_clear(&used.raw);
   furrow_file_lock_close(lock);
   return status;
 }

@@ -62,7 +62,7 @@ static const option main_options[] = {
      .offset = AT(folds)},
     {.name = "metric",
      .kind = OPTION_TEXT,
-     .argument = "loss|auc|accuracy|logloss|rmse|mae",
+     .argument = "loss|auc|accuracy|logloss|rmse|mae|pinball|deviance",
      .help = "metric that decides which setting is best (loss)",
      .offset = AT(metric)},
     {.name = "runs",
@@ -526,7 +526,11 @@ static furrow_status prepare(tuning *t, const tune_values *values, const furrow_
 static furrow_status make_settings_for_data(learn_settings *settings, tune_values *tune, furrow_error *err) {
   raw_log_take_columns(&tune->raw, &tune->keys);
   const furrow_status status = make_settings(settings, tune, NULL, NULL, err);
-  if (status != FURROW_OK || !raw_log_find(&tune->raw, tune->train, settings->conf, tune->quiet)) return status;
+  const encoder_reading reading = {.threads = tune->threads, .on_bad = tune->on_bad, .quiet = tune->quiet};
+  if (status != FURROW_OK) return status;
+  if (!raw_log_find(&tune->raw, tune->train, settings->conf, tune->quiet) &&
+      !raw_log_find_bins(&tune->raw, tune->train, settings->conf, &reading))
+    return FURROW_OK;
   raw_log_take_columns(&tune->raw, &tune->keys);
   learn_settings_clear(settings);
   return make_settings(settings, tune, NULL, NULL, err);
@@ -545,7 +549,7 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   if (status == FURROW_OK) status = prepare(&t, tune, settings.conf, err);
   if (status == FURROW_OK)
     status =
-        raw_log_prepare(&tune->raw, tune->train, NULL, tune->threads, tune->on_bad, tune->quiet, settings.conf, err);
+        raw_log_prepare(&used.raw, tune->train, NULL, tune->threads, tune->on_bad, tune->quiet, settings.conf, err);
   if (status == FURROW_OK) status = search_run(&t.search, err);
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);
@@ -554,6 +558,7 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   furrow_trainer_free(t.trainer);
   search_clear(&t.search);
   learn_settings_clear(&settings);
+  raw_log_clear(&used.raw);
   return status;
 }
 

@@ -83,6 +83,16 @@ furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_
                                  : fail_token(err, *text ? text : name, "neither the name nor the number of a feature");
 }
 
+/* ---- Objectives ---- */
+
+void report_objective(report *r, const furrow_learn_conf *conf) {
+  const char *objective = furrow_learn_conf_get(conf, "objective"), *monotone = furrow_learn_conf_get(conf, "monotone");
+  report_text(r, "objective", objective);
+  if (strcmp(objective, "reg:quantileerror") == 0)
+    report_f64(r, "quantile", strtod(furrow_learn_conf_get(conf, "quantile"), NULL));
+  if (monotone[0]) report_text(r, "monotone", monotone);
+}
+
 /* ---- Classes ---- */
 
 /* Labels of a model that does not know them are -1 and 1: they are not the numbers of names. */

@@ -3,7 +3,7 @@
 #ifndef CLI_LEARN_MODEL_NAMES_H
 #define CLI_LEARN_MODEL_NAMES_H
 
-#include "core/output.h"
+#include "core/report.h"
 #include "furrow/learn.h"
 
 /* Facts about a model from the furrow.json of its directory. */
@@ -16,6 +16,9 @@ typedef struct model_facts {
 
 /* err may be NULL. */
 furrow_status model_facts_read(model_facts *facts, const char *folder, furrow_error *err);
+
+/* Reports what trees were trained for: objective, level of a quantile, columns with a direction. */
+void report_objective(report *r, const furrow_learn_conf *conf);
 
 enum { FEATURE_NAME = 256 };
 

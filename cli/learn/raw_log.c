@@ -14,6 +14,7 @@
 #include "core/output.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
+#include "core/text_file.h"
 #include "furrow/recommend.h"
 #include "rows/rows_source.h"
 
@@ -84,16 +85,61 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys) {
   *column = *weight = NULL;
 }
 
+/* Whether it is open what the samples are. */
+static bool is_open(const raw_log_values *values, const char *samples, const furrow_learn_conf *conf) {
+  if (values->schema || !samples || source_is_stdin(samples)) return false;
+  return strcmp(furrow_learn_conf_get(conf, "format"), "auto") == 0 && !furrow_learn_conf_get(conf, "encoder")[0];
+}
+
 bool raw_log_find(raw_log_values *values, const char *samples, const furrow_learn_conf *conf, bool quiet) {
   furrow_error ignored; /* reading the samples will report it */
   bool log = false;
-  if (values->schema || !samples || source_is_stdin(samples)) return false;
-  if (strcmp(furrow_learn_conf_get(conf, "format"), "auto") != 0 || furrow_learn_conf_get(conf, "encoder")[0])
-    return false;
+  if (!is_open(values, samples, conf)) return false;
   if (furrow_table_needs_schema(samples, &log, &ignored) != FURROW_OK || !log) return false;
   values->schema = "auto";
   if (!quiet) say("furrow: note: %s is read as a raw log, as with --schema auto\n", samples);
   return true;
+}
+
+/* Whether a model of two classes or of a number has one weight for each feature, and nothing else. */
+static bool is_linear(const char *algorithm) {
+  static const char *const names[] = {"lr", "svm", "linear", "robust"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], algorithm) == 0) return true;
+  return false;
+}
+
+/* The label of a regression keeps its numbers, also where a schema would have classes. */
+static bool has_classes(const furrow_schema *schema, const furrow_learn_conf *conf) {
+  const char *algorithm = furrow_learn_conf_get(conf, "algorithm");
+  const bool number = strcmp(algorithm, "linear") == 0 || strcmp(algorithm, "robust") == 0;
+  return number && furrow_schema_class_name(schema, 0);
+}
+
+bool raw_log_find_bins(raw_log_values *values, const char *samples, const furrow_learn_conf *conf,
+                       const encoder_reading *reading) {
+  furrow_error ignored; /* reading the samples will report it */
+  schema_values columns = values->columns;
+  const char *label = furrow_learn_conf_get(conf, "label-column"),
+             *weight = furrow_learn_conf_get(conf, "weight-column");
+  if (!is_open(values, samples, conf) || !is_linear(furrow_learn_conf_get(conf, "algorithm"))) return false;
+  columns.label = label[0] ? label : NULL;
+  columns.weight = weight[0] ? weight : NULL;
+  if (propose_bins(&values->proposed, samples, &columns, reading, &ignored) != FURROW_OK || !values->proposed)
+    return false;
+  if (has_classes(values->proposed, conf)) return false;
+  values->schema = "auto";
+  values->columns.proposed = values->proposed;
+  if (!reading->quiet)
+    say("furrow: note: %s is read as a raw log, as with --schema auto: not all numbers have an effect that is a "
+        "straight line. --format csv keeps one weight for each column\n",
+        samples);
+  return true;
+}
+
+void raw_log_clear(raw_log_values *values) {
+  furrow_schema_free(values->proposed);
+  values->proposed = NULL;
 }
 
 static void print_schema(const furrow_encoder *encoder) {
@@ -113,7 +159,7 @@ static void print_schema(const furrow_encoder *encoder) {
 static bool has_encoder(const char *model) {
   char path[4096];
   const int n = snprintf(path, sizeof path, "%s/dictionary.furrow", model);
-  return n < (int)sizeof path && access(path, F_OK) == 0;
+  return n < (int)sizeof path && path_is_there(path);
 }
 
 furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err) {
@@ -121,15 +167,19 @@ furrow_status raw_log_use_encoder(furrow_learn_conf *conf, furrow_error *err) {
   return status == FURROW_OK ? furrow_learn_conf_set(conf, "format", "table", err) : status;
 }
 
-/* Whether a model of two classes or of a number has one weight for each feature, and nothing else. */
-static bool is_linear(const char *algorithm) {
-  static const char *const names[] = {"lr", "svm", "linear", "robust"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], algorithm) == 0) return true;
-  return false;
+/* Standard input is read once: its names stay as they are. */
+static furrow_status load_encoder(furrow_encoder **encoder, const char *load, const char *log, bool grows,
+                                  const encoder_reading *reading, furrow_error *err) {
+  furrow_status status = furrow_encoder_load(encoder, load, err);
+  if (reading->comm) status = ranks_all_ok(status, err);
+  if (status != FURROW_OK || !grows) return status;
+  if (!source_is_stdin(log)) return grow_encoder(encoder, log, reading, err);
+  if (!reading->quiet)
+    say("furrow: warning: standard input is read once, so new names count as unknown: save it to a file to add them\n");
+  return FURROW_OK;
 }
 
-furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
+furrow_status raw_log_prepare(raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err) {
   const bool goes_on = load && has_encoder(load);
   furrow_encoder *encoder = NULL;
@@ -140,15 +190,18 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
     if (!c->user && !c->item && !c->time && !c->tables.count && !c->history) return FURROW_OK;
     return fail(err, FURROW_E_ARGUMENT, "--user, --item, --time, --table and --user-history need --schema auto");
   }
-  const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
+  const encoder_reading reading = {
+      .threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm(), .max_features = values->max_features};
+  const bool trees = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
   schema_values columns = values->columns;
-  columns.amounts = strcmp(furrow_learn_conf_get(conf, "algorithm"), "gbdt") == 0;
+  columns.amounts = trees;
   columns.bin_numbers = is_linear(furrow_learn_conf_get(conf, "algorithm"));
-  furrow_status status = goes_on ? furrow_encoder_load(&encoder, load, err)
+  furrow_status status = goes_on ? load_encoder(&encoder, load, log, true, &reading, err)
                                  : make_encoder(&encoder, log, values->schema, &columns, &reading, err);
   if (status == FURROW_OK && !goes_on && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = raw_log_use_encoder(conf, err);
+  values->max_features = 0;
   furrow_encoder_free(encoder);
   return status;
 }

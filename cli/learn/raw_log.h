@@ -10,6 +10,8 @@
 typedef struct raw_log_values {
   const char *schema; /* NULL: the samples are rows */
   schema_values columns;
+  uint64_t max_features;   /* 0: no limit */
+  furrow_schema *proposed; /* what raw_log_find_bins made; columns borrow it */
 } raw_log_values;
 
 extern const option raw_log_options[];
@@ -20,9 +22,16 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys);
 /* Whether the samples are a log although no option says so: the format is open and the data needs a schema. Sets the
  * schema to auto then, and says it on stderr unless `quiet`. samples NULL: there are none. */
 bool raw_log_find(raw_log_values *values, const char *samples, const furrow_learn_conf *conf, bool quiet);
+/* Whether the samples are a csv of numbers that a linear model, which `conf` asks for, reads better in bins. Proposes a
+ * schema then, to be freed with raw_log_clear, sets the schema to auto, and says so on stderr unless the reading is
+ * quiet. Mistakes in the data are left for the training to report. */
+bool raw_log_find_bins(raw_log_values *values, const char *samples, const furrow_learn_conf *conf,
+                       const encoder_reading *reading);
+void raw_log_clear(raw_log_values *values);
 /* Makes the encoder and sets the keys for it, unless the samples are rows; `load` (may be NULL) is a model from which
- * training continues: its encoder is used. */
-furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
+ * training continues: its encoder gets the names of the log. The limit of features is the encoder's then, and 0 in the
+ * values. */
+furrow_status raw_log_prepare(raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err);
 
 /* Sets the keys for the encoder that raw_log_prepare made. */

@@ -12,6 +12,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
+#include "core/text_file.h"
 #include "furrow/io.h"
 #include "rows/rows_source.h"
 
@@ -19,18 +20,19 @@
 
 static void start_side(unknown_side *side, const furrow_encoder *encoder, furrow_side which) {
   const size_t field = encoder ? furrow_encoder_side_field(encoder, which) : SIZE_MAX;
-  *side = (unknown_side){.used = field != SIZE_MAX};
+  *side = (unknown_side){.used = field != SIZE_MAX, .number = field};
   if (side->used) furrow_encoder_get_field(encoder, field, &side->field);
 }
 
 /* Whether most cells of the training data had a value of the dictionary: if few had one, other data has few, too. */
-static bool has_learned(const furrow_encoder *encoder, const furrow_encoder_field *field) {
+static bool has_learned(const furrow_encoder *encoder, size_t number, const furrow_encoder_field *field) {
   enum { COUNTED = 1000 }; /* the most frequent come first */
   uint64_t cells = 0;
   furrow_encoder_feature feature;
   furrow_error ignored;
-  for (uint64_t i = field->count - field->entries; i < field->count && i < COUNTED; i++)
-    if (furrow_encoder_get_feature(encoder, field->first + i, &feature, &ignored) == FURROW_OK) cells += feature.count;
+  for (uint64_t i = 0; i < field->entries && i < COUNTED; i++)
+    if (furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, number, i), &feature, &ignored) == FURROW_OK)
+      cells += feature.count;
   return cells >= field->unknown + field->missing;
 }
 
@@ -47,7 +49,7 @@ static bool is_category(const furrow_encoder *encoder, const furrow_encoder_fiel
 }
 
 furrow_status unknown_names_start(unknown_names *names, const furrow_encoder *encoder, furrow_error *err) {
-  *names = (unknown_names){0};
+  *names = (unknown_names){.encoder = encoder};
   start_side(&names->user, encoder, FURROW_SIDE_USER);
   start_side(&names->item, encoder, FURROW_SIDE_ITEM);
   if (!encoder) return FURROW_OK;
@@ -57,7 +59,8 @@ furrow_status unknown_names_start(unknown_names *names, const furrow_encoder *en
   for (size_t i = 0; i < count; i++) {
     unknown_side *column = &names->columns[names->column_count];
     furrow_encoder_get_field(encoder, i, &column->field);
-    column->used = is_category(encoder, &column->field) && has_learned(encoder, &column->field);
+    column->number = i;
+    column->used = is_category(encoder, &column->field) && has_learned(encoder, i, &column->field);
     names->column_count += column->used;
   }
   return FURROW_OK;
@@ -69,14 +72,14 @@ void unknown_names_clear(unknown_names *names) {
 }
 
 /* The first feature of a field with a dictionary stands for values that are not in the dictionary. */
-static void count_side(unknown_side *side, const furrow_rowblock *block) {
-  const uint64_t first = side->field.first + (side->field.entries > 0), end = side->field.first + side->field.count;
+static void count_side(unknown_side *side, const furrow_encoder *encoder, const furrow_rowblock *block) {
+  const uint64_t unknown = side->field.entries > 0 ? side->field.first : UINT64_MAX;
   if (!side->used) return;
   for (size_t row = 0; row < block->size; row++) {
     bool known = false;
     for (uint64_t i = block->offset[row]; i < block->offset[row + 1] && !known; i++) {
       const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
-      known = feature >= first && feature < end;
+      known = feature != unknown && furrow_encoder_field_of(encoder, feature) == side->number;
     }
     side->rows += !known;
   }
@@ -84,12 +87,13 @@ static void count_side(unknown_side *side, const furrow_rowblock *block) {
 
 /* The column whose features include this one; NULL: none. */
 static unknown_side *find_column(const unknown_names *names, uint64_t feature) {
+  const size_t field = furrow_encoder_field_of(names->encoder, feature);
   size_t low = 0, high = names->column_count;
   while (low < high) {
     const size_t middle = (low + high) / 2;
     unknown_side *column = &names->columns[middle];
-    if (feature >= column->field.first && feature < column->field.first + column->field.count) return column;
-    if (feature < column->field.first)
+    if (field == column->number) return column;
+    if (field < column->number)
       high = middle;
     else
       low = middle + 1;
@@ -113,8 +117,8 @@ static void count_columns(unknown_names *names, const furrow_rowblock *block) {
 
 void unknown_names_count(unknown_names *names, const furrow_rowblock *block) {
   names->rows += block->size;
-  count_side(&names->user, block);
-  count_side(&names->item, block);
+  count_side(&names->user, names->encoder, block);
+  count_side(&names->item, names->encoder, block);
   count_columns(names, block);
 }
 
@@ -131,15 +135,15 @@ static void print_side(const unknown_side *side, const char *what, uint64_t rows
 }
 
 /* "red, green" */
-static void list_values(const furrow_encoder *encoder, const furrow_encoder_field *field, char *text, size_t size) {
+static void list_values(const furrow_encoder *encoder, const unknown_side *column, char *text, size_t size) {
   enum { SHOWN = 3 };
-  const uint64_t first = field->first + field->count - field->entries;
   size_t used = 0;
   furrow_encoder_feature feature;
   furrow_error ignored;
   text[0] = 0;
-  for (uint64_t i = 0; i < field->entries && i < SHOWN && used < size; i++)
-    if (furrow_encoder_get_feature(encoder, first + i, &feature, &ignored) == FURROW_OK)
+  for (uint64_t i = 0; i < column->field.entries && i < SHOWN && used < size; i++)
+    if (furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, column->number, i), &feature, &ignored) ==
+        FURROW_OK)
       used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "",
                                feature.length < 40 ? (int)feature.length : 40, feature.name);
 }
@@ -156,7 +160,7 @@ static void print_columns(const unknown_names *names, const furrow_encoder *enco
     const bool nearly = names->rows >= ENOUGH && (double)column->rows >= 0.95 * (double)names->rows;
     some += column->rows > 0 && !nearly;
     if (!nearly) continue;
-    list_values(encoder, &column->field, values, sizeof values);
+    list_values(encoder, column, values, sizeof values);
     say("furrow: warning: column %s: %" PRIu64 " of %" PRIu64
         " rows have a value that the model does not know, or none; it knows values such as %s: is the column spelled "
         "as in the training data?\n",
@@ -248,7 +252,7 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   furrow_status status = learn_settings_make(settings, &from, &none, &values->define, err);
   if (status == FURROW_OK && values->algorithm) /* it is Angel's model, which does not describe its data */
     status = furrow_learn_conf_set(settings->conf, "defaults", "angel", err);
-  if (status == FURROW_E_NOT_FOUND && own && access(values->model, F_OK) == 0)
+  if (status == FURROW_E_NOT_FOUND && own && path_is_there(values->model))
     add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }

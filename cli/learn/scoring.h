@@ -9,7 +9,8 @@
 
 /* Users or items: the number of rows whose user or item the model does not know. */
 typedef struct unknown_side {
-  bool used; /* the schema has such a column */
+  bool used;     /* the schema has such a column */
+  size_t number; /* of the field */
   furrow_encoder_field field;
   uint64_t rows;
   uint64_t seen; /* the number of the last row with a known value; used where several columns are counted at once */
@@ -17,8 +18,9 @@ typedef struct unknown_side {
 
 typedef struct unknown_names {
   unknown_side user, item;
-  unknown_side *columns; /* the other categories and sets, ascending by their features */
+  unknown_side *columns; /* the other categories and sets, ascending by their fields */
   size_t column_count;
+  const furrow_encoder *encoder;
   uint64_t rows; /* all */
 } unknown_names;
 

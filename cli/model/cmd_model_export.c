@@ -181,9 +181,9 @@ static furrow_status put_names(making *m, furrow_error *err) {
     return fail_in(err, FURROW_E_UNSUPPORTED, m->wanted->model, "the model has no names of %s",
                    items ? "items" : "users"),
            add_hint(err, "export rows with --data, or features with --cols");
-  const uint64_t end = field.first + field.count;
   furrow_status status = furrow_container_create(&rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
-  for (uint64_t i = end - field.entries; status == FURROW_OK && i < end; i++) status = put_named(m, rows, side, i, err);
+  for (uint64_t i = 0; status == FURROW_OK && i < field.entries; i++)
+    status = put_named(m, rows, side, furrow_encoder_entry(m->names, place, i), err);
   furrow_container_free(rows);
   return status;
 }

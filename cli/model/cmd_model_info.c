@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/text_columns.h"
+#include "learn/model_names.h"
 #include "model/matrix_summary.h"
 #include "model/model_conf.h"
 #include "model/model_source.h"
@@ -340,7 +341,8 @@ static furrow_status describe_matrix(description *t, const furrow_model_entry *m
 
 /* ---- Trees ---- */
 
-static void report_forest(report *r, const furrow_forest_info *info, size_t features) {
+/* conf NULL: the model does not store its settings. */
+static void report_forest(report *r, const furrow_forest_info *info, size_t features, const furrow_learn_conf *conf) {
   if (r->json) {
     report_section(r, "forest");
     report_u64(r, "trees", info->trees);
@@ -350,6 +352,7 @@ static void report_forest(report *r, const furrow_forest_info *info, size_t feat
     report_u64(r, "leaves", info->leaves);
     report_u64(r, "features", features);
     report_bool(r, "node sums", info->sums);
+    if (conf) report_objective(r, conf);
     report_end(r);
     return;
   }
@@ -359,6 +362,7 @@ static void report_forest(report *r, const furrow_forest_info *info, size_t feat
   report_line(r, "leaves", "%" PRIu64, info->leaves);
   report_line(r, "features used", "%zu", features);
   report_line(r, "node sums", info->sums ? "gain and cover of each node" : "none");
+  if (conf) report_objective(r, conf);
 }
 
 /* Describes the trees of a model. If they cannot be opened, prints the error; the matrices are still described. */
@@ -373,7 +377,8 @@ static void describe_forest(description *t, const furrow_model_listing *listing)
   if (status == FURROW_OK) {
     furrow_forest_info_init(&info);
     furrow_scorer_get_forest_info(scorer, &info);
-    report_forest(&t->report, &info, features);
+    const bool knows = t->graph.text || listing->matrix_count == 0; /* a forest of nodes has its settings in it */
+    report_forest(&t->report, &info, features, knows ? furrow_scorer_conf(scorer) : NULL);
   } else {
     print_failure(status, &found);
     if (t->exit_code == 0) t->exit_code = furrow_status_exit_code(status);

@@ -76,7 +76,7 @@ static const option output_options[] = {
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "write to this file instead of standard output",
+     .help = "write to this file instead of standard output; .parquet: a table with a row for each item",
      .offset = AT(out),
      .written = true},
     FORCE_OPTION(AT(force)),
@@ -104,6 +104,7 @@ typedef struct recommending {
   furrow_recommend_reason *reasons;  /* values->explain, of one result */
   size_t reason_count;
   output *out;
+  furrow_table_writer *table; /* of a Parquet file; NULL: text */
 } recommending;
 
 /* Whom results are for. */
@@ -143,8 +144,7 @@ static furrow_status take_listed(recommending *r, const char *list, furrow_error
 }
 
 static bool is_file(const char *path) {
-  struct stat info;
-  return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
+  return strcmp(path, "-") == 0 || (path_is_there(path) && !path_is_folder(path));
 }
 
 static furrow_status find_users(recommending *r, furrow_error *err) {
@@ -199,13 +199,17 @@ static const char *shown_name(const recommending *r, uint64_t item) {
 }
 
 /* The reasons in one cell, with semicolons between them. */
+static void write_reasons(const recommending *r, fw_buffer *text) {
+  for (size_t i = 0; i < r->reason_count; i++) {
+    if (i > 0) fw_buffer_text(text, "; ");
+    fw_buffer_text(text, shown_name(r, r->reasons[i].item));
+  }
+  fw_buffer_byte(text, 0);
+}
+
 static void put_reasons(const recommending *r, void (*put)(output *, const char *)) {
   fw_buffer text = {0};
-  for (size_t i = 0; i < r->reason_count; i++) {
-    if (i > 0) fw_buffer_text(&text, "; ");
-    fw_buffer_text(&text, shown_name(r, r->reasons[i].item));
-  }
-  fw_buffer_byte(&text, 0);
+  write_reasons(r, &text);
   if (fw_buffer_status(&text, NULL) == FURROW_OK) put(r->out, text.bytes);
   fw_buffer_clear(&text);
 }
@@ -264,13 +268,58 @@ static void put_json(recommending *r, const subject *of, const furrow_recommenda
   output_text(r->out, "]}\n");
 }
 
-static void put_results(recommending *r, const subject *of, const furrow_recommendation *results) {
+static void put_cell(furrow_table_writer *table, const char *text) {
+  furrow_table_put_text(table, text, strlen(text));
+}
+
+static furrow_status put_row(recommending *r, const subject *of, size_t position, const furrow_recommendation *result,
+                             furrow_error *err) {
+  put_cell(r->table, of->name);
+  furrow_table_put_integer(r->table, (int64_t)position);
+  put_cell(r->table, furrow_recommender_item_name(r->job.recommender, result->item));
+  furrow_table_put_real(r->table, result->score);
+  if (r->names) put_cell(r->table, furrow_item_table_get(r->names, result->item, 0));
+  if (r->values->explain > 0) {
+    fw_buffer text = {0};
+    find_reasons(r, of, result->item);
+    write_reasons(r, &text);
+    const bool made = fw_buffer_status(&text, NULL) == FURROW_OK;
+    put_cell(r->table, made ? text.bytes : "");
+    fw_buffer_clear(&text);
+    if (!made) return fail_memory(err);
+  }
+  return furrow_table_writer_end_row(r->table, err);
+}
+
+static furrow_status put_results(recommending *r, const subject *of, const furrow_recommendation *results,
+                                 furrow_error *err) {
+  furrow_status status = FURROW_OK;
   r->without += results[0].item == FURROW_NO_ITEM;
   if (r->values->json) {
     put_json(r, of, results);
-    return;
+    return FURROW_OK;
   }
-  for (size_t i = 0; i < r->job.params.k && results[i].item != FURROW_NO_ITEM; i++) put_line(r, of, i + 1, &results[i]);
+  for (size_t i = 0; status == FURROW_OK && i < r->job.params.k && results[i].item != FURROW_NO_ITEM; i++)
+    if (r->table)
+      status = put_row(r, of, i + 1, &results[i], err);
+    else
+      put_line(r, of, i + 1, &results[i]);
+  return status;
+}
+
+static furrow_status open_table(recommending *r, furrow_error *err) {
+  furrow_table_column columns[6] = {{r->values->like ? "like" : "user", FURROW_CELL_TEXT},
+                                    {"rank", FURROW_CELL_I64},
+                                    {"item", FURROW_CELL_TEXT},
+                                    {"score", FURROW_CELL_F64}};
+  size_t count = 4;
+  furrow_table_writer_params params;
+  furrow_table_writer_params_init(&params);
+  params.overwrite = r->values->force;
+  if (!r->values->out || !path_ends(r->values->out, ".parquet")) return FURROW_OK;
+  if (r->names) columns[count++] = (furrow_table_column){r->values->name, FURROW_CELL_TEXT};
+  if (r->values->explain > 0) columns[count++] = (furrow_table_column){"because", FURROW_CELL_TEXT};
+  return furrow_table_writer_open(&r->table, r->values->out, columns, count, &params, err);
 }
 
 static void put_header(const recommending *r) {
@@ -300,8 +349,8 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
     status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
   if (status != FURROW_OK) return status;
   put_header(r);
-  put_results(r, &(subject){.name = like, .number = item}, r->results);
-  return output_flush(r->out, err);
+  status = put_results(r, &(subject){.name = like, .number = item}, r->results, err);
+  return status == FURROW_OK ? output_flush(r->out, err) : status;
 }
 
 static void note_new_users(const recommending *r, const furrow_new_users *users) {
@@ -329,7 +378,8 @@ static furrow_status recommend_new(recommending *r, furrow_error *err) {
   if (status == FURROW_OK) put_header(r);
   r->new_users = users;
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    put_results(r, &(subject){.name = furrow_new_users_name(users, i), .number = i}, r->results + i * r->job.params.k);
+    status = put_results(r, &(subject){.name = furrow_new_users_name(users, i), .number = i},
+                         r->results + i * r->job.params.k, err);
   if (status == FURROW_OK) status = output_flush(r->out, err);
   r->new_users = NULL;
   furrow_new_users_free(users);
@@ -346,16 +396,19 @@ static furrow_status recommend_users(recommending *r, furrow_error *err) {
     const size_t n = r->count - first < most ? r->count - first : most;
     status = furrow_recommender_recommend(r->job.recommender, r->users + first, n, &r->job.params, r->results, err);
     for (size_t i = 0; status == FURROW_OK && i < n; i++)
-      put_results(r,
-                  &(subject){.name = furrow_recommender_user_name(r->job.recommender, r->users[first + i]),
-                             .number = r->users[first + i]},
-                  r->results + i * k);
+      status = put_results(r,
+                           &(subject){.name = furrow_recommender_user_name(r->job.recommender, r->users[first + i]),
+                                      .number = r->users[first + i]},
+                           r->results + i * k, err);
     if (status == FURROW_OK) status = output_flush(r->out, err);
   }
   return status;
 }
 
 static furrow_status check_recommend_values(const recommend_values *values, furrow_error *err) {
+  if (values->out && path_ends(values->out, ".parquet") && (values->json || values->csv))
+    return fail(err, FURROW_E_ARGUMENT, "%s and an --out that is Parquet cannot be used together",
+                values->json ? "--json" : "--csv");
   if (values->json && values->csv) return fail(err, FURROW_E_ARGUMENT, "--json and --csv cannot be used together");
   if (values->name && !values->finding.items) return fail(err, FURROW_E_ARGUMENT, "--name needs --items");
   if (values->finding.items && !values->name && values->finding.where.count == 0)
@@ -407,7 +460,10 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
   if (status == FURROW_OK && values->name) status = recommend_job_load_items(&r.job, values->name, &r.names, err);
   if (status == FURROW_OK) recommend_job_warn(&r.job);
   if (status == FURROW_OK) status = prepare_reasons(&r, err);
+  if (status == FURROW_OK) status = open_table(&r, err);
   if (status == FURROW_OK) status = find_items(&r, err);
+  if (status == FURROW_OK && r.table) status = furrow_table_writer_commit(r.table, err);
+  furrow_table_writer_close(r.table);
   free(r.reasons);
   furrow_item_table_free(r.names);
   recommend_job_close(&r.job);
@@ -419,7 +475,8 @@ static furrow_status run_to(const recommend_values *values, output *out, furrow_
 static furrow_status run_recommend(const void *given, output *out, furrow_error *err) {
   const recommend_values *values = given;
   furrow_status status = check_recommend_values(values, err);
-  if (status != FURROW_OK || !values->out) return status == FURROW_OK ? run_to(values, out, err) : status;
+  const bool direct = !values->out || path_ends(values->out, ".parquet");
+  if (status != FURROW_OK || direct) return status == FURROW_OK ? run_to(values, out, err) : status;
   output to = {0};
   text_file file = {0};
   status = text_file_begin(&file, err);

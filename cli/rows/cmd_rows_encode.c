@@ -11,6 +11,7 @@
 #include "core/interrupt.h"
 #include "core/ranks.h"
 #include "core/report.h"
+#include "core/text_file.h"
 #include "core/written.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -100,7 +101,7 @@ static furrow_status check_dictionary(const encode_values *encode, furrow_error 
   if (!encode->schema || !encode->dictionary) return FURROW_OK;
   char model[4096];
   snprintf(model, sizeof model, "%s/furrow.json", encode->dictionary);
-  if (access(model, F_OK) == 0)
+  if (path_is_there(model))
     return fail_token(err, encode->dictionary, "--dictionary names a model, whose dictionary must not be replaced");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[4096];

@@ -294,7 +294,7 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   size_t n = strlen(out);
   struct stat found;
   if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
-  if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
+  if (out[n - 1] != '/' || path_is_named(out) || stat(out, &found) == 0) return FURROW_OK;
   if (ranks_number() > 0) return FURROW_OK;
   interrupt_note_directory(out);
   if (mkdir(out, 0777) != 0) {
@@ -309,9 +309,11 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *out = job->values->out;
   size_t n = strlen(out);
   struct stat found;
-  const bool exists = stat(out, &found) == 0;
-  if (!exists && errno != ENOENT && errno != ENOTDIR) return fail_file(err, FURROW_E_IO, out, "cannot be read", errno);
-  const char *between = !exists || !S_ISDIR(found.st_mode) ? "." : out[n - 1] == '/' ? "" : "/";
+  const bool named = path_is_named(out), exists = !named && stat(out, &found) == 0;
+  if (!named && !exists && errno != ENOENT && errno != ENOTDIR)
+    return fail_file(err, FURROW_E_IO, out, "cannot be read", errno);
+  const bool is_folder = named ? out[n - 1] == '/' || path_is_folder(out) : exists && S_ISDIR(found.st_mode);
+  const char *between = !is_folder ? "." : out[n - 1] == '/' ? "" : "/";
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);

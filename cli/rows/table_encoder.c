@@ -62,8 +62,7 @@ void schema_params_set(furrow_schema_propose_params *params, const schema_values
   params->bin_numbers = columns->bin_numbers;
 }
 
-static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns,
-                             const encoder_reading *reading, furrow_error *err) {
+static furrow_schema_propose_params params_of(const schema_values *columns, const encoder_reading *reading) {
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
   schema_params_set(&params, columns);
@@ -71,7 +70,13 @@ static furrow_status propose(furrow_schema **schema, const char *log, const sche
   params.on_bad = reading->on_bad;
   params.comm = reading->comm;
   params.strict = true;
-  return furrow_schema_propose(schema, log, &params, err);
+  return params;
+}
+
+furrow_status propose_bins(furrow_schema **schema, const char *log, const schema_values *columns,
+                           const encoder_reading *reading, furrow_error *err) {
+  const furrow_schema_propose_params params = params_of(columns, reading);
+  return furrow_schema_propose_bins(schema, log, &params, err);
 }
 
 /* Options about columns are for proposed schemas: a schema file already describes the columns. */
@@ -96,6 +101,12 @@ static furrow_status check_repeats(const char *log, furrow_error *err) {
               "schema file");
 }
 
+static void warn_of_left_out(uint64_t names, uint64_t most) {
+  if (names > 0)
+    say("furrow: warning: --max-features %" PRIu64 " left out %" PRIu64 " names, the rarest: they count as unknown\n",
+        most, names);
+}
+
 static void warn_of_lacking(const char *what, uint64_t count) {
   if (count > 0)
     say("furrow: warning: the table of %s has no row for %" PRIu64 " of the log's %s\n", what, count, what);
@@ -106,12 +117,15 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_schema *made = NULL;
   furrow_encoder_params params;
   furrow_parser_stats tables;
-  uint64_t items_lacking = 0, users_lacking = 0;
+  uint64_t items_lacking = 0, users_lacking = 0, left_out = 0;
   const bool automatic = strcmp(schema, "auto") == 0;
+  const furrow_schema_propose_params propose = params_of(columns, reading);
+  const furrow_schema *used = columns->proposed;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
-  if (status == FURROW_OK)
-    status = automatic ? propose(&made, log, columns, reading, err) : furrow_schema_load(&made, schema, err);
+  if (status == FURROW_OK && !used)
+    status = automatic ? furrow_schema_propose(&made, log, &propose, err) : furrow_schema_load(&made, schema, err);
+  if (!used) used = made;
   if (reading->comm) status = ranks_all_ok(status, err);
   furrow_encoder_params_init(&params);
   params.folder = folder;
@@ -122,17 +136,72 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.table_items = reading->table_items;
   params.items_without_row = &items_lacking;
   params.users_without_row = &users_lacking;
+  params.max_features = reading->max_features;
+  params.names_left_out = &left_out;
   furrow_parser_stats_init(&tables);
-  if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
+  if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, used, &params, err);
   if (status == FURROW_OK && !reading->quiet) {
-    if (automatic) say_unsure(made, false);
+    if (automatic) say_unsure(used, false);
     print_notes(&tables);
   }
   if (status == FURROW_OK && !reading->quiet) {
     warn_of_lacking("items", items_lacking);
     warn_of_lacking("users", users_lacking);
+    warn_of_left_out(left_out, reading->max_features);
   }
   furrow_schema_free(made);
+  free(folder);
+  return status;
+}
+
+/* "furrow: note: 320 names are new: 300 userId, 20 movieId" */
+static void say_growth(const furrow_encoder *grown, const furrow_encoder *before, const furrow_encoder_growth *growth) {
+  if (growth->names == 0) {
+    say("furrow: note: the log has no names that are new to the model\n");
+  } else {
+    say("furrow: note: the log has %" PRIu64 " new names:", growth->names);
+    for (size_t i = 0, said = 0; i < furrow_encoder_field_count(grown); i++) {
+      furrow_encoder_field now, then;
+      furrow_encoder_get_field(grown, i, &now);
+      furrow_encoder_get_field(before, i, &then);
+      if (now.entries > then.entries) say("%s %" PRIu64 " %s", said++ ? "," : "", now.entries - then.entries, now.name);
+    }
+    say("; the model has %" PRIu64 " features now\n", furrow_encoder_feature_count(grown));
+  }
+  if (growth->tables_kept > 0)
+    say("furrow: warning: %" PRIu64 " tables of the schema were not found: new names have no columns of them\n",
+        growth->tables_kept);
+  if (growth->columns[0])
+    say("furrow: warning: the log has columns that the model does not use: %s; a model trained without --load can\n",
+        growth->columns);
+}
+
+furrow_status grow_encoder(furrow_encoder **encoder, const char *log, const encoder_reading *reading,
+                           furrow_error *err) {
+  furrow_encoder *grown = NULL;
+  furrow_encoder_params params;
+  furrow_encoder_growth growth;
+  furrow_parser_stats tables;
+  uint64_t left_out = 0;
+  char *folder = folder_of(log);
+  furrow_encoder_params_init(&params);
+  furrow_encoder_growth_init(&growth);
+  furrow_parser_stats_init(&tables);
+  params.folder = folder;
+  params.threads = reading->threads;
+  params.on_bad = reading->on_bad;
+  params.comm = reading->comm;
+  params.stats = &tables;
+  params.max_features = reading->max_features;
+  params.names_left_out = &left_out;
+  furrow_status status = furrow_encoder_grow(&grown, *encoder, log, &params, &growth, err);
+  if (status == FURROW_OK && !reading->quiet) {
+    say_growth(grown, *encoder, &growth);
+    print_notes(&tables);
+    warn_of_left_out(left_out, reading->max_features);
+  }
+  if (status == FURROW_OK) furrow_encoder_free(*encoder);
+  if (status == FURROW_OK) *encoder = grown;
   free(folder);
   return status;
 }

@@ -142,6 +142,13 @@ FURROW_API furrow_status furrow_attributes_join(furrow_attributes *attributes, c
                                                 const furrow_id_names *names, const furrow_columns *table,
                                                 const char *key, furrow_attributes_fit *fit,
                                                 furrow_error *err) FURROW_MUST_USE;
+/* The same for n ids in any order, of an index that does not have all of them yet: what may fail comes before the
+ * change of the index.
+ * Errors: as furrow_attributes_join. */
+FURROW_API furrow_status furrow_attributes_join_ids(furrow_attributes *attributes, const int64_t *ids, size_t n,
+                                                    const furrow_id_names *names, const furrow_columns *table,
+                                                    const char *key, furrow_attributes_fit *fit,
+                                                    furrow_error *err) FURROW_MUST_USE;
 
 /* Checks that every id of an index has a row, and that each text is found. Lists whose contents are missing are not
  * checked. *unused (may be NULL) is the number of rows without a vector.

@@ -10,8 +10,9 @@
  *   ...
  *   furrow_memory_file_remove("memory://train.libsvm", &err);
  *
- * Writing makes files of this machine: a name://path to write is E_UNSUPPORTED. Functions with a furrow_output write to
- * the caller instead:
+ * Every function that takes a path to write takes a file or folder of this machine, and s3:// and gs://. What is
+ * written to a server is made in the folder TMPDIR (/tmp) first, and sent at the end: it appears there whole or not at
+ * all. Other file systems can only be read: E_UNSUPPORTED. Functions with a furrow_output write to the caller instead:
  *
  *   furrow_output output;
  *   furrow_output_init(&output);
@@ -113,6 +114,17 @@ FURROW_API furrow_status furrow_file_system_register(const char *name, const fur
  * Errors:  E_NOT_FOUND, no such name was registered. */
 FURROW_API furrow_status furrow_file_system_unregister(const char *name, furrow_error *err) FURROW_MUST_USE;
 
+/* Says what is at a path, of this machine or of any file system: links are followed.
+ * Errors:  E_NOT_FOUND, nothing is there; E_ARGUMENT, neither a file nor a folder nor a pipe; E_UNSUPPORTED, no file
+ *          system of that name; E_IO. */
+FURROW_API furrow_status furrow_path_look(const char *path, furrow_file_info *info, furrow_error *err) FURROW_MUST_USE;
+
+/* Reads up to `size` bytes at `offset` of a file anywhere; *got is less only at its end. Every call opens the file: it
+ * is for a look at its head, not for all of it.
+ * Errors:  E_NOT_FOUND; E_ARGUMENT, not a regular file; E_UNSUPPORTED, as furrow_path_look; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_path_read(const char *path, uint64_t offset, void *buffer, size_t size, size_t *got,
+                                          furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Bytes out ------------------------------------------------------------------------------------------- */
 
 /* A function of the caller that receives bytes, in order. */
@@ -130,12 +142,18 @@ static inline void furrow_output_init(furrow_output *out) {
   out->size = sizeof *out;
 }
 
-/* Writes a file of this machine that appears complete or not at all: it is written under a temporary name, synced and
+/* Writes a file that appears complete or not at all: on this machine it is written under a temporary name, synced and
  * renamed. "-" is standard output.
  * Errors:  E_EXISTS, the file exists and `overwrite` is false; E_STATE, another process has locked it; E_NOT_FOUND, its
  *          directory does not exist; E_ARGUMENT, not a regular file; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_file_save(const char *path, const void *bytes, size_t length, bool overwrite,
                                           furrow_error *err) FURROW_MUST_USE;
+
+/* Checks before a long job that furrow_file_save, or another function that writes a file, could write to the path now.
+ * On this machine it makes a temporary file and removes it; a server is asked to begin an upload, which is ended at
+ * once.
+ * Errors:  those of furrow_file_save; E_UNSUPPORTED, the file system can only be read. */
+FURROW_API furrow_status furrow_file_check(const char *path, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 /* Makes the path under which a program writes a file before it renames it to `path`: hidden, in the same directory.
  * While the library writes it, it is locked; if the process is killed, the next process that saves there removes it.

@@ -149,7 +149,7 @@ FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *con
 
 /* The score of a row: Angel's columns of a prediction. Layout fixed. */
 typedef struct furrow_score {
-  double pred;  /* the graph's output; softmax: the output for the likeliest class; count:poisson: exp of the output */
+  double pred;  /* the graph's output; softmax: the output for the likeliest class; losses of counts: exp of it */
   double proba; /* probability of the positive, or likeliest, class; 0 for regression */
   double label; /* the label of the predicted class, as in the data; for a model that does not know its labels
                    (furrow_scorer_class_label): 1 or -1, softmax: the number of the class. 0 for regression */
@@ -186,9 +186,9 @@ typedef struct furrow_learn_metrics {
                       the mean over users, ranking all items that the user does not have in training rows. With gbdt and
                       rank:ndcg: the mean over groups (qid) that have a label above 0; the loss is then 1 - ndcg */
   double pinball;  /* mean pinball loss of the level `quantile`, which is the loss; gbdt with reg:quantileerror */
-  double deviance; /* mean Poisson deviance, which is the loss; gbdt with count:poisson */
-  double constant_loss; /* loss of the best constant: the median, the quantile or the mean of the labels. gbdt with
-                           reg:absoluteerror, reg:quantileerror or count:poisson */
+  double deviance; /* mean Poisson deviance, which is the loss; PoissonLoss, gbdt with count:poisson */
+  double constant_loss; /* loss of the best constant: the median, the quantile or the mean of the labels. PoissonLoss;
+                           gbdt with reg:absoluteerror, reg:quantileerror or count:poisson */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */

@@ -102,6 +102,16 @@ FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const cha
                                                const furrow_schema_propose_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
 
+/* Proposes a schema for a csv of numbers, which is rows without one, if a linear model needs it: as
+ * furrow_schema_propose with `amounts` and `bin_numbers`. *schema is NULL if the data is not such a csv, its label is
+ * neither named nor has the name of one, or no number of it belongs into bins. Columns have only the roles that params
+ * name. Nothing is read from a pipe.
+ * Errors:  as furrow_schema_propose.
+ * Owner:   the caller, who frees *schema with furrow_schema_free. */
+FURROW_API furrow_status furrow_schema_propose_bins(furrow_schema **schema, const char *uri,
+                                                    const furrow_schema_propose_params *params,
+                                                    furrow_error *err) FURROW_MUST_USE;
+
 /* Finds out from the first bytes of a data set whether it is a log, which is read through a schema, rather than rows:
  * JSON lines, Vowpal Wabbit's text, or delimited text with a header and a column that has mostly texts, numbers as
  * people write them ($5, 1,299.00), or codes (01234, ids of more than 15 digits). It is
@@ -185,6 +195,93 @@ static inline void furrow_columns_params_init(furrow_columns_params *params) {
 FURROW_API furrow_status furrow_columns_load(furrow_columns **columns, const char *uri,
                                              const furrow_columns_params *params, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Times ---------------------------------------------------------------------------------------------- */
+
+/* Reads a time as cells of tables have it: ISO 8601 ("2024-05-31", "2024-05-31 23:59:00+02:00"; UTC without a zone), a
+ * date with the name of its month, or a number of seconds since 1970-01-01 00:00 UTC.
+ * Returns: whether it is one; then *seconds are its seconds since 1970. */
+FURROW_API bool furrow_time_read(const char *text, size_t size, double *seconds);
+/* The most bytes that furrow_time_write writes. */
+#define FURROW_TIME_TEXT 40
+/* Writes a time as ISO 8601 in UTC, "2024-05-31T12:30:00.5Z", to the microsecond; outside of the years 0000 to 9999 as
+ * seconds. Ended by a 0.
+ * Returns: its length; 0: NaN or an infinity. */
+FURROW_API size_t furrow_time_write(char *out, double seconds);
+
+/* ---- Writing -------------------------------------------------------------------------------------------- */
+
+/* A writer of a Parquet file, cell by cell. DuckDB's library compresses it while rows come, in memory that does not
+ * grow with them. The file appears when it is complete.
+ *
+ *   const furrow_table_column columns[] = {{"user", FURROW_CELL_TEXT}, {"score", FURROW_CELL_F32}};
+ *   furrow_status status = furrow_table_writer_open(&writer, "scores.parquet", columns, 2, NULL, &err);
+ *   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+ *     furrow_table_put_text(writer, users[i], strlen(users[i]));
+ *     furrow_table_put_real(writer, scores[i]);
+ *     status = furrow_table_writer_end_row(writer, &err);
+ *   }
+ *   if (status == FURROW_OK) status = furrow_table_writer_commit(writer, &err);
+ *   furrow_table_writer_close(writer); */
+typedef struct furrow_table_writer furrow_table_writer;
+
+/* Types of the columns that are written. */
+typedef enum furrow_cell_type {
+  FURROW_CELL_I64,      /* 64-bit integers */
+  FURROW_CELL_F32,      /* floats */
+  FURROW_CELL_F64,      /* doubles */
+  FURROW_CELL_TEXT,     /* UTF-8 */
+  FURROW_CELL_I64_LIST, /* lists of 64-bit integers */
+  FURROW_CELL_F32_LIST  /* lists of floats */
+} furrow_cell_type;
+
+/* A column of a table that is written. Layout fixed. */
+typedef struct furrow_table_column {
+  const char *name;      /* not empty; different from the others */
+  furrow_cell_type type; /* of its cells */
+} furrow_table_column;
+
+/* How a table is written. */
+typedef struct furrow_table_writer_params {
+  size_t size;    /* set by furrow_table_writer_params_init */
+  bool overwrite; /* false: E_EXISTS where there is a file of that name */
+} furrow_table_writer_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_table_writer_params_init(furrow_table_writer_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Begins a file. Its bytes are kept in a temporary file in the folder TMPDIR (/tmp) until they are complete. params
+ * NULL: the defaults.
+ * Errors:  E_ARGUMENT, no column, or names that are empty or equal; E_NOT_FOUND, DuckDB's library, or the directory;
+ *          E_EXISTS, here or at the commit; E_IO; E_MEMORY.
+ * Owner:   the caller, furrow_table_writer_close. */
+FURROW_API furrow_status furrow_table_writer_open(furrow_table_writer **writer, const char *path,
+                                                  const furrow_table_column *columns, size_t count,
+                                                  const furrow_table_writer_params *params,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Appends the next cell of the row, which must have this type (asserted): an integer. */
+FURROW_API void furrow_table_put_integer(furrow_table_writer *writer, int64_t value);
+/* A float or a double; NaN is a value. */
+FURROW_API void furrow_table_put_real(furrow_table_writer *writer, double value);
+/* A text; a byte that is not UTF-8 becomes U+FFFD. */
+FURROW_API void furrow_table_put_text(furrow_table_writer *writer, const char *text, size_t length);
+/* A list of integers. */
+FURROW_API void furrow_table_put_integers(furrow_table_writer *writer, const int64_t *values, size_t count);
+/* A list of floats. */
+FURROW_API void furrow_table_put_floats(furrow_table_writer *writer, const float *values, size_t count);
+/* A null, in a column of any type. */
+FURROW_API void furrow_table_put_null(furrow_table_writer *writer);
+/* Ends a row, which must have a cell for each column (asserted).
+ * Errors:  E_IO, DuckDB cannot write, or the disk is full; E_UNSUPPORTED, cells of more than 2 GiB; E_MEMORY. */
+FURROW_API furrow_status furrow_table_writer_end_row(furrow_table_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Completes the file, which then has its name.
+ * Errors:  as furrow_table_writer_end_row; E_EXISTS, there is a file of that name and params->overwrite is false. */
+FURROW_API furrow_status furrow_table_writer_commit(furrow_table_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Frees a writer; a file that was not committed does not appear. Takes NULL. */
+FURROW_API void furrow_table_writer_close(furrow_table_writer *writer);
+
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 
 /* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
@@ -251,6 +348,9 @@ typedef struct furrow_encoder_params {
   uint64_t *items_without_row; /* with table_items: gets the number of the log's items that are in no table; NULL: not
                                   wanted */
   uint64_t *users_without_row; /* the same number for users */
+  /* The most features that the encoder may have: the rarest names that are too many count as unknown. 0: no limit. */
+  uint64_t max_features;
+  uint64_t *names_left_out; /* gets the number of names that max_features left out; NULL: not wanted */
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */
@@ -266,6 +366,34 @@ static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
+/* What furrow_encoder_grow added. */
+typedef struct furrow_encoder_growth {
+  size_t size;       /* set by furrow_encoder_growth_init */
+  uint64_t names;    /* that the encoder did not have */
+  uint64_t features; /* how many the grown encoder has more; a name of an item is two features if there is a history */
+  /* Tables of the schema that were not found: the rows that the encoder has of them are kept, and names that are new
+   * have none. */
+  uint64_t tables_kept;
+  char columns[256]; /* "device, price": columns of the log that the schema does not have, so they are not read; ""
+                        if there are none */
+} furrow_encoder_growth;
+
+/* Sets the size, and zeros. */
+static inline void furrow_encoder_growth_init(furrow_encoder_growth *growth) {
+  memset(growth, 0, sizeof *growth);
+  growth->size = sizeof *growth;
+}
+
+/* Makes an encoder that also knows the names of another log: users, items, words. All features of `encoder` keep their
+ * indices, and the scales and bins of numbers stay, so the grown encoder makes the same rows of records whose names
+ * `encoder` knew. New names get the indices from furrow_encoder_feature_count(encoder) on. The counts of both logs are
+ * added. Tables of the schema are read again; histories go on. params: as for furrow_encoder_build, NULL: the defaults;
+ * growth NULL: not wanted.
+ * Errors:  as furrow_encoder_build; E_FORMAT, the log lacks a column of the schema: the message names it.
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
+FURROW_API furrow_status furrow_encoder_grow(furrow_encoder **grown, const furrow_encoder *encoder, const char *uri,
+                                             const furrow_encoder_params *params, furrow_encoder_growth *growth,
+                                             furrow_error *err) FURROW_MUST_USE;
 /* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read into
  * memory, not mapped.
  * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_STATE, another program replaced them
@@ -308,7 +436,7 @@ typedef enum furrow_side {
 typedef struct furrow_encoder_field {
   const char *name;          /* "movieId", "timestamp.hour", "userId x timestamp.hour" */
   furrow_side side;          /* what it describes: the event, the user or the item */
-  uint64_t first, count;     /* its features are first … first + count - 1 */
+  uint64_t first, count;     /* its features are first … first + count - 1; names added later: furrow_encoder_entry */
   uint64_t entries;          /* names in its dictionary; 0: it has none */
   uint64_t unknown, missing; /* cells of the training data whose value was too rare; cells without a value */
 } furrow_encoder_field;
@@ -320,6 +448,14 @@ FURROW_API size_t furrow_encoder_field_count(const furrow_encoder *encoder);
 FURROW_API void furrow_encoder_get_field(const furrow_encoder *encoder, size_t i, furrow_encoder_field *field);
 /* Returns: the number of features of all fields: indices are below it. */
 FURROW_API uint64_t furrow_encoder_feature_count(const furrow_encoder *encoder);
+/* Returns: the field of a feature; SIZE_MAX: there is no such feature. */
+FURROW_API size_t furrow_encoder_field_of(const furrow_encoder *encoder, uint64_t feature);
+/* Returns: the feature of a name of field i, of which there are `entries`, from 0 on; UINT64_MAX: there is no such
+ * name. The names that a field had at first follow one another; names that were added later have features above those
+ * of all fields. */
+FURROW_API uint64_t furrow_encoder_entry(const furrow_encoder *encoder, size_t field, uint64_t entry);
+/* Returns: the number of the name that a feature of field i stands for; UINT64_MAX: it does not stand for one. */
+FURROW_API uint64_t furrow_encoder_entry_of(const furrow_encoder *encoder, size_t field, uint64_t feature);
 /* Returns: the field of the user or the item; SIZE_MAX: the schema has no column with that role. */
 FURROW_API size_t furrow_encoder_side_field(const furrow_encoder *encoder, furrow_side side);
 

@@ -38,7 +38,9 @@ typedef struct furrow_vectors_reader_params {
   const char *kind; /* NULL: chosen by the ending of the name (before .gz, .zst). "npy", "fvecs", "ivecs", "bvecs",
                        "fbin", "ibin", "u8bin", "i8bin"; "npz", "safetensors": one array of several (`array`); "f32":
                        32-bit floats without any header, little-endian. As text
-                       (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe */
+                       (docs/formats/vectors.md): "csv", "tsv", tables of numbers; "txt", "vec", word2vec and GloVe.
+                       "parquet": a column (`column`) of lists of numbers in a Parquet file, or in all files of a
+                       directory or glob; tables in memory and queries (memory://…) are read so, too */
   size_t d;         /* 0: the dimension in the file; must be set for f32. E_FORMAT if the file has another one */
   /* of matrices */
   furrow_axis vectors; /* AUTO: columns if a column format stored the matrix, else rows */
@@ -48,6 +50,10 @@ typedef struct furrow_vectors_reader_params {
   unsigned threads;    /* 0: one for each processor */
   /* of npz and safetensors */
   const char *array; /* NULL: the only array of numbers with two dimensions; else the name of the array */
+  /* of parquet and tables in memory: names of columns */
+  const char *column; /* of the vectors. NULL: the only one that has lists of numbers */
+  const char *ids;    /* of the ids: integers; or texts, which are names. NULL: ids count from 0 */
+  const char *names;  /* of the names: texts or numbers. NULL: none */
 } furrow_vectors_reader_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -60,8 +66,9 @@ static inline void furrow_vectors_reader_params_init(furrow_vectors_reader_param
 
 /* Opens a file, also a compressed one; "-" is standard input, whose kind must be given. Elements of other types become
  * floats. params NULL: the defaults.
- * Errors: E_ARGUMENT, the name does not tell the kind, or d is missing; E_NOT_FOUND; E_FORMAT, the file is not of its
- *         kind, or d differs; E_PARSE, text that does not begin with a vector; E_IO; E_MEMORY.
+ * Errors: E_ARGUMENT, the name does not tell the kind, d is missing, or several arrays or columns may be meant;
+ *         E_NOT_FOUND, also of DuckDB's library, an array or a column; E_FORMAT, the file is not of its kind, or d
+ *         differs; E_PARSE, text that does not begin with a vector; E_IO; E_MEMORY.
  * Owner:  the caller closes *vectors with furrow_vectors_reader_close. */
 FURROW_API furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
                                                     const furrow_vectors_reader_params *params,
@@ -120,8 +127,9 @@ FURROW_API bool furrow_vectors_reader_has_names(const furrow_vectors_reader *vec
 
 /* Reads up to `rows` vectors into `out` (rows * d floats) and their ids into `ids` (`rows` of them, or NULL). *got is
  * less than `rows` only at the end, and 0 after the last.
- * Errors: E_FORMAT, the file is cut short; E_PARSE, a line of text that is not a vector; E_RANGE, an element that is
- *         not a float; E_IO; E_MEMORY. */
+ * Errors: E_FORMAT, the file is cut short, or a list is null or not of d numbers; E_PARSE, a line of text that is not a
+ *         vector; E_RANGE, an element that is not a float; E_STATE, a query that returned other rows when it ran again;
+ *         E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out,
                                                     int64_t *ids, size_t *got, furrow_error *err) FURROW_MUST_USE;
 /* Goes back to the first vector.
@@ -131,8 +139,8 @@ FURROW_API furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vec
 /* Restricts a reader to `count` of its vectors, from number `first` on, and goes to that one. From now on the reader
  * gives only these: `count` is its number of vectors, and rewinding goes back to `first`; ids do not change. A process
  * uses it to read its part of a file. If a file cannot seek, the vectors before the part are read and dropped.
- * Errors: E_ARGUMENT, there are fewer vectors; E_STATE, a stream that has been read from; otherwise the errors of
- *         furrow_vectors_reader_next. */
+ * Errors: E_ARGUMENT, there are fewer vectors; E_STATE, a stream that has been read from; E_UNSUPPORTED, a query, which
+ *         has no parts; otherwise the errors of furrow_vectors_reader_next. */
 FURROW_API furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uint64_t first, uint64_t count,
                                                         furrow_error *err) FURROW_MUST_USE;
 

@@ -12,7 +12,8 @@ from typing import Any, Sequence
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 320, 132, 40, 18
 _COLOURS = ("#2f7ed8", "#d9782d")  # train, valid: both readable on white and on black
-_FIGURES = {"loss": "loss", "auc": "AUC", "accuracy": "accuracy", "rmse": "RMSE", "r2": "R²", "ndcg": "NDCG"}
+_FIGURES = {"loss": "loss", "auc": "AUC", "accuracy": "accuracy", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "ndcg": "NDCG",
+            "pinball": "pinball loss", "deviance": "Poisson deviance"}
 _CELL = "text-align:left;vertical-align:top;padding:1px 12px 1px 0;border:none;background:none"
 _TABLE = "border-collapse:collapse;border:none;color:inherit;font:inherit;margin:0"
 

@@ -1061,6 +1061,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. The other
     parameters and the attributes after fit are the same as of Classifier, without classes.
 
+    linear, fm and nets take loss="poisson" (counts: predict gives their means).
     gbdt takes objective="absolute_error" (medians), "quantile" with quantile=0.9, and "poisson" (counts: predict gives
     their means), and monotone={"price": -1, "size": 1} or a list with 1, 0 or -1 of each column: predictions never fall
     (1) or rise (-1) as the column rises.

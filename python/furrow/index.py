@@ -14,8 +14,9 @@ from __future__ import annotations
 import operator
 import os
 import re
+import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple, Union
 
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
+from furrow._attributes import Columns, as_where, columns_of, read_table, shown_where, warn_missing
 from furrow._arrays import Floats, Ids, as_array, as_ids, as_vectors, refuse_masks
 from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
@@ -191,6 +193,9 @@ class Index(Card):
         factory: str | None = None,
         ids: Any = None,
         names: Iterable[str] | None = None,
+        attributes: Any = None,
+        attribute_key: str | None = None,
+        attribute_types: Mapping[str, str] | None = None,
         train: Any = None,
         hnsw_m: int | None = None,
         opq: bool | None = None,
@@ -230,6 +235,11 @@ class Index(Card):
         factory: all of this as a string, instead: "IVF1024,PQ16".
         ids, names: one for each vector; by default ids count from 0. Names are str, and saved next to the index, in
         PATH.names.
+        attributes: a frame, an Arrow table or a dict of columns with a row for each vector, in their order; or the path
+        of a csv, tsv or JSON lines file, whose rows are matched by its column "id" (or, with names, "name"). Searches
+        filter by them (where=), and they are saved next to the index, in PATH.attributes. attribute_key: the column
+        with the id or the name of each row's vector. attribute_types: columns that are read as "number", "text", "set"
+        or "time", whatever they look like. Lists, tuples and sets are sets of texts, datetimes are times.
         train: other vectors to train on.
         hnsw_m: links of an HNSW graph that finds lists; worthwhile for many lists.
         opq, opq_d: a trained rotation first, which may reduce the dimension to opq_d.
@@ -254,6 +264,7 @@ class Index(Card):
         n, d = vectors.shape
         numbers = None if ids is None else _new_ids(ids, n)
         texts = None if names is None else _names(names, n)
+        table = read_table(None, attributes, attribute_key, attribute_types, texts is not None)
         asked = None if queries is None else _vectors(queries, d, "queries")
         own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
         own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
@@ -295,7 +306,7 @@ class Index(Card):
             )
         if nprobe is not None:
             index.nprobe = nprobe
-        index._add(vectors, numbers, texts, threads, progress)
+        index._add(vectors, numbers, texts, table, threads, progress)
         if nprobe is None and (chosen or recall is not None):
             index._tune(vectors, numbers, asked, 0.95 if recall is None else recall, threads)
         index._index.end_build()
@@ -352,38 +363,60 @@ class Index(Card):
         self._index.train(_vectors(x, self._d, "x"), options, as_callback(progress))
 
     def add(
-        self, x: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
+        self,
+        x: Any,
+        *,
+        names: Iterable[str] | None = None,
+        attributes: Any = None,
+        attribute_key: str | None = None,
+        attribute_types: Mapping[str, str] | None = None,
+        threads: int = 0,
+        progress: Progress = None,
     ) -> Ids:
         """Adds vectors and returns their ids, which follow the highest id of the index (Faiss uses the number of
         vectors, which after a removal may be an existing id).
 
         All vectors are added or, after a mistake, none. If Ctrl-C or the progress function stops a long call, some may
         have been added; the exception has a note that says how many.
+
+        attributes: as for `build`; without them, the new vectors of an index that has attributes have no values.
         """
         vectors = _vectors(x, self._d, "x")
-        first = self._add(vectors, None, names, threads, progress)
+        table = read_table(self._index, attributes, attribute_key, attribute_types, names is not None)
+        first = self._add(vectors, None, names, table, threads, progress)
         return np.arange(first, first + len(vectors), dtype=np.int64)
 
     def add_with_ids(
-        self, x: Any, ids: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
+        self,
+        x: Any,
+        ids: Any,
+        *,
+        names: Iterable[str] | None = None,
+        attributes: Any = None,
+        attribute_key: str | None = None,
+        attribute_types: Mapping[str, str] | None = None,
+        threads: int = 0,
+        progress: Progress = None,
     ) -> None:
         """Adds vectors with your own ids. As in Faiss, an id may be stored more than once, unless ids have names;
         `update` replaces the vector of an id instead."""
         vectors = _vectors(x, self._d, "x")
-        self._add(vectors, _new_ids(ids, len(vectors)), names, threads, progress)
+        table = read_table(self._index, attributes, attribute_key, attribute_types, names is not None)
+        self._add(vectors, _new_ids(ids, len(vectors)), names, table, threads, progress)
 
     def _add(
-        self, x: Floats, ids: Ids | None, names: Iterable[str] | None, threads: int, progress: Progress
+        self, x: Floats, ids: Ids | None, names: Iterable[str] | None, table: Any, threads: int, progress: Progress
     ) -> int:
         texts = None if names is None else _names(names, len(x))
-        result = np.zeros(2, dtype=np.int64)
+        result = np.zeros(3, dtype=np.int64)
         threads = _count(threads, "threads", 0, _MOST_THREADS)
         try:
-            self._index.add(x, ids, texts, threads, as_callback(progress), result)
+            self._index.add(x, ids, texts, table, threads, as_callback(progress), result)
         except BaseException as error:
             if result[0] > 0:
                 error.add_note(f"the first {result[0]} of {len(x)} vectors were added")
             raise
+        warn_missing(int(result[2]))
         return int(result[1])
 
     # ---- Searching
@@ -396,6 +429,8 @@ class Index(Card):
         nprobe: int | None = None,
         filter: IdFilter | None = None,
         exclude: IdFilter | None = None,
+        where: str | None = None,
+        recall: float | None = None,
         threads: int = 0,
         max_codes: int | None = None,
         k_factor: float | None = None,
@@ -412,6 +447,9 @@ class Index(Card):
         kept in these lists; ids in other lists are not found, and with a narrow filter there may be fewer results than
         ids that are kept, with -1 for the rest. nprobe=index.nlist looks at all lists, and so finds all. A function is
         slow: it is asked once for each id of the index, before the search and in the calling thread.
+        where: a filter by attributes, as "price < 10 and lang in ('de', 'fr') and not sold" (docs/python.md). The search
+        does as much work as it takes to find the share `recall` (0.95) of the nearest vectors that match, and always
+        finds k of them if k match. With filter or exclude, both must keep an id.
         threads: 0: one for each processor, but a single one for little work.
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph, at least k.
@@ -426,7 +464,12 @@ class Index(Card):
         shape = (len(x), k)
         distances = _empty(shape, _FLOAT32)
         ids = _empty(shape, _INT64)
-        if filter is None and exclude is None and max_codes is None and k_factor is None and ef_search is None:
+        if where is not None or recall is not None:
+            options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
+            chosen = as_filter(self._index, filter, exclude)
+            with shown_where(where):
+                self._index.search(x, distances, ids, lists, threads, chosen, options, as_where(where, recall))
+        elif filter is None and exclude is None and max_codes is None and k_factor is None and ef_search is None:
             self._index.search(x, distances, ids, lists, threads)
         else:
             options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
@@ -447,6 +490,7 @@ class Index(Card):
         nprobe: int | None = None,
         filter: IdFilter | None = None,
         exclude: IdFilter | None = None,
+        where: str | None = None,
         threads: int = 0,
         max_codes: int | None = None,
         k_factor: float | None = None,
@@ -455,7 +499,8 @@ class Index(Card):
         """All vectors within a radius (L2: squared distance < radius; inner product: > radius), as in Faiss: (lims, D,
         I), where results of query i are D[lims[i]:lims[i + 1]] and I[lims[i]:lims[i + 1]], by ascending id.
 
-        More than 256 queries are searched in pieces; another thread may change the index between two of them.
+        More than 256 queries are searched in pieces; another thread may change the index between two of them. where: a
+        filter by attributes; as with filter, only the lists that are probed are looked at.
         """
         queries = _vectors(x, self._d, "queries")
         lists = 0 if nprobe is None else _count(nprobe, "nprobe", 1)
@@ -465,7 +510,10 @@ class Index(Card):
         lims, distances, ids = [np.zeros(1, dtype=np.int64)], [], []
         for first in range(0, max(len(queries), 1), _RANGE_PIECE):
             piece = queries[first : first + _RANGE_PIECE]
-            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options, first)
+            with shown_where(where):
+                starts, d, i = self._index.range_search(
+                    piece, radius, lists, threads, core_filter, options, first, as_where(where, None)
+                )
             lims.append(np.asarray(starts)[1:].astype(np.int64) + lims[-1][-1])
             distances.append(np.asarray(d))
             ids.append(np.asarray(i))
@@ -599,6 +647,60 @@ class Index(Card):
         """The ids of names; LookupError for an unknown name."""
         return find_names(self._index, (names,) if isinstance(names, str) else names)
 
+    # ---- Attributes
+
+    @property
+    def attributes(self) -> Columns | None:
+        """The attributes of all ids, ascending (`np.unique(index.ids)`): an array for each column by its name; None:
+        there are none.
+
+        Numbers are float64, times datetime64 in UTC, texts str, and sets tuples of str; missing values are NaN, NaT and
+        None.
+
+        >>> import numpy as np
+        >>> columns = {"price": [5, 12.5, None], "tags": [["new"], ["new", "hot"], []]}
+        >>> index = Index.build(np.eye(3, dtype=np.float32), attributes=columns)
+        >>> index.attributes["price"], index.attributes["tags"].tolist()
+        (array([ 5. , 12.5,  nan]), [('new',), ('new', 'hot'), None])
+        >>> index.search([1, 0, 0], 1, where="tags = 'hot' and price < 20")[1]
+        array([[1]])
+        """
+        ids = np.unique(self.ids)
+        return columns_of(self._index, ids, ids.shape)
+
+    @property
+    def attribute_types(self) -> dict[str, str] | None:
+        """The type of each column of attributes: "number", "text", "set" or "time"; None: there are none."""
+        types = self._index.attribute_types()
+        return None if types is None else dict(types)
+
+    def attributes_of(self, ids: Any) -> Columns:
+        """The attributes of an array of ids, in arrays of that shape; missing values where an id has no row."""
+        array = as_array(ids)
+        columns = columns_of(self._index, as_ids(array.ravel(), -1), array.shape)
+        if columns is None:
+            raise _core.StateError("the index has no attributes; build(attributes=…) or set_attributes sets them")
+        return columns
+
+    def set_attributes(
+        self, attributes: Any, *, attribute_key: str | None = None, attribute_types: Mapping[str, str] | None = None
+    ) -> None:
+        """Gives the vectors of the index the values of a table, as for `build`; without a key, rows are by ascending
+        id. Values in other columns and of other vectors stay. None: removes all attributes."""
+        table = read_table(self._index, attributes, attribute_key, attribute_types, self._index.has_names())
+        warn_missing(self._index.set_attributes(table))
+
+    def select(self, where: str) -> Ids:
+        """The ids whose attributes match a filter, ascending: for `remove_ids`, or to count them.
+
+        >>> import numpy as np
+        >>> index = Index.build(np.eye(3, dtype=np.float32), attributes={"sold": [True, False, True]})
+        >>> index.remove_ids(index.select("sold"))
+        2
+        """
+        with shown_where(where):
+            return np.asarray(self._index.select(where))
+
     # ---- Files
 
     @classmethod
@@ -608,21 +710,23 @@ class Index(Card):
         *,
         mmap: bool = False,
         names: bool = True,
+        attributes: bool = True,
         search_only: bool = False,
         lists: Path | None = None,
         lists_optional: bool = False,
         allow_trailing: bool = False,
     ) -> Index:
-        """Reads an index file of Furrow or Faiss, and its names, PATH.names, and its card, PATH.card, if there are any.
+        """Reads an index file of Furrow or Faiss, and its names, attributes and card, PATH.names, PATH.attributes and
+        PATH.card, if there are any. An index that was loaded without them is saved without them.
 
-        mmap: lists stay in the file, which must not be changed meanwhile; the card is not read. search_only: takes less memory, but the index
-        can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
+        mmap: lists stay in the file, which must not be changed meanwhile; the card is not read. search_only: takes less
+        memory, but the index can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
         allow_trailing: bytes after the end of the index are ignored.
         """
         options: dict[str, Any] = {"memory_map": mmap, "search_only": search_only, "allow_trailing": allow_trailing}
         options |= {"lists": None if lists is None else os.fspath(lists), "lists_optional": lists_optional}
         options |= {"card": not mmap}
-        return cls._of(_core.Index.load(_path(path), options, names))
+        return cls._of(_core.Index.load(_path(path), options, names, attributes))
 
     def save(
         self,
@@ -633,22 +737,23 @@ class Index(Card):
         inline_lists: bool = False,
         lists_file: Path | None = None,
     ) -> None:
-        """Writes an index file that Faiss reads, whole or not at all, the names of its ids to PATH.names and its card
-        to PATH.card.
+        """Writes an index file that Faiss reads, whole or not at all, the names of its ids to PATH.names, their
+        attributes to PATH.attributes, and its card to PATH.card.
 
-        overwrite: replaces an existing file; otherwise it is a FileExistsError. compat: a release of Faiss that is to
+        overwrite: replaces existing files; otherwise one is a FileExistsError. compat: a release of Faiss that is to
         read the file ("1.6.3"). inline_lists: lists on disk become part of the file. lists_file: a new data file in the
         folder of the index, for the contents of the lists; Index.load with mmap=True reads only what is searched.
         """
         target = _path(path)
-        if not overwrite and os.path.lexists(target + ".names"):
-            raise FileExistsError(f"{target}.names exists already; overwrite=True replaces it")
+        for other in () if overwrite else (".names", ".attributes", ".card"):
+            if os.path.lexists(target + other):
+                raise FileExistsError(f"{target}{other} exists already; overwrite=True replaces it")
         options: dict[str, Any] = {"overwrite": overwrite, "compat": compat, "inline_lists": inline_lists}
         options |= {"lists_file": None if lists_file is None else os.fspath(lists_file), "card": True}
         self._index.save(target, options)
 
     def to_bytes(self, *, compat: str | None = None) -> bytes:
-        """The bytes of the index file, without names."""
+        """The bytes of the index file, without names and attributes."""
         return self._index.to_bytes({"compat": compat, "inline_lists": True})
 
     @classmethod
@@ -670,7 +775,28 @@ class Index(Card):
             index._index.set_names(tuple(name for _, name in names), ids)
         return index
 
-    def __reduce__(self) -> tuple[Callable[..., Index], tuple[bytes, list[tuple[int, str]] | None]]:
+    @classmethod
+    def _restore_files(cls, files: dict[str, bytes]) -> Index:
+        with tempfile.TemporaryDirectory() as folder:
+            for ending, data in files.items():
+                with open(f"{folder}/index{ending}", "wb") as file:
+                    file.write(data)
+            return cls.load(f"{folder}/index")
+
+    def _files(self) -> dict[str, bytes]:
+        """The bytes of the files of the index, by the endings of their names."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(f"{folder}/index", inline_lists=True)
+            files = {}
+            for ending in ("", ".names", ".attributes"):
+                if os.path.exists(f"{folder}/index{ending}"):
+                    with open(f"{folder}/index{ending}", "rb") as file:
+                        files[ending] = file.read()
+            return files
+
+    def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
+        if self._index.attribute_types() is not None:
+            return type(self)._restore_files, (self._files(),)
         while True:  # until no other thread changes names meanwhile
             names = self._index.name_items()
             data = self.to_bytes()
@@ -695,8 +821,8 @@ class Index(Card):
 
     @staticmethod
     def verify(source: Path | bytes | Index, *, lists: Path | None = None) -> list[Finding]:
-        """Checks an index file (or its bytes, or an index) more closely than loading does, and its names: that no id
-        is stored twice, that numbers are finite, that graphs reach all vectors.
+        """Checks an index file (or its bytes, or an index) more closely than loading does, its names and its
+        attributes: that no id is stored twice, that numbers are finite, that graphs reach all vectors.
 
         Returns remarks about unusual things. An error is raised, with all findings in its attribute `findings`.
         """

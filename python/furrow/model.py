@@ -188,7 +188,15 @@ class Model(Card):
         parts = self.info.get("figures", {}).items()
         figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
         facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
-        return [*facts, ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
+        return [*facts, *self._aims(), ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
+
+    def _aims(self) -> Facts:
+        """What trees were trained for."""
+        setting = self._scorer.setting
+        if self._scorer.forest()["trees"] == 0:
+            return []
+        level = setting("quantile") if setting("objective") == "reg:quantileerror" else None
+        return [("objective", setting("objective")), ("quantile", level), ("monotone", setting("monotone") or None)]
 
     def _parts(self) -> list[str]:
         """Of trees: the columns with the largest shares of the gain. Of linear models: the features with the largest
@@ -444,8 +452,7 @@ class Model(Card):
 
     def _examples(self, name: str) -> list[str]:
         field = next(field for field in self._encoder().fields if field.name == name)
-        end = field.first + field.count
-        return [feature.name for feature in self._encoder().features(max(field.first, end - 3), end)]
+        return self._encoder().names(name, max(0, field.entries - 3))
 
     def _numbers_of(self, y: Any) -> Any:
         """Labels as numbers: the numbers of the named classes."""
@@ -634,9 +641,9 @@ class Model(Card):
     def _vectors(self, side: int, first: int | None, end: int | None) -> tuple[Array, npt.NDArray[np.float32]]:
         size = self._scorer.vector_size()
         if self._encoded and first is None and end is None:
-            start, names = self._scorer.side(side)
+            names = self._scorer.side(side)
             vectors = np.empty((len(names), size), dtype=np.float32)
-            self._scorer.side_vectors(side, start, len(names), vectors)
+            self._scorer.side_vectors(side, len(names), vectors)
             return np.array(names, dtype=object), vectors
         if first is None or end is None:
             raise TypeError("the range of the features, first and end, is needed for a model of rows")

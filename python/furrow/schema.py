@@ -434,7 +434,6 @@ class EncodedEvent:
 
 
 _SIDES = ("context", "user", "item")
-_NOT_NAMES = 2  # the first features of a field with a dictionary: unknown values, missing ones
 _NEARLY_ALL = 0.95  # of the rows
 _COUNTED = 100_000  # names of a dictionary
 
@@ -537,6 +536,24 @@ class Encoder:
                 warnings.warn(f"the table of {name} has no row for {count} of the log's {name}", stacklevel=3)
         return cls(core)
 
+    def grow(
+        self,
+        data: Any,
+        *,
+        max_features: int = 0,
+        on_bad: OnBad = "error",
+        threads: int = 0,
+        progress: Progress = None,
+    ) -> Encoder:
+        """An encoder that also knows the names of another log; all features keep their indices.
+
+        max_features: the rarest names that are too many count as unknown. 0: no limit.
+        """
+        with _opened(data) as source:
+            _check_repeats(source.uri)
+            options = {"threads": threads, "on_bad": skips_bad(on_bad), "max_features": max_features}
+            return Encoder(self._core.grow(source.uri, options, as_callback(progress)))
+
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Encoder:
         """Loads the encoder of a directory, or of a model that was trained from a raw log."""
@@ -580,6 +597,15 @@ class Encoder:
         names = [field.name for field in self.fields]
         return [Feature(names[field], name, count) for field, name, count in self._core.features(first, end - first)]
 
+    def names(self, field: str | int, first: int = 0, end: int | None = None) -> list[str]:
+        """The names first … end - 1 of a field: the most frequent first, those that grow added last."""
+        number = self._field_number(field)
+        known = self.fields[number].entries
+        end = known if end is None else end
+        if not 0 <= first <= end <= known:
+            raise IndexError(f"there are {known} names, so {first} to {end} is not a range of them")
+        return [name for name, _ in self._core.entries(number, first, end - first)]
+
     def find(self, field: str | int, name: Any) -> int:
         """The feature index of a value of a field."""
         return self._core.find(self._field_number(field), as_cell(name) or b"")
@@ -604,9 +630,9 @@ class Encoder:
     def spellings(self) -> dict[str, dict[str, str]]:
         """For columns that have only truth values: what other spellings of them mean."""
         found = {}
-        for field in self.fields:
+        for number, field in enumerate(self.fields):
             if 1 <= field.entries <= 2:
-                names = [feature.name for feature in self.features(field.first + _NOT_NAMES, field.first + field.count)]
+                names = [name for name, _ in self._core.entries(number, 0, field.entries)]
                 found[field.name] = spelling_of(names)
         return {name: spelling for name, spelling in found.items() if spelling}
 
@@ -616,19 +642,20 @@ class Encoder:
         rows, found = len(indptr) - 1, []
         columns = {column.name for column in self.schema.columns}  # others are histories and crosses
         row_of = np.repeat(np.arange(rows), np.diff(indptr.astype(np.int64)))
-        for field in self.fields:
+        field_of = np.asarray(self._core.fields_of(indices.tolist()), dtype=np.int64)
+        for number, field in enumerate(self.fields):
             if field.entries == 0 or field.name not in columns:
                 continue
-            there = (indices >= field.first + 1) & (indices < field.first + field.count)
+            there = (field_of == number) & (indices != field.first)
             unknown = rows - len(np.unique(row_of[there]))
-            if unknown >= _NEARLY_ALL * rows and self._has_learned(field):
+            if unknown >= _NEARLY_ALL * rows and self._has_learned(number, field):
                 found.append((field.name, unknown))
         return found
 
-    def _has_learned(self, field: Field) -> bool:
+    def _has_learned(self, number: int, field: Field) -> bool:
         """Whether most cells of the training data had a value of the dictionary."""
-        counts = self._core.features(field.first + _NOT_NAMES, min(field.entries, _COUNTED))
-        return sum(count for _, _, count in counts) >= field.unknown + field.missing
+        counts = self._core.entries(number, 0, min(field.entries, _COUNTED))
+        return sum(count for _, count in counts) >= field.unknown + field.missing
 
     def encode_event(self, event: Mapping[str, Any] | None = None, /, **columns: Any) -> EncodedEvent:
         """The row of one event: what the line of a log with these cells gives. Other columns are missing.

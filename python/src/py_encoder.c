@@ -232,10 +232,12 @@ static const fwpy_field build_fields[] = {FWPY_FIELD(furrow_encoder_params, fold
                                           FWPY_FIELD(furrow_encoder_params, threads, FWPY_UINT32),
                                           FWPY_FIELD(furrow_encoder_params, on_bad, FWPY_UINT32),
                                           FWPY_FIELD(furrow_encoder_params, table_items, FWPY_BOOL),
+                                          FWPY_FIELD(furrow_encoder_params, max_features, FWPY_UINT64),
                                           {0}};
 
 typedef struct build_job {
   const char *uri;
+  const furrow_encoder *before; /* the encoder that grows; NULL: there is none */
   const furrow_schema *schema;
   furrow_encoder_params params;
   furrow_parser_stats stats;
@@ -247,6 +249,7 @@ static furrow_status run_build(void *user, fwpy_job *job, furrow_error *err) {
   build_job *b = user;
   b->params.progress = fwpy_job_progress;
   b->params.progress_user = job;
+  if (b->before) return furrow_encoder_grow(&b->encoder, b->before, b->uri, &b->params, NULL, err);
   return furrow_encoder_build(&b->encoder, b->uri, b->schema, &b->params, err);
 }
 
@@ -270,6 +273,19 @@ static PyObject *encoder_build(PyObject *type, PyObject *args) {
       result = Py_BuildValue("NNKK", encoder, fwpy_get_stats(&job.stats), (unsigned long long)job.items_without_row,
                              (unsigned long long)job.users_without_row);
   }
+  Py_DECREF(uri);
+  return result;
+}
+
+/* grow(uri, options, progress) -> encoder */
+static PyObject *encoder_grow(PyObject *object, PyObject *args) {
+  build_job job = {.before = ((encoder_object *)object)->encoder};
+  PyObject *uri = NULL, *options, *progress, *result = NULL;
+  if (!PyArg_ParseTuple(args, "O&OO", PyUnicode_FSConverter, &uri, &options, &progress)) return NULL;
+  furrow_encoder_params_init(&job.params);
+  job.uri = PyBytes_AsString(uri);
+  if (fwpy_set_fields(&job.params, options, build_fields) && fwpy_job_run(run_build, &job, progress))
+    result = make_encoder(job.encoder);
   Py_DECREF(uri);
   return result;
 }
@@ -350,6 +366,44 @@ static PyObject *encoder_features(PyObject *object, PyObject *args) {
       fwpy_raise(&err);
     if (!feature || PyList_Append(list, feature) < 0) Py_CLEAR(list);
     Py_XDECREF(feature);
+  }
+  return list;
+}
+
+/* entries(field, first, count) -> [(name, count in the training data)], of the names of a field from number first on */
+static PyObject *encoder_entries(PyObject *object, PyObject *args) {
+  const furrow_encoder *encoder = ((encoder_object *)object)->encoder;
+  PyObject *list = NULL;
+  unsigned long long first, count;
+  Py_ssize_t field;
+  furrow_error err;
+  if (!PyArg_ParseTuple(args, "nKK", &field, &first, &count)) return NULL;
+  list = PyList_New(0);
+  for (unsigned long long i = 0; list && i < count; i++) {
+    furrow_encoder_feature f;
+    PyObject *entry = NULL;
+    if (furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, (size_t)field, first + i), &f, &err) ==
+        FURROW_OK)
+      entry = Py_BuildValue("NK", fwpy_name(f.name, f.length), (unsigned long long)f.count);
+    else
+      fwpy_raise(&err);
+    if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
+    Py_XDECREF(entry);
+  }
+  return list;
+}
+
+/* fields_of(features) -> the number of the field of each; -1: there is no such feature */
+static PyObject *encoder_fields_of(PyObject *object, PyObject *features) {
+  const furrow_encoder *encoder = ((encoder_object *)object)->encoder;
+  const Py_ssize_t count = PyList_Size(features);
+  PyObject *list = count < 0 ? NULL : PyList_New(0);
+  for (Py_ssize_t i = 0; list && i < count; i++) {
+    const uint64_t feature = PyLong_AsUnsignedLongLong(PyList_GetItem(features, i));
+    const size_t field = PyErr_Occurred() ? SIZE_MAX : furrow_encoder_field_of(encoder, feature);
+    PyObject *number = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(field == SIZE_MAX ? -1 : (Py_ssize_t)field);
+    if (!number || PyList_Append(list, number) < 0) Py_CLEAR(list);
+    Py_XDECREF(number);
   }
   return list;
 }
@@ -465,6 +519,9 @@ static PyMethodDef encoder_methods[] = {{"build", encoder_build, METH_VARARGS | 
                                         {"fields", encoder_fields, METH_NOARGS, NULL},
                                         {"feature_count", encoder_feature_count, METH_NOARGS, NULL},
                                         {"features", encoder_features, METH_VARARGS, NULL},
+                                        {"entries", encoder_entries, METH_VARARGS, NULL},
+                                        {"fields_of", encoder_fields_of, METH_O, NULL},
+                                        {"grow", encoder_grow, METH_VARARGS, NULL},
                                         {"find", encoder_find, METH_VARARGS, NULL},
                                         {"event", encoder_event, METH_VARARGS, NULL},
                                         {NULL, NULL, 0, NULL}};

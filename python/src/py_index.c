@@ -45,10 +45,11 @@ static void after_fork(void) {
   }
 }
 
-PyObject *fwpy_index_make(furrow_index *index, index_names *names) {
+PyObject *fwpy_index_make(furrow_index *index, index_names *names, index_attributes *attributes) {
   furrow_index_info info;
   index_object *self = fwpy_new(index_type);
   if (!self) {
+    fwpy_attributes_release(attributes);
     fwpy_names_release(names);
     furrow_index_free(index);
     return NULL;
@@ -57,6 +58,7 @@ PyObject *fwpy_index_make(furrow_index *index, index_names *names) {
   furrow_index_get_info(index, &info);
   self->index = index;
   self->names = names;
+  self->attributes = attributes;
   self->next_id = -1;
   self->d = (size_t)info.d;
   init_lock(&self->lock);
@@ -68,6 +70,7 @@ static void index_dealloc(PyObject *object) {
   index_object *self = (index_object *)object;
   unlink_object(self);
   furrow_searcher_free(self->searcher);
+  fwpy_attributes_release(self->attributes);
   fwpy_names_release(self->names);
   furrow_index_free(self->index);
   pthread_rwlock_destroy(&self->lock);
@@ -338,6 +341,7 @@ typedef struct search_call {
   size_t n, k;
   furrow_search_params params;
   index_filter filter;
+  index_where where;
 } search_call;
 
 /* Errors name a query by its row in the piece ("query 3 has a NaN"), which starts at row `first` of the call. */
@@ -351,9 +355,11 @@ static void shift_row(furrow_error *err, size_t first) {
 }
 
 static furrow_status search_piece(search_call *c, size_t first, size_t count, furrow_error *err) {
-  return furrow_searcher_search(c->self->searcher, (const float *)c->queries.buf + first * c->self->d, count, c->k,
-                                &c->params, (float *)c->distances.buf + first * c->k,
-                                (int64_t *)c->ids.buf + first * c->k, err);
+  const float *queries = (const float *)c->queries.buf + first * c->self->d;
+  float *distances = (float *)c->distances.buf + first * c->k;
+  int64_t *ids = (int64_t *)c->ids.buf + first * c->k;
+  if (c->where.filtered) return furrow_filtered_search(c->where.filtered, queries, count, c->k, distances, ids, err);
+  return furrow_searcher_search(c->self->searcher, queries, count, c->k, &c->params, distances, ids, err);
 }
 
 static double seconds(void) {
@@ -372,6 +378,7 @@ static furrow_status search_job(void *user, fwpy_job *job, furrow_error *err) {
   search_call *c = user;
   furrow_status status = begin_search(c->self, err);
   if (status != FURROW_OK) return status;
+  status = fwpy_where_open(&c->where, c->self, &c->params, false, err);
   for (size_t first = 0, piece = FEW_QUERIES; status == FURROW_OK && first < c->n;) {
     const size_t count = c->n - first < piece ? c->n - first : piece;
     const double began = seconds();
@@ -381,6 +388,7 @@ static furrow_status search_job(void *user, fwpy_job *job, furrow_error *err) {
     if (seconds() - began < 0.025) piece *= 4;
     if (status == FURROW_OK && !fwpy_job_progress(job, "search", first, c->n)) status = cancelled(err);
   }
+  fwpy_where_close(&c->where, &c->params);
   fwpy_index_end_read(c->self);
   return status;
 }
@@ -391,7 +399,9 @@ static bool search_now(search_call *c) {
   Py_BEGIN_ALLOW_THREADS;
   status = begin_search(c->self, &err);
   if (status == FURROW_OK) {
-    status = search_piece(c, 0, c->n, &err);
+    status = fwpy_where_open(&c->where, c->self, &c->params, false, &err);
+    if (status == FURROW_OK) status = search_piece(c, 0, c->n, &err);
+    fwpy_where_close(&c->where, &c->params);
     fwpy_index_end_read(c->self);
   }
   Py_END_ALLOW_THREADS;
@@ -426,13 +436,23 @@ static bool run_search(search_call *c) {
   return c->n <= FEW_QUERIES ? search_now(c) : fwpy_job_run(search_job, c, NULL);
 }
 
-/* search(queries, distances, ids, nprobe, threads, filter=None, options=None): arrays n x d, n x k, n x k */
+/* From None or (expression, recall). */
+static bool get_where(PyObject *object, index_where *where) {
+  *where = (index_where){0};
+  if (object == Py_None) return true;
+  if (PyTuple_Check(object)) return PyArg_ParseTuple(object, "sd", &where->text, &where->recall) != 0;
+  PyErr_Format(PyExc_TypeError, "where: a tuple is needed, not %R", object);
+  return false;
+}
+
+/* search(queries, distances, ids, nprobe, threads, filter=None, options=None, where=None): arrays n x d, n x k, n x k
+ */
 static PyObject *index_search(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   search_call c;
   bool ok = false;
-  if (nargs < 5 || nargs > 7) return PyErr_Format(PyExc_TypeError, "search takes 5 to 7 arguments");
+  if (nargs < 5 || nargs > 8) return PyErr_Format(PyExc_TypeError, "search takes 5 to 8 arguments");
   c.self = (index_object *)object;
-  if (!get_search_params(&c, args + 3, nargs - 3)) return NULL;
+  if (!get_search_params(&c, args + 3, nargs - 3) || !get_where(nargs > 7 ? args[7] : Py_None, &c.where)) return NULL;
   if (!fwpy_index_filter_get(nargs > 5 ? args[5] : Py_None, &c.filter, &c.params.filter)) goto release_filter;
   if (!fwpy_get_array(args[0], "queries", FWPY_F32, 2, &c.queries)) goto release_filter;
   if (!fwpy_get_output(args[1], "distances", FWPY_F32, 2, &c.distances)) goto release_queries;
@@ -481,8 +501,11 @@ static furrow_range_result *search_range(search_call *c, float radius, size_t fi
   Py_BEGIN_ALLOW_THREADS;
   status = begin_search(c->self, &err);
   if (status == FURROW_OK) {
-    status = furrow_searcher_search_range(c->self->searcher, c->queries.buf, (size_t)c->queries.shape[0], radius,
-                                          &c->params, &result, &err);
+    status = fwpy_where_open(&c->where, c->self, &c->params, true, &err);
+    if (status == FURROW_OK)
+      status = furrow_searcher_search_range(c->self->searcher, c->queries.buf, (size_t)c->queries.shape[0], radius,
+                                            &c->params, &result, &err);
+    fwpy_where_close(&c->where, &c->params);
     fwpy_index_end_read(c->self);
   }
   Py_END_ALLOW_THREADS;
@@ -491,16 +514,16 @@ static furrow_range_result *search_range(search_call *c, float radius, size_t fi
   return fwpy_raise(&err);
 }
 
-/* range_search(queries, radius, nprobe, threads, filter, options, first): (starts u64, distances f32, ids i64); first
- * is the row of the caller's array where queries start, for messages */
+/* range_search(queries, radius, nprobe, threads, filter, options, first, where): (starts u64, distances f32, ids i64);
+ * first is the row of the caller's array where queries start, for messages */
 static PyObject *index_range_search(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   search_call c;
   furrow_range_result *result = NULL;
-  if (nargs != 7) return PyErr_Format(PyExc_TypeError, "range_search takes 7 arguments");
+  if (nargs != 8) return PyErr_Format(PyExc_TypeError, "range_search takes 8 arguments");
   c.self = (index_object *)object;
   const double radius = PyFloat_AsDouble(args[1]);
   const size_t first = PyErr_Occurred() ? 0 : PyLong_AsSize_t(args[6]);
-  if (PyErr_Occurred() || !get_search_params(&c, args + 2, nargs - 2)) return NULL;
+  if (PyErr_Occurred() || !get_search_params(&c, args + 2, nargs - 2) || !get_where(args[7], &c.where)) return NULL;
   if (fwpy_index_filter_get(args[4], &c.filter, &c.params.filter) &&
       fwpy_get_array(args[0], "queries", FWPY_F32, 2, &c.queries)) {
     result = search_range(&c, (float)radius, first);
@@ -596,6 +619,10 @@ static PyMethodDef index_methods[] = {
     {"find_names", fwpy_index_find_names, METH_VARARGS, NULL},
     {"has_names", fwpy_index_has_names, METH_NOARGS, NULL},
     {"name_items", fwpy_index_name_items, METH_NOARGS, NULL},
+    {"set_attributes", fwpy_index_set_attributes, METH_VARARGS, NULL},
+    {"attribute_types", fwpy_index_attribute_types, METH_NOARGS, NULL},
+    {"attribute_columns", fwpy_index_attribute_columns, METH_VARARGS, NULL},
+    {"select", fwpy_index_select, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot index_slots[] = {{Py_tp_dealloc, index_dealloc}, {Py_tp_methods, index_methods}, {0, NULL}};
@@ -609,5 +636,6 @@ int fwpy_add_index(PyObject *module) {
   }
   if (PyModule_AddFunctions(module, fwpy_index_file_methods) < 0) return -1;
   if (PyModule_AddFunctions(module, fwpy_index_choose_methods) < 0) return -1;
+  if (PyModule_AddFunctions(module, fwpy_index_attribute_methods) < 0) return -1;
   return fwpy_add_type(module, &index_spec, &index_type);
 }

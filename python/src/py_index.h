@@ -14,12 +14,19 @@ typedef struct index_names {
   furrow_id_names *names;
 } index_names;
 
+/* The same for attributes. */
+typedef struct index_attributes {
+  atomic_size_t uses;
+  furrow_attributes *attributes;
+} index_attributes;
+
 /* Searches may run at once from any number of threads; a change waits for them, and they wait for it. */
 typedef struct index_object {
   PyObject_HEAD furrow_index *index;
-  furrow_searcher *searcher; /* NULL: not made since the last change */
-  index_names *names;        /* NULL: ids have no names */
-  int64_t next_id;           /* next id of a vector that is added without an id; -1: not known since the last change */
+  furrow_searcher *searcher;    /* NULL: not made since the last change */
+  index_names *names;           /* NULL: ids have no names */
+  index_attributes *attributes; /* NULL: none; otherwise with a row for each id */
+  int64_t next_id; /* next id of a vector that is added without an id; -1: not known since the last change */
   size_t d;
   bool broken;                          /* a fork came while another thread changed it */
   bool changing;                        /* in fwpy_index_begin_change … fwpy_index_end_change */
@@ -34,8 +41,8 @@ void fwpy_index_end_read(index_object *self);
 furrow_status fwpy_index_begin_change(index_object *self, furrow_error *err);
 void fwpy_index_end_change(index_object *self);
 
-/* An object of an index and its names (NULL: none), which it takes, also on failure. */
-PyObject *fwpy_index_make(furrow_index *index, index_names *names);
+/* An object of an index, its names and its attributes (NULL: none), which it takes, also on failure. */
+PyObject *fwpy_index_make(furrow_index *index, index_names *names, index_attributes *attributes);
 /* The object if it is an index; else NULL and a TypeError. */
 index_object *fwpy_index_check(PyObject *object);
 
@@ -61,6 +68,36 @@ furrow_status fwpy_names_wrap(index_names **wrapped, furrow_id_names *names, fur
 /* Ends one use. Takes NULL. */
 void fwpy_names_release(index_names *names);
 
+/* The same for attributes. */
+furrow_status fwpy_attributes_copy(index_attributes **copy, const index_attributes *attributes, furrow_error *err);
+furrow_status fwpy_attributes_wrap(index_attributes **wrapped, furrow_attributes *attributes, furrow_error *err);
+void fwpy_attributes_release(index_attributes *attributes);
+
+/* A table of attributes that was read: None (*table is NULL), or what attribute_table() of the module made. */
+typedef struct attribute_table attribute_table;
+bool fwpy_attribute_table_get(PyObject *object, const attribute_table **table);
+/* Gives attributes a row for each id of the index and for n more ids, and the values of the table (NULL: none), whose
+ * rows belong to these n ids in their order or are matched by its key. names: of the ids of both; NULL: none. */
+furrow_status fwpy_attributes_extend(furrow_attributes *attributes, const furrow_index *index, const int64_t *ids,
+                                     size_t n, const furrow_id_names *names, const attribute_table *table,
+                                     furrow_attributes_fit *fit, furrow_error *err);
+
+/* A filter by attributes. */
+typedef struct index_where {
+  const char *text; /* NULL: there is none */
+  double recall;
+  furrow_selection *selection;
+  furrow_filtered *filtered;     /* NULL: of a search by radius */
+  const furrow_id_filter *other; /* the filter of ids that counts as well; NULL: none */
+  furrow_id_filter both;
+} index_where;
+
+/* Prepares the filter and puts it into params, with the lock held for reading and a searcher made. */
+furrow_status fwpy_where_open(index_where *w, const index_object *self, furrow_search_params *params, bool ranged,
+                              furrow_error *err);
+/* Restores the filter of ids in params. */
+void fwpy_where_close(index_where *w, furrow_search_params *params);
+
 /* UTF-8 texts of a tuple of str, which the tuple keeps alive. Free *texts with PyMem_Free. */
 bool fwpy_index_texts(PyObject *tuple, const char ***texts, size_t *count);
 
@@ -81,6 +118,13 @@ PyObject *fwpy_index_get_names(PyObject *self, PyObject *args);
 PyObject *fwpy_index_find_names(PyObject *self, PyObject *args);
 PyObject *fwpy_index_has_names(PyObject *self, PyObject *unused);
 PyObject *fwpy_index_name_items(PyObject *self, PyObject *unused);
+
+/* Methods of py_index_attributes.c, and its functions of the module. */
+PyObject *fwpy_index_set_attributes(PyObject *self, PyObject *args);
+PyObject *fwpy_index_attribute_types(PyObject *self, PyObject *unused);
+PyObject *fwpy_index_attribute_columns(PyObject *self, PyObject *args);
+PyObject *fwpy_index_select(PyObject *self, PyObject *args);
+extern PyMethodDef fwpy_index_attribute_methods[];
 
 /* Methods of py_index_file.c, and its functions of the module. */
 PyObject *fwpy_index_load(PyObject *type, PyObject *args);

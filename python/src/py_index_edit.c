@@ -1,4 +1,5 @@
-/* python/src/py_index_edit.c: an index made, trained and changed, its names with it. */
+/* python/src/py_index_edit.c: an index made, trained and changed, its names and attributes with
+ * it. */
 #include "py_index.h"
 
 #include <stdio.h>
@@ -17,6 +18,22 @@ static bool check_width(const index_object *self, const Py_buffer *x) {
   if ((size_t)x->shape[1] == self->d) return true;
   PyErr_Format(PyExc_ValueError, "vectors have %zd dimensions, but the index has %zu", x->shape[1], self->d);
   return false;
+}
+
+/* Puts new names in place, if there are any, and returns the old ones. */
+static index_names *swap_names(index_object *self, index_names *names) {
+  if (!names) return NULL;
+  index_names *before = self->names;
+  self->names = names;
+  return before;
+}
+
+/* The same for attributes. */
+static index_attributes *swap_attributes(index_object *self, index_attributes *attributes) {
+  if (!attributes) return NULL;
+  index_attributes *before = self->attributes;
+  self->attributes = attributes;
+  return before;
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
@@ -53,7 +70,7 @@ PyObject *fwpy_index_create(PyObject *type, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS;
   status = furrow_index_create(&index, &spec, &err);
   Py_END_ALLOW_THREADS;
-  return status == FURROW_OK ? fwpy_index_make(index, NULL) : fwpy_raise(&err);
+  return status == FURROW_OK ? fwpy_index_make(index, NULL, NULL) : fwpy_raise(&err);
 }
 
 /* ---- Training --------------------------------------------------------------------------------------------- */
@@ -139,10 +156,12 @@ enum { ADD_PIECE = 8192 }; /* vectors between two checks for cancellation */
 typedef struct add_call {
   index_object *self;
   Py_buffer x, id_array, result;
-  const int64_t *ids; /* NULL: ids follow the existing ones */
-  int64_t *made_ids;  /* owned: ids that were made */
-  int64_t first_id;   /* first of consecutive ids */
-  const char **texts; /* NULL: none */
+  const int64_t *ids;           /* NULL: ids follow the existing ones */
+  int64_t *made_ids;            /* owned: ids that were made */
+  int64_t first_id;             /* first of consecutive ids */
+  const char **texts;           /* NULL: none */
+  const attribute_table *table; /* attributes; NULL: none */
+  furrow_attributes_fit fit;
   size_t n, named, done;
   unsigned threads;
 } add_call;
@@ -170,15 +189,16 @@ static furrow_status check_vectors(const add_call *c, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Writes ids out where the library could choose others: it does not know of ids that were removed again. Names need
- * them as well. */
+/* Writes ids out where the library could choose others: it does not know of ids that were removed again. Names and
+ * attributes need them as well. */
 static furrow_status make_ids(add_call *c, furrow_error *err) {
   if (c->ids) return FURROW_OK;
   find_next_id(c->self);
   c->first_id = c->self->next_id;
   if (c->first_id > IDS_END - (int64_t)c->n)
     return fail(err, FURROW_E_RANGE, "the ids below 2^62 are used up", "give ids=");
-  if (c->first_id == count_vectors(c->self->index) && !c->texts) return FURROW_OK;
+  const bool noted = c->texts || c->table || c->self->attributes;
+  if (c->first_id == count_vectors(c->self->index) && !noted) return FURROW_OK;
   c->made_ids = malloc((c->n + 1) * sizeof *c->made_ids);
   if (!c->made_ids) return fail(err, FURROW_E_MEMORY, "out of memory", "");
   for (size_t i = 0; i < c->n; i++) c->made_ids[i] = c->first_id + (int64_t)i;
@@ -230,24 +250,44 @@ static void move_next_id(add_call *c) {
   c->self->next_id = next;
 }
 
-/* Adds vectors whose names are new, and their names. A call that was stopped keeps the names of what was added. */
-static furrow_status add_named(add_call *c, fwpy_job *job, furrow_error *err) {
-  index_names *names = NULL, *some = NULL;
+/* Makes the attributes with rows for the new vectors; none if there are no attributes. */
+static furrow_status describe_added(add_call *c, const index_names *names, index_attributes **attributes,
+                                    furrow_error *err) {
+  furrow_attributes_fit_init(&c->fit);
+  if (!c->table && !c->self->attributes) return FURROW_OK;
+  const furrow_status status = fwpy_attributes_copy(attributes, c->self->attributes, err);
+  if (status != FURROW_OK) return status;
+  return fwpy_attributes_extend((*attributes)->attributes, c->self->index, c->ids, c->n, names ? names->names : NULL,
+                                c->table, &c->fit, err);
+}
+
+/* A call that was stopped keeps the names and attributes of what was added. If this runs out of memory, those without a
+ * vector stay, which is allowed. */
+static void forget_rest(const add_call *c, index_names **names, const index_attributes *attributes) {
+  index_names *some = NULL;
   furrow_error ignored;
-  furrow_status status = name_added(c, c->n, &names, err);
-  if (status == FURROW_OK) status = add_pieces(c, job, err);
-  if (c->done > 0 && c->done < c->n && name_added(c, c->done, &some, &ignored) == FURROW_OK) {
-    fwpy_names_release(names); /* if this runs out of memory, names without a vector stay, which is allowed */
-    names = some;
+  if (*names && name_added(c, c->done, &some, &ignored) == FURROW_OK) {
+    fwpy_names_release(*names);
+    *names = some;
     some = NULL;
   }
-  if (c->done > 0 || (status == FURROW_OK && !c->self->names)) {
-    index_names *before = c->self->names;
-    c->self->names = names;
-    names = before;
-  }
   fwpy_names_release(some);
+  if (attributes)
+    (void)!furrow_attributes_join(attributes->attributes, c->self->index, NULL, NULL, NULL, NULL, &ignored);
+}
+
+/* Adds vectors, their names and their attributes. */
+static furrow_status add_all(add_call *c, fwpy_job *job, furrow_error *err) {
+  index_names *names = NULL;
+  index_attributes *attributes = NULL;
+  furrow_status status = c->texts ? name_added(c, c->n, &names, err) : FURROW_OK;
+  if (status == FURROW_OK) status = describe_added(c, names, &attributes, err);
+  if (status == FURROW_OK) status = add_pieces(c, job, err);
+  if (c->done > 0 && c->done < c->n) forget_rest(c, &names, attributes);
+  if (c->done > 0 || (status == FURROW_OK && !c->self->names)) names = swap_names(c->self, names);
+  if (c->done > 0 || (status == FURROW_OK && !c->self->attributes)) attributes = swap_attributes(c->self, attributes);
   fwpy_names_release(names);
+  fwpy_attributes_release(attributes);
   return status;
 }
 
@@ -258,7 +298,7 @@ static furrow_status add_job(void *user, fwpy_job *job, furrow_error *err) {
   if (status != FURROW_OK) return status;
   status = check_vectors(c, err);
   if (status == FURROW_OK) status = make_ids(c, err);
-  if (status == FURROW_OK) status = c->texts ? add_named(c, job, err) : add_pieces(c, job, err);
+  if (status == FURROW_OK) status = add_all(c, job, err);
   move_next_id(c);
   fwpy_index_end_change(c->self);
   return status;
@@ -269,7 +309,7 @@ static bool run_add(add_call *c, PyObject *progress) {
   furrow_status status = FURROW_OK;
   c->n = (size_t)c->x.shape[0];
   if (!check_width(c->self, &c->x)) return false;
-  if ((c->ids && (size_t)c->id_array.shape[0] != c->n) || (c->texts && c->named != c->n) || c->result.shape[0] != 2) {
+  if ((c->ids && (size_t)c->id_array.shape[0] != c->n) || (c->texts && c->named != c->n) || c->result.shape[0] != 3) {
     PyErr_Format(PyExc_ValueError, "there must be one id and one name for each of the %zu vectors", c->n);
     return false;
   }
@@ -281,13 +321,15 @@ static bool run_add(add_call *c, PyObject *progress) {
   return status == FURROW_OK;
 }
 
-/* add(x, ids|None, names|None, threads, progress, result int64[2]): result has the number of vectors that were added,
- * also if the call fails, and the first id of the vectors that came without ids */
+/* add(x, ids|None, names|None, attributes|None, threads, progress, result int64[3]): result has the number of vectors
+ * that were added, also if the call fails, the first id of the vectors that came without ids, and the number of vectors
+ * without a row of attributes */
 PyObject *fwpy_index_add(PyObject *self, PyObject *args) {
-  PyObject *x, *ids, *names, *progress, *result;
+  PyObject *x, *ids, *names, *attributes, *progress, *result;
   add_call c = {.self = (index_object *)self};
   bool ok = false;
-  if (!PyArg_ParseTuple(args, "OOOIOO", &x, &ids, &names, &c.threads, &progress, &result)) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOOIOO", &x, &ids, &names, &attributes, &c.threads, &progress, &result)) return NULL;
+  if (!fwpy_attribute_table_get(attributes, &c.table)) return NULL;
   if (names != Py_None && !fwpy_index_texts(names, &c.texts, &c.named)) return NULL;
   if (!fwpy_get_array(x, "x", FWPY_F32, 2, &c.x)) goto free_texts;
   if (!fwpy_get_output(result, "result", FWPY_I64, 1, &c.result)) goto release_x;
@@ -296,6 +338,7 @@ PyObject *fwpy_index_add(PyObject *self, PyObject *args) {
   ok = run_add(&c, progress);
   ((int64_t *)c.result.buf)[0] = (int64_t)c.done;
   ((int64_t *)c.result.buf)[1] = c.first_id;
+  ((int64_t *)c.result.buf)[2] = c.table ? (int64_t)c.fit.without : 0;
   free(c.made_ids);
   if (ids != Py_None) PyBuffer_Release(&c.id_array);
 release_result:
@@ -310,28 +353,26 @@ free_texts:
 
 /* ---- Removing --------------------------------------------------------------------------------------------- */
 
-/* Puts new names in place, if there are any, and returns the old ones. */
-static index_names *swap_names(index_object *self, index_names *names) {
-  if (!names) return NULL;
-  index_names *before = self->names;
-  self->names = names;
-  return before;
-}
-
 static furrow_status remove_ids(index_object *self, const furrow_id_filter *filter, uint64_t *removed,
                                 furrow_error *err) {
   index_names *names = NULL;
+  index_attributes *attributes = NULL;
   furrow_status status = fwpy_index_begin_change(self, err);
   if (status != FURROW_OK) return status;
   if (self->names) status = fwpy_names_copy(&names, self->names, err);
   if (status == FURROW_OK && names)
     status = furrow_id_names_remove(names->names, filter, fwpy_index_counts_ids(self->index), err);
+  if (status == FURROW_OK && self->attributes) status = fwpy_attributes_copy(&attributes, self->attributes, err);
+  if (status == FURROW_OK && attributes)
+    status = furrow_attributes_remove(attributes->attributes, filter, fwpy_index_counts_ids(self->index), err);
   if (status == FURROW_OK) status = furrow_index_remove(self->index, filter, removed, err);
   if (status == FURROW_OK) {
     names = swap_names(self, names);
+    attributes = swap_attributes(self, attributes);
     self->next_id = -1;
   }
   fwpy_index_end_change(self);
+  fwpy_attributes_release(attributes);
   fwpy_names_release(names);
   return status;
 }
@@ -412,14 +453,37 @@ static furrow_status merge_names(const index_object *self, const index_object *o
   return furrow_id_names_merge((*names)->names, other->names->names, shift, err);
 }
 
+/* Attributes of both; *attributes stays NULL if neither has any. Vectors of an index without any have no values. */
+static furrow_status merge_attributes(const index_object *self, const index_object *other, int64_t shift,
+                                      index_attributes **attributes, furrow_error *err) {
+  furrow_ids ids;
+  if (!self->attributes && !other->attributes) return FURROW_OK;
+  furrow_status status = fwpy_attributes_copy(attributes, self->attributes, err);
+  if (status == FURROW_OK && other->attributes)
+    status = furrow_attributes_merge((*attributes)->attributes, other->attributes->attributes, shift, err);
+  if (status == FURROW_OK) status = furrow_index_get_ids(other->index, &ids, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; status == FURROW_OK && i < ids.count; i++)
+    if (__builtin_add_overflow(ids.ids[i], shift, &ids.ids[i]))
+      status = fail(err, FURROW_E_RANGE, "an id plus id_shift would be too large", "");
+  if (status == FURROW_OK)
+    status = fwpy_attributes_extend((*attributes)->attributes, self->index, ids.ids, ids.count, NULL, NULL, NULL, err);
+  furrow_ids_clear(&ids);
+  return status;
+}
+
 static furrow_status merge_locked(index_object *self, const index_object *other, int64_t shift, furrow_error *err) {
   index_names *names = NULL;
+  index_attributes *attributes = NULL;
   furrow_status status = merge_names(self, other, shift, &names, err);
+  if (status == FURROW_OK) status = merge_attributes(self, other, shift, &attributes, err);
   if (status == FURROW_OK) status = furrow_index_merge(self->index, other->index, shift, err);
   if (status == FURROW_OK) {
     names = swap_names(self, names);
+    attributes = swap_attributes(self, attributes);
     self->next_id = -1;
   }
+  fwpy_attributes_release(attributes);
   fwpy_names_release(names);
   return status;
 }

@@ -14,46 +14,67 @@ static const fwpy_field load_fields[] = {FWPY_FIELD(furrow_index_load_params, me
                                          FWPY_FIELD(furrow_index_load_params, card, FWPY_BOOL),
                                          {0}};
 
-/* *names stays NULL where there are none. */
-static furrow_status load_with_names(furrow_index **index, index_names **names, const char *path,
-                                     const furrow_index_load_params *params, furrow_error *err) {
-  furrow_id_names *loaded = NULL;
-  furrow_status status = furrow_index_load_with_names(index, &loaded, path, params, err);
-  if (status != FURROW_OK || !loaded) return status;
-  status = fwpy_names_wrap(names, loaded, err);
-  if (status != FURROW_OK) furrow_index_free(*index);
+/* What an index file is loaded with; NULL where it has none, or none was wanted. */
+typedef struct loaded_index {
+  furrow_index *index;
+  index_names *names;
+  index_attributes *attributes;
+} loaded_index;
+
+static furrow_status load_with(loaded_index *loaded, const char *path, const furrow_index_load_params *params,
+                               bool with_names, bool with_attributes, furrow_error *err) {
+  furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
+  furrow_status status;
+  if (with_attributes)
+    status = furrow_index_load_with_attributes(&loaded->index, &names, &attributes, path, params, err);
+  else if (with_names)
+    status = furrow_index_load_with_names(&loaded->index, &names, path, params, err);
+  else
+    return furrow_index_load(&loaded->index, path, params, err);
+  if (status != FURROW_OK) return status;
+  if (names && with_names) status = fwpy_names_wrap(&loaded->names, names, err);
+  if (names && !with_names) furrow_id_names_free(names);
+  if (attributes && status == FURROW_OK)
+    status = fwpy_attributes_wrap(&loaded->attributes, attributes, err);
+  else
+    furrow_attributes_free(attributes);
+  if (status == FURROW_OK) return FURROW_OK;
+  fwpy_names_release(loaded->names);
+  furrow_index_free(loaded->index);
   return status;
 }
 
 /* Path and options of a call; *path is to be released. */
-static bool get_load_arguments(PyObject *args, PyObject **path, furrow_index_load_params *params, int *with_names) {
+static bool get_load_arguments(PyObject *args, PyObject **path, furrow_index_load_params *params, int *with_names,
+                               int *with_attributes) {
   PyObject *options = NULL;
   furrow_index_load_params_init(params);
-  *with_names = 1;
-  if (!PyArg_ParseTuple(args, "O&|Op", PyUnicode_FSConverter, path, &options, with_names)) return false;
+  *with_names = *with_attributes = 1;
+  if (!PyArg_ParseTuple(args, "O&|Opp", PyUnicode_FSConverter, path, &options, with_names, with_attributes))
+    return false;
   if (fwpy_set_fields(params, options, load_fields)) return true;
   Py_DECREF(*path);
   return false;
 }
 
-/* load(path, options=None, names=True) */
+/* load(path, options=None, names=True, attributes=True) */
 PyObject *fwpy_index_load(PyObject *type, PyObject *args) {
   PyObject *path = NULL;
   furrow_index_load_params params;
-  furrow_index *index = NULL;
-  index_names *names = NULL;
+  loaded_index loaded = {0};
   furrow_error err;
   furrow_status status = FURROW_OK;
-  int with_names;
+  int with_names, with_attributes;
   (void)type;
-  if (!get_load_arguments(args, &path, &params, &with_names)) return NULL;
+  if (!get_load_arguments(args, &path, &params, &with_names, &with_attributes)) return NULL;
   const char *text = PyBytes_AsString(path);
   Py_BEGIN_ALLOW_THREADS;
-  status = with_names ? load_with_names(&index, &names, text, &params, &err)
-                      : furrow_index_load(&index, text, &params, &err);
+  status = load_with(&loaded, text, &params, with_names != 0, with_attributes != 0, &err);
   Py_END_ALLOW_THREADS;
   Py_DECREF(path);
-  return status == FURROW_OK ? fwpy_index_make(index, names) : fwpy_raise(&err);
+  if (status != FURROW_OK) return fwpy_raise(&err);
+  return fwpy_index_make(loaded.index, loaded.names, loaded.attributes);
 }
 
 /* read(bytes): an index that does not need the bytes afterwards */
@@ -68,7 +89,7 @@ PyObject *fwpy_index_read(PyObject *type, PyObject *args) {
   status = furrow_index_read(&index, bytes.buf, (size_t)bytes.len, NULL, NULL, &err);
   Py_END_ALLOW_THREADS;
   PyBuffer_Release(&bytes);
-  return status == FURROW_OK ? fwpy_index_make(index, NULL) : fwpy_raise(&err);
+  return status == FURROW_OK ? fwpy_index_make(index, NULL, NULL) : fwpy_raise(&err);
 }
 
 /* ---- Saving ----------------------------------------------------------------------------------------------- */
@@ -80,31 +101,13 @@ static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, in
                                          FWPY_FIELD(furrow_index_save_params, card, FWPY_BOOL),
                                          {0}};
 
-/* An index in memory has no attributes: E_STATE if saving would drop the attributes of the file that it replaces. */
-static furrow_status keep_attributes(const char *path, const furrow_index_save_params *params, furrow_error *err) {
-  furrow_attributes *attributes = NULL;
-  if (!params->overwrite) return FURROW_OK;
-  const furrow_status status = furrow_attributes_load(&attributes, path, err);
-  furrow_attributes_free(attributes);
-  if (status != FURROW_OK) return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
-  memset(err, 0, sizeof *err);
-  err->status = FURROW_E_STATE;
-  err->offset = FURROW_NO_OFFSET;
-  snprintf(err->file, sizeof err->file, "%s", path);
-  snprintf(err->message, sizeof err->message, "has attributes, which would be lost");
-  snprintf(
-      err->hint, sizeof err->hint,
-      "'furrow index add' and 'furrow index remove' keep them; 'furrow index attributes INDEX --drop' removes them");
-  return FURROW_E_STATE;
-}
-
 static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,
                                      furrow_error *err) {
   furrow_status status = fwpy_index_begin_read(self, err);
   if (status != FURROW_OK) return status;
   params->names = self->names ? self->names->names : NULL;
-  status = keep_attributes(path, params, err);
-  if (status == FURROW_OK) status = furrow_index_save(self->index, path, params, err);
+  params->attributes = self->attributes ? self->attributes->attributes : NULL;
+  status = furrow_index_save(self->index, path, params, err);
   fwpy_index_end_read(self);
   return status;
 }
@@ -225,9 +228,9 @@ static PyObject *index_fields(PyObject *module, PyObject *args) {
   furrow_index_load_params params;
   furrow_error err;
   furrow_status status = FURROW_OK;
-  int unused;
+  int unused, none;
   (void)module;
-  if (!get_load_arguments(args, &path, &params, &unused)) return NULL;
+  if (!get_load_arguments(args, &path, &params, &unused, &none)) return NULL;
   collecting c = {.list = PyList_New(0)};
   if (c.list) {
     const char *text = PyBytes_AsString(path);
@@ -254,12 +257,15 @@ static void collect_finding(void *user, const furrow_index_finding *finding) {
   PyGILState_Release(state);
 }
 
-/* Verifies the names of an index file, if there are any. */
+/* Verifies the names and the attributes of an index file, if there are any. */
 static furrow_status verify_names(const char *path, const furrow_index_load_params *params, furrow_error *err) {
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   furrow_index *index = NULL;
-  furrow_status status = furrow_index_load_with_names(&index, &names, path, params, err);
+  furrow_status status = furrow_index_load_with_attributes(&index, &names, &attributes, path, params, err);
   if (status == FURROW_OK && names) status = furrow_id_names_check(names, index, NULL, err);
+  if (status == FURROW_OK && attributes) status = furrow_attributes_check(attributes, index, NULL, err);
+  furrow_attributes_free(attributes);
   furrow_index_free(index);
   furrow_id_names_free(names);
   return status;

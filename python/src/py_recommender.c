@@ -639,20 +639,18 @@ typedef struct vectors_job {
   Py_buffer rest; /* of users: rows doubles, z(query) */
 } vectors_job;
 
-/* Every user or item is a row of the encoder; users and items are the last `entries` features of their field. */
+/* Every user or item is a row of the encoder. */
 static furrow_status write_vectors(const vectors_job *v, const furrow_scorer *scorer, fwpy_job *job,
                                    furrow_container *rows, furrow_error *err) {
   const furrow_encoder *encoder = furrow_scorer_encoder(scorer);
-  furrow_encoder_field field;
-  furrow_encoder_get_field(encoder, furrow_encoder_side_field(encoder, v->side), &field);
-  const uint64_t first = field.first + (field.count - field.entries);
+  const size_t number = furrow_encoder_side_field(encoder, v->side);
   const size_t count = (size_t)v->out.shape[0], d = (size_t)v->out.shape[1];
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < count; i++) {
     furrow_rowblock block;
     float *vector = (float *)v->out.buf + i * d;
     furrow_container_clear(rows);
-    status = furrow_encoder_push_side(encoder, v->side, first + i, rows, err);
+    status = furrow_encoder_push_side(encoder, v->side, furrow_encoder_entry(encoder, number, i), rows, err);
     if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
     if (status != FURROW_OK) return status;
     const furrow_row row = furrow_rowblock_row(&block, 0);

@@ -81,7 +81,7 @@ static bool parse_side(int number, furrow_side *side) {
   return false;
 }
 
-/* side(1: users, 2: items) -> (first feature, names) */
+/* side(1: users, 2: items) -> names */
 PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
   const furrow_encoder *encoder = furrow_scorer_encoder(((fwpy_scorer *)object)->scorer);
   int number;
@@ -95,12 +95,10 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
     return PyErr_Format(PyExc_TypeError, "the schema does not say which column has the %s",
                         side == FURROW_SIDE_ITEM ? "items" : "users");
   furrow_encoder_get_field(encoder, at, &field);
-  const uint64_t first =
-      field.first + field.count - field.entries; /* after the features for unknown and missing values */
   PyObject *names = PyList_New(0);
   for (uint64_t i = 0; names && i < field.entries; i++) {
     furrow_encoder_feature feature;
-    if (furrow_encoder_get_feature(encoder, first + i, &feature, &err) != FURROW_OK) {
+    if (furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, at, i), &feature, &err) != FURROW_OK) {
       Py_DECREF(names);
       return fwpy_raise(&err);
     }
@@ -108,7 +106,7 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
     if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
     Py_XDECREF(name);
   }
-  return names ? Py_BuildValue("(KN)", (unsigned long long)first, names) : NULL;
+  return names;
 }
 
 /* ---- Events ----------------------------------------------------------------------------------------------- */
@@ -204,8 +202,8 @@ typedef struct vector_job {
   const furrow_scorer *scorer;
   furrow_side side;
   bool encoded;        /* features are users or items of the log */
-  const uint64_t *ids; /* NULL: first, first + 1 … */
-  uint64_t first;
+  const uint64_t *ids; /* NULL: the names of a field */
+  size_t field;
   size_t count, dim;
   float *out;
 } vector_job;
@@ -236,7 +234,7 @@ static furrow_status run_vectors(void *user, fwpy_job *job, furrow_error *err) {
   furrow_container *rows = NULL;
   furrow_status status = furrow_container_create(&rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   for (size_t i = 0; i < v->count && status == FURROW_OK; i++) {
-    const uint64_t id = v->ids ? v->ids[i] : v->first + i;
+    const uint64_t id = v->ids ? v->ids[i] : furrow_encoder_entry(furrow_scorer_encoder(v->scorer), v->field, i);
     float *out = v->out + i * v->dim;
     status = v->encoded ? side_vector(v, id, rows, out, err) : feature_vector(v, id, out, err);
     if (status == FURROW_OK && i % 1024 == 0 && !fwpy_job_progress(job, "vectors", i, v->count))
@@ -261,16 +259,15 @@ static PyObject *make_vectors(vector_job *v, PyObject *array) {
   Py_RETURN_NONE;
 }
 
-/* side_vectors(side, first feature, count, out f32 count x vector_size) */
+/* side_vectors(side, count, out f32 count x vector_size): of the first names of a side */
 PyObject *fwpy_scorer_side_vectors(PyObject *object, PyObject *args) {
   vector_job v = {.scorer = ((fwpy_scorer *)object)->scorer, .encoded = true};
-  unsigned long long first;
   Py_ssize_t count;
   int side;
   PyObject *out;
-  if (!PyArg_ParseTuple(args, "iKnO", &side, &first, &count, &out) || !parse_side(side, &v.side)) return NULL;
+  if (!PyArg_ParseTuple(args, "inO", &side, &count, &out) || !parse_side(side, &v.side)) return NULL;
   if (!furrow_scorer_encoder(v.scorer)) return no_encoder();
-  v.first = first;
+  v.field = furrow_encoder_side_field(furrow_scorer_encoder(v.scorer), v.side);
   v.count = (size_t)count;
   return make_vectors(&v, out);
 }

@@ -70,6 +70,16 @@ def test_not_fitted(made):
     assert "<svg" not in made._repr_html_()
 
 
+def test_trees_show_what_they_were_trained_for(rows):
+    X, y = rows
+    settings = {"objective": "quantile", "quantile": 0.8, "monotone": [1, 0, 0, -1], "trees": 5}
+    facts = facts_of(Regressor("gbdt", **settings).fit(X, X[:, 0] + y).model_)
+    assert (facts["objective"], facts["quantile"], facts["monotone"]) == ("reg:quantileerror", "0.8", "0=+,3=-")
+    assert facts["pinball loss"] == facts["loss"] and "MAE" in facts
+    counts = facts_of(Regressor("linear", loss="poisson").fit(X, np.floor(np.exp(X[:, 0]))).model_)
+    assert counts["Poisson deviance"] == counts["loss"] and "objective" not in counts
+
+
 def test_fitted_estimator_shows_its_training(rows):
     X, y = rows
     fitted = Classifier("gbdt", trees=5).fit(X, np.where(y, "<yes>", "no"))

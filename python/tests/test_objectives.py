@@ -49,6 +49,21 @@ def test_counts_are_means(tmp_path: Path) -> None:
         furrow.Regressor("gbdt", objective="poisson").fit(X, y - 1)
 
 
+def test_counts_by_weights() -> None:
+    X, y = counts()
+    model = furrow.Regressor("linear", loss="poisson").fit(X, y)
+    peer = pytest.importorskip("sklearn.linear_model").PoissonRegressor(alpha=1 / len(y), max_iter=1000, tol=1e-8)
+    exact = furrow.Regressor("linear", loss="poisson", l2=1, scale="none").fit(X, y)
+    np.testing.assert_allclose(exact.predict(X), peer.fit(X, y).predict(X), rtol=1e-3)
+    np.testing.assert_allclose(np.log(exact.predict(X)), X @ exact.coef_ + exact.intercept_, rtol=1e-4, atol=1e-5)
+    figures = model.model_.evaluate(X, y)
+    assert figures["deviance"] == figures["loss"] < figures["constant_loss"]
+    with pytest.raises(furrow.Error, match="cannot take the label -1"):
+        furrow.Regressor("linear", loss="poisson").fit(X, y - 1)
+    with pytest.raises(furrow.Error, match="robust|linear has L2Loss or PoissonLoss"):
+        furrow.Regressor("linear", loss="huber").fit(X, y)
+
+
 @pytest.mark.parametrize("objective", ["squared_error", "absolute_error", "quantile", "poisson"])
 def test_directions_are_kept(objective: str) -> None:
     X, y = counts()

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "core/fail.h"
 #include "http/json_put.h"
+#include "indexes/attribute_texts.h"
 #include "indexes/list_recall.h"
 
 /* ---- Searching ---- */
@@ -61,7 +63,26 @@ static void answer_raw(call *c, const int64_t *ids, const float *distances, size
 #endif
 }
 
-static void add_neighbor(fw_buffer *body, const index_view *view, int64_t id, float distance) {
+/* Writes the columns of attributes that the request names. */
+static furrow_status add_attributes(fw_buffer *body, const index_view *view, const search_request *request, int64_t id,
+                                    furrow_error *err) {
+  const furrow_attributes *attributes = NULL;
+  furrow_attribute_info info;
+  furrow_attribute_info_init(&info);
+  FW_TRY(index_view_attributes(view, id, &attributes, err));
+  for (size_t i = 0; i < request->shown_count; i++) {
+    FW_TRY(furrow_attributes_get_column(attributes, request->shown[i], &info, err));
+    fw_buffer_text(body, i == 0 ? ",\"attributes\":{" : ",");
+    json_put_text(body, info.name, info.name_size);
+    fw_buffer_text(body, ":");
+    attribute_value_put(body, attributes, id, request->shown[i], true);
+  }
+  fw_buffer_text(body, "}");
+  return FURROW_OK;
+}
+
+static furrow_status add_neighbor(fw_buffer *body, const index_view *view, const search_request *request, int64_t id,
+                                  float distance, furrow_error *err) {
   size_t size;
   const char *name = index_view_name(view, id, &size);
   fw_buffer_append(body, "{\"id\":", 6);
@@ -72,11 +93,13 @@ static void add_neighbor(fw_buffer *body, const index_view *view, int64_t id, fl
     fw_buffer_append(body, ",\"name\":", 8);
     json_put_text(body, name, size);
   }
+  if (request->shown_count > 0) FW_TRY(add_attributes(body, view, request, id, err));
   fw_buffer_append(body, "}", 1);
+  return FURROW_OK;
 }
 
-static void answer_json(call *c, const index_view *view, const search_request *request, const int64_t *ids,
-                        const float *distances) {
+static furrow_status answer_json(call *c, const index_view *view, const search_request *request, const int64_t *ids,
+                                 const float *distances, furrow_error *err) {
   fw_buffer *body = &c->answer->body;
   const size_t k = request->query.k;
   c->answer->type = "application/json";
@@ -85,11 +108,12 @@ static void answer_json(call *c, const index_view *view, const search_request *r
     fw_buffer_text(body, i == 0 ? "[" : ",[");
     for (size_t j = 0; j < k && ids[i * k + j] >= 0; j++) {
       if (j > 0) fw_buffer_append(body, ",", 1);
-      add_neighbor(body, view, ids[i * k + j], distances[i * k + j]);
+      FW_TRY(add_neighbor(body, view, request, ids[i * k + j], distances[i * k + j], err));
     }
     fw_buffer_append(body, "]", 1);
   }
   fw_buffer_append(body, "]}\n", 3);
+  return FURROW_OK;
 }
 
 /* Whether a filter keeps so few ids that most lists have to be probed anyway. */
@@ -121,7 +145,7 @@ static furrow_status search_all(const index_view *view, const search_request *re
                                 furrow_error *err) {
   const index_base *base = view->base;
   index_query query = request->query;
-  const bool is_open = query.filter && query.nprobe == 0 && base->ivf_info.nlist > 0;
+  const bool is_open = query.filter && !query.where && query.nprobe == 0 && base->ivf_info.nlist > 0;
   if (is_open) query.nprobe = keeps_few(query.filter, query.k) ? base->ivf_info.nlist : base->nprobe;
   furrow_status status = index_view_search(view, request->vectors, request->n, &query, distances, ids, err);
   for (size_t i = 0; is_open && status == FURROW_OK && i < request->n; i++)
@@ -134,22 +158,33 @@ static furrow_status search(call *c, const index_view *view, const search_reques
   fw_buffer *results = &c->memory->results;
   char *space = fw_buffer_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
   if (!space) return fail_memory(err);
+  if (request->shown_count > 0 && wants_raw(c))
+    return fail(err, FURROW_E_ARGUMENT, "an answer of bytes has no attributes: accept application/json");
   int64_t *ids = (int64_t *)(void *)space;
   float *distances = (float *)(void *)(space + count * sizeof *ids);
   const furrow_status status = search_all(view, request, distances, ids, err);
   if (status != FURROW_OK) return status;
-  if (wants_raw(c))
-    answer_raw(c, ids, distances, count);
-  else
-    answer_json(c, view, request, ids, distances);
+  if (!wants_raw(c)) return answer_json(c, view, request, ids, distances, err);
+  answer_raw(c, ids, distances, count);
   return FURROW_OK;
 }
 
+/* A filter that is wrong: the place in its text. */
+static void answer_where(call *c, furrow_status status, request_fault *fault) {
+  snprintf(fault->pointer, sizeof fault->pointer, "/where");
+  answer_fault(c, status, fault);
+  fw_buffer *body = put_more(c->answer);
+  if (!body) return;
+  put_count(body, "column", fault->error.column);
+  put_end(body);
+}
+
 void search_handler(call *c) {
-  request_fault fault;
+  request_fault fault = {0};
   search_request request;
   const request_text text = call_text(c);
   index_view *view = call_view(c);
+  bool by_where = false;
   if (!view) return;
   furrow_status status = search_request_read(&request, &text, view, &c->service->limits, c->memory, c->on_loop, &fault);
   if (status == FURROW_OK && request.is_long) {
@@ -158,8 +193,12 @@ void search_handler(call *c) {
     c->rows = request.n;
     fault.pointer[0] = 0;
     status = search(c, view, &request, &fault.error);
+    by_where = status == FURROW_E_ARGUMENT && request.query.where && fault.error.column > 0;
   }
-  if (status != FURROW_OK) answer_fault(c, status, &fault);
+  if (status != FURROW_OK && by_where)
+    answer_where(c, status, &fault);
+  else if (status != FURROW_OK)
+    answer_fault(c, status, &fault);
   shared_release(&view->shared);
 }
 
@@ -359,6 +398,20 @@ static void add_card(fw_buffer *body, const index_base *base) {
   put_text(body, "advice", card->stale ? card->advice : NULL);
 }
 
+/* Writes the columns of attributes; none where there are none. */
+static void describe_attributes(fw_buffer *body, const furrow_attributes *attributes) {
+  furrow_attribute_info info;
+  furrow_attribute_info_init(&info);
+  fw_buffer_text(body, ",\"attributes\":{");
+  for (size_t i = 0; attributes && i < furrow_attributes_column_count(attributes); i++) {
+    if (furrow_attributes_get_column(attributes, i, &info, NULL) != FURROW_OK) continue;
+    if (i > 0) fw_buffer_text(body, ",");
+    json_put_text(body, info.name, info.name_size);
+    fw_buffer_format(body, ":\"%s\"", furrow_column_type_name(info.type));
+  }
+  fw_buffer_text(body, "}");
+}
+
 static void describe_base(fw_buffer *body, const index_view *view) {
   const index_base *base = view->base;
   put_count(body, "version", base->number);
@@ -371,6 +424,7 @@ static void describe_base(fw_buffer *body, const index_view *view) {
   put_count(body, "code_bytes", base->ivf_info.code_size);
   put_count(body, "file_bytes", base->bytes);
   put_flag(body, "named", base->names != NULL);
+  describe_attributes(body, base->attributes);
   put_flag(body, "by_id", base->by_id);
   put_time(body, "loaded_at", base->loaded_at);
   add_card(body, base);

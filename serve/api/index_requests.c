@@ -12,6 +12,7 @@
 #include "core/fail.h"
 #include "core/options.h"
 #include "http/json_put.h"
+#include "indexes/attribute_texts.h"
 #include "indexes/fresh_vectors.h"
 #include "indexes/index_base.h"
 
@@ -41,11 +42,11 @@ typedef struct reading {
 enum { MOST_EF_SEARCH = 1 << 16, MOST_K_FACTOR = 1000 }; /* memory that one query takes */
 enum { MOST_MISSING = 100 };                             /* that an answer names */
 
-static const char *const search_members[] = {"vectors", "ids",      "names",     "k",
-                                             "nprobe",  "k_factor", "ef_search", "filter"};
-enum { VECTORS, IDS, NAMES, K, NPROBE, K_FACTOR, EF_SEARCH, FILTER, SEARCH_MEMBERS };
-static const char *const add_members[] = {"vectors", "ids", "names", "replace", "first_id"};
-enum { REPLACE = 3, FIRST_ID, ADD_MEMBERS };
+static const char *const search_members[] = {"vectors",   "ids",    "names", "k",      "nprobe",    "k_factor",
+                                             "ef_search", "filter", "where", "recall", "attributes"};
+enum { VECTORS, IDS, NAMES, K, NPROBE, K_FACTOR, EF_SEARCH, FILTER, WHERE, RECALL, SHOWN, SEARCH_MEMBERS };
+static const char *const add_members[] = {"vectors", "ids", "names", "replace", "attributes", "first_id"};
+enum { REPLACE = 3, ATTRIBUTES, FIRST_ID, ADD_MEMBERS };
 
 #define BIT(member) (1u << (member))
 #define RAW_TYPE "application/octet-stream"
@@ -93,6 +94,13 @@ static furrow_status refuse_request(request_fault *fault, const char *what) {
 static furrow_status refuse_names(reading *r) {
   fail(&r->fault->error, FURROW_E_UNSUPPORTED, "this index has no names");
   add_hint(&r->fault->error, "use ids, or give it names with furrow index names");
+  return at_value(r, FURROW_E_UNSUPPORTED);
+}
+
+/* The same for attributes. */
+static furrow_status refuse_attributes(reading *r) {
+  fail(&r->fault->error, FURROW_E_UNSUPPORTED, "this index has no attributes");
+  add_hint(&r->fault->error, "give it some with furrow index attributes");
   return at_value(r, FURROW_E_UNSUPPORTED);
 }
 
@@ -396,6 +404,38 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
   return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse_value(r, "is not a number of 1 … 1000");
 }
 
+static furrow_status read_where(reading *r, const char **where) {
+  furrow_json_text text;
+  fw_buffer *to = &r->memory->attributes;
+  FW_TRY(read_name(r, &text));
+  fw_buffer_append(to, text.bytes, text.size);
+  fw_buffer_append(to, "", 1);
+  *where = to->bytes;
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
+}
+
+static furrow_status read_recall(reading *r, double *recall) {
+  FW_TRY(at_value(r, furrow_json_f64(r->json, recall, &r->fault->error)));
+  return *recall > 0 && *recall <= 1 ? FURROW_OK : refuse_value(r, "is not a number above 0, at most 1");
+}
+
+/* Reads the names of columns. */
+static furrow_status read_shown(reading *r, search_request *request) {
+  furrow_json_text name;
+  furrow_status status = at_value(r, furrow_json_array(r->json, &r->fault->error));
+  while (status == FURROW_OK && (status = at_value(r, furrow_json_element(r->json, &r->fault->error))) == FURROW_OK) {
+    size_t column = 0;
+    FW_TRY(read_name(r, &name));
+    if (!attribute_column_find(r->view->base->attributes, name.bytes, name.size, &column))
+      return refuse_value(r, "is not a column of the index's attributes");
+    for (size_t i = 0; i < request->shown_count; i++)
+      if (request->shown[i] == column) return refuse_value(r, "occurs twice");
+    if (request->shown_count == MOST_SHOWN) return refuse_more(r);
+    request->shown[request->shown_count++] = (uint16_t)column;
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
 /* Returns why an option has no effect for this index, so that it is refused; NULL: it has one. */
 static const char *why_not(const index_base *base, size_t member) {
   if (member == NPROBE && base->ivf_info.nlist == 0) return "has no effect: this index has no lists";
@@ -409,6 +449,7 @@ static furrow_status read_search_member(reading *r, size_t member, search_reques
   const char *reason = why_not(r->view->base, member);
   if (reason) return refuse_whole(r, reason);
   if (member == NAMES && !r->view->base->names) return refuse_names(r);
+  if ((member == WHERE || member == SHOWN) && !r->view->base->attributes) return refuse_attributes(r);
   switch (member) {
   case VECTORS: return read_vectors(r);
   case IDS: return read_elements(r, one_query_id, NULL);
@@ -423,6 +464,9 @@ static furrow_status read_search_member(reading *r, size_t member, search_reques
     FW_TRY(read_integer(r, 1, MOST_EF_SEARCH, &value));
     request->query.ef_search = (int32_t)value;
     return FURROW_OK;
+  case WHERE: return read_where(r, &request->query.where);
+  case RECALL: return read_recall(r, &request->query.recall);
+  case SHOWN: return read_shown(r, request);
   default: request->query.filter = &request->filter; return read_filter(r, &request->filter);
   }
 }
@@ -431,18 +475,20 @@ static bool is_one_bit(unsigned bits) {
   return bits != 0 && (bits & (bits - 1)) == 0;
 }
 
-/* Decoding stored vectors may scan all lists, so such requests go to a worker. */
+/* Decoding stored vectors may scan all lists, and filters look at all attributes, so such requests go to a worker. */
 static furrow_status read_search_json(reading *r, const request_text *text, bool on_loop, search_request *request) {
   size_t member;
   furrow_status status = begin_vectors_json(r, text);
   while (status == FURROW_OK && (status = next_member(r, search_members, SEARCH_MEMBERS, &member)) == FURROW_OK) {
-    request->is_long = on_loop && (member == IDS || member == NAMES);
+    request->is_long = on_loop && (member == IDS || member == NAMES || member == WHERE || member == SHOWN);
     if (request->is_long) return FURROW_OK;
     status = read_search_member(r, member, request);
   }
   FW_TRY(end_json(r, status));
   if (!is_one_bit(r->given & (BIT(VECTORS) | BIT(IDS) | BIT(NAMES))))
     return refuse_request(r->fault, "a search has exactly one of \"vectors\", \"ids\" and \"names\"");
+  if ((r->given & BIT(RECALL)) && !(r->given & BIT(WHERE)))
+    return refuse_request(r->fault, "\"recall\" needs \"where\": other searches are as good as \"nprobe\"");
   return FURROW_OK;
 }
 
@@ -570,6 +616,7 @@ static reading begin_reading(const index_view *view, const service_limits *limit
   buffer_recycle(&memory->numbers, KEEP_BYTES);
   buffer_recycle(&memory->text, KEEP_BYTES);
   buffer_recycle(&memory->results, KEEP_BYTES);
+  buffer_recycle(&memory->attributes, KEEP_BYTES);
   return (reading){.view = view,
                    .limits = limits,
                    .memory = memory,
@@ -582,7 +629,8 @@ furrow_status search_request_read(search_request *request, const request_text *t
                                   const service_limits *limits, thread_memory *memory, bool on_loop,
                                   request_fault *fault) {
   reading r = begin_reading(view, limits, memory, fault);
-  request->query = (index_query){.k = at_most(10, limits->max_results), .threads = 1};
+  request->query = (index_query){.k = at_most(10, limits->max_results), .recall = 0.95, .threads = 1};
+  request->shown_count = 0;
   request->is_long = false;
   FW_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
   if (request->is_long) return FURROW_OK;
@@ -604,16 +652,27 @@ static furrow_status one_text(reading *r, fw_buffer *to) {
   return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
+/* null: none, or what the id has. */
+static furrow_status one_row(reading *r, fw_buffer *to) {
+  if (furrow_json_peek(r->json) != FURROW_JSON_NULL)
+    return at_value(r, attribute_text_read(r->json, r->view->base->attributes, to, &r->fault->error));
+  FW_TRY(at_value(r, furrow_json_null(r->json, &r->fault->error)));
+  fw_buffer_append(to, "", 1);
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
+}
+
 static furrow_status read_add_json(reading *r, const request_text *text, bool *replace) {
   size_t member;
   furrow_status status = begin_vectors_json(r, text);
-  while (status == FURROW_OK && (status = next_member(r, add_members, REPLACE + 1, &member)) == FURROW_OK) {
+  while (status == FURROW_OK && (status = next_member(r, add_members, ATTRIBUTES + 1, &member)) == FURROW_OK) {
     if (member == VECTORS)
       status = read_vectors(r);
     else if (member == IDS)
       status = read_elements(r, one_id, &r->memory->results);
     else if (member == NAMES)
       status = r->view->base->names ? read_elements(r, one_text, &r->memory->text) : refuse_names(r);
+    else if (member == ATTRIBUTES)
+      status = r->view->base->attributes ? read_elements(r, one_row, &r->memory->attributes) : refuse_attributes(r);
     else
       status = at_value(r, furrow_json_bool(r->json, replace, &r->fault->error));
   }
@@ -714,23 +773,27 @@ static furrow_status check_names_differ(reading *r, const char *const *names, co
   return FURROW_OK;
 }
 
-/* Lays out memory->results: the given ids, if any, then space for the new ids, then pointers to names. Until the new
- * ids are known their space is scratch. */
+static void list_texts(const char **list, const char *text, size_t n) {
+  for (size_t i = 0; i < n; i++, text += strlen(text) + 1) list[i] = text;
+}
+
+/* Lays out memory->results: the given ids, if any, then space for the new ids, then pointers to names and to rows of
+ * attributes. Until the new ids are known their space is scratch. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
   fw_buffer *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
-  const size_t array = r->n * sizeof(int64_t), names = has_names ? r->n * sizeof(char *) : 0;
-  char *end = fw_buffer_reserve(results, array + names);
+  const bool has_rows = r->given & BIT(ATTRIBUTES);
+  const size_t array = r->n * sizeof(int64_t), list = r->n * sizeof(char *);
+  char *end = fw_buffer_reserve(results, array + (has_names ? list : 0) + (has_rows ? list : 0));
   if (!end) return fail_memory(&r->fault->error);
   *new_ids = (int64_t *)(void *)end;
   addition->ids = has_ids ? (const int64_t *)(const void *)results->bytes : NULL;
   const char **texts = (const char **)(void *)(end + array);
-  const char *at = r->memory->text.bytes;
-  for (size_t i = 0; has_names && i < r->n; i++) {
-    texts[i] = at;
-    at += strlen(at) + 1;
-  }
+  const char **rows = (const char **)(void *)(end + array + (has_names ? list : 0));
+  if (has_names) list_texts(texts, r->memory->text.bytes, r->n);
+  if (has_rows) list_texts(rows, r->memory->attributes.bytes, r->n);
   addition->names = has_names ? texts : NULL;
+  addition->attributes = has_rows ? rows : NULL;
   _Static_assert(sizeof(void *) <= sizeof(int64_t), "pointers fit into the space of ids");
   if (has_ids) FW_TRY(check_ids_differ(r, addition->ids, (const void **)(void *)end));
   return has_names ? check_names_differ(r, texts, (const void **)(void *)end) : FURROW_OK;
@@ -745,6 +808,7 @@ furrow_status add_request_read(index_addition *addition, int64_t **new_ids, cons
   FW_TRY(check_vectors(&r));
   FW_TRY(check_count(&r, IDS, memory->results.size / sizeof(int64_t)));
   FW_TRY(check_count(&r, NAMES, count_texts(&memory->text)));
+  FW_TRY(check_count(&r, ATTRIBUTES, count_texts(&memory->attributes)));
   addition->n = r.n;
   addition->vectors = (const float *)(const void *)memory->numbers.bytes;
   return lay_out(&r, addition, new_ids);

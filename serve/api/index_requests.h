@@ -20,12 +20,16 @@ typedef struct request_fault {
   int status;        /* HTTP status of the answer; 0: the error decides */
 } request_fault;
 
+enum { MOST_SHOWN = 1000 }; /* columns that attributes have */
+
 /* Decoded requests point into the memory of the thread: valid until the next one. */
 typedef struct search_request {
   size_t n;
   const float *vectors;
   index_query query; /* its filter is &filter, or NULL */
   furrow_id_filter filter;
+  size_t shown_count; /* columns of attributes that results have, and their numbers */
+  uint16_t shown[MOST_SHOWN];
   bool is_long; /* it should not run on a loop thread; if that is known early, the other members are not filled in */
 } search_request;
 

@@ -633,15 +633,14 @@ void instances_refuse(call *c, const instances *read, size_t row, furrow_status 
 
 /* ---- Values that the model does not know ---- */
 
-/* Counts the rows without a known feature of the field; the first two features of a field stand for unknown and missing
- * values. */
-static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowblock *rows) {
+/* Counts the rows without a known value of the field. */
+static size_t count_unknown(const furrow_encoder *encoder, size_t field, const furrow_rowblock *rows) {
   size_t unknown = 0;
   for (size_t i = 0; i < rows->size; i++) {
     bool known = false;
     for (uint64_t k = rows->offset[i]; k < rows->offset[i + 1] && !known; k++) {
       const uint64_t index = furrow_keys_get(rows->index, rows->key_type, k);
-      known = index >= field->first + field->count - field->entries && index < field->first + field->count;
+      known = furrow_encoder_entry_of(encoder, field, index) != UINT64_MAX;
     }
     unknown += !known;
   }
@@ -656,7 +655,7 @@ static void write_unknown_sides(const model_version *version, const furrow_rowbl
     furrow_encoder_field field;
     if (number == SIZE_MAX) continue;
     furrow_encoder_get_field(version->encoder, number, &field);
-    const size_t unknown = field.entries > 0 ? count_unknown(&field, rows) : 0;
+    const size_t unknown = field.entries > 0 ? count_unknown(version->encoder, number, rows) : 0;
     if (unknown == 0) continue;
     char text[256];
     snprintf(text, sizeof text, "%zu of %zu rows have no %s that the model knows (%.100s)", unknown, rows->size,

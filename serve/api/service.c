@@ -35,6 +35,7 @@ void thread_memory_trim(thread_memory *memory, size_t body_size) {
   buffer_recycle(&memory->text, KEPT_BYTES);
   buffer_recycle(&memory->numbers, KEPT_BYTES);
   buffer_recycle(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->attributes, KEPT_BYTES);
   if (body_size > KEPT_BYTES) free_readers(memory);
 }
 
@@ -45,6 +46,7 @@ static void free_memory(service *s) {
     fw_buffer_clear(&memory->text);
     fw_buffer_clear(&memory->numbers);
     fw_buffer_clear(&memory->results);
+    fw_buffer_clear(&memory->attributes);
   }
   free(s->memory);
   s->memory = NULL;

@@ -35,6 +35,7 @@ typedef struct thread_memory {
   fw_buffer text;         /* strings of a request */
   fw_buffer numbers;      /* float or double arrays of a request */
   fw_buffer results;      /* scores, ids … */
+  fw_buffer attributes;   /* rows of attributes, or a filter by them */
 } thread_memory;
 
 typedef struct service {

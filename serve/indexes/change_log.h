@@ -24,10 +24,12 @@ typedef enum change_kind { CHANGE_SET = 1, CHANGE_REMOVE = 2 } change_kind;
 /* One record: vectors that ids have from now on, or ids that are gone. If an id occurs twice, the last one counts. */
 typedef struct index_change {
   change_kind kind;
-  size_t n;                 /* at least 1 */
-  const int64_t *ids;       /* none is negative */
-  const float *vectors;     /* SET: n * d */
-  const char *const *names; /* SET: n, each ended by a 0; NULL: none */
+  size_t n;                      /* at least 1 */
+  const int64_t *ids;            /* none is negative */
+  const float *vectors;          /* SET: n * d */
+  const char *const *names;      /* SET: n, each ended by a 0; NULL: none */
+  const char *const *attributes; /* SET: n rows (attribute_texts.h), each ended by a 0, "": no values; NULL: the ids
+                                    keep the values that the index file has */
 } index_change;
 
 /* Vectors that are added without ids get smaller ids; larger ones are left to the clients, and do not count for the

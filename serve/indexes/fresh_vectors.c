@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "core/fail.h"
+#include "indexes/attribute_texts.h"
 
 enum {
   CHUNKS = 1 << 16,      /* that a store may have */
@@ -33,7 +34,8 @@ typedef struct fresh_entry {
   _Atomic uint64_t gone_at;        /* number of the change that replaced or removed it */
   uint32_t before_id, before_name; /* the entry before it with that id or name */
   uint32_t name_size;
-  const char *name; /* NULL: none */
+  const char *name;       /* NULL: none */
+  const char *attributes; /* NULL: the base has them */
 } fresh_entry;
 
 typedef struct fresh_chunk {
@@ -358,6 +360,7 @@ uint64_t fresh_vectors_memory(const fresh_vectors *fresh) {
 
 static void free_view(shared *self) {
   fresh_view *view = (fresh_view *)self;
+  furrow_attributes_free(atomic_load_explicit(&view->attributes, memory_order_acquire));
   shared_release(&view->store->shared);
   free(view);
 }
@@ -373,6 +376,7 @@ static void fill_view(const fresh_vectors *fresh, fresh_view *view) {
   view->version = fresh->version;
   view->by_id = fresh->store->by_id;
   view->by_name = fresh->store->by_name;
+  atomic_init(&view->attributes, NULL);
 }
 
 furrow_status fresh_vectors_view(const fresh_vectors *fresh, fresh_view **view, furrow_error *err) {
@@ -402,6 +406,13 @@ static const fresh_entry *entry_of_id(const fresh_view *view, int64_t id, uint32
 const float *fresh_view_vector(const fresh_view *view, int64_t id) {
   uint32_t at;
   return entry_of_id(view, id, &at) ? vector_at(view->store, at) : NULL;
+}
+
+bool fresh_view_get(const fresh_view *view, int64_t id, fresh_item *item) {
+  uint32_t at;
+  const fresh_entry *entry = entry_of_id(view, id, &at);
+  if (entry) *item = (fresh_item){entry->id, vector_at(view->store, at), entry->name, entry->attributes};
+  return entry != NULL;
 }
 
 const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size) {
@@ -440,7 +451,7 @@ bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item) {
     const uint32_t entry_number = (uint32_t)*at;
     const fresh_entry *entry = entry_at(view->store, entry_number);
     if (!is_seen(entry, view->version)) continue;
-    *item = (fresh_item){entry->id, vector_at(view->store, entry_number), entry->name};
+    *item = (fresh_item){entry->id, vector_at(view->store, entry_number), entry->name, entry->attributes};
     ++*at;
     return true;
   }
@@ -449,6 +460,65 @@ bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item) {
 
 int64_t fresh_view_stored_id(const fresh_view *view, size_t at) {
   return entry_at(view->store, (uint32_t)at)->id;
+}
+
+/* ---- Attributes ---- */
+
+/* Lists the ids of a view and their attributes as texts; `rows` takes those that come from the base. */
+static size_t list_texts(const fresh_view *view, const furrow_attributes *base, int64_t *ids, size_t *offsets,
+                         const char **texts, fw_buffer *rows) {
+  fresh_item item;
+  size_t n = 0;
+  for (size_t at = 0; n < view->count && fresh_view_next(view, &at, &item); n++) {
+    ids[n] = item.id;
+    texts[n] = item.attributes;
+    offsets[n] = rows->size;
+    if (item.attributes) continue;
+    attribute_text_put(rows, base, item.id);
+    fw_buffer_append(rows, "", 1);
+  }
+  for (size_t i = 0; i < n; i++)
+    if (!texts[i]) texts[i] = rows->bytes + offsets[i];
+  return n;
+}
+
+static furrow_status make_attributes(const fresh_view *view, const furrow_attributes *base, furrow_attributes **made,
+                                     furrow_error *err) {
+  fw_buffer rows = {0};
+  int64_t *ids = malloc((view->count + 1) * sizeof *ids);
+  size_t *offsets = malloc((view->count + 1) * sizeof *offsets);
+  const char **texts = malloc((view->count + 1) * sizeof *texts);
+  furrow_status status = ids && offsets && texts ? FURROW_OK : fail_memory(err);
+  if (status == FURROW_OK) {
+    const size_t n = list_texts(view, base, ids, offsets, texts, &rows);
+    status = rows.missing ? fail_memory(err) : furrow_attributes_create(made, err);
+    if (status == FURROW_OK) status = attribute_texts_set(*made, base, ids, texts, n, err);
+  }
+  free(ids);
+  free(offsets);
+  free(texts);
+  fw_buffer_clear(&rows);
+  return status;
+}
+
+/* Several searches may make them at once; the first that is done counts. */
+furrow_status fresh_view_attributes(const fresh_view *view, const furrow_attributes *base,
+                                    const furrow_attributes **attributes, furrow_error *err) {
+  _Atomic(furrow_attributes *) *held = (_Atomic(furrow_attributes *) *)&view->attributes;
+  furrow_attributes *made = atomic_load_explicit(held, memory_order_acquire), *none = NULL;
+  *attributes = made;
+  if (made) return FURROW_OK;
+  const furrow_status status = make_attributes(view, base, &made, err);
+  if (status != FURROW_OK) {
+    furrow_attributes_free(made);
+    return status;
+  }
+  *attributes = made;
+  if (!atomic_compare_exchange_strong(held, &none, made)) {
+    furrow_attributes_free(made);
+    *attributes = none;
+  }
+  return FURROW_OK;
 }
 
 /* ---- Changes ---- */
@@ -474,10 +544,11 @@ static furrow_status reserve_chunks(fresh_vectors *fresh, size_t n, furrow_error
   return FURROW_OK;
 }
 
-/* Makes space for the names of a change, one after the other. */
+/* Makes space for the names and attributes of a change, one after the other. */
 static furrow_status reserve_text(fresh_vectors *fresh, const index_change *change, furrow_error *err) {
   size_t size = 0;
-  for (size_t i = 0; i < change->n; i++) size += strlen(change->names[i]) + 1;
+  for (size_t i = 0; change->names && i < change->n; i++) size += strlen(change->names[i]) + 1;
+  for (size_t i = 0; change->attributes && i < change->n; i++) size += strlen(change->attributes[i]) + 1;
   if (size <= fresh->text_left) return FURROW_OK;
   const size_t capacity = size > TEXT_BYTES ? size : TEXT_BYTES;
   fresh_text *text = malloc(sizeof *text + capacity);
@@ -490,15 +561,20 @@ static furrow_status reserve_text(fresh_vectors *fresh, const index_change *chan
   return FURROW_OK;
 }
 
+static const char *keep_text(fresh_vectors *fresh, const char *text, size_t size) {
+  char *kept = fresh->text_at;
+  memcpy(kept, text, size + 1);
+  fresh->text_at += size + 1;
+  fresh->text_left -= size + 1;
+  return kept;
+}
+
 static void set_name(fresh_vectors *fresh, uint32_t at, const char *name) {
   fresh_entry *entry = entry_at(fresh->store, at);
   fresh_table *table = fresh->store->by_name;
   const size_t size = strlen(name);
-  memcpy(fresh->text_at, name, size + 1);
-  entry->name = fresh->text_at;
+  entry->name = keep_text(fresh, name, size);
   entry->name_size = (uint32_t)size;
-  fresh->text_at += size + 1;
-  fresh->text_left -= size + 1;
   const size_t slot_number = find_name(fresh->store, table, name, size, &entry->before_name);
   store_entry(table, slot_number, at);
 }
@@ -512,7 +588,7 @@ static void remove_entry(fresh_vectors *fresh, uint32_t newest) {
   fresh->count--;
 }
 
-static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, const char *name) {
+static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, const char *name, const char *attributes) {
   const fresh_store *store = fresh->store;
   const uint32_t at = (uint32_t)fresh->stored++;
   fresh_entry *entry = entry_at(store, at);
@@ -521,6 +597,7 @@ static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, con
   entry->name = NULL;
   entry->name_size = 0;
   entry->before_name = NONE;
+  entry->attributes = attributes ? keep_text(fresh, attributes, strlen(attributes)) : NULL;
   memcpy(vector_at(store, at), vector, store->d * sizeof *vector);
   if (store->normalizes) scale_to_unit(vector_at(store, at), store->d);
   const size_t slot_number = find_id(store, store->by_id, id, &entry->before_id);
@@ -538,7 +615,8 @@ static void change_entries(fresh_vectors *fresh, const index_change *change, fre
     uint32_t newest;
     if (is_in_base(user, id)) hide(store->hidden, id, fresh->version);
     if (change->kind == CHANGE_SET) {
-      set_entry(fresh, id, change->vectors + i * store->d, change->names ? change->names[i] : NULL);
+      set_entry(fresh, id, change->vectors + i * store->d, change->names ? change->names[i] : NULL,
+                change->attributes ? change->attributes[i] : NULL);
     } else {
       find_id(store, store->by_id, id, &newest);
       remove_entry(fresh, newest);
@@ -549,9 +627,8 @@ static void change_entries(fresh_vectors *fresh, const index_change *change, fre
 static furrow_status reserve_set(fresh_vectors *fresh, const index_change *change, furrow_error *err) {
   FW_TRY(reserve_chunks(fresh, change->n, err));
   FW_TRY(grow_table(fresh, &fresh->store->by_id, false, change->n, err));
-  if (!change->names) return FURROW_OK;
-  FW_TRY(reserve_text(fresh, change, err));
-  return grow_table(fresh, &fresh->store->by_name, true, change->n, err);
+  if (change->names || change->attributes) FW_TRY(reserve_text(fresh, change, err));
+  return change->names ? grow_table(fresh, &fresh->store->by_name, true, change->n, err) : FURROW_OK;
 }
 
 /* Reserves all memory before anything is changed. */
@@ -587,11 +664,16 @@ static size_t list_removed(const fresh_vectors *fresh, const fresh_view *now, co
 
 static furrow_status rebase(const fresh_view *now, const fresh_view *since, fresh_vectors *rebased, int64_t *removed,
                             size_t removed_count, fresh_is_in_base is_in_base, void *user, furrow_error *err) {
-  const index_change removal = {CHANGE_REMOVE, removed_count, removed, NULL, NULL};
+  const index_change removal = {.kind = CHANGE_REMOVE, .n = removed_count, .ids = removed};
   if (removed_count > 0) FW_TRY(fresh_vectors_apply(rebased, &removal, is_in_base, user, NULL, err));
   fresh_item item;
   for (size_t at = since->stored; fresh_view_next(now, &at, &item);) {
-    const index_change change = {CHANGE_SET, 1, &item.id, item.vector, item.name ? &item.name : NULL};
+    const index_change change = {.kind = CHANGE_SET,
+                                 .n = 1,
+                                 .ids = &item.id,
+                                 .vectors = item.vector,
+                                 .names = item.name ? &item.name : NULL,
+                                 .attributes = item.attributes ? &item.attributes : NULL};
     FW_TRY(fresh_vectors_apply(rebased, &change, is_in_base, user, NULL, err));
   }
   return FURROW_OK;
@@ -639,11 +721,15 @@ static furrow_status copy_view(const fresh_view *view, fresh_vectors *copy, int6
                                void *user, furrow_error *err) {
   for (size_t at = 0; at < view->stored; at++) {
     const fresh_entry *entry = entry_at(view->store, (uint32_t)at);
-    const index_change change = {CHANGE_SET, 1, &entry->id, vector_at(view->store, (uint32_t)at),
-                                 entry->name ? &entry->name : NULL};
+    const index_change change = {.kind = CHANGE_SET,
+                                 .n = 1,
+                                 .ids = &entry->id,
+                                 .vectors = vector_at(view->store, (uint32_t)at),
+                                 .names = entry->name ? &entry->name : NULL,
+                                 .attributes = entry->attributes ? &entry->attributes : NULL};
     FW_TRY(fresh_vectors_apply(copy, &change, is_in_base, user, NULL, err));
   }
-  const index_change removal = {CHANGE_REMOVE, list_gone(view, gone), gone, NULL, NULL};
+  const index_change removal = {.kind = CHANGE_REMOVE, .n = list_gone(view, gone), .ids = gone};
   return removal.n > 0 ? fresh_vectors_apply(copy, &removal, is_in_base, user, NULL, err) : FURROW_OK;
 }
 

@@ -33,7 +33,8 @@ typedef struct fresh_view {
   const struct fresh_hidden *hidden;
   const struct fresh_table *by_id, *by_name;
   uint64_t version;
-  size_t stored; /* vectors, including replaced and removed ones */
+  size_t stored;                           /* vectors, including replaced and removed ones */
+  _Atomic(furrow_attributes *) attributes; /* of all vectors; NULL: not needed yet */
 } fresh_view;
 
 /* Returns whether an id is in the base. */
@@ -69,9 +70,24 @@ uint64_t fresh_vectors_memory(const fresh_vectors *fresh);
  * Errors: E_MEMORY, if queries are scaled. */
 furrow_status fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k,
                                 const furrow_id_filter *filter, float *distances, int64_t *ids, furrow_error *err);
+/* One fresh vector. */
+typedef struct fresh_item {
+  int64_t id;
+  const float *vector;
+  const char *name;       /* NULL: none */
+  const char *attributes; /* as in index_change */
+} fresh_item;
+
+/* The entry of an id; false: it is not fresh. */
+bool fresh_view_get(const fresh_view *view, int64_t id, fresh_item *item);
 /* Return the vector or the name of an id; NULL: it is not fresh, or has no name. The name is also ended by a 0. */
 const float *fresh_view_vector(const fresh_view *view, int64_t id);
 const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size);
+/* The attributes of the vectors of a view, with a row for each: as they were given, or else the values that the ids
+ * have in the base. Made by the first call. base: the attributes of the base, whose columns they have. Errors:
+ * E_MEMORY. Owner: the view. */
+furrow_status fresh_view_attributes(const fresh_view *view, const furrow_attributes *base,
+                                    const furrow_attributes **attributes, furrow_error *err);
 /* The fresh id of a name; false: there is none. */
 bool fresh_view_find(const fresh_view *view, const char *name, size_t size, int64_t *id);
 /* Returns whether the base's id is gone or has a fresh vector. */
@@ -79,12 +95,6 @@ bool fresh_view_hides(const fresh_view *view, int64_t id);
 /* Iterates over the hidden ids of the base, in any order; *at starts at 0. false: there are no more. */
 bool fresh_view_next_hidden(const fresh_view *view, size_t *at, int64_t *id);
 
-/* One fresh vector. */
-typedef struct fresh_item {
-  int64_t id;
-  const float *vector;
-  const char *name; /* NULL: none */
-} fresh_item;
 /* Iterates over the vectors of a view, in the order of their changes; *at starts at 0. false: there are no more. */
 bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item);
 /* The id of stored vector `at` (below view->stored), even if it was replaced or removed: a file that an earlier

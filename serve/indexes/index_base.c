@@ -53,20 +53,25 @@ bool index_base_has(const index_base *base, int64_t id) {
   return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
-/* Whether the file of names of an index, if there is one, can be loaded. A dangling link and a file that cannot be
- * examined count as one: files that are not mapped have no links. */
-static furrow_status check_names(const char *path, furrow_error *err) {
+/* Whether a file next to an index, if there is one, can be loaded. A dangling link and a file that cannot be examined
+ * count as one: files that are not mapped have no links. */
+static furrow_status check_companion(const char *path, const char *ending, furrow_error *err) {
   struct stat found;
-  char *names = NULL;
-  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
+  char *other = NULL;
+  if (asprintf(&other, "%s%s", path, ending) < 0) return fail_memory(err);
   furrow_status status = FURROW_OK;
-  const bool there = lstat(names, &found) == 0 || errno != ENOENT;
-  if (there && stat(names, &found) != 0)
-    status = fail_file(err, FURROW_E_IO, names, "the names of the index cannot be found", errno);
+  const bool there = lstat(other, &found) == 0 || errno != ENOENT;
+  if (there && stat(other, &found) != 0)
+    status = fail_file(err, FURROW_E_IO, other, "this file of the index cannot be found", errno);
   else if (there && !S_ISREG(found.st_mode))
-    status = fail_file(err, FURROW_E_FORMAT, names, "the names of the index are not a regular file", 0);
-  free(names);
+    status = fail_file(err, FURROW_E_FORMAT, other, "this file of the index is not a regular file", 0);
+  free(other);
   return status;
+}
+
+static furrow_status check_companions(const char *path, furrow_error *err) {
+  FW_TRY(check_companion(path, ".names", err));
+  return check_companion(path, ".attributes", err);
 }
 
 /* Searches once with a zero vector, so that the first real query does not wait for cold memory. */
@@ -190,11 +195,12 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
                                bool sorted_ids, furrow_error *err) {
   const furrow_index_load_params load = FURROW_INIT(furrow_index_load_params, .search_only = search_only, .card = true);
   FW_TRY(furrow_index_verify(unmapped, NULL, NULL, NULL, err));
-  FW_TRY(check_names(path, err));
-  FW_TRY(
-      furrow_searcher_open(&base->searcher, unmapped, &FURROW_INIT(furrow_searcher_open_params, .load = &load), err));
+  FW_TRY(check_companions(path, err));
+  const furrow_searcher_open_params open = FURROW_INIT(furrow_searcher_open_params, .load = &load, .attributes = true);
+  FW_TRY(furrow_searcher_open(&base->searcher, unmapped, &open, err));
   base->index = furrow_searcher_index(base->searcher);
   base->names = furrow_searcher_names(base->searcher);
+  base->attributes = furrow_searcher_attributes(base->searcher);
   describe(base);
   describe_card(base);
   base->by_id = !search_only && can_decode(base);
@@ -236,13 +242,14 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
   return status;
 }
 
-furrow_status index_file_load(furrow_index **index, furrow_id_names **names, const char *path, furrow_error *err) {
+furrow_status index_file_load(furrow_index **index, furrow_id_names **names, furrow_attributes **attributes,
+                              const char *path, furrow_error *err) {
   char *unmapped = unmapped_path(path);
   furrow_status status = unmapped ? unmapped_files_register(err) : fail_memory(err);
-  if (status == FURROW_OK) status = check_names(path, err);
+  if (status == FURROW_OK) status = check_companions(path, err);
   if (status == FURROW_OK)
-    status =
-        furrow_index_load_with_names(index, names, unmapped, &FURROW_INIT(furrow_index_load_params, .card = true), err);
+    status = furrow_index_load_with_attributes(index, names, attributes, unmapped,
+                                               &FURROW_INIT(furrow_index_load_params, .card = true), err);
   if (status != FURROW_OK) unmapped_error(err);
   free(unmapped);
   return status;

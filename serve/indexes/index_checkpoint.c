@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "core/fail.h"
+#include "indexes/attribute_texts.h"
 #include "indexes/index_base.h"
 
 /* ---- Whether an index can be changed ---- */
@@ -67,12 +68,14 @@ static furrow_status try_change(furrow_index *index, size_t d, int64_t id, furro
 furrow_status index_check_editable(const char *path, const index_base *base, bool *normalizes, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   const int64_t last = base->ids.count > 0 ? base->ids.ids[base->ids.count - 1] : 0;
   FW_TRY(check_distances(base, normalizes, err));
-  FW_TRY(index_file_load(&index, &names, path, err));
+  FW_TRY(index_file_load(&index, &names, &attributes, path, err));
   furrow_status status = try_change(index, (size_t)base->info.d, last < INT64_MAX - 8 ? last + 8 : last - 1, err);
   furrow_index_free(index);
   furrow_id_names_free(names);
+  furrow_attributes_free(attributes);
   if (status == FURROW_OK || status == FURROW_E_MEMORY) return status;
   const furrow_error why = *err; /* fail_in begins with clearing *err */
   fail_in(err, FURROW_E_UNSUPPORTED, path, "this kind of index cannot be writable: %s", why.message);
@@ -88,6 +91,7 @@ typedef struct folding {
   int64_t *ids; /* ids of new vectors */
   float *vectors;
   const char **names;
+  const char **attributes;
   size_t n;
 } folding;
 
@@ -96,6 +100,7 @@ static void clear_folding(folding *f) {
   free(f->ids);
   free(f->vectors);
   free(f->names);
+  free(f->attributes);
 }
 
 /* Ids that were fresh are removed as well: the file may have them from an interrupted checkpoint, or from one that
@@ -114,11 +119,13 @@ static furrow_status collect(folding *f, const fresh_view *view, size_t d, furro
   *f = (folding){.touched = calloc(view->stored + view->hidden_count + 1, sizeof *f->touched),
                  .ids = calloc(count + 1, sizeof *f->ids),
                  .vectors = calloc((count + 1) * d, sizeof *f->vectors),
-                 .names = calloc(count + 1, sizeof *f->names)};
-  if (!f->touched || !f->ids || !f->vectors || !f->names) return fail_memory(err);
+                 .names = calloc(count + 1, sizeof *f->names),
+                 .attributes = calloc(count + 1, sizeof *f->attributes)};
+  if (!f->touched || !f->ids || !f->vectors || !f->names || !f->attributes) return fail_memory(err);
   while (f->n < count && fresh_view_next(view, &at, &item)) {
     f->ids[f->n] = item.id;
     f->names[f->n] = item.name;
+    f->attributes[f->n] = item.attributes;
     memcpy(f->vectors + f->n * d, item.vector, d * sizeof *f->vectors);
     f->n++;
   }
@@ -146,16 +153,35 @@ static furrow_status change_index(furrow_index *index, const folding *f, const f
   return f->n > 0 ? furrow_index_add(index, f->vectors, f->n, &params, NULL, err) : FURROW_OK;
 }
 
-/* The attributes of the file, if it has any: ids keep them, and new ids get a row without values. The log has none. */
-static furrow_status change_attributes(furrow_attributes **attributes, const char *path, const furrow_index *index,
+/* Sets the rows that the changes state; other ids keep theirs, and those that are gone lose them. */
+static furrow_status change_attributes(furrow_attributes *attributes, const furrow_index *index, const folding *f,
                                        furrow_error *err) {
-  const furrow_status status = furrow_attributes_load(attributes, path, err);
-  if (status != FURROW_OK) return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
-  return furrow_attributes_join(*attributes, index, NULL, NULL, NULL, NULL, err);
+  furrow_id_filter stated;
+  size_t n = 0;
+  int64_t *ids = malloc((f->n + 1) * sizeof *ids), *sorted = malloc((f->n + 1) * sizeof *sorted);
+  const char **texts = malloc((f->n + 1) * sizeof *texts);
+  furrow_status status = ids && sorted && texts ? FURROW_OK : fail_memory(err);
+  for (size_t i = 0; status == FURROW_OK && i < f->n; i++) {
+    if (!f->attributes[i]) continue;
+    ids[n] = sorted[n] = f->ids[i];
+    texts[n++] = f->attributes[i];
+  }
+  if (status == FURROW_OK && n > 0) {
+    furrow_id_filter_init(&stated);
+    stated.kind = FURROW_ID_FILTER_SORTED;
+    stated.sorted = sorted;
+    stated.sorted_count = sort_ids(sorted, n);
+    status = furrow_attributes_remove(attributes, &stated, false, err);
+    if (status == FURROW_OK) status = attribute_texts_set(attributes, attributes, ids, texts, n, err);
+  }
+  free(ids);
+  free(sorted);
+  free(texts);
+  return status == FURROW_OK ? furrow_attributes_join(attributes, index, NULL, NULL, NULL, NULL, err) : status;
 }
 
 static furrow_status change_and_save(const char *path, furrow_index *index, furrow_id_names *names,
-                                     furrow_attributes **attributes, const folding *f, furrow_error *err) {
+                                     furrow_attributes *attributes, const folding *f, furrow_error *err) {
   furrow_id_filter touched;
   furrow_index_save_params params;
   furrow_id_filter_init(&touched);
@@ -164,11 +190,11 @@ static furrow_status change_and_save(const char *path, furrow_index *index, furr
   touched.sorted_count = f->touched_count;
   FW_TRY(change_index(index, f, &touched, err));
   if (names) FW_TRY(change_names(names, f, &touched, err));
-  FW_TRY(change_attributes(attributes, path, index, err));
+  if (attributes) FW_TRY(change_attributes(attributes, index, f, err));
   furrow_index_save_params_init(&params);
   params.overwrite = true;
   params.names = names;
-  params.attributes = *attributes;
+  params.attributes = attributes;
   params.card = true;
   return furrow_index_save(index, path, &params, err);
 }
@@ -189,12 +215,12 @@ furrow_status index_fold(const char *path, const fresh_view *view, uint64_t next
   furrow_index_info info;
   folding f = {0};
   FW_TRY(check_file(path, print, err));
-  FW_TRY(index_file_load(&index, &names, path, err));
+  FW_TRY(index_file_load(&index, &names, &attributes, path, err));
   furrow_index_info_init(&info);
   furrow_index_get_info(index, &info);
   furrow_index_set_next_id(index, (int64_t)next_id);
   furrow_status status = collect(&f, view, (size_t)info.d, err);
-  if (status == FURROW_OK) status = change_and_save(path, index, names, &attributes, &f, err);
+  if (status == FURROW_OK) status = change_and_save(path, index, names, attributes, &f, err);
   if (status == FURROW_OK) status = index_print_get(print, path, err);
   clear_folding(&f);
   furrow_index_free(index);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "core/fail.h"
 #include "core/shown_text.h"
+#include "indexes/attribute_texts.h"
 #include "indexes/index_base.h"
 #include "indexes/index_checkpoint.h"
 
@@ -221,15 +222,60 @@ static furrow_status apply_change(index_editor *e, const index_change *change, f
   return FURROW_OK;
 }
 
+/* Appends the attributes that an id has now. */
+static void put_existing(const index_editor *e, int64_t id, fw_buffer *rows) {
+  fresh_item item;
+  const bool is_fresh = fresh_view_get(e->working, id, &item);
+  if (is_fresh && item.attributes)
+    fw_buffer_text(rows, item.attributes);
+  else if (is_fresh || !fresh_view_hides(e->working, id))
+    attribute_text_put(rows, e->base->attributes, id);
+}
+
+/* Lists the attributes that the ids have from now on: what the addition gives them, or else what they have. Free
+ * *texts. */
+static furrow_status list_attributes(const index_editor *e, const edit_job *job, fw_buffer *rows, const char ***texts) {
+  const index_addition *a = job->addition;
+  size_t at = 0;
+  *texts = NULL;
+  if (a->attributes && !e->base->attributes) {
+    fail(job->err, FURROW_E_ARGUMENT, "the index has no attributes");
+    return add_hint(job->err, "'furrow index attributes INDEX --set FILE' gives it columns");
+  }
+  if (!e->base->attributes) return FURROW_OK;
+  const char **list = calloc(a->n, sizeof *list);
+  if (!list) return fail_memory(job->err);
+  for (size_t i = 0; i < a->n; i++) {
+    if (a->attributes && a->attributes[i][0])
+      fw_buffer_text(rows, a->attributes[i]);
+    else
+      put_existing(e, job->new_ids[i], rows);
+    fw_buffer_append(rows, "", 1);
+  }
+  for (size_t i = 0; !rows->missing && i < a->n; i++, at += strlen(rows->bytes + at) + 1) list[i] = rows->bytes + at;
+  *texts = list;
+  return rows->missing ? fail_memory(job->err) : FURROW_OK;
+}
+
 static furrow_status add_vectors(index_editor *e, edit_job *job) {
   const index_addition *a = job->addition;
   uint64_t next = e->next_id;
+  fw_buffer rows = {0};
+  const char **texts = NULL;
   FW_TRY(check_names(e, a, job->err));
   FW_TRY(check_capacity(e, a->n, job->err));
   for (size_t i = 0; i < a->n; i++) FW_TRY(choose_id(e, a, i, &next, &job->new_ids[i], job->err));
-  const index_change change = {
-      .kind = CHANGE_SET, .n = a->n, .ids = job->new_ids, .vectors = a->vectors, .names = a->names};
-  FW_TRY(apply_change(e, &change, job->err));
+  furrow_status status = list_attributes(e, job, &rows, &texts);
+  const index_change change = {.kind = CHANGE_SET,
+                               .n = a->n,
+                               .ids = job->new_ids,
+                               .vectors = a->vectors,
+                               .names = a->names,
+                               .attributes = texts};
+  if (status == FURROW_OK) status = apply_change(e, &change, job->err);
+  free(texts);
+  fw_buffer_clear(&rows);
+  if (status != FURROW_OK) return status;
   e->next_id = next;
   job->removed = 0;
   return FURROW_OK;
@@ -606,9 +652,30 @@ static furrow_status check_log_names(const index_editor *e, const index_change *
   return FURROW_OK;
 }
 
+/* Checks that the file has the columns of the attributes in the log. */
+static furrow_status check_log_attributes(const index_editor *e, const index_change *change, furrow_error *err) {
+  furrow_attributes *scratch = NULL;
+  int64_t *ids = NULL;
+  if (!change->attributes) return FURROW_OK;
+  furrow_status status = FURROW_E_FORMAT;
+  if (e->base->attributes) {
+    ids = malloc(change->n * sizeof *ids); /* an id may come twice in a change */
+    for (size_t i = 0; ids && i < change->n; i++) ids[i] = (int64_t)i;
+    status = ids ? furrow_attributes_create(&scratch, err) : fail_memory(err);
+    if (status == FURROW_OK)
+      status = attribute_texts_set(scratch, e->base->attributes, ids, change->attributes, change->n, err);
+    furrow_attributes_free(scratch);
+    free(ids);
+  }
+  if (status != FURROW_E_FORMAT) return status;
+  fail_in(err, FURROW_E_STATE, e->path, "its log has attributes that do not fit the columns of the index's attributes");
+  return add_hint(err, "restore %s.attributes, which belongs to the index", e->path);
+}
+
 static furrow_status replay(void *user, const index_change *change, furrow_error *err) {
   index_editor *e = user;
   FW_TRY(check_log_names(e, change, err));
+  FW_TRY(check_log_attributes(e, change, err));
   e->pending += change->n;
   return fresh_vectors_apply(e->fresh, change, is_in_base, e->base, NULL, err);
 }

@@ -25,44 +25,94 @@ index_view *index_view_create(index_base *base, fresh_view *fresh) {
   return view;
 }
 
-/* The caller's filter, or NULL, minus the hidden ids. */
-typedef struct visible_filter {
-  const furrow_id_filter *given;
+/* Two filters (NULL: all ids), minus the hidden ids of a view (NULL: none). */
+typedef struct joint_filter {
+  const furrow_id_filter *given, *where;
   const fresh_view *fresh;
-} visible_filter;
+  furrow_id_filter made;
+} joint_filter;
 
-static bool keeps_visible(void *user, int64_t id) {
-  const visible_filter *filter = user;
-  return (!filter->given || furrow_id_filter_keeps(filter->given, id)) && !fresh_view_hides(filter->fresh, id);
+static bool keeps_jointly(void *user, int64_t id) {
+  const joint_filter *filter = user;
+  return (!filter->where || furrow_id_filter_keeps(filter->where, id)) &&
+         (!filter->given || furrow_id_filter_keeps(filter->given, id)) &&
+         !(filter->fresh && fresh_view_hides(filter->fresh, id));
 }
 
-/* Returns the filter to search the base with. */
-static const furrow_id_filter *without_hidden(const furrow_id_filter *given, const fresh_view *fresh,
-                                              visible_filter *visible, furrow_id_filter *made) {
-  if (!fresh || fresh->hidden_count == 0) return given;
-  furrow_id_filter_init(made);
-  *visible = (visible_filter){given, fresh};
-  made->kind = FURROW_ID_FILTER_CALLBACK;
-  made->keep = keeps_visible;
-  made->user = visible;
-  return made;
+/* Returns the filter to search with; NULL: all ids. */
+static const furrow_id_filter *join_filters(joint_filter *joint, const furrow_id_filter *given,
+                                            const furrow_id_filter *where, const fresh_view *fresh) {
+  const bool hides = fresh && fresh->hidden_count > 0;
+  if (!hides && (!given || !where)) return given ? given : where;
+  *joint = (joint_filter){.given = given, .where = where, .fresh = hides ? fresh : NULL};
+  furrow_id_filter_init(&joint->made);
+  joint->made.kind = FURROW_ID_FILTER_CALLBACK;
+  joint->made.keep = keeps_jointly;
+  joint->made.user = joint;
+  return &joint->made;
 }
 
-furrow_status index_view_search(const index_view *view, const float *queries, size_t n, const index_query *query,
-                                float *distances, int64_t *ids, furrow_error *err) {
+static furrow_status search_base(const index_view *view, const float *queries, size_t n, const index_query *query,
+                                 const furrow_id_filter *where, float *distances, int64_t *ids, furrow_error *err) {
   furrow_search_params params;
-  furrow_id_filter filter;
-  visible_filter visible;
+  furrow_filtered *filtered = NULL;
+  joint_filter joint;
   furrow_search_params_init(&params);
   params.nprobe = query->nprobe > 0 ? query->nprobe : view->base->nprobe;
   params.k_factor = query->k_factor;
   params.ef_search = query->ef_search;
   params.threads = query->threads;
-  params.filter = without_hidden(query->filter, view->fresh, &visible, &filter);
-  FW_TRY(furrow_searcher_search(view->base->searcher, queries, n, query->k, &params, distances, ids, err));
-  return view->fresh && view->fresh->count > 0
-             ? fresh_view_search(view->fresh, queries, n, query->k, query->filter, distances, ids, err)
-             : FURROW_OK;
+  params.filter = join_filters(&joint, query->filter, where, view->fresh);
+  if (!where) return furrow_searcher_search(view->base->searcher, queries, n, query->k, &params, distances, ids, err);
+  const furrow_filtered_params limits = FURROW_INIT(furrow_filtered_params, .search = &params, .recall = query->recall);
+  FW_TRY(furrow_filtered_create(&filtered, view->base->searcher, &limits, err));
+  const furrow_status status = furrow_filtered_search(filtered, queries, n, query->k, distances, ids, err);
+  furrow_filtered_free(filtered);
+  return status;
+}
+
+static furrow_status search_fresh(const index_view *view, const float *queries, size_t n, const index_query *query,
+                                  const furrow_id_filter *where, float *distances, int64_t *ids, furrow_error *err) {
+  joint_filter joint;
+  const furrow_id_filter *filter = join_filters(&joint, query->filter, where, NULL);
+  return fresh_view_search(view->fresh, queries, n, query->k, filter, distances, ids, err);
+}
+
+/* Selects from both sides; *fresh stays NULL where there are no fresh vectors. */
+static furrow_status select_both(const index_view *view, const char *where, furrow_selection **stored,
+                                 furrow_selection **fresh, furrow_error *err) {
+  const furrow_attributes *attributes = NULL;
+  if (!view->base->attributes) {
+    fail(err, FURROW_E_STATE, "the index has no attributes");
+    return add_hint(err, "'furrow index attributes INDEX --set FILE' gives it some");
+  }
+  FW_TRY(furrow_attributes_select(view->base->attributes, where, stored, err));
+  if (!view->fresh || view->fresh->count == 0) return FURROW_OK;
+  FW_TRY(fresh_view_attributes(view->fresh, view->base->attributes, &attributes, err));
+  return furrow_attributes_select(attributes, where, fresh, err);
+}
+
+static const furrow_id_filter *filter_of(const furrow_selection *selection) {
+  return selection ? furrow_selection_filter(selection) : NULL;
+}
+
+furrow_status index_view_search(const index_view *view, const float *queries, size_t n, const index_query *query,
+                                float *distances, int64_t *ids, furrow_error *err) {
+  furrow_selection *stored = NULL, *fresh = NULL;
+  furrow_status status = query->where ? select_both(view, query->where, &stored, &fresh, err) : FURROW_OK;
+  if (status == FURROW_OK) status = search_base(view, queries, n, query, filter_of(stored), distances, ids, err);
+  if (status == FURROW_OK && view->fresh && view->fresh->count > 0)
+    status = search_fresh(view, queries, n, query, filter_of(fresh), distances, ids, err);
+  furrow_selection_free(stored);
+  furrow_selection_free(fresh);
+  return status;
+}
+
+furrow_status index_view_attributes(const index_view *view, int64_t id, const furrow_attributes **attributes,
+                                    furrow_error *err) {
+  *attributes = view->base->attributes;
+  if (!view->fresh || !fresh_view_vector(view->fresh, id)) return FURROW_OK;
+  return fresh_view_attributes(view->fresh, view->base->attributes, attributes, err);
 }
 
 furrow_status index_view_vector(const index_view *view, int64_t id, float *vector, furrow_error *err) {

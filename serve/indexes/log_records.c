@@ -14,7 +14,7 @@
 #include "furrow/vector.h"
 
 static const unsigned char MAGIC[8] = {'F', 'U', 'R', 'R', 'O', 'W', 'L', 'G'};
-enum { VERSION = 1, RECORD_HEADER = 32, CHECKSUM = 8, FLAG_NAMES = 1 };
+enum { VERSION = 1, RECORD_HEADER = 32, CHECKSUM = 8, FLAG_NAMES = 1, FLAG_ATTRIBUTES = 2 };
 
 /* ---- Numbers and checksums ---- */
 
@@ -48,27 +48,35 @@ void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t seq
   fw_put_le64(header + 40, log_checksum(header, 40, 0, 0));
 }
 
-/* Returns why a text is not a name; NULL: it is one. */
-static const char *name_problem(const char *name, size_t size) {
-  if (size == 0) return "is empty";
-  for (const char *at = name, *end = name + size; at < end;) {
+/* Returns why a text cannot be in a log; NULL: it can be. Attributes are JSON, which escapes control characters. */
+static const char *text_problem(const char *text, size_t size, uint32_t last) {
+  for (const char *at = text, *end = text + size; at < end;) {
     uint32_t code;
     at = fw_utf8_read(at, end, &code);
     if (!at) return "is not UTF-8";
-    if (code < 0x20 || code == 0x7f) return "has a control character";
+    if (code < 0x20 || code == last) return "has a control character";
   }
   return NULL;
 }
 
-/* Checks a change; *names_size: bytes of its names. */
-static furrow_status check_change(const index_change *change, uint32_t d, size_t *names_size, furrow_error *err) {
+/* The same for a name and for a row of attributes. */
+static const char *name_problem(const char *name, size_t size) {
+  return size == 0 ? "is empty" : text_problem(name, size, 0x7f);
+}
+
+static const char *row_problem(const char *row, size_t size) {
+  return text_problem(row, size, 0);
+}
+
+/* Checks a change; *texts_size: bytes of its names and attributes. */
+static furrow_status check_change(const index_change *change, uint32_t d, size_t *texts_size, furrow_error *err) {
   const bool is_set = change->kind == CHANGE_SET;
   if (!is_set && change->kind != CHANGE_REMOVE) return fail(err, FURROW_E_ARGUMENT, "a change of an unknown kind");
   if (change->n == 0 || change->n > UINT32_MAX || change->n > (SIZE_MAX >> 8) / (8 + 4 * (size_t)d))
     return fail(err, FURROW_E_ARGUMENT, "a change of %zu ids", change->n);
   for (size_t i = 0; i < change->n; i++)
     if (change->ids[i] < 0) return fail(err, FURROW_E_ARGUMENT, "id %lld is negative", (long long)change->ids[i]);
-  *names_size = 0;
+  *texts_size = 0;
   if (!is_set) return FURROW_OK;
   const size_t invalid = furrow_first_invalid_vector(change->vectors, change->n, d);
   if (invalid < change->n) return fail(err, FURROW_E_ARGUMENT, "vector %zu is not finite or too large", invalid);
@@ -76,7 +84,13 @@ static furrow_status check_change(const index_change *change, uint32_t d, size_t
     const size_t size = strlen(change->names[i]);
     const char *problem = name_problem(change->names[i], size);
     if (problem) return fail(err, FURROW_E_ARGUMENT, "name %zu %s", i, problem);
-    *names_size += size + 1;
+    *texts_size += size + 1;
+  }
+  for (size_t i = 0; change->attributes && i < change->n; i++) {
+    const size_t size = strlen(change->attributes[i]);
+    const char *problem = row_problem(change->attributes[i], size);
+    if (problem) return fail(err, FURROW_E_ARGUMENT, "row %zu of attributes %s", i, problem);
+    *texts_size += size + 1;
   }
   return FURROW_OK;
 }
@@ -95,10 +109,10 @@ static unsigned char *store_vectors(unsigned char *to, const float *vectors, siz
   return to + 4 * n;
 }
 
-static unsigned char *store_names(unsigned char *to, const index_change *change) {
-  for (size_t i = 0; i < change->n; i++) {
-    const size_t size = strlen(change->names[i]) + 1;
-    memcpy(to, change->names[i], size);
+static unsigned char *store_texts(unsigned char *to, const char *const *texts, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const size_t size = strlen(texts[i]) + 1;
+    memcpy(to, texts[i], size);
     to += size;
   }
   return to;
@@ -106,12 +120,13 @@ static unsigned char *store_names(unsigned char *to, const index_change *change)
 
 furrow_status log_append_record(fw_buffer *records, const index_change *change, uint32_t d, uint64_t sequence,
                                 uint64_t position, furrow_error *err) {
-  size_t names_size = 0;
-  const furrow_status status = check_change(change, d, &names_size, err);
+  size_t texts_size = 0;
+  const furrow_status status = check_change(change, d, &texts_size, err);
   if (status != FURROW_OK) return status;
   const bool is_set = change->kind == CHANGE_SET, has_names = is_set && change->names;
+  const bool has_attributes = is_set && change->attributes;
   const size_t vector_size = is_set ? 4 * (size_t)d : 0;
-  const size_t payload = round_up(change->n * (8 + vector_size) + names_size);
+  const size_t payload = round_up(change->n * (8 + vector_size) + texts_size);
   const size_t length = RECORD_HEADER + payload + CHECKSUM;
   unsigned char *record = (unsigned char *)fw_buffer_reserve(records, length);
   if (!record) {
@@ -122,10 +137,11 @@ furrow_status log_append_record(fw_buffer *records, const index_change *change, 
   fw_put_le64(record, length);
   fw_put_le32(record + 16, (uint32_t)change->n);
   fw_put_le16(record + 20, change->kind);
-  fw_put_le16(record + 22, has_names ? FLAG_NAMES : 0);
+  fw_put_le16(record + 22, (uint16_t)((has_names ? FLAG_NAMES : 0) | (has_attributes ? FLAG_ATTRIBUTES : 0)));
   unsigned char *end = store_ids(record + RECORD_HEADER, change);
   if (is_set) end = store_vectors(end, change->vectors, change->n * d);
-  if (has_names) end = store_names(end, change);
+  if (has_names) end = store_texts(end, change->names, change->n);
+  if (has_attributes) end = store_texts(end, change->attributes, change->n);
   memset(end, 0, (size_t)(record + RECORD_HEADER + payload - end));
   fw_put_le64(record + length - CHECKSUM, log_checksum(record + RECORD_HEADER, payload, sequence, position));
   fw_buffer_advance(records, length);
@@ -150,9 +166,9 @@ typedef struct log_reader {
   log_extent extent;
   change_replay replay;
   void *user;
-  int64_t *ids; /* ids of one record, as are the next two */
+  int64_t *ids; /* ids of one record, as are the next three */
   float *vectors;
-  const char **names;
+  const char **names, **attributes;
   size_t capacity; /* bytes of each */
 } log_reader;
 
@@ -219,25 +235,35 @@ static furrow_status reserve_record(log_reader *r, size_t size, furrow_error *er
   free(r->ids);
   free(r->vectors);
   free(r->names);
+  free(r->attributes);
   r->ids = malloc(size);
   r->vectors = malloc(size);
   r->names = malloc(size);
-  r->capacity = r->ids && r->vectors && r->names ? size : 0;
+  r->attributes = malloc(size);
+  r->capacity = r->ids && r->vectors && r->names && r->attributes ? size : 0;
   return r->capacity ? FURROW_OK : fail_memory(err);
 }
 
-/* Reads the names, which begin at `at`, and the zeros after them up to `end`. */
-static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t end, furrow_error *err) {
+/* Reads names or rows of attributes, which begin at *at, and moves it past them. */
+static furrow_status read_texts(log_reader *r, const char **texts, size_t count, bool names, size_t *at, size_t end,
+                                furrow_error *err) {
   for (size_t i = 0; i < count; i++) {
-    const char *name = (const char *)r->data + at;
-    const size_t size = strnlen(name, end - at);
-    if (size == end - at) return fail_at(r, at, "a name is not terminated", err);
-    if (name_problem(name, size)) return fail_at(r, at, "a name is empty, not UTF-8 or has a control character", err);
-    r->names[i] = name;
-    at += size + 1;
+    const char *text = (const char *)r->data + *at;
+    const size_t size = strnlen(text, end - *at);
+    if (size == end - *at) return fail_at(r, *at, "a text is not terminated", err);
+    if (names && name_problem(text, size))
+      return fail_at(r, *at, "a name is empty, not UTF-8 or has a control character", err);
+    if (!names && row_problem(text, size))
+      return fail_at(r, *at, "attributes are not UTF-8 or have a control character", err);
+    texts[i] = text;
+    *at += size + 1;
   }
+  return FURROW_OK;
+}
+
+static furrow_status read_padding(const log_reader *r, size_t at, size_t end, furrow_error *err) {
   return end - at < 8 && is_zero(r->data + at, end - at) ? FURROW_OK
-                                                         : fail_at(r, at, "unexpected bytes after the names", err);
+                                                         : fail_at(r, at, "unexpected bytes after the texts", err);
 }
 
 static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_error *err) {
@@ -262,20 +288,26 @@ static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow
   const unsigned char *header = r->data + at;
   const size_t count = fw_get_le32(header + 16);
   const unsigned kind = (unsigned)fw_get_le16(header + 20), flags = (unsigned)fw_get_le16(header + 22);
-  const bool is_set = kind == CHANGE_SET, has_names = flags == FLAG_NAMES;
+  const bool is_set = kind == CHANGE_SET, has_names = flags & FLAG_NAMES, has_attributes = flags & FLAG_ATTRIBUTES;
   if (!is_set && kind != CHANGE_REMOVE) return fail_at(r, at + 20, "a record of an unknown kind", err);
-  if (flags != 0 && !(is_set && has_names)) return fail_at(r, at + 22, "a record with unknown flags", err);
+  if (flags > (is_set ? FLAG_NAMES | FLAG_ATTRIBUTES : 0))
+    return fail_at(r, at + 22, "a record with unknown flags", err);
   const size_t payload = length - RECORD_HEADER - CHECKSUM, each = 8 + (is_set ? 4 * (size_t)r->d : 0);
-  if (count == 0 || count > payload / each || (!has_names && payload != round_up(count * each)))
+  if (count == 0 || count > payload / each || (flags == 0 && payload != round_up(count * each)))
     return fail_at(r, at + 16, "a record whose count does not fit its length", err);
   furrow_status status = reserve_record(r, payload, err);
-  const size_t ids_at = at + RECORD_HEADER, vectors_at = ids_at + 8 * count, names_at = ids_at + each * count;
+  const size_t ids_at = at + RECORD_HEADER, vectors_at = ids_at + 8 * count, end = ids_at + payload;
+  size_t texts_at = ids_at + each * count;
   if (status == FURROW_OK) status = read_ids(r, count, ids_at, err);
   if (status == FURROW_OK && is_set) status = read_vectors(r, count, vectors_at, err);
-  if (status == FURROW_OK) status = read_names(r, has_names ? count : 0, names_at, ids_at + payload, err);
+  if (status == FURROW_OK) status = read_texts(r, r->names, has_names ? count : 0, true, &texts_at, end, err);
+  if (status == FURROW_OK)
+    status = read_texts(r, r->attributes, has_attributes ? count : 0, false, &texts_at, end, err);
+  if (status == FURROW_OK) status = read_padding(r, texts_at, end, err);
   if (status != FURROW_OK) return status;
-  const index_change change = {is_set ? CHANGE_SET : CHANGE_REMOVE, count, r->ids, is_set ? r->vectors : NULL,
-                               has_names ? r->names : NULL};
+  const index_change change = {
+      is_set ? CHANGE_SET : CHANGE_REMOVE,  count, r->ids, is_set ? r->vectors : NULL, has_names ? r->names : NULL,
+      has_attributes ? r->attributes : NULL};
   return r->replay(r->user, &change, err);
 }
 
@@ -319,6 +351,7 @@ furrow_status change_log_read(const void *data, size_t size, uint32_t d, const c
   free(r.ids);
   free(r.vectors);
   free(r.names);
+  free(r.attributes);
   if (status == FURROW_OK) *extent = r.extent;
   return status;
 }

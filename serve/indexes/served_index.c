@@ -152,11 +152,16 @@ static furrow_status publish(served_index *index, index_base *base, furrow_error
   return FURROW_OK;
 }
 
-/* Refuses an index that has lost its file of names: searches by name would become 404. */
+/* Refuses an index that has lost its file of names or attributes: searches with them would fail. */
 static furrow_status check_names(served_index *index, const index_base *base, furrow_error *err) {
   index_view *view = served_index_get(index);
   const bool loses = view && view->base->names && !base->names;
+  const bool loses_attributes = view && view->base->attributes && !base->attributes;
   if (view) shared_release(&view->shared);
+  if (loses_attributes) {
+    fail_in(err, FURROW_E_STATE, index->source.path, "the served ids have attributes, the ids in the file do not");
+    return add_hint(err, "put its file of attributes back, or start the server again to serve the index without them");
+  }
   if (!loses) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, index->source.path, "the served ids have names, the ids in the file do not");
   return add_hint(err, "put its file of names back, or start the server again to serve the index without names");
@@ -169,25 +174,31 @@ static bool are_same(const char *a, const char *b) {
   return has_x == has_y && (!has_x || (x.st_ino == y.st_ino && x.st_dev == y.st_dev));
 }
 
-/* Resolves symbolic links: the log and its lock belong to the file, so that two servers that use different paths
- * exclude each other. The names next to a link must be the names next to the file, because a checkpoint writes the
- * latter. */
-static furrow_status resolve(const char *path, char **file, furrow_error *err) {
-  char *names = NULL, *linked = NULL;
-  *file = realpath(path, NULL);
-  if (!*file) return fail_file(err, FURROW_E_IO, path, "cannot be resolved", errno);
+/* Fails if a link and the file that it leads to have different files of names or attributes next to them. */
+static furrow_status check_same_companion(const char *path, const char *file, const char *what, furrow_error *err) {
+  char *other = NULL, *linked = NULL;
   furrow_status status = FURROW_OK;
-  if (asprintf(&names, "%s.names", *file) < 0) names = NULL;
-  if (asprintf(&linked, "%s.names", path) < 0) linked = NULL;
-  if (!names || !linked) {
+  if (asprintf(&other, "%s.%s", file, what) < 0) other = NULL;
+  if (asprintf(&linked, "%s.%s", path, what) < 0) linked = NULL;
+  if (!other || !linked) {
     status = fail_memory(err);
-  } else if (!are_same(names, linked)) {
-    fail_in(err, FURROW_E_STATE, path, "it leads to %s, which does not have the same file of names", *file);
+  } else if (!are_same(other, linked)) {
+    fail_in(err, FURROW_E_STATE, path, "it leads to %s, which does not have the same file of %s", file, what);
     status = add_hint(err, "serve a writable index by the path of the file itself");
   }
-  free(names);
+  free(other);
   free(linked);
   return status;
+}
+
+/* Resolves symbolic links: the log and its lock belong to the file, so that two servers that use different paths
+ * exclude each other. The names and attributes next to a link must be those next to the file, because a checkpoint
+ * writes the latter. */
+static furrow_status resolve(const char *path, char **file, furrow_error *err) {
+  *file = realpath(path, NULL);
+  if (!*file) return fail_file(err, FURROW_E_IO, path, "cannot be resolved", errno);
+  FW_TRY(check_same_companion(path, *file, "names", err));
+  return check_same_companion(path, *file, "attributes", err);
 }
 
 static furrow_status load_file(served_index *index, const index_source *source, file_print *print, furrow_error *err) {

@@ -42,7 +42,9 @@ typedef struct index_addition {
   size_t n;
   const int64_t *ids;
   const char *const *names; /* each ended by a 0 */
-  bool replace;             /* existing ids (or names) get the new vector; false: E_EXISTS */
+  const char *const
+      *attributes; /* rows of attribute_text_read; "": none, or what the id has; NULL: all of them are "" */
+  bool replace;    /* existing ids (or names) get the new vector; false: E_EXISTS */
 } index_addition;
 
 /* Adds vectors and writes the ids that they got to ids[n]. When it returns OK, they are on the disk and searches find

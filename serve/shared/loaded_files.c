@@ -42,8 +42,8 @@ bool file_print_equals(const file_print *a, const file_print *b) {
   return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* A file of names that exists but cannot be reached still counts: loading it then reports the error. */
-static void add_names(file_print *print, const char *path) {
+/* A file next to an index that exists but cannot be reached still counts: loading it then reports the error. */
+static void add_companion(file_print *print, const char *path) {
   struct stat info;
   if (file_print_add_path(print, path)) return;
   if (lstat(path, &info) == 0)
@@ -53,14 +53,17 @@ static void add_names(file_print *print, const char *path) {
 }
 
 furrow_status index_print_get(file_print *print, const char *path, furrow_error *err) {
-  char *names = NULL;
+  static const char *const endings[] = {".names", ".attributes"};
   *print = (file_print){0};
   if (!file_print_add_path(print, path))
     return fail_file(err, errno == ENOENT || errno == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO, path,
                      "cannot be found", errno);
-  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
-  add_names(print, names);
-  free(names);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    char *other = NULL;
+    if (asprintf(&other, "%s%s", path, endings[i]) < 0) return fail_memory(err);
+    add_companion(print, other);
+    free(other);
+  }
   return FURROW_OK;
 }
 

@@ -18,7 +18,7 @@ void file_print_add(file_print *print, const char *name, const struct stat *info
 /* Adds the file at a path, if there is one. Returns whether there is; errno says why not. */
 bool file_print_add_path(file_print *print, const char *path);
 bool file_print_equals(const file_print *a, const file_print *b);
-/* Makes the fingerprint of an index: its file and its file of names.
+/* Makes the fingerprint of an index: its file and its files of names and attributes.
  * Errors: E_NOT_FOUND; E_IO. */
 furrow_status index_print_get(file_print *print, const char *path, furrow_error *err);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "columns/arrow_values.h"
 
 enum { STEP = 64, MOST_FRAME = 4 << 20 }; /* a frame ends after some row that makes it larger than that */
 
@@ -115,169 +116,23 @@ furrow_status fw_frames_finish(fw_frames_builder *builder, fw_buffer *bytes, fur
 
 /* ---- Values in -------------------------------------------------------------------------------------------- */
 
-static furrow_status misfit(furrow_error *err) {
-  return fw_fail(err, FURROW_E_FORMAT, "a batch of Arrow does not fit the types of its columns");
-}
-
-static bool has_buffers(const struct ArrowArray *array, int64_t count) {
-  return array->n_buffers >= count && array->buffers && array->offset >= 0 && array->length >= 0;
-}
-
-static bool bit_at(const void *bits, int64_t i) {
-  return ((const uint8_t *)bits)[i >> 3] >> (i & 7) & 1;
-}
-
-static bool is_valid(const struct ArrowArray *array, int64_t i) {
-  return array->null_count == 0 || array->n_buffers < 1 || !array->buffers[0] || bit_at(array->buffers[0], i);
-}
-
-static double half_value(uint16_t half) {
-  const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
-  float value;
-  uint32_t bits;
-  if (exponent == 31)
-    bits = 0x7f800000u | fraction << 13;
-  else if (exponent > 0)
-    bits = (exponent + 112) << 23 | fraction << 13;
-  else
-    return (half >> 15 ? -1.0 : 1.0) * (double)fraction / 16777216.0;
-  bits |= (uint32_t)(half >> 15) << 31;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static int64_t load_int(const fw_arrow_type *type, const void *values, int64_t i) {
-  const char *at = (const char *)values + (size_t)i * type->width;
-  switch (type->width) {
-  case 1: return type->is_signed ? *(const int8_t *)at : *(const uint8_t *)at;
-  case 2: {
-    int16_t v;
-    memcpy(&v, at, 2);
-    return type->is_signed ? v : (uint16_t)v;
-  }
-  case 4: {
-    int32_t v;
-    memcpy(&v, at, 4);
-    return type->is_signed ? (int64_t)v : (int64_t)(uint32_t)v;
-  }
-  default: {
-    int64_t v;
-    memcpy(&v, at, 8);
-    return v;
-  }
-  }
-}
-
-/* Loads a value that is not bytes into 16 bytes of a frame. */
-static void load_value(const fw_arrow_type *type, const struct ArrowArray *array, int64_t i, void *out) {
-  const void *values = array->buffers[1];
-  double real = 0;
-  int64_t number = 0;
-  if (type->storage == FW_ARROW_BITS) {
-    number = bit_at(values, i);
-  } else if (type->storage == FW_ARROW_FLOATS) {
-    const char *at = (const char *)values + (size_t)i * type->width;
-    uint16_t half;
-    float single;
-    memcpy(&half, at, 2);
-    if (type->width == 8) memcpy(&real, at, 8);
-    if (type->width == 4) {
-      memcpy(&single, at, 4);
-      real = single;
-    }
-    if (type->width == 2) real = half_value(half);
-    memcpy(out, &real, 8);
-    return;
-  } else if (type->type.kind == FW_TYPED_DECIMAL) {
-    __int128 wide;
-    if (type->width == 16)
-      memcpy(&wide, (const char *)values + (size_t)i * 16, 16);
-    else
-      wide = load_int(type, values, i);
-    memcpy(out, &wide, 16);
-    return;
-  } else {
-    number = load_int(type, values, i);
-    if (type->divide) number = number / type->divide - (number % type->divide < 0);
-  }
-  memcpy(out, &number, 8);
-}
-
-typedef struct text_range {
-  const char *bytes;
-  size_t size;
-} text_range;
-
-static int64_t offset_at(const fw_arrow_type *type, const struct ArrowArray *array, int64_t i) {
-  return type->width == 4 ? ((const int32_t *)array->buffers[1])[i] : ((const int64_t *)array->buffers[1])[i];
-}
-
-static bool load_view(const struct ArrowArray *array, int64_t i, text_range *text) {
-  const char *view = (const char *)array->buffers[1] + 16 * (size_t)i;
-  int32_t size, buffer, offset;
-  memcpy(&size, view, 4);
-  memcpy(&buffer, view + 8, 4);
-  memcpy(&offset, view + 12, 4);
-  if (size < 0) return false;
-  *text = (text_range){view + 4, (size_t)size};
-  if (size <= 12) return true;
-  if (buffer < 0 || offset < 0 || buffer + 3 >= array->n_buffers) return false; /* the last one has the sizes */
-  const int64_t *sizes = array->buffers[array->n_buffers - 1];
-  if ((int64_t)offset + size > sizes[buffer]) return false;
-  text->bytes = (const char *)array->buffers[2 + buffer] + offset;
-  return true;
-}
-
-/* Finds the bytes of text i. */
-static bool load_text(const fw_arrow_type *type, const struct ArrowArray *array, int64_t i, text_range *text) {
-  if (type->storage == FW_ARROW_NULL) {
-    *text = (text_range){"", 0};
-    return true;
-  }
-  if (type->storage == FW_ARROW_VIEWS) return load_view(array, i, text);
-  if (type->storage == FW_ARROW_FIXED) {
-    *text = (text_range){(const char *)array->buffers[1] + (size_t)i * type->width, type->width};
-    return true;
-  }
-  const int64_t begin = offset_at(type, array, i), end = offset_at(type, array, i + 1);
-  if (begin < 0 || end < begin || (end > begin && !array->buffers[2])) return false;
-  *text =
-      end > begin ? (text_range){(const char *)array->buffers[2] + begin, (size_t)(end - begin)} : (text_range){"", 0};
-  return true;
-}
-
-/* Whether the array has the buffers of the type. */
-static bool fits(const fw_arrow_type *type, const struct ArrowArray *array) {
-  const bool list = type->type.kind == FW_TYPED_LIST;
-  if (type->storage == FW_ARROW_NULL) return array->length >= 0 && array->offset >= 0;
-  if (list && (array->n_children != 1 || !array->children || !array->children[0])) return false;
-  if (list && type->storage == FW_ARROW_FIXED) return has_buffers(array, 1);
-  if (!has_buffers(array, type->storage == FW_ARROW_OFFSETS && !list ? 3 : type->storage == FW_ARROW_VIEWS ? 3 : 2))
-    return false;
-  return array->length == 0 || array->buffers[1];
-}
-
-static bool value_is_null(const fw_arrow_type *type, const struct ArrowArray *array, int64_t i) {
-  return type->storage == FW_ARROW_NULL || !is_valid(array, i);
-}
-
 /* Appends the texts of a list's elements, without nulls and empty ones. */
 static furrow_status add_list(frame_part *part, const struct ArrowArray *array, int64_t i, furrow_error *err) {
   const fw_arrow_type *type = &part->leaf->type, *of = &part->leaf->element;
   const struct ArrowArray *child = array->children[0];
   const bool fixed = type->storage == FW_ARROW_FIXED;
-  const int64_t begin = fixed ? i * (int64_t)type->width : offset_at(type, array, i);
-  const int64_t end = fixed ? begin + (int64_t)type->width : offset_at(type, array, i + 1);
+  const int64_t begin = fixed ? i * (int64_t)type->width : fw_arrow_offset(type, array, i);
+  const int64_t end = fixed ? begin + (int64_t)type->width : fw_arrow_offset(type, array, i + 1);
   const size_t empty = part->text.size;
-  if (begin < 0 || end < begin || end > child->length || !fits(of, child)) return misfit(err);
+  if (begin < 0 || end < begin || end > child->length || !fw_arrow_fits(of, child)) return fw_arrow_misfit(err);
   for (int64_t k = begin + child->offset; k < end + child->offset; k++) {
     char value[16] = {0}, written[FW_TYPED_TEXT_BYTES];
-    text_range text = {written, 0};
-    if (value_is_null(of, child, k)) continue;
+    fw_arrow_text text = {written, 0};
+    if (fw_arrow_is_null(of, child, k)) continue;
     if (fw_typed_is_bytes(of->type)) {
-      if (!load_text(of, child, k, &text)) return misfit(err);
+      if (!fw_arrow_load_text(of, child, k, &text)) return fw_arrow_misfit(err);
     } else {
-      load_value(of, child, k, value);
+      fw_arrow_value(of, child, k, value);
       text.size = fw_typed_text(of->type, value, written);
     }
     if (text.size == 0) continue;
@@ -290,51 +145,18 @@ static furrow_status add_list(frame_part *part, const struct ArrowArray *array, 
   return FURROW_OK;
 }
 
-/* The array of a column, and where the rows of a batch are in it. */
-typedef struct leaf_array {
-  const struct ArrowArray *array;
-  int64_t offset;
-  const struct ArrowArray *around[16]; /* structs with nulls */
-  int64_t around_offset[16];
-  size_t around_count;
-} leaf_array;
-
-static bool find_array(const fw_arrow_leaf *leaf, const struct ArrowArray *batch, leaf_array *found) {
-  const struct ArrowArray *array = batch;
-  int64_t offset = 0;
-  *found = (leaf_array){0};
-  for (size_t i = 0; i < leaf->depth; i++) {
-    if (array->n_children <= (int64_t)leaf->place[i] || !array->children) return false;
-    offset += array->offset;
-    if (array->null_count != 0 && array->n_buffers > 0 && array->buffers && array->buffers[0]) {
-      found->around[found->around_count] = array;
-      found->around_offset[found->around_count++] = offset;
-    }
-    array = array->children[leaf->place[i]];
-    if (!array || array->offset < 0 || array->length < 0) return false;
-  }
-  found->array = array;
-  found->offset = offset + array->offset;
-  return offset + batch->length <= array->length;
-}
-
-static bool row_is_null(const leaf_array *in, int64_t row) {
-  for (size_t i = 0; i < in->around_count; i++)
-    if (!bit_at(in->around[i]->buffers[0], row + in->around_offset[i])) return true;
-  return false;
-}
-
 /* Appends the bytes of a row. */
 static furrow_status add_text(frame_part *part, const struct ArrowArray *array, const fw_arrow_type *type, int64_t i,
                               furrow_error *err) {
-  text_range text = {NULL, 0};
+  fw_arrow_text text = {NULL, 0};
   if (type->type.kind == FW_TYPED_LIST) return add_list(part, array, i, err);
-  if (!load_text(type, array, i, &text)) return misfit(err);
+  if (!fw_arrow_load_text(type, array, i, &text)) return fw_arrow_misfit(err);
   fw_buffer_append(&part->text, text.bytes, text.size);
   return FURROW_OK;
 }
 
-static furrow_status add_rows(frame_part *part, const leaf_array *in, int64_t from, int64_t count, furrow_error *err) {
+static furrow_status add_rows(frame_part *part, const fw_arrow_column *in, int64_t from, int64_t count,
+                              furrow_error *err) {
   const fw_arrow_leaf *leaf = part->leaf;
   const fw_arrow_type *type = &leaf->type;
   const struct ArrowArray *array = in->array, *values = leaf->dictionary ? array->dictionary : array;
@@ -345,13 +167,13 @@ static furrow_status add_rows(frame_part *part, const leaf_array *in, int64_t fr
   if (!valid || !out) return fw_buffer_status(valid ? &part->values : &part->valid, err);
   for (int64_t r = 0; r < count; r++) {
     int64_t i = in->offset + from + r;
-    bool null = (in->around_count > 0 && row_is_null(in, from + r)) ||
-                value_is_null(leaf->dictionary ? &leaf->keys : type, array, i);
+    bool null = (in->around_count > 0 && fw_arrow_row_is_null(in, from + r)) ||
+                fw_arrow_is_null(leaf->dictionary ? &leaf->keys : type, array, i);
     if (!null && leaf->dictionary) {
-      i = load_int(&leaf->keys, array->buffers[1], i);
-      if (i < 0 || i >= values->length) return misfit(err);
+      i = fw_arrow_int(&leaf->keys, array->buffers[1], i);
+      if (i < 0 || i >= values->length) return fw_arrow_misfit(err);
       i += values->offset;
-      null = value_is_null(type, values, i);
+      null = fw_arrow_is_null(type, values, i);
     }
     valid[r] = !null;
     if (bytes) {
@@ -362,7 +184,7 @@ static furrow_status add_rows(frame_part *part, const leaf_array *in, int64_t fr
     } else if (null) {
       memset(out + width * (size_t)r, 0, width);
     } else {
-      load_value(type, values, i, out + width * (size_t)r);
+      fw_arrow_value(type, values, i, out + width * (size_t)r);
     }
   }
   fw_buffer_advance(&part->valid, (size_t)count);
@@ -377,18 +199,19 @@ static size_t frame_size(const fw_frames_builder *b) {
 }
 
 furrow_status fw_frames_add(fw_frames_builder *b, const struct ArrowArray *batch, fw_buffer *bytes, furrow_error *err) {
-  leaf_array *arrays = NULL;
+  fw_arrow_column *arrays = NULL;
   furrow_status status = FW_ALLOC_ZERO(&arrays, b->count, err);
-  if (batch->length < 0 || batch->offset < 0) status = misfit(err);
+  if (batch->length < 0 || batch->offset < 0) status = fw_arrow_misfit(err);
   for (size_t i = 0; i < b->count && status == FURROW_OK; i++) {
     const fw_arrow_leaf *leaf = b->parts[i].leaf;
-    bool right = find_array(leaf, batch, &arrays[i]);
+    bool right = fw_arrow_column_find(leaf, batch, &arrays[i]);
     if (right) {
       const struct ArrowArray *array = arrays[i].array;
-      right = leaf->dictionary ? array->dictionary && fits(&leaf->keys, array) && fits(&leaf->type, array->dictionary)
-                               : fits(&leaf->type, array);
+      right = leaf->dictionary ? array->dictionary && fw_arrow_fits(&leaf->keys, array) &&
+                                     fw_arrow_fits(&leaf->type, array->dictionary)
+                               : fw_arrow_fits(&leaf->type, array);
     }
-    if (!right) status = misfit(err);
+    if (!right) status = fw_arrow_misfit(err);
   }
   for (int64_t row = 0; row < batch->length && status == FURROW_OK;) {
     int64_t count = batch->length - row;

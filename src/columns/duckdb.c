@@ -37,6 +37,7 @@ enum { RESULT_OK = 0, STATEMENT_SELECT = 1, STATEMENT_EXPLAIN = 11 };
   X(connect, int, (handle, handle *))                                                      \
   X(disconnect, void, (handle *))                                                          \
   X(query, int, (handle, const char *, query_result *))                                    \
+  X(arrow_scan, int, (handle, const char *, struct ArrowArrayStream *))                    \
   X(prepare, int, (handle, const char *, handle *))                                        \
   X(prepare_error, const char *, (handle))                                                 \
   X(destroy_prepare, void, (handle *))                                                     \
@@ -146,12 +147,12 @@ static furrow_status configure(handle *config, bool file, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Lets DuckDB's threads work ahead: with its own 1 MB they spend more time waiting for their turn than reading. */
-static furrow_status enlarge_buffer(fw_duckdb *d, furrow_error *err) {
+/* Runs a statement without a result. */
+static furrow_status run_statement(fw_duckdb *d, const char *sql, furrow_status wrong, furrow_error *err) {
   query_result result;
   memset(&result, 0, sizeof result);
-  const bool right = duck.query(d->connection, "SET streaming_buffer_size = '16MB'", &result) == RESULT_OK;
-  const furrow_status status = right ? FURROW_OK : fail_message(FURROW_E_UNSUPPORTED, duck.result_error(&result), err);
+  const bool right = duck.query(d->connection, sql, &result) == RESULT_OK;
+  const furrow_status status = right ? FURROW_OK : fail_message(wrong, duck.result_error(&result), err);
   duck.destroy_result(&result);
   return status;
 }
@@ -171,7 +172,8 @@ static furrow_status open_database(fw_duckdb *d, const char *database, furrow_er
   FW_TRY(status);
   if (duck.connect(d->database, &d->connection) != RESULT_OK) return fw_fail_memory(err, SIZE_MAX);
   duck.connection_get_arrow_options(d->connection, &d->options);
-  return enlarge_buffer(d, err);
+  /* lets DuckDB's threads work ahead: with its own 1 MB they spend more time waiting for their turn than reading */
+  return run_statement(d, "SET streaming_buffer_size = '16MB'", FURROW_E_UNSUPPORTED, err);
 }
 
 furrow_status fw_duckdb_open(fw_duckdb **duckdb, const char *database, furrow_error *err) {
@@ -259,6 +261,14 @@ furrow_status fw_duckdb_next(fw_duckdb *duckdb, struct ArrowArray *batch, furrow
   if (status == FURROW_OK || !batch->release) return status;
   batch->release(batch);
   return status;
+}
+
+furrow_status fw_duckdb_copy(fw_duckdb *duckdb, const char *name, struct ArrowArrayStream *stream, const char *sql,
+                             furrow_error *err) {
+  FW_TRY(run_statement(duckdb, "SET threads = 1", FURROW_E_UNSUPPORTED, err));
+  if (duck.arrow_scan(duckdb->connection, name, stream) != RESULT_OK)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "DuckDB cannot read batches of Arrow");
+  return run_statement(duckdb, sql, FURROW_E_IO, err);
 }
 
 void fw_duckdb_quote(fw_buffer *sql, char quote, const char *text) {

@@ -20,6 +20,9 @@ furrow_status fw_duckdb_prepare(fw_duckdb *duckdb, const char *sql, furrow_statu
 furrow_status fw_duckdb_run(fw_duckdb *duckdb, furrow_error *err) FURROW_MUST_USE;
 /* Returns the next batch of the result, which the caller releases; FURROW_END. */
 furrow_status fw_duckdb_next(fw_duckdb *duckdb, struct ArrowArray *batch, furrow_error *err) FURROW_MUST_USE;
+/* Runs a COPY out of a table of this name, whose rows are those of the stream, in one thread. E_IO. */
+furrow_status fw_duckdb_copy(fw_duckdb *duckdb, const char *name, struct ArrowArrayStream *stream, const char *sql,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Appends a text in quotes, for SQL: "name" or 'text'. */
 void fw_duckdb_quote(fw_buffer *sql, char quote, const char *text);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -144,15 +145,22 @@ struct fw_columns_reader {
   bool *wanted;           /* which of them are */
   fw_arrow_leaves leaves; /* of the batches */
   fw_frames_builder *builder;
-  size_t next; /* batch of Arrow */
+  size_t next;           /* batch of Arrow */
+  struct ArrowArray own; /* batch of DuckDB */
   bool ended;
   fw_buffer frames;
   size_t used;
   XXH3_state_t *digest; /* of the frames of a query */
 };
 
+static void let_go(fw_columns_reader *r) {
+  if (r->own.release) r->own.release(&r->own);
+  r->own.release = NULL;
+}
+
 void fw_columns_reader_close(fw_columns_reader *reader) {
   if (!reader) return;
+  let_go(reader);
   fw_frames_builder_free(reader->builder);
   fw_arrow_leaves_clear(&reader->all);
   fw_arrow_leaves_clear(&reader->leaves);
@@ -164,27 +172,78 @@ void fw_columns_reader_close(fw_columns_reader *reader) {
   fw_free(reader);
 }
 
-/* Marks the wanted columns; the names are in the order of the head. */
-static furrow_status mark_wanted(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
-  size_t at = 0;
-  FW_TRY(FW_ALLOC_ZERO(&r->wanted, r->all.count, err));
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Marks the wanted columns, whose names are sorted. */
+static furrow_status mark_named(fw_columns_reader *r, const char *const *sorted, size_t count, furrow_error *err) {
+  size_t found = 0;
   for (size_t i = 0; i < r->all.count; i++) {
-    r->wanted[i] = !names || (at < count && strcmp(r->all.leaves[i].name, names[at]) == 0);
-    at += r->wanted[i];
+    r->wanted[i] = bsearch(&r->all.leaves[i].name, sorted, count, sizeof *sorted, compare_texts) != NULL;
+    found += r->wanted[i];
+  }
+  if (found == count) return FURROW_OK; /* names of a table are different */
+  for (size_t i = 0, k; i < count; i++) {
+    for (k = 0; k < r->all.count && strcmp(r->all.leaves[k].name, sorted[i]) != 0;) k++;
+    if (k < r->all.count) continue;
+    fw_fail(err, FURROW_E_FORMAT, "there is no column of this name");
+    fw_error_set_token(err, sorted[i], strlen(sorted[i]));
+    return FURROW_E_FORMAT;
   }
   return FURROW_OK;
 }
 
-/* Writes the query for the wanted columns of a file. Types that are not cells are read as DuckDB's text of them,
- * except within a struct. */
+static furrow_status mark_wanted(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
+  const char **sorted = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&r->wanted, r->all.count, err));
+  if (!names) {
+    memset(r->wanted, true, r->all.count);
+    return FURROW_OK;
+  }
+  FW_TRY(FW_ALLOC(&sorted, count, err));
+  if (count > 0) memcpy((void *)sorted, names, count * sizeof *names);
+  if (count > 1) qsort((void *)sorted, count, sizeof *sorted, compare_texts);
+  const furrow_status status = mark_named(r, sorted, count, err);
+  fw_free((void *)sorted);
+  return status;
+}
+
+/* Writes where DuckDB finds the rows: a file, or a query within another one, whose last comment ends with its line. */
+static void append_source(fw_buffer *sql, const fw_columns *c) {
+  if (c->kind == COLUMNS_PARQUET) {
+    fw_buffer_text(sql, "read_parquet(");
+    append_path(sql, c->path);
+  } else {
+    size_t size = strlen(c->sql);
+    while (size > 0 && strchr(" \t\r\n;", c->sql[size - 1])) size--;
+    fw_buffer_byte(sql, '(');
+    fw_buffer_append(sql, c->sql, size);
+    fw_buffer_byte(sql, '\n');
+  }
+  fw_buffer_byte(sql, ')');
+}
+
+static bool is_odd(const fw_arrow_leaf *leaf) {
+  return leaf->type.storage == FW_ARROW_UNSUPPORTED && leaf->depth == 1;
+}
+
+static bool has_odd_columns(const fw_columns_reader *r) {
+  for (size_t i = 0; i < r->all.count; i++)
+    if (is_odd(&r->all.leaves[i])) return true;
+  return false;
+}
+
+/* Writes the query for the wanted columns of a file, or all of a query. Types that are not cells are read as DuckDB's
+ * text of them, except within a struct. */
 static furrow_status select_columns(const fw_columns_reader *r, fw_buffer *sql, furrow_error *err) {
   size_t selected = 0, leaf = 0;
   fw_buffer_text(sql, "SELECT ");
   for (int64_t i = 0; i < r->schema.n_children; i++) {
-    bool wanted = false, cell = true;
+    bool wanted = r->columns->kind == COLUMNS_QUERY, cell = true;
     for (; leaf < r->all.count && r->all.leaves[leaf].place[0] == (uint32_t)i; leaf++) {
       wanted |= r->wanted[leaf];
-      cell &= r->all.leaves[leaf].type.storage != FW_ARROW_UNSUPPORTED || r->all.leaves[leaf].depth > 1;
+      cell &= !is_odd(&r->all.leaves[leaf]);
     }
     if (!wanted) continue;
     fw_buffer_text(sql, selected++ ? ", " : "");
@@ -194,25 +253,38 @@ static furrow_status select_columns(const fw_columns_reader *r, fw_buffer *sql, 
     fw_buffer_text(sql, " AS VARCHAR) AS ");
     fw_duckdb_quote(sql, '"', r->schema.children[i]->name);
   }
-  fw_buffer_text(sql, " FROM read_parquet(");
-  append_path(sql, r->columns->path);
-  fw_buffer_text(sql, ")");
+  fw_buffer_text(sql, " FROM ");
+  append_source(sql, r->columns);
   fw_buffer_byte(sql, 0);
   return fw_buffer_status(sql, err);
 }
 
-static furrow_status prepare_file(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
+/* Opens the database, prepares the query of all columns and finds them. */
+static furrow_status find_all(fw_columns_reader *r, furrow_error *err) {
+  const fw_columns *c = r->columns;
+  if (c->kind == COLUMNS_ARROW) {
+    FW_TRY(fw_arrow_leaves_find(&r->all, &c->schema, err));
+    r->schema = c->schema;
+    r->schema.release = NULL;
+    return FURROW_OK;
+  }
   fw_buffer sql = {0};
-  fw_buffer_text(&sql, "SELECT * FROM read_parquet(");
-  append_path(&sql, r->columns->path);
-  fw_buffer_text(&sql, ")");
+  FW_TRY(fw_duckdb_open(&r->duckdb, c->database, err));
+  fw_buffer_text(&sql, c->kind == COLUMNS_PARQUET ? "FROM " : c->sql);
+  if (c->kind == COLUMNS_PARQUET) append_source(&sql, c);
   fw_buffer_byte(&sql, 0);
+  const furrow_status wrong = c->kind == COLUMNS_PARQUET ? FURROW_E_FORMAT : FURROW_E_ARGUMENT;
   furrow_status status = fw_buffer_status(&sql, err);
-  if (status == FURROW_OK) status = fw_duckdb_prepare(r->duckdb, sql.bytes, FURROW_E_FORMAT, &r->schema, err);
+  if (status == FURROW_OK) status = fw_duckdb_prepare(r->duckdb, sql.bytes, wrong, &r->schema, err);
   if (status == FURROW_OK) status = fw_arrow_leaves_find(&r->all, &r->schema, err);
-  fw_buffer_reset(&sql);
-  if (status == FURROW_OK) status = mark_wanted(r, names, count, err);
-  if (status == FURROW_OK) status = select_columns(r, &sql, err);
+  fw_buffer_clear(&sql);
+  return status;
+}
+
+/* Prepares the query of the wanted columns. */
+static furrow_status prepare_wanted(fw_columns_reader *r, furrow_error *err) {
+  fw_buffer sql = {0};
+  furrow_status status = select_columns(r, &sql, err);
   if (status == FURROW_OK) {
     r->schema.release(&r->schema);
     status = fw_duckdb_prepare(r->duckdb, sql.bytes, FURROW_E_FORMAT, &r->schema, err);
@@ -257,35 +329,36 @@ static furrow_status write_head(fw_columns_reader *r, furrow_error *err) {
   return fw_buffer_status(&r->frames, err);
 }
 
-static furrow_status open_reader(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
-  const fw_columns *c = r->columns;
-  if (c->kind == COLUMNS_ARROW) {
-    FW_TRY(fw_arrow_leaves_find(&r->all, &c->schema, err));
-    r->schema = c->schema;
-    r->schema.release = NULL;
-  } else {
-    FW_TRY(fw_duckdb_open(&r->duckdb, c->database, err));
-  }
-  if (c->kind == COLUMNS_PARQUET) FW_TRY(prepare_file(r, names, count, err));
-  if (c->kind == COLUMNS_QUERY) {
-    FW_TRY(fw_duckdb_prepare(r->duckdb, c->sql, FURROW_E_ARGUMENT, &r->schema, err));
-    FW_TRY(fw_arrow_leaves_find(&r->all, &r->schema, err));
+static furrow_status prepare_reader(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
+  FW_TRY(find_all(r, err));
+  FW_TRY(mark_wanted(r, names, count, err));
+  const columns_kind kind = r->columns->kind;
+  return kind == COLUMNS_PARQUET || (kind == COLUMNS_QUERY && has_odd_columns(r)) ? prepare_wanted(r, err) : FURROW_OK;
+}
+
+static furrow_status open_frames(fw_columns_reader *r, const char *const *names, size_t count, furrow_error *err) {
+  FW_TRY(prepare_reader(r, names, count, err));
+  if (r->columns->kind == COLUMNS_QUERY) {
     r->digest = XXH3_createState();
     if (!r->digest) return fw_fail_memory(err, SIZE_MAX);
     XXH3_64bits_reset(r->digest);
   }
-  if (!r->wanted) FW_TRY(mark_wanted(r, names, count, err));
   FW_TRY(make_builder(r, names != NULL, err));
   FW_TRY(write_head(r, err));
   return r->duckdb ? fw_duckdb_run(r->duckdb, err) : FURROW_OK;
 }
 
+static furrow_status create_reader(fw_columns_reader **reader, const fw_columns *columns, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ZERO(reader, 1, err));
+  (*reader)->columns = (fw_columns *)(uintptr_t)columns; /* only the digest of a query changes, under its lock */
+  return FURROW_OK;
+}
+
 furrow_status fw_columns_reader_open(fw_columns_reader **reader, const fw_columns *columns, const char *const *names,
                                      size_t count, furrow_error *err) {
   fw_columns_reader *r;
-  FW_TRY(FW_ALLOC_ZERO(&r, 1, err));
-  r->columns = (fw_columns *)(uintptr_t)columns; /* only the digest of a query changes, under its lock */
-  const furrow_status status = open_reader(r, names, count, err);
+  FW_TRY(create_reader(&r, columns, err));
+  const furrow_status status = open_frames(r, names, count, err);
   return FW_HAND_OVER(status, reader, r, fw_columns_reader_close);
 }
 
@@ -306,22 +379,29 @@ static furrow_status check_digest(fw_columns_reader *r, furrow_error *err) {
   return FURROW_E_STATE;
 }
 
+/* Gives the next batch; the caller ends its use with let_go. FURROW_END. */
+static furrow_status next_batch(fw_columns_reader *r, const struct ArrowArray **batch, furrow_error *err) {
+  if (r->duckdb) {
+    FW_TRY(fw_duckdb_next(r->duckdb, &r->own, err));
+    *batch = &r->own;
+    return FURROW_OK;
+  }
+  if (r->next == r->columns->count) return FURROW_END;
+  *batch = &r->columns->batches[r->next++];
+  return FURROW_OK;
+}
+
 /* Adds the next batch to the frames. */
 static furrow_status read_batch(fw_columns_reader *r, furrow_error *err) {
-  if (!r->duckdb) {
-    if (r->next < r->columns->count) return fw_frames_add(r->builder, &r->columns->batches[r->next++], &r->frames, err);
-    r->ended = true;
-    return fw_frames_finish(r->builder, &r->frames, err);
-  }
-  struct ArrowArray batch = {0};
-  furrow_status status = fw_duckdb_next(r->duckdb, &batch, err);
+  const struct ArrowArray *batch = NULL;
+  furrow_status status = next_batch(r, &batch, err);
   if (status == FURROW_END) {
     r->ended = true;
     return fw_frames_finish(r->builder, &r->frames, err);
   }
   FW_TRY(status);
-  status = fw_frames_add(r->builder, &batch, &r->frames, err);
-  batch.release(&batch);
+  status = fw_frames_add(r->builder, batch, &r->frames, err);
+  let_go(r);
   return status;
 }
 
@@ -344,4 +424,76 @@ furrow_status fw_columns_reader_read(fw_columns_reader *reader, void *buffer, si
     if (reader->ended) FW_TRY(check_digest(reader, err));
   }
   return FURROW_OK;
+}
+
+/* ---- Batches -------------------------------------------------------------------------------------------- */
+
+furrow_status fw_columns_batches_open(fw_columns_reader **reader, const fw_columns *columns, const char *const *names,
+                                      size_t count, furrow_error *err) {
+  fw_columns_reader *r;
+  FW_TRY(create_reader(&r, columns, err));
+  furrow_status status = prepare_reader(r, names, count, err);
+  if (status == FURROW_OK) status = fw_arrow_leaves_find(&r->leaves, &r->schema, err);
+  if (status == FURROW_OK && r->duckdb) status = fw_duckdb_run(r->duckdb, err);
+  return FW_HAND_OVER(status, reader, r, fw_columns_reader_close);
+}
+
+const fw_arrow_leaf *fw_columns_batches_leaf(const fw_columns_reader *reader, const char *name) {
+  for (size_t i = 0; i < reader->leaves.count; i++)
+    if (strcmp(reader->leaves.leaves[i].name, name) == 0) return &reader->leaves.leaves[i];
+  return NULL;
+}
+
+furrow_status fw_columns_batches_next(fw_columns_reader *reader, const struct ArrowArray **batch, furrow_error *err) {
+  if (reader->ended) return FURROW_END;
+  let_go(reader);
+  const furrow_status status = next_batch(reader, batch, err);
+  reader->ended = status == FURROW_END;
+  return status;
+}
+
+furrow_status fw_columns_find_leaves(const fw_columns *columns, fw_arrow_leaves *leaves, furrow_error *err) {
+  fw_columns_reader *r;
+  FW_TRY(create_reader(&r, columns, err));
+  const furrow_status status = find_all(r, err);
+  if (status == FURROW_OK) {
+    *leaves = r->all;
+    r->all = (fw_arrow_leaves){0};
+  }
+  fw_columns_reader_close(r);
+  return status;
+}
+
+static furrow_status run_count(const fw_columns *c, const char *sql, uint64_t *rows, furrow_error *err) {
+  fw_duckdb *duckdb = NULL;
+  struct ArrowSchema schema = {0};
+  struct ArrowArray batch = {0};
+  furrow_status status = fw_duckdb_open(&duckdb, c->database, err);
+  if (status == FURROW_OK) status = fw_duckdb_prepare(duckdb, sql, FURROW_E_FORMAT, &schema, err);
+  if (status == FURROW_OK) status = fw_duckdb_run(duckdb, err);
+  if (status == FURROW_OK) status = fw_duckdb_next(duckdb, &batch, err);
+  if (status == FURROW_OK) {
+    const bool whole = batch.length == 1 && batch.n_children == 1 && batch.children[0]->n_buffers == 2;
+    if (whole) memcpy(rows, batch.children[0]->buffers[1], sizeof *rows);
+    if (!whole) status = fw_fail(err, FURROW_E_FORMAT, "DuckDB does not give the number of rows");
+  }
+  if (batch.release) batch.release(&batch);
+  if (schema.release) schema.release(&schema);
+  fw_duckdb_close(duckdb);
+  return status;
+}
+
+furrow_status fw_columns_count(const fw_columns *columns, uint64_t *rows, furrow_error *err) {
+  fw_buffer sql = {0};
+  if (columns->kind == COLUMNS_ARROW) {
+    *rows = columns->rows;
+    return FURROW_OK;
+  }
+  fw_buffer_text(&sql, "SELECT count(*)::BIGINT FROM ");
+  append_source(&sql, columns);
+  fw_buffer_byte(&sql, 0);
+  furrow_status status = fw_buffer_status(&sql, err);
+  if (status == FURROW_OK) status = run_count(columns, sql.bytes, rows, err);
+  fw_buffer_clear(&sql);
+  return status;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "columns/arrow_frames.h"
 #include "furrow/arrow.h"
 #include "furrow/status.h"
 
@@ -31,12 +32,27 @@ uint64_t fw_columns_rows(const fw_columns *columns);
 typedef struct fw_columns_reader fw_columns_reader;
 
 /* names: the columns that are wanted; NULL: all. E_NOT_FOUND, the library of DuckDB is missing; E_FORMAT, DuckDB
- * cannot read the file; E_ARGUMENT, it refuses the query. */
+ * cannot read the file, or it lacks a column; E_ARGUMENT, it refuses the query. */
 furrow_status fw_columns_reader_open(fw_columns_reader **reader, const fw_columns *columns, const char *const *names,
                                      size_t count, furrow_error *err) FURROW_MUST_USE;
 /* Fills buffer with frames: *got < size only at the end. */
 furrow_status fw_columns_reader_read(fw_columns_reader *reader, void *buffer, size_t size, size_t *got,
                                      furrow_error *err) FURROW_MUST_USE;
 void fw_columns_reader_close(fw_columns_reader *reader);
+
+/* Reads a table once as batches of Arrow; then fw_columns_reader_close. names: the columns that are wanted; NULL: all.
+ * The errors of fw_columns_reader_open. */
+furrow_status fw_columns_batches_open(fw_columns_reader **reader, const fw_columns *columns, const char *const *names,
+                                      size_t count, furrow_error *err) FURROW_MUST_USE;
+/* The column of this name of the batches; NULL: there is none. It lives as long as the reader. */
+const fw_arrow_leaf *fw_columns_batches_leaf(const fw_columns_reader *reader, const char *name);
+/* The next batch, which is valid until the reader's next use. FURROW_END. */
+furrow_status fw_columns_batches_next(fw_columns_reader *reader, const struct ArrowArray **batch,
+                                      furrow_error *err) FURROW_MUST_USE;
+/* Finds all columns; those of a type that is not a cell, too. */
+furrow_status fw_columns_find_leaves(const fw_columns *columns, fw_arrow_leaves *leaves,
+                                     furrow_error *err) FURROW_MUST_USE;
+/* Finds the number of rows: of a file from what it says of itself, of a query by running it. */
+furrow_status fw_columns_count(const fw_columns *columns, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "io/file_lock.h"
 #include "io/process/permissions.h"
+#include "io/remote_target.h"
 #include "io/target.h"
 #include "io/temporary.h"
 
@@ -202,9 +203,31 @@ static furrow_status ask_to_replace(const fw_atomic_dir *dir, const char *name, 
   return status;
 }
 
+static furrow_status note_name(void *user, const char *name, furrow_error *err) {
+  (void)name, (void)err;
+  *(bool *)user = true;
+  return FURROW_OK;
+}
+
+/* The same for a directory of a server. */
+static furrow_status check_there(const fw_atomic_dir *dir, bool *there, furrow_error *err) {
+  const fw_target *t = &dir->target;
+  const furrow_file_system *calls = fw_file_system_calls(t->system);
+  bool is_folder, has_names = false;
+  furrow_error error;
+  FW_TRY(fw_target_look(t, there, &is_folder, err));
+  if (!*there) return FURROW_OK;
+  if (!dir->may_replace || !is_folder) return fail_exists(dir, err, &(struct stat){.st_mode = is_folder ? S_IFDIR : 0});
+  fw_callback_begin(&error, "list the directory");
+  const furrow_status status = calls->list(calls->user, t->rest, note_name, &has_names, &error);
+  if (status != FURROW_OK) return fw_callback_failed(status, &error, t->path, err);
+  return has_names ? dir->may_replace(t->path, err) : FURROW_OK;
+}
+
 /* Checks that the entry under the target's name, if there is one, may be replaced. */
 static furrow_status check_target(const fw_atomic_dir *dir, bool *there, struct stat *info, furrow_error *err) {
   *there = false;
+  if (dir->target.store) return check_there(dir, there, err);
   if (fstatat(dir->target.directory, dir->target.name, info, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT
                ? FURROW_OK
@@ -269,8 +292,10 @@ static furrow_status start_dir(fw_atomic_dir *dir, const char *path, furrow_erro
   struct stat old;
   FW_TRY(find_target(dir, path, err));
   furrow_status status = check_target(dir, &there, &old, err);
-  if (status == FURROW_OK && there) status = fw_target_check_free(&dir->target, err);
-  if (status == FURROW_OK) status = create_temporary(dir, there, err);
+  const bool here = !dir->target.store;
+  if (status == FURROW_OK && there && here) status = fw_target_check_free(&dir->target, err);
+  if (status == FURROW_OK && !here) status = fw_target_check(&dir->target, "_", err);
+  if (status == FURROW_OK) status = create_temporary(dir, there || !here, err);
   return status;
 }
 
@@ -438,8 +463,20 @@ static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err)
                                             "written, but the directory around it cannot be synced to disk");
 }
 
+/* Sends the directory to its server. */
+static furrow_status send_new(fw_atomic_dir *dir, furrow_error *err) {
+  bool there;
+  FW_TRY(check_there(dir, &there, err));
+  FW_TRY(fw_target_send_tree(&dir->target, dir->fd, there, err));
+  dir->committed = true;
+  (void)fw_tree_remove(dir->target.directory, dir->target.temporary);
+  forget_temporary(dir);
+  return FURROW_OK;
+}
+
 furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
   if (dir->committed) return fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory is complete already");
+  if (dir->target.store) return send_new(dir, err);
   FW_TRY(sync_new(dir, err));
   FW_TRY(put_in_place(dir, err));
   dir->committed = true;

@@ -19,6 +19,7 @@
 #include "io/file_lock.h"
 #include "io/process/permissions.h"
 #include "io/process/process_stop.h"
+#include "io/remote_target.h"
 #include "io/target.h"
 #include "io/temporary.h"
 
@@ -30,6 +31,7 @@ struct fw_atomic_file {
   int fd;                  /* -1: none */
   int held;                /* a second descriptor of the same file, which keeps its lock when fd is closed; -1: none */
   int note;                /* from fw_temporary_note for the temporary file; -1: none */
+  void *upload;            /* begun, of a file of a server; NULL: none */
   bool is_replacing;       /* whether `replacing` holds the old file */
   fw_replacing replacing;
   furrow_output output; /* write NULL: bytes go to fd */
@@ -45,10 +47,19 @@ struct fw_atomic_file {
   furrow_error error; /* error of the write that failed; later calls report it again */
 };
 
+/* Fails before the work if the server would refuse the file after it. */
+static furrow_status check_server(const fw_target *target, furrow_error *err) {
+  bool there, is_folder;
+  FW_TRY(fw_target_check(target, "", err));
+  FW_TRY(fw_target_look(target, &there, &is_folder, err));
+  return is_folder ? fw_target_fail(target, err, FURROW_E_ARGUMENT, "a directory, not a file to write") : FURROW_OK;
+}
+
 /* Replacing a file needs permission only on its directory. A file that is protected against writing is still not
  * replaced. */
 static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   struct stat old;
+  if (file->target.store) return check_server(&file->target, err);
   if (fstatat(file->target.directory, file->target.name, &old, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? FURROW_OK
                            : fw_target_fail_errno(&file->target, err, errno, "cannot examine the existing file");
@@ -106,7 +117,7 @@ static furrow_status create_temporary(fw_atomic_file *file, mode_t mode, furrow_
 static furrow_status create_permitted(fw_atomic_file *file, const char *first, furrow_error *err) {
   struct stat info;
   const char *like = file->replaces ? file->target.name : first && stat(first, &info) == 0 ? first : NULL;
-  FW_TRY(create_temporary(file, like ? 0600 : 0666, err));
+  FW_TRY(create_temporary(file, like || file->target.store ? 0600 : 0666, err));
   return like ? copy_permissions(file, file->replaces ? file->target.directory : AT_FDCWD, like, err) : FURROW_OK;
 }
 
@@ -297,8 +308,17 @@ static int rename_temporary(const fw_atomic_file *file) {
   return unlinkat(dir, file->target.temporary, 0);
 }
 
+/* Sends the file to its server, where it does not appear yet. */
+static furrow_status send_temporary(fw_atomic_file *file, furrow_error *err) {
+  struct stat info;
+  if (file->upload) return FURROW_OK; /* done already */
+  if (fstat(file->fd, &info) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot send the file");
+  return fw_target_begin(&file->target, "", file->fd, (uint64_t)info.st_size, &file->upload, err);
+}
+
 /* Flushes and syncs the whole file under its temporary name. */
 static furrow_status sync_temporary(fw_atomic_file *file, furrow_error *err) {
+  if (file->target.store) return send_temporary(file, err);
   if (file->fd < 0) return FURROW_OK; /* done already */
   if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot sync the file to disk");
   int fd = file->fd;
@@ -315,7 +335,7 @@ static furrow_status sync_temporary(fw_atomic_file *file, furrow_error *err) {
 /* Releases the lock: once the file has its final name, no process takes it for a leftover, unless that name looks
  * temporary, too. */
 static void release_lock(fw_atomic_file *file) {
-  if (fw_target_is_temporary(file->target.name)) return;
+  if (file->held < 0 || fw_target_is_temporary(file->target.name)) return;
   /* close alone would leave the lock to a process that was forked in the meantime */
   if (!file->replacing.is_own) flock(file->held, LOCK_UN);
   close(file->held);
@@ -324,7 +344,7 @@ static void release_lock(fw_atomic_file *file) {
 
 /* Returns 0 or an errno. EINVAL: the file system does not sync directories. */
 static int sync_names(const fw_atomic_file *file) {
-  return fsync(file->target.directory) == 0 || errno == EINVAL ? 0 : errno;
+  return file->target.store || fsync(file->target.directory) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 static const char written_unsynced[] = "written, but its directory cannot be synced to disk",
@@ -332,6 +352,11 @@ static const char written_unsynced[] = "written, but its directory cannot be syn
 
 /* Gives the file its name. `failed`: the message if the directory cannot be synced then. */
 static furrow_status put_in_place(fw_atomic_file *file, const char *failed, furrow_error *err) {
+  if (file->target.store) {
+    FW_TRY(fw_target_finish(&file->target, file->upload, file->keep_existing, err));
+    file->committed = true;
+    return FURROW_OK;
+  }
   if (rename_temporary(file) != 0) {
     if (errno == EEXIST)
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
@@ -348,7 +373,7 @@ static furrow_status put_in_place(fw_atomic_file *file, const char *failed, furr
 
 /* Locks the file that will be replaced, if there is one, so that no other process changes it. */
 static furrow_status begin_replacing(fw_atomic_file *file, furrow_error *err) {
-  if (file->in_order || file->keep_existing || file->is_replacing) return FURROW_OK;
+  if (file->in_order || file->keep_existing || file->is_replacing || file->target.store) return FURROW_OK;
   FW_TRY(fw_replacing_begin(&file->replacing, &file->target, err));
   file->is_replacing = true;
   return FURROW_OK;
@@ -403,6 +428,9 @@ furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) {
 
 /* Fails if the name is taken and the existing file must be kept. */
 static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
+  bool there = false, is_folder;
+  if (file->target.store && file->keep_existing) FW_TRY(fw_target_look(&file->target, &there, &is_folder, err));
+  if (there) return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
   if (file->in_order || !file->keep_existing ||
       faccessat(file->target.directory, file->target.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
     return FURROW_OK;
@@ -430,6 +458,7 @@ static int name_aside(fw_atomic_file *file, bool keep) {
 /* Renames the old companion, if there is one, until the first file has been replaced. */
 static furrow_status set_aside(fw_atomic_file *file, furrow_error *err) {
   if (file->in_order) return FURROW_OK;
+  if (file->target.store) return fw_target_remove(&file->target, "", err); /* a server cannot rename it */
   int errnum = name_aside(file, false);
   if (errnum == ENOENT) return FURROW_OK;
   if (errnum != 0) return fw_target_fail_errno(&file->target, err, errnum, "cannot replace the file");
@@ -449,6 +478,10 @@ static bool put_back(fw_atomic_file *file) {
 /* Takes the name from the new file, if it has it. Returns false if that fails. */
 static bool remove_new(fw_atomic_file *file) {
   if (file->in_order || !file->committed) return true;
+  if (file->target.store) {
+    file->committed = fw_target_remove(&file->target, "", NULL) != FURROW_OK;
+    return !file->committed;
+  }
   if (unlinkat(file->target.directory, file->target.name, 0) != 0) return false;
   file->committed = false;
   return sync_names(file) == 0;
@@ -513,7 +546,11 @@ furrow_status fw_atomic_files_commit_after(fw_atomic_file *const *files, size_t 
  * place, if the file system has links. */
 static furrow_status place_first(void *user, bool *changed, furrow_error *err) {
   fw_atomic_file *file = user;
-  if (!file->in_order) file->is_new = name_aside(file, true) == ENOENT;
+  bool there = false, is_folder;
+  if (file->target.store)
+    file->is_new = fw_target_look(&file->target, &there, &is_folder, NULL) == FURROW_OK && !there;
+  else if (!file->in_order)
+    file->is_new = name_aside(file, true) == ENOENT;
   const furrow_status status = place_file(file, false, err);
   *changed = file->committed;
   return status;
@@ -542,6 +579,15 @@ furrow_status fw_atomic_files_commit(fw_atomic_file *const *files, size_t count,
   if (status == FURROW_OK) status = commit_locked(files + 1, count - 1, &step, err);
   finish_file(file);
   fw_target_unlock(&files[1]->target);
+  return status;
+}
+
+furrow_status furrow_file_check(const char *path, bool overwrite, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  if (!overwrite) fw_atomic_file_keep_existing(file);
+  const furrow_status status = check_name(file, err);
+  fw_atomic_file_close(file);
   return status;
 }
 
@@ -623,6 +669,7 @@ void fw_atomic_file_close(fw_atomic_file *file) {
   if (file->fd == STDOUT_FILENO && file->in_order && !file->committed && file->error.status == FURROW_OK)
     (void)!flush_file(file, &file->error);
   end_replacing(file);
+  fw_target_drop(&file->target, file->upload);
   remove_temporary(file);
   if (file->fd >= 0 && !file->in_order) close(file->fd);
   if (file->held >= 0) close(file->held);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_system.h"
+#include "io/input.h"
 
 static furrow_status fail_folder(furrow_error *err, const char *folder, int errnum) {
   furrow_status status = FURROW_E_IO;
@@ -145,6 +146,7 @@ static size_t folder_length(const char *path) {
 }
 
 furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
+  if (!fw_path_is_local(path)) return FURROW_OK;
   const size_t length = folder_length(path);
   char folder[PATH_MAX]; /* the change is done: it must not fail for lack of memory */
   snprintf(folder, sizeof folder, "%.*s", length < sizeof folder ? (int)length : 0, path);

@@ -165,7 +165,7 @@ furrow_status furrow_file_lock_open(furrow_file_lock **lock, const char *path, f
   struct stat file;
   int fd = -1;
   bool current = false;
-  FW_TRY(fw_path_to_write(&path, err));
+  FW_TRY(fw_path_to_local(&path, "files of servers cannot be locked, so they are not changed in place", err));
   FW_TRY(FW_ALLOC(&made, 1, err));
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && !current) {
@@ -266,6 +266,7 @@ furrow_status fw_target_check_free(const fw_target *target, furrow_error *err) {
 
 furrow_status fw_target_lock(const fw_target *target, furrow_error *err) {
   struct stat folder;
+  if (target->store) return FURROW_OK; /* a server has no locks */
   if (fstat(target->directory, &folder) != 0 || fw_file_lock_is_own(&folder)) return FURROW_OK;
   if (wait_for_lock(target->directory, SET_PAUSES) != TAKEN) return FURROW_OK;
   return fail_locked(target->path, &folder, err);

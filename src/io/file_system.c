@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/remote/remote.h"
 
 struct fw_file_system {
   furrow_file_system calls;           /* of a registered system */
@@ -118,6 +117,10 @@ const furrow_file_system *fw_file_system_calls(const fw_file_system *system) {
   return system->built_in ? system->built_in : &system->calls;
 }
 
+const fw_remote_store *fw_file_system_store(const fw_file_system *system) {
+  return system->built_in ? fw_remote_store_of(system->built_in) : NULL;
+}
+
 furrow_status fw_path_to_read(const char **path, furrow_error *err) {
   fw_file_system *system;
   const char *rest;
@@ -127,18 +130,33 @@ furrow_status fw_path_to_read(const char **path, furrow_error *err) {
   return FURROW_OK;
 }
 
+static furrow_status fail_unsupported(const char *path, const char *what, furrow_error *err) {
+  fw_fail(err, FURROW_E_UNSUPPORTED, "%s", what);
+  fw_error_set_file(err, path);
+  return FURROW_E_UNSUPPORTED;
+}
+
+furrow_status fw_fail_to_write(const char *path, furrow_error *err) {
+  return fail_unsupported(path, "this file system can be read, not written", err);
+}
+
 furrow_status fw_path_to_write(const char **path, furrow_error *err) {
   fw_file_system *system;
   const char *rest;
   FW_TRY(fw_file_system_hold(*path, &system, &rest, err));
-  if (system) {
-    fw_file_system_let_go(system);
-    fw_fail(err, FURROW_E_UNSUPPORTED, "this file system can be read, not written");
-    fw_error_set_file(err, *path);
-    return FURROW_E_UNSUPPORTED;
-  }
-  *path = rest;
-  return FURROW_OK;
+  const furrow_status status = system && !fw_file_system_store(system) ? fw_fail_to_write(*path, err) : FURROW_OK;
+  if (!system) *path = rest;
+  fw_file_system_let_go(system);
+  return status;
+}
+
+furrow_status fw_path_to_local(const char **path, const char *what, furrow_error *err) {
+  fw_file_system *system;
+  const char *rest;
+  FW_TRY(fw_file_system_hold(*path, &system, &rest, err));
+  if (!system) *path = rest;
+  fw_file_system_let_go(system);
+  return system ? fail_unsupported(*path, what, err) : FURROW_OK;
 }
 
 /* ---- Errors of callers' functions ----------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "furrow/io.h"
+#include "io/remote/remote.h"
 
 /* A file system in use. It stays valid, unregistered or not, until its last reference is released. */
 typedef struct fw_file_system fw_file_system;
@@ -18,6 +19,8 @@ furrow_status fw_file_system_hold(const char *path, fw_file_system **system, con
 void fw_file_system_let_go(fw_file_system *system);
 /* The functions of the file system. */
 const furrow_file_system *fw_file_system_calls(const fw_file_system *system);
+/* Its functions that write; NULL: it can only be read. */
+const fw_remote_store *fw_file_system_store(const fw_file_system *system);
 
 /* Turns the failure of a file system's function into an error of the library: its status, if that is a failure; its
  * message, or "cannot WHAT"; the file. fw_callback_begin must have filled `said` before the call. */
@@ -27,8 +30,12 @@ void fw_callback_begin(furrow_error *said, const char *what);
 /* Replaces *path by a path that the functions of io accept: file:// is removed. E_UNSUPPORTED: no file system of
  * that name. */
 furrow_status fw_path_to_read(const char **path, furrow_error *err) FURROW_MUST_USE;
-/* The same for a path to write, which must be local. */
+/* The same for a path to write. E_UNSUPPORTED: also a file system that can only be read. */
 furrow_status fw_path_to_write(const char **path, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file that must be on this machine; `what` says so ("files of servers cannot be …"). */
+furrow_status fw_path_to_local(const char **path, const char *what, furrow_error *err) FURROW_MUST_USE;
+/* Fails because the file system of the path can only be read. */
+furrow_status fw_fail_to_write(const char *path, furrow_error *err);
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 

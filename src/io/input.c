@@ -77,6 +77,22 @@ furrow_status fw_path_stat(const char *path, struct stat *info, furrow_error *er
   return status;
 }
 
+furrow_status furrow_path_look(const char *path, furrow_file_info *info, furrow_error *err) {
+  struct stat found;
+  FW_TRY(fw_path_stat(path, &found, err));
+  if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode) && !S_ISFIFO(found.st_mode)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "neither a file nor a folder");
+    fw_error_set_file(err, path);
+    return FURROW_E_ARGUMENT;
+  }
+  *info = (furrow_file_info){.kind = S_ISREG(found.st_mode)   ? FURROW_FILE_REGULAR
+                                     : S_ISDIR(found.st_mode) ? FURROW_FILE_FOLDER
+                                                              : FURROW_FILE_STREAM,
+                             .length = S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0,
+                             .changed_ns = (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec};
+  return FURROW_OK;
+}
+
 bool fw_path_is_local(const char *path) {
   fw_file_system *system;
   const char *rest;
@@ -317,6 +333,15 @@ furrow_status fw_path_read_json(char **text, size_t *size, const char *path, fur
   if (status == FURROW_OK) status = FW_ALLOC(text, (size_t)info.st_size, err);
   if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
   if (status == FURROW_OK && *size >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) memset(*text, ' ', 3);
+  fw_input_close(input);
+  return status;
+}
+
+furrow_status furrow_path_read(const char *path, uint64_t offset, void *buffer, size_t size, size_t *got,
+                               furrow_error *err) {
+  fw_input *input = NULL;
+  FW_TRY(fw_input_open_regular(&input, path, err));
+  const furrow_status status = fw_input_read_at(input, buffer, size, offset, got, err);
   fw_input_close(input);
   return status;
 }

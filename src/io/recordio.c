@@ -133,15 +133,20 @@ static furrow_status create_recordio(void **state, furrow_error *err) {
   return FURROW_OK;
 }
 
+static furrow_status fail_records(const fw_source *source, const char *what, furrow_error *err) {
+  return fw_fail(err, FURROW_E_FORMAT, "RecordIO data %s (after byte %llu of the file)", what,
+                 (unsigned long long)fw_source_offset(source));
+}
+
 /* Enters the next part; *ended: the file ends here. */
 static furrow_status begin_part(recordio_state *r, fw_source *source, bool *ended, furrow_error *err) {
   FW_TRY(fw_source_fill(source, HEAD, err));
   *ended = fw_source_unused(source) == 0 && !r->inside;
   if (*ended) return FURROW_OK;
-  if (fw_source_unused(source) < HEAD) return fw_source_fail(source, "RecordIO", "is cut short", NULL, err);
+  if (fw_source_unused(source) < HEAD) return fail_records(source, "is cut short", err);
   bool more = false;
   const char *wrong = read_head((const char *)source->buffer + source->used, r->inside, &r->left, &more);
-  if (wrong) return fw_source_fail(source, "RecordIO", wrong, NULL, err);
+  if (wrong) return fail_records(source, wrong, err);
   if (r->inside) r->pending = FW_RECORDIO_MAGIC, r->npending = FW_RECORDIO_ALIGN;
   r->inside = more;
   r->pad = padded(r->left) - r->left;
@@ -152,7 +157,7 @@ static furrow_status begin_part(recordio_state *r, fw_source *source, bool *ende
 /* Leaves a part of which all bytes were read. */
 static furrow_status end_part(recordio_state *r, fw_source *source, furrow_error *err) {
   FW_TRY(fw_source_fill(source, r->pad, err));
-  if (fw_source_unused(source) < r->pad) return fw_source_fail(source, "RecordIO", "is cut short", NULL, err);
+  if (fw_source_unused(source) < r->pad) return fail_records(source, "is cut short", err);
   source->used += r->pad;
   if (!r->inside) r->pending = "\n", r->npending = 1;
   return FURROW_OK;
@@ -170,7 +175,7 @@ static furrow_status give_bytes(recordio_state *r, fw_source *source, char *out,
                                 furrow_error *err) {
   FW_TRY(fw_source_fill(source, 1, err));
   size_t n = fw_source_unused(source);
-  if (n == 0) return fw_source_fail(source, "RecordIO", "is cut short", NULL, err);
+  if (n == 0) return fail_records(source, "is cut short", err);
   if (n > r->left) n = r->left;
   if (n > size) n = size;
   memcpy(out, source->buffer + source->used, n);

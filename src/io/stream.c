@@ -5,22 +5,17 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "columns/typed_columns.h"
-#include "io/fetched.h"
-#include "io/file_system.h"
 #include "io/recordio.h"
+#include "io/table_file.h"
 
 struct fw_stream {
   fw_source source;
   char *path;
   const fw_decoder *decoder;
   void *state;
-  uint64_t given; /* bytes of text returned so far */
-  /* a table of columns, of a file or in memory */
-  fw_columns *columns;
-  fw_fetched *fetched; /* of a file elsewhere */
-  fw_memory_entry *entry;
-  furrow_error error; /* error of the read that failed; later reads report it again */
+  uint64_t given;      /* bytes of text returned so far */
+  fw_table_file table; /* of typed columns */
+  furrow_error error;  /* error of the read that failed; later reads report it again */
 };
 
 /* ---- compressions ---- */
@@ -157,23 +152,9 @@ static void free_columns(void *state) {
 static const fw_decoder decoder_columns = {create_columns, read_columns, free_columns};
 
 static furrow_status start_columns(fw_stream *stream, const char *const *names, size_t count, furrow_error *err) {
-  const fw_columns *columns = NULL;
   fw_columns_reader *reader = NULL;
-  FW_TRY(fw_memory_hold(stream->path, FW_MEMORY_TABLE, &stream->entry, err));
-  if (stream->entry) {
-    columns = fw_memory_thing(stream->entry);
-  } else {
-    struct stat info;
-    const bool local = fw_path_is_local(stream->path);
-    if (local)
-      FW_TRY(fw_path_stat(stream->path, &info, err));
-    else
-      FW_TRY(fw_fetched_open(&stream->fetched, stream->path, err));
-    const char *const path = local ? stream->path : fw_fetched_name(stream->fetched);
-    FW_TRY(fw_columns_of_parquet(&stream->columns, path, err));
-    columns = stream->columns;
-  }
-  FW_TRY(fw_columns_reader_open(&reader, columns, names, count, err));
+  FW_TRY(fw_table_file_open(&stream->table, stream->path, err));
+  FW_TRY(fw_columns_reader_open(&reader, stream->table.columns, names, count, err));
   stream->state = reader;
   stream->decoder = &decoder_columns;
   return FURROW_OK;
@@ -253,9 +234,7 @@ uint64_t fw_stream_consumed(const fw_stream *stream) {
 void fw_stream_close(fw_stream *stream) {
   if (!stream) return;
   if (stream->decoder) stream->decoder->free(stream->state);
-  fw_columns_free(stream->columns);
-  fw_fetched_close(stream->fetched);
-  fw_memory_let_go(stream->entry);
+  fw_table_file_close(&stream->table);
   fw_input_close(stream->source.input);
   fw_free(stream->source.buffer);
   fw_free(stream->path);

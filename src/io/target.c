@@ -5,15 +5,16 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/file_system.h"
 
 #define MAX_LINKS 40
 #define SUFFIX ".furrow-"
@@ -98,25 +99,6 @@ static furrow_status open_directory(fw_target *target, furrow_error *err) {
   return target->directory >= 0 ? FURROW_OK : fw_target_fail_errno(target, err, errnum, "cannot open its directory");
 }
 
-furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err) {
-  target->directory = -1;
-  FW_TRY(fw_path_to_write(&path, err));
-  furrow_status status = fw_strndup(&target->path, path, strlen(path), err);
-  if (status == FURROW_OK) status = follow_links(target, err);
-  if (status != FURROW_OK) return status;
-  if (!target->name[0]) return fw_target_fail(target, err, FURROW_E_ARGUMENT, "not the name of a file");
-  return open_directory(target, err);
-}
-
-void fw_target_clear(fw_target *target) {
-  if (target->directory >= 0) close(target->directory);
-  fw_free(target->resolved);
-  fw_free(target->path);
-  *target = (fw_target){.directory = -1};
-}
-
-/* ---- the temporary name ---- */
-
 static uint64_t random_bits(const fw_target *target, unsigned attempt) {
   uint64_t bits = 0;
   if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == (ssize_t)sizeof bits) return bits;
@@ -125,6 +107,46 @@ static uint64_t random_bits(const fw_target *target, unsigned attempt) {
   bits = ((uint64_t)now.tv_nsec << 32) ^ (uint64_t)getpid() ^ (uint64_t)(uintptr_t)target ^ attempt;
   return bits * UINT64_C(0x9e3779b97f4a7c15);
 }
+
+/* Picks a name in TMPDIR that nobody has. */
+static furrow_status find_there(fw_target *target, furrow_error *err) {
+  const char *folder = getenv("TMPDIR"), *end = target->rest + strlen(target->rest);
+  fw_buffer text = {0};
+  target->store = fw_file_system_store(target->system);
+  if (!target->rest[0] || end[-1] == '/')
+    return fw_target_fail(target, err, FURROW_E_ARGUMENT, "not the name of a file");
+  fw_buffer_format(&text, "%s/furrow-upload-%016llx", folder && folder[0] ? folder : "/tmp",
+                   (unsigned long long)random_bits(target, 0));
+  furrow_status status = fw_buffer_take(&text, &target->resolved, NULL, err);
+  fw_buffer_clear(&text);
+  if (status != FURROW_OK) return status;
+  target->name = base_name(target->resolved);
+  status = open_directory(target, err);
+  if (status != FURROW_OK) fw_error_set_hint(err, "TMPDIR names the folder of files that are to be sent");
+  return status;
+}
+
+furrow_status fw_target_find(fw_target *target, const char *path, furrow_error *err) {
+  target->directory = -1;
+  FW_TRY(fw_path_to_write(&path, err));
+  furrow_status status = fw_strndup(&target->path, path, strlen(path), err);
+  if (status == FURROW_OK) status = fw_file_system_hold(target->path, &target->system, &target->rest, err);
+  if (status == FURROW_OK && target->system) return find_there(target, err);
+  if (status == FURROW_OK) status = follow_links(target, err);
+  if (status != FURROW_OK) return status;
+  if (!target->name[0]) return fw_target_fail(target, err, FURROW_E_ARGUMENT, "not the name of a file");
+  return open_directory(target, err);
+}
+
+void fw_target_clear(fw_target *target) {
+  if (target->directory >= 0) close(target->directory);
+  fw_file_system_let_go(target->system);
+  fw_free(target->resolved);
+  fw_free(target->path);
+  *target = (fw_target){.directory = -1};
+}
+
+/* ---- the temporary name ---- */
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 

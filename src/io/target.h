@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "furrow/status.h"
+#include "io/file_system.h"
 
 #define FW_TARGET_MAX_NAME 255
 
@@ -17,6 +18,10 @@ typedef struct fw_target {
   char *name;     /* points to the last component of `resolved` */
   int directory;  /* held open, so that the working directory may change; -1: none */
   char temporary[FW_TARGET_MAX_NAME + 1];
+  /* a path of a server (io/remote_target.h): `resolved` and `name` are then of a file in TMPDIR that is never made */
+  const fw_remote_store *store; /* NULL: on this machine */
+  fw_file_system *system;
+  const char *rest; /* points to the part of the path after name:// */
 } fw_target;
 
 /* Follows links (the last one may lead to a path that does not exist yet) and opens the directory. The caller passes

@@ -36,8 +36,7 @@ bool fw_entries_find(const furrow_recommender *r, const fw_entries *entries, con
   if (cell->kind != FW_TABLE_TEXT) return false;
   if (furrow_encoder_find(r->encoder, entries->field, cell->text, cell->length, &index, NULL) != FURROW_OK)
     return false;
-  if (index < entries->first || index - entries->first >= entries->count) return false;
-  *number = index - entries->first;
+  *number = furrow_encoder_entry_of(r->encoder, entries->field, index);
   return true;
 }
 

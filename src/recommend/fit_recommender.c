@@ -18,7 +18,7 @@ static furrow_status add_features(const furrow_recommender *r, uint64_t item, fu
                                   fw_sparse_rows *of_items, size_t *capacity, furrow_error *err) {
   furrow_rowblock block;
   furrow_container_clear(rows);
-  FW_TRY(furrow_encoder_push_side(r->encoder, FURROW_SIDE_ITEM, r->items.first + item, rows, err));
+  FW_TRY(furrow_encoder_push_side(r->encoder, FURROW_SIDE_ITEM, fw_entry_feature(r, &r->items, item), rows, err));
   FW_TRY(furrow_container_get_block(rows, &block, err));
   const furrow_row row = furrow_rowblock_row(&block, 0);
   size_t end = of_items->offset[item];

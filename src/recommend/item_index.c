@@ -15,6 +15,7 @@
 #include "furrow/io.h"
 #include "io/digest.h"
 #include "io/input.h"
+#include "io/remote_target.h"
 #include "rows/encode/encoder.h"
 #include "vector/file/index_write.h"
 
@@ -157,7 +158,7 @@ static furrow_status write_index(const fw_item_index *x, const char *path, const
  * index. Both have the permissions of the dictionary. */
 static bool save_index(const fw_item_index *x, const char *folder, const char *path, const char *facts) {
   char *first = NULL;
-  if ((unlink(facts) != 0 && errno != ENOENT) || path_of(&first, folder, FW_DICTIONARY_NAME, NULL) != FURROW_OK)
+  if (fw_path_remove(facts, NULL) != FURROW_OK || path_of(&first, folder, FW_DICTIONARY_NAME, NULL) != FURROW_OK)
     return false;
   const bool saved = write_index(x, path, first, NULL) == FURROW_OK && write_facts(x, facts, first, NULL) == FURROW_OK;
   fw_free(first);

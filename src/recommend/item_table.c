@@ -44,7 +44,7 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
     if (key->kind != FW_TABLE_TEXT ||
         furrow_encoder_find(of->r->encoder, names->field, key->text, key->length, &index, NULL) != FURROW_OK)
       continue;
-    if (index >= names->first && index - names->first < names->count) take_row(of->to, index - names->first, batch, i);
+    take_row(of->to, furrow_encoder_entry_of(of->r->encoder, names->field, index), batch, i);
   }
   return fw_buffer_status(&of->to->texts, err);
 }

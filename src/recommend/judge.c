@@ -31,7 +31,8 @@ enum { USERS_BY_VECTORS = 1000, USERS_BY_SCORES = 100 };
 
 /* ---- Files of a trial ----------------------------------------------------------------------------------- */
 
-/* Parts of the log and a model, in a directory next to the judged model, which disappears. */
+/* Parts of the log and a model, in a directory next to the judged model (in TMPDIR if that is on a server), which
+ * disappears. */
 typedef struct trial {
   const char *model;                       /* the judged model */
   const furrow_recommender_params *params; /* of the call */
@@ -59,11 +60,16 @@ static furrow_status trial_open(trial *t, const char *log, furrow_error *err) {
       {&t->part, "part"}, {&t->rest, "rest"}, {&t->earlier, "earlier"}, {&t->later, "later"}, {&t->folder, "model"}};
   const size_t length = strcspn(log, "?");
   fw_buffer name = {0};
-  size_t end = strlen(t->model);
+  const char *temporary = getenv("TMPDIR"), *folder = temporary && temporary[0] ? temporary : "/tmp";
   int inside = -1;
   t->arguments = log + length;
-  while (end > 1 && t->model[end - 1] == '/') end--;
-  fw_buffer_append(&name, t->model, end);
+  if (fw_path_is_local(t->model)) {
+    size_t end = strlen(t->model);
+    while (end > 1 && t->model[end - 1] == '/') end--;
+    fw_buffer_append(&name, t->model, end);
+  } else { /* a trial is not sent to a server */
+    fw_buffer_format(&name, "%s/furrow-%ld", folder, (long)getpid());
+  }
   fw_buffer_text(&name, ".trial");
   fw_buffer_byte(&name, 0);
   furrow_status status = fw_buffer_status(&name, err);
@@ -71,11 +77,12 @@ static furrow_status trial_open(trial *t, const char *log, furrow_error *err) {
   /* the directory itself is locked, so files are written into one of its own */
   if (status == FURROW_OK) status = fw_dir_make(&inside, fw_atomic_dir_fd(t->dir), INSIDE, t->model, err);
   if (inside >= 0) (void)close(inside);
-  while (end > 0 && t->model[end - 1] != '/') end--;
+  size_t end = status == FURROW_OK ? name.size : 0;
+  while (end > 0 && name.bytes[end - 1] != '/') end--;
   for (size_t i = 0; status == FURROW_OK && i < sizeof files / sizeof *files; i++) {
     fw_buffer path = {0};
     size_t size = 0;
-    fw_buffer_append(&path, t->model, end);
+    fw_buffer_append(&path, name.bytes, end);
     fw_buffer_format(&path, "%s/" INSIDE "/%s", fw_atomic_dir_temporary(t->dir), files[i].name);
     status = fw_buffer_take(&path, files[i].path, &size, err);
   }
@@ -192,8 +199,7 @@ static furrow_status end_histories(furrow_recommender *r, const fw_interactions 
                                    unsigned char **items, furrow_error *err) {
   fw_dictionary *d = &r->encoder->dictionary;
   const size_t most = r->encoder->schema->history;
-  const uint64_t user_names = r->users.first - d->fields[d->user_field].first;
-  const uint64_t item_names = r->items.first - d->fields[d->item_field].first;
+  const uint64_t user_names = FW_LOCAL_FIRST, item_names = FW_LOCAL_FIRST; /* both fields have dictionaries */
   uint64_t kept = 0;
   FW_TRY(FW_ALLOC(offsets, 8 * (d->history_users + 1), err));
   FW_TRY(FW_ALLOC(items, 8 * earlier->offset[earlier->users], err));

@@ -24,13 +24,13 @@ static furrow_status copy_names(fw_entries *names, const furrow_encoder *encoder
   furrow_encoder_feature feature;
   size_t bytes = 0, at = 0;
   for (uint64_t i = 0; i < names->count; i++) {
-    FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
+    FW_TRY(furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, names->field, i), &feature, err));
     bytes += feature.length + 1;
   }
   FW_TRY(FW_ALLOC(&names->text, bytes, err));
   FW_TRY(FW_ALLOC(&names->offsets, names->count, err));
   for (uint64_t i = 0; i < names->count; i++) {
-    FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
+    FW_TRY(furrow_encoder_get_feature(encoder, furrow_encoder_entry(encoder, names->field, i), &feature, err));
     names->offsets[i] = at;
     memcpy(names->text + at, feature.name, feature.length);
     names->text[at + feature.length] = 0;
@@ -55,7 +55,6 @@ static furrow_status open_names(fw_entries *names, const furrow_encoder *encoder
     fw_error_set_hint(err, "leave \"hash\" out of the schema of that column and train again");
     return FURROW_E_UNSUPPORTED;
   }
-  names->first = field.first + (field.count - field.entries);
   names->count = field.entries;
   FW_TRY(fw_strndup(&names->column, field.name, strlen(field.name), err));
   return copy_names(names, encoder, err);
@@ -83,10 +82,8 @@ static furrow_status find_name(const furrow_recommender *r, const fw_entries *na
   uint64_t index = 0;
   char *copy = NULL;
   furrow_status status = furrow_encoder_find(r->encoder, names->field, name, length, &index, err);
-  if (status == FURROW_OK && index >= names->first && index - names->first < names->count) {
-    *number = index - names->first;
-    return FURROW_OK;
-  }
+  if (status == FURROW_OK) *number = furrow_encoder_entry_of(r->encoder, names->field, index);
+  if (status == FURROW_OK) return FURROW_OK;
   if (status != FURROW_OK && status != FURROW_E_NOT_FOUND) return status;
   fw_fail(err, FURROW_E_NOT_FOUND, "the model does not know the %s", what);
   fw_error_set_token(err, name, length);
@@ -147,13 +144,13 @@ furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_conta
 
 furrow_status fw_recommender_push_user(const furrow_recommender *r, uint64_t user, furrow_container *rows,
                                        furrow_error *err) {
-  return furrow_encoder_push_side(r->encoder, FURROW_SIDE_USER, r->users.first + user, rows, err);
+  return furrow_encoder_push_side(r->encoder, FURROW_SIDE_USER, fw_entry_feature(r, &r->users, user), rows, err);
 }
 
 static furrow_status make_item_rows(furrow_recommender *r, furrow_error *err) {
   FW_TRY(fw_recommender_make_rows(r, &r->rows, err));
   for (uint64_t i = 0; i < r->items.count; i++)
-    FW_TRY(furrow_encoder_push_side(r->encoder, FURROW_SIDE_ITEM, r->items.first + i, r->rows, err));
+    FW_TRY(furrow_encoder_push_side(r->encoder, FURROW_SIDE_ITEM, fw_entry_feature(r, &r->items, i), r->rows, err));
   return furrow_container_get_block(r->rows, &r->block, err);
 }
 

@@ -8,9 +8,8 @@
 
 /* All users or all items: the dictionary entries of one field. */
 typedef struct fw_entries {
-  char *column;   /* the field's name */
-  size_t field;   /* number of the field */
-  uint64_t first; /* feature of the first entry */
+  char *column; /* the field's name */
+  size_t field; /* number of the field */
   uint64_t count;
   char *text;        /* the names, each ends with a 0 */
   uint64_t *offsets; /* offset of each name in text */
@@ -51,6 +50,11 @@ struct furrow_recommender {
   size_t sample;           /* users in the sample that chose the method */
   uint32_t *by_popularity; /* items, the most popular first; NULL: as they are numbered */
 };
+
+/* The feature of a user or an item. */
+static inline uint64_t fw_entry_feature(const furrow_recommender *r, const fw_entries *entries, uint64_t i) {
+  return furrow_encoder_entry(r->encoder, entries->field, i);
+}
 
 /* Takes the names of users and items from r->encoder. */
 furrow_status fw_recommender_open_names(furrow_recommender *r, furrow_error *err) FURROW_MUST_USE;

@@ -73,6 +73,27 @@ cmp seen.csv.items seen.parquet.items || fail "the excluded items"
 "$furrow" recommend --model log.parquet.items --users u1,u2 -k 5 --sql "FROM 'seen.parquet'" >seen.sql.items || fail "exclude by SQL"
 cmp seen.csv.items seen.sql.items || fail "the excluded items by SQL"
 
+# ---- Results as Parquet have what is printed ----
+
+"$furrow" predict --model log.csv.model --data log.csv --probabilities --json >plain.json || fail "predict as JSON"
+"$furrow" predict --model log.csv.model --data log.csv --probabilities --scores scores.parquet || fail "predict to Parquet"
+"$run" "CREATE TABLE own AS FROM 'scores.parquet'" "CREATE TABLE plain AS SELECT * FROM read_json('plain.json')" \
+  "COPY (SELECT count(*) FROM own JOIN plain USING (sid) WHERE abs(own.pred - plain.pred) < 1e-8 AND abs(own.proba - plain.proba) < 1e-8 AND own.label = plain.label
+    AND abs(own.\"1\" - plain.probabilities.\"1\") < 1e-8 AND own.sid = own.rowid) TO 'counted' (HEADER false)" \
+  "COPY (SELECT column_name, column_type FROM (DESCRIBE own)) TO 'types' (HEADER false)" || fail DuckDB
+[ "$(cat counted)" = 30000 ] || fail "the table of scores: $(cat counted)"
+[ "$(tr '\n' ' ' <types)" = "sid,BIGINT pred,DOUBLE proba,DOUBLE label,DOUBLE 0,DOUBLE 1,DOUBLE " ] || fail "$(cat types)"
+"$furrow" recommend --model log.parquet.items -k 7 --csv >plain.csv || fail recommend
+"$furrow" recommend --model log.parquet.items -k 7 --out best.parquet || fail "recommend to Parquet"
+"$run" "COPY (SELECT count(*) FROM 'best.parquet' AS own JOIN read_csv('plain.csv', all_varchar = true) AS plain ON own.user = plain.user AND own.rank = plain.rank::BIGINT
+  AND own.item = plain.item WHERE abs(own.score - plain.score::DOUBLE) < 1e-5) TO 'counted' (HEADER false)" || fail DuckDB
+[ "$(cat counted)" = $(($(wc -l <plain.csv) - 1)) ] && [ "$(cat counted)" -gt 3000 ] || fail "the table of recommendations: $(cat counted)"
+
+"$furrow" info all.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'notes' info.txt || fail "info of a file with a map"
+rm own.rows
+"$furrow" rows encode --sql "FROM 'all.parquet';" --schema csv.json --out own.rows --dictionary own.names >/dev/null && cmp csv.rows own.rows ||
+  fail "a query with a map"
+rm -r own.rows own.names
 "$furrow" info log.parquet >info.txt && grep -q 'raw log' info.txt && grep -q 'userId *category (user)' info.txt || fail info
 
 # ---- Files of a server ----
@@ -122,6 +143,13 @@ refused 2 '--database needs --sql' "$furrow" rows schema --database log.duckdb l
 refused 7 'absent.duckdb: DuckDB: ' "$furrow" rows schema --sql "SELECT 1" --database absent.duckdb
 refused 12 'the query returned other rows' "$furrow" rows encode --sql "SELECT random() AS x, clicked FROM 'log.parquet'" \
   --schema auto --label clicked --out never.rows --dictionary never.names
+echo '{"columns": {"clicked": {"as": "label"}, "x": {"as": "number"}}}' >number.json
+refused 5 'furrow: --sql:7: column x: ' "$furrow" rows encode --sql "SELECT 1 AS clicked, CASE WHEN i = 6 THEN 'text' ELSE '1' END AS x FROM range(9) t(i)" \
+  --schema number.json --out never.rows --dictionary never.names
+refused 11 'best.parquet: ' "$furrow" recommend --model log.parquet.items --out best.parquet
+refused 2 '--csv and an --out that is Parquet' "$furrow" recommend --model log.parquet.items --csv --out never.parquet
+refused 5 '--sql:1: column price: a number that is too large' "$furrow" predict --model log.csv.model --sql "SELECT * REPLACE (1e300 AS price) FROM 'log.parquet'" --scores never.parquet
+TMPDIR=$work/absent refused 4 'absent' "$furrow" recommend --model log.parquet.items --out never.parquet
 refused 7 'this is a table of typed columns' "$furrow" rows dump log.parquet
 FURROW_DUCKDB=/absent.so refused 3 'FURROW_DUCKDB must name libduckdb.so' "$furrow" rows schema log.parquet
 ls -A | grep -E 'never|\.tmp|\.wal' && fail "files are left"

@@ -11,6 +11,7 @@ import sys
 import numpy
 from sklearn import metrics
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import PoissonRegressor
 
 furrow = sys.argv[1]
 bad = []
@@ -79,4 +80,16 @@ for name, (kind, options, settings, loss, figure, constant) in CASES.items():
     mean, error = numpy.mean(differences), numpy.std(differences, ddof=1) / DRAWS ** 0.5
     expect(name, mean < max(2 * error, 0.01 * numpy.mean(peers)),
            f"{numpy.mean(peers) + mean:.5f}, scikit-learn {numpy.mean(peers):.5f}, difference {mean:.5f}, its standard error {error:.5f}")
+# The exact minimum of linear counts, with the same strength of L2: of the sum here, of the mean there.
+x, y = draw(0, "counts")
+test_x, test_y = draw(100, "counts")
+write("train", x, y)
+write("test", test_x, test_y)
+for l2 in (1, 100):
+    peer = metrics.mean_poisson_deviance(test_y, PoissonRegressor(alpha=l2 / ROWS, max_iter=1000, tol=1e-8).fit(x, y).predict(test_x))
+    subprocess.run([furrow, "train", "--model", "linear", "--loss", "poisson", "--train", "train", "--out", "model", "--quiet", "--force",
+                    "--l2", str(l2), "--scale", "none"], check=True)
+    text = subprocess.run([furrow, "eval", "--model", "model", "--data", "test", "--json"], check=True, stdout=subprocess.PIPE)
+    found = json.loads(text.stdout)["deviance"]
+    expect(f"linear counts, L2 {l2}", abs(found - peer) < 1e-4 * peer, f"{found:.6f}, scikit-learn {peer:.6f}")
 sys.exit(1 if bad else 0)

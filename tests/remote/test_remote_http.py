@@ -116,6 +116,15 @@ def what_is_next_to_an_index_is_before_a_query(server, folder):
     expect_failure(found, 7, "items.index.attributes?...", "is not a file of attributes")
 
 
+def weights_next_to_rows_are_local(server, folder):
+    """A server may answer any address with some page, so that nothing is looked for next to its rows."""
+    server.files["train.libsvm"] = b"".join(b"%d 1:%d 2:1\n" % (i % 3 == 0, i % 7) for i in range(90))
+    server.files["train.libsvm.weight"] = server.files["train.libsvm.query"] = b"<html>Welcome</html>\n"
+    found = run("train", "--model", "lr", "--train", f"{server.address}/good/train.libsvm", "--out", f"{folder}/weightless", "-q")
+    assert found.returncode == 0, found.stderr
+    assert not [path for _, path, _ in server.requests if path.endswith((".weight", ".query"))]
+
+
 def redirects_are_followed(server, expected):
     with FaultServer({"away/small": SMALL, "small": SMALL}) as other:
         server.elsewhere = f"{other.address}/good"
@@ -211,7 +220,7 @@ def main():
                 (cuts_at_every_byte, server, expected), (what_passes_is_repeated, server, expected),
                 (what_stays_is_an_error, server), (a_file_that_changes_is_an_error, server),
                 (addresses_have_no_secrets, server), (what_is_next_to_an_index_is_before_a_query, server, folder),
-                (redirects_are_followed, server, expected),
+                (weights_next_to_rows_are_local, server, folder), (redirects_are_followed, server, expected),
                 (compressed_files_are_unpacked, server, expected), (parts_cost_their_range, server, folder),
                 (an_interrupt_ends_the_wait, server), (nginx_serves, server, folder)):
             test(*arguments)

@@ -289,7 +289,11 @@ def check_answer(document, path, operation, status, headers, body):
 def start(folder, *words):
     model, rows = train_events(folder), train_rows(folder, features=4)
     write_items(f"{folder}/items.csv")
-    items, _ = build_index(folder, "items", 400, 8, True)
+    with open(f"{folder}/rows.csv", "w") as file:
+        file.write("name,price,lang,sold,added,tags\n")
+        file.writelines(f"item {i},{i % 20},{'de' if i % 2 else 'fr'},{i % 3 == 0},2024-01-{i % 28 + 1:02},a|b\n"
+                        for i in range(400))
+    items, _ = build_index(folder, "items", 400, 8, True, "--attributes", f"{folder}/rows.csv")
     fixed, _ = build_index(folder, "fixed", 400, 8)
     likes = train_recommender(folder)
     return Server("--model", f"ctr={model}", "--model", f"rows={rows}", "--model", f"likes={likes}", "--items",
@@ -325,6 +329,7 @@ def test_answers(folder):
 
 WRONG = ["", "{", "[]", "1", "nonsense", '{"unknown": 1}', '{"instances": 1}', '{"vectors": [[]]}', '{"users": [null]}',
          '{"k": 0}', '{"ids": [99999999]}', '{"names": ["nobody"]}', '{"items": ["nobody"]}', '{"users": ["nobody"]}',
+         '{"ids": [1], "where": "prize < 3"}', '{"vectors": [[0]], "attributes": [{"price": "x"}]}',
          '{"instances": [{"price": "x"}]}', '{"rows": ["x"]}', '{"instances": [], "rows": []}', '{"queries": 0}']
 
 

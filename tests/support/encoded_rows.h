@@ -41,7 +41,7 @@ static inline void put_feature_text(fw_buffer *out, const furrow_encoder *encode
   assert_int_equal(furrow_encoder_get_feature(encoder, index, &feature, NULL), FURROW_OK);
   assert_int_equal(feature.field, field);
   furrow_encoder_get_field(encoder, field, &f);
-  assert_true(index >= f.first && index - f.first < f.count);
+  assert_true(furrow_encoder_field_of(encoder, index) == field);
   fw_buffer_format(out, " %s", f.name);
   if (feature.length > 0)
     fw_buffer_format(out, "=%.*s", (int)feature.length, feature.name);

@@ -22,8 +22,10 @@ static inline void right_digests(unsigned char *image, size_t size, const furrow
   if (size < FW_DICT_HEADER) return;
   const uint64_t fields = fw_get_le32(image + FW_DICT_AT_FIELDS), columns = fw_get_le32(image + FW_DICT_AT_COLUMNS),
                  tables = fw_get_le32(image + FW_DICT_AT_TABLES);
+  const bool grown = fw_get_le32(image + FW_DICT_AT_VERSION) == FW_DICTIONARY_VERSION_GROWN;
+  const size_t each = grown ? FW_DICT_FIELD_GROWN : FW_DICT_FIELD;
   uint64_t at = FW_DICT_HEADER;
-  for (uint64_t i = 0; i < fields && at + FW_DICT_FIELD <= size; i++, at += FW_DICT_FIELD)
+  for (uint64_t i = 0; i < fields && at + each <= size; i++, at += each)
     right_table(image, size, at + FW_DICT_FIELD_TEXTS, at + FW_DICT_FIELD_TEXTS_SIZE);
   at += (columns * 4 + 7) / 8 * 8;
   for (uint64_t i = 0; i < tables && at + FW_DICT_TABLE <= size; i++, at += FW_DICT_TABLE)

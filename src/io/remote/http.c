@@ -24,6 +24,7 @@ typedef void curl_list;
 enum {
   OPT_LOW_SPEED_LIMIT = 19,
   OPT_LOW_SPEED_TIME = 20,
+  OPT_TIMEOUT = 13,
   OPT_NOPROGRESS = 43,
   OPT_NOBODY = 44,
   OPT_UPLOAD = 46,
@@ -53,10 +54,13 @@ enum {
   OPT_XFERINFODATA = 10057,
   OPT_CAINFO = 10065,
   OPT_CAPATH = 10097,
+  OPT_SEEKDATA = 10168,
   OPT_WRITEFUNCTION = 20011,
   OPT_READFUNCTION = 20012,
   OPT_HEADERFUNCTION = 20079,
+  OPT_SEEKFUNCTION = 20167,
   OPT_XFERINFOFUNCTION = 20219,
+  OPT_NOPROXY = 10177,
   OPT_INFILESIZE_LARGE = 30115,
   OPT_POSTFIELDSIZE_LARGE = 30120
 };
@@ -102,7 +106,8 @@ static unsigned setting(const char *name, unsigned standard, unsigned most) {
 
 fw_http_settings fw_http_get_settings(void) {
   return (fw_http_settings){setting("FURROW_HTTP_RETRIES", 5, 1000), setting("FURROW_HTTP_REQUESTS", 8, 64),
-                            setting("FURROW_HTTP_TIMEOUT", 60, 86400)};
+                            setting("FURROW_HTTP_TIMEOUT", 60, 86400),
+                            (uint64_t)setting("FURROW_HTTP_PART_KIB", 8192, 4 << 20) << 10};
 }
 
 /* ---- Handles, each of which keeps its connections ---- */
@@ -192,6 +197,8 @@ static void read_field(fw_http_response *r, const char *name, const char *value)
     read_range(r, value);
   else if (strcasecmp(name, "etag") == 0)
     copy_text(r->etag, sizeof r->etag, value);
+  else if (strcasecmp(name, "x-amz-meta-furrow-upload") == 0 || strcasecmp(name, "x-goog-meta-furrow-upload") == 0)
+    copy_text(r->upload, sizeof r->upload, value);
   else if (strcasecmp(name, "x-amz-bucket-region") == 0)
     copy_text(r->region, sizeof r->region, value);
   else if (strcasecmp(name, "location") == 0)
@@ -241,10 +248,19 @@ static size_t give_body(char *bytes, size_t size, size_t count, void *user) {
   return n;
 }
 
+/* Called when a connection that was kept turns out to be closed. */
+static int seek_body(void *user, int64_t offset, int origin) {
+  enum { DONE = 0, CANNOT = 2 };
+  transfer *t = user;
+  if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > t->request->body_size) return CANNOT;
+  t->sent = (size_t)offset;
+  return DONE;
+}
+
 static int look_around(void *user, int64_t all_down, int64_t down, int64_t all_up, int64_t up) {
   (void)all_down, (void)down, (void)all_up, (void)up;
   const fw_http_request *request = ((const transfer *)user)->request;
-  return fw_is_stopped() || (request->stopped && request->stopped(request->user));
+  return (fw_is_stopped() && !request->at_the_end) || (request->stopped && request->stopped(request->user));
 }
 
 /* ---- The request ---- */
@@ -257,6 +273,8 @@ static void set_method(curl *handle, transfer *t) {
     SET(handle, OPT_UPLOAD, 1L);
     SET(handle, OPT_READFUNCTION, give_body);
     SET(handle, OPT_READDATA, t);
+    SET(handle, OPT_SEEKFUNCTION, seek_body);
+    SET(handle, OPT_SEEKDATA, t);
     SET(handle, OPT_INFILESIZE_LARGE, (int64_t)request->body_size);
   } else if (strcmp(request->method, "POST") == 0) {
     SET(handle, OPT_POST, 1L);
@@ -295,6 +313,7 @@ static void set_options(curl *handle, transfer *t, const char *range, char error
   SET(handle, OPT_MAXREDIRS, 10L);
   SET(handle, OPT_NETRC, (long)(request->redirects ? NETRC_OPTIONAL : 0));
   SET(handle, OPT_CONNECTTIMEOUT, (long)(request->connect_seconds ? request->connect_seconds : 15));
+  SET(handle, OPT_TIMEOUT, (long)request->most_seconds);
   SET(handle, OPT_LOW_SPEED_LIMIT, 1L);
   SET(handle, OPT_LOW_SPEED_TIME, (long)settings.timeout);
   SET(handle, OPT_TCP_KEEPALIVE, 1L);
@@ -308,6 +327,7 @@ static void set_options(curl *handle, transfer *t, const char *range, char error
   SET(handle, OPT_NOPROGRESS, 0L);
   SET(handle, OPT_XFERINFOFUNCTION, look_around);
   SET(handle, OPT_XFERINFODATA, t);
+  if (request->no_proxy) SET(handle, OPT_NOPROXY, "*");
   if (range[0]) SET(handle, OPT_RANGE, range);
   set_certificates(handle);
   set_method(handle, t);
@@ -351,7 +371,7 @@ furrow_status fw_http_perform(const fw_http_request *request, fw_http_response *
   char range[48] = "", error[ERROR_SIZE] = "";
   *response = (fw_http_response){0};
   transfer t = {.request = request, .response = response};
-  FW_TRY(fw_check_stopped(err));
+  if (!request->at_the_end) FW_TRY(fw_check_stopped(err));
   FW_TRY(take_handle(&handle, err));
   furrow_status status = add_headers(&headers, request, err);
   if (status == FURROW_OK) {
@@ -364,7 +384,7 @@ furrow_status fw_http_perform(const fw_http_request *request, fw_http_response *
     if (code == CURL_OUT_OF_MEMORY) status = fw_fail_memory(err, sizeof(void *));
     if (code != CURL_OK) note_failure(response, code, error);
     note_address(handle, request, response);
-    if (status == FURROW_OK) status = fw_check_stopped(err);
+    if (status == FURROW_OK && !request->at_the_end) status = fw_check_stopped(err);
   }
   if (headers) ((free_list_function *)functions[FREE_LIST])(headers);
   give_handle(handle);

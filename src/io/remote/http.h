@@ -22,6 +22,7 @@ typedef struct fw_http_response {
   unsigned retry_after; /* seconds that the server asks to wait; 0: it does not */
   bool is_folder;       /* a redirect leads to an address that ends in a slash */
   char etag[256];       /* with its quotes */
+  char upload[64];      /* x-amz-meta-furrow-upload: of the upload that made the file */
   char region[64];      /* x-amz-bucket-region */
   char location[2048];  /* where a redirect leads that is not followed */
   bool may_repeat;      /* the transfer failed in a way that may pass */
@@ -38,6 +39,9 @@ typedef struct fw_http_request {
   size_t body_size;
   bool redirects;           /* follow redirects; the headers above then must not be secret */
   unsigned connect_seconds; /* limit for connecting; 0: the default */
+  unsigned most_seconds;    /* limit for the whole transfer; 0: none */
+  bool no_proxy;            /* asks the server itself, whatever the environment says */
+  bool at_the_end;          /* tidies up: made even if the process was asked to stop */
   /* Called for the body in pieces, after the headers. Returning false ends the transfer. */
   bool (*take)(void *user, const fw_http_response *response, const void *bytes, size_t size);
   /* Called about once a second. Returning true ends the transfer. NULL: never. */
@@ -61,11 +65,13 @@ furrow_status fw_http_wait(unsigned n, const fw_http_response *response, bool (*
  * start of the body, from which S3's code and message are taken; may be NULL. */
 furrow_status fw_http_fail(const fw_http_response *response, const char *body, size_t body_size, furrow_error *err);
 
-/* Settings from the environment: FURROW_HTTP_RETRIES (5), FURROW_HTTP_REQUESTS (8), FURROW_HTTP_TIMEOUT (60). */
+/* Settings from the environment: FURROW_HTTP_RETRIES (5), FURROW_HTTP_REQUESTS (8), FURROW_HTTP_TIMEOUT (60),
+ * FURROW_HTTP_PART_KIB (8192). */
 typedef struct fw_http_settings {
   unsigned retries;  /* attempts in a row without a byte */
   unsigned requests; /* at once for a file */
   unsigned timeout;  /* seconds without a byte */
+  uint64_t part;     /* bytes of a part of a file that is written */
 } fw_http_settings;
 fw_http_settings fw_http_get_settings(void);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/process/process_stop.h"
 
 /* ---- Requests ------------------------------------------------------------------------------------------- */
 
@@ -36,6 +37,9 @@ static furrow_status perform(const fw_remote_service *service, const fw_remote_a
                              fw_http_response *response, furrow_error *err) {
   /* A weak tag never matches. */
   if (ask->etag && ask->etag[0] == '"') FW_TRY(fw_remote_header(call, err, "If-Match: %s", ask->etag));
+  if (ask->only_new) FW_TRY(fw_remote_header(call, err, "If-None-Match: *"));
+  if (strcmp(ask->method, "PUT") == 0 || strcmp(ask->method, "POST") == 0)
+    FW_TRY(fw_remote_header(call, err, "Content-Type: application/octet-stream"));
   fw_buffer_byte(&call->url, 0);
   FW_TRY(fw_buffer_status(&call->url, err));
   const fw_http_request request = {.method = ask->method,
@@ -48,6 +52,8 @@ static furrow_status perform(const fw_remote_service *service, const fw_remote_a
                                    .body_size = ask->body_size,
                                    .redirects = service->redirects,
                                    .connect_seconds = ask->connect_seconds,
+                                   .most_seconds = ask->most_seconds,
+                                   .at_the_end = ask->at_the_end,
                                    .take = ask->take,
                                    .stopped = ask->stopped,
                                    .user = ask->user};
@@ -79,6 +85,15 @@ static bool take_all(void *user, const fw_http_response *response, const void *b
   return !body->missing;
 }
 
+/* libcurl takes headers that end with the connection for all of them. */
+static void note_cut(const fw_remote_ask *ask, fw_http_response *r) {
+  const bool success = !r->failure[0] && r->status >= 200 && r->status < 300;
+  const bool has_body = strcmp(ask->method, "HEAD") != 0 && r->status != 204;
+  if (!success || ((r->framed || !has_body) && (r->etag[0] || !ask->tagged))) return;
+  snprintf(r->failure, sizeof r->failure, "the server's answer is cut short");
+  r->may_repeat = true;
+}
+
 furrow_status fw_remote_fetch(const fw_remote_service *service, const fw_remote_ask *ask, fw_http_response *response,
                               fw_buffer *body, furrow_error *err) {
   const unsigned most = fw_http_get_settings().retries;
@@ -90,8 +105,9 @@ furrow_status fw_remote_fetch(const fw_remote_service *service, const fw_remote_
     fw_buffer_reset(body);
     FW_TRY(fw_remote_send(service, &mine, response, err));
     FW_TRY(fw_buffer_status(body, err));
+    note_cut(&mine, response);
     if (!fw_http_may_repeat(response)) return FURROW_OK;
-    if (n == most) return FURROW_OK;
+    if (n == most || (mine.at_the_end && fw_is_stopped())) return FURROW_OK;
     FW_TRY(fw_http_wait(n, response, NULL, NULL, err));
   }
 }

@@ -17,7 +17,12 @@ typedef struct fw_remote_ask {
   const char *etag;  /* the file must still have this tag; "" is any */
   const void *body;
   size_t body_size;
-  unsigned connect_seconds;
+  unsigned connect_seconds, most_seconds;
+  bool at_the_end;         /* see fw_http_request */
+  bool tagged;             /* a success without an ETag is cut short */
+  bool only_new;           /* refused if the file exists (If-None-Match) */
+  const char *copy_source; /* x-amz-copy-source: what the file is a copy of; NULL: nothing */
+  const char *upload;      /* x-amz-meta-furrow-upload: kept with the file; NULL: nothing */
   bool (*take)(void *user, const fw_http_response *response, const void *bytes, size_t size);
   bool (*stopped)(void *user);
   void *user;
@@ -26,7 +31,7 @@ typedef struct fw_remote_ask {
 /* The address and headers of one request. All zeros is empty. */
 typedef struct fw_remote_call {
   fw_buffer url;
-  char *headers[8];
+  char *headers[12];
   size_t nheaders;
 } fw_remote_call;
 
@@ -62,5 +67,28 @@ furrow_status fw_remote_read_at(void *user, void *file, void *buffer, size_t len
                                 furrow_error *err);
 void fw_remote_expect(void *user, void *file, uint64_t begin, uint64_t end);
 void fw_remote_close(void *user, void *file);
+
+/* ---- Writing --------------------------------------------------------------------------------------------- */
+
+/* What a service can change; `user` is the service, paths are the part after name://. */
+typedef struct fw_remote_store {
+  /* Checks, before the work, that a file can be written at the path, as far as the server tells without a trace. */
+  furrow_status (*check)(void *user, const char *path, furrow_error *err);
+  /* Sends the first `size` bytes of the open file, which stays open and unchanged until `close`. Nothing is visible at
+   * the path before `finish`, which makes the file visible whole. only_new: E_EXISTS if there is a file. */
+  furrow_status (*begin)(void *user, const char *path, int fd, uint64_t size, void **upload, furrow_error *err);
+  furrow_status (*finish)(void *user, void *upload, bool only_new, furrow_error *err);
+  /* Frees, and removes what was sent, unless it was finished. */
+  void (*close)(void *user, void *upload);
+  /* A file that is not there is not an error. */
+  furrow_status (*remove)(void *user, const char *path, furrow_error *err);
+  /* Replaces the file at `to`. */
+  furrow_status (*rename)(void *user, const char *from, const char *to, furrow_error *err);
+} fw_remote_store;
+
+extern const fw_remote_store fw_s3_store;
+
+/* Returns what can write to a file system that is built in; NULL: it can only be read. */
+const fw_remote_store *fw_remote_store_of(const furrow_file_system *system);
 
 #endif

@@ -140,7 +140,9 @@ static furrow_status add_signature(const fw_s3_settings *settings, const fw_remo
                             .service = "s3",
                             .access_key = settings->access_key,
                             .secret_key = settings->secret_key,
-                            .token = settings->token};
+                            .token = settings->token,
+                            .copy_source = ask->copy_source,
+                            .upload = ask->upload};
   fw_buffer authorization = {0};
   fw_sigv4_sign(&authorization, &request);
   fw_buffer_byte(&authorization, 0);
@@ -167,6 +169,10 @@ static furrow_status prepare(const fw_s3_settings *settings, const fw_remote_ask
   if (status == FURROW_OK) {
     fw_buffer_format(&call->url, "%s%s%s%s", p.origin.bytes, p.path.bytes, ask->query[0] ? "?" : "", ask->query);
     if (settings->access_key[0]) status = add_signature(settings, ask, &p, call, err);
+    if (status == FURROW_OK && ask->copy_source)
+      status = fw_remote_header(call, err, "x-amz-copy-source: %s", ask->copy_source);
+    if (status == FURROW_OK && ask->upload)
+      status = fw_remote_header(call, err, "x-amz-meta-furrow-upload: %s", ask->upload);
   }
   clear_place(&p);
   return status;
@@ -211,7 +217,7 @@ static furrow_status fail_s3(const fw_http_response *response, const char *body,
   const furrow_status status = fw_http_fail(response, body, size, err);
   if (response->status == 401 || response->status == 403)
     fw_error_set_hint(err, "check the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE) and "
-                           "their rights to read objects and list the bucket");
+                           "their rights to read and write objects and list the bucket");
   return status;
 }
 
@@ -314,3 +320,7 @@ static const fw_remote_service gs = {"gs", false, prepare_gs, NULL, fail_s3};
 
 const furrow_file_system fw_remote_s3 = SYSTEM(s3);
 const furrow_file_system fw_remote_gs = SYSTEM(gs);
+
+const fw_remote_store *fw_remote_store_of(const furrow_file_system *system) {
+  return system->stat == stat_s3 ? &fw_s3_store : NULL;
+}

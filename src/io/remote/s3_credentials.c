@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "io/remote/s3_roles.h"
 
 static const char *variable(const char *name) {
   const char *text = getenv(name);
@@ -162,6 +163,8 @@ static furrow_status check_settings(fw_s3_settings *s, furrow_error *err) {
 furrow_status fw_s3_settings_find(fw_s3_settings *settings, furrow_error *err) {
   fw_s3_settings found = {0};
   FW_TRY(read_environment(&found, err));
+  if (!found.access_key[0] && variable("AWS_WEB_IDENTITY_TOKEN_FILE"))
+    FW_TRY(fw_s3_role_find(FW_S3_ROLE_WEB, &found, err));
   if (found.access_key[0]) { /* the profile has only the region and the endpoint to add */
     fw_s3_settings more = {0};
     furrow_error unused;
@@ -172,6 +175,8 @@ furrow_status fw_s3_settings_find(fw_s3_settings *settings, furrow_error *err) {
     memset(&more, 0, sizeof more);
   } else {
     FW_TRY(read_profile(&found, err));
+    if (!found.access_key[0]) FW_TRY(fw_s3_role_find(FW_S3_ROLE_CONTAINER, &found, err));
+    if (!found.access_key[0]) FW_TRY(fw_s3_role_find(FW_S3_ROLE_INSTANCE, &found, err));
   }
   FW_TRY(check_settings(&found, err));
   *settings = found;

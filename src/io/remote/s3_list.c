@@ -62,6 +62,13 @@ static void decode_text(span text, fw_buffer *out) {
   }
 }
 
+bool fw_s3_element(const char *xml, size_t size, const char *name, fw_buffer *text) {
+  span rest = {xml, xml + size}, inside;
+  if (size == 0 || !next_element(&rest, name, &inside)) return false;
+  decode_text(inside, text);
+  return true;
+}
+
 typedef struct names {
   const char *prefix;
   furrow_file_name found;

@@ -13,4 +13,7 @@
 furrow_status fw_s3_list_parse(const char *xml, size_t size, const char *prefix, furrow_file_name found, void *listing,
                                fw_buffer *next, size_t *count, furrow_error *err) FURROW_MUST_USE;
 
+/* Appends the text of the first element of that name; false if there is none. */
+bool fw_s3_element(const char *xml, size_t size, const char *name, fw_buffer *text);
+
 #endif

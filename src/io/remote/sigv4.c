@@ -16,7 +16,8 @@ void fw_sigv4_encode(fw_buffer *text, const char *plain, bool slashes) {
 }
 
 static void add_signed_names(fw_buffer *text, const fw_sigv4 *r) {
-  fw_buffer_format(text, "host;%sx-amz-content-sha256;x-amz-date%s", r->range[0] ? "range;" : "",
+  fw_buffer_format(text, "host;%sx-amz-content-sha256;%sx-amz-date%s%s", r->range[0] ? "range;" : "",
+                   r->copy_source ? "x-amz-copy-source;" : "", r->upload ? ";x-amz-meta-furrow-upload" : "",
                    r->token[0] ? ";x-amz-security-token" : "");
 }
 
@@ -24,7 +25,10 @@ static void hash_request(const fw_sigv4 *r, char hash[2 * FW_SHA256_SIZE + 1]) {
   fw_buffer text = {0};
   fw_buffer_format(&text, "%s\n%s\n%s\nhost:%s\n", r->method, r->path, r->query, r->host);
   if (r->range[0]) fw_buffer_format(&text, "range:%s\n", r->range);
-  fw_buffer_format(&text, "x-amz-content-sha256:%s\nx-amz-date:%s\n", r->body_hash, r->time);
+  fw_buffer_format(&text, "x-amz-content-sha256:%s\n", r->body_hash);
+  if (r->copy_source) fw_buffer_format(&text, "x-amz-copy-source:%s\n", r->copy_source);
+  fw_buffer_format(&text, "x-amz-date:%s\n", r->time);
+  if (r->upload) fw_buffer_format(&text, "x-amz-meta-furrow-upload:%s\n", r->upload);
   if (r->token[0]) fw_buffer_format(&text, "x-amz-security-token:%s\n", r->token);
   fw_buffer_byte(&text, '\n');
   add_signed_names(&text, r);

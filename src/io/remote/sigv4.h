@@ -18,10 +18,11 @@ typedef struct fw_sigv4 {
   const char *body_hash, *time; /* time: 20130524T000000Z */
   const char *region, *service;
   const char *access_key, *secret_key, *token; /* token: "" is none */
+  const char *copy_source, *upload;            /* x-amz-copy-source, x-amz-meta-furrow-upload; NULL is none */
 } fw_sigv4;
 
 /* Appends the value of the header Authorization. Signed are the host, the headers x-amz-content-sha256 and x-amz-date,
- * and range and x-amz-security-token if they are there. */
+ * and range, x-amz-copy-source, x-amz-meta-furrow-upload and x-amz-security-token if they are there. */
 void fw_sigv4_sign(fw_buffer *authorization, const fw_sigv4 *request);
 /* Appends the text with everything but letters, digits and - . _ ~ as %XX; a slash stays if `slashes`. */
 void fw_sigv4_encode(fw_buffer *text, const char *plain, bool slashes);

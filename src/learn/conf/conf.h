@@ -66,13 +66,13 @@ typedef enum fw_activation {
   X(HUBER, "HuberLoss")                                                                                            \
   X(CROSS_ENTROPY, "CrossEntropyLoss")                                                                             \
   X(SOFTMAX, "SoftmaxLoss")                                                                                        \
-  X(BPR, "BPRLoss") /* from here on not Angel's: losses for ranking items */                                       \
+  X(POISSON, "PoissonLoss") /* of counts; from here on not Angel's */                                              \
+  X(BPR, "BPRLoss")         /* losses for ranking items */                                                         \
   X(WARP, "WARPLoss")                                                                                              \
   X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                                                         \
   X(LAMBDA, "LambdaRankLoss") /* ranks the rows within groups; from here on only for gbdt, set by the objective */ \
   X(ABSOLUTE, "AbsoluteLoss")                                                                                      \
-  X(QUANTILE, "QuantileLoss")                                                                                      \
-  X(POISSON, "PoissonLoss")
+  X(QUANTILE, "QuantileLoss")
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,
   FW_LOSSES(FURROW_X)

@@ -190,6 +190,7 @@ typedef enum fw_value_kind {
     "SGD|Momentum|AdaGrad|AdaDelta|Adam|FTRL", "optimizer of fc layers")                                               \
   X(L1, "l1", "ml.reg.l1", NULL, REAL, 0, 1e300, "0", "X", "L1 regularisation; overrides reg1 of the JSON")            \
   X(L2, "l2", "ml.reg.l2", NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation; overrides reg2 of the JSON")            \
+  X(FC_L2, "fc-l2", NULL, NULL, REAL, 0, 1e300, "0", "X", "L2 regularisation of fc layers; not set: that of l2")       \
   X(MOMENTUM, "momentum", "ml.opt.momentum.momentum", NULL, REAL, 0, 1, "0.9", "X",                                    \
     "share of the last step in the next (Momentum)")                                                                   \
   X(ADAM_BETA, "adam-beta", "ml.opt.adam.beta", NULL, REAL, 0, FW_BELOW_1, "0.9", "X",                                 \
@@ -205,9 +206,9 @@ typedef enum fw_value_kind {
   X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
   X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
   X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
-    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss|BPRLoss|WARPLoss|SampledSoftmaxLoss",             \
-    "loss of fm and deep models: L2Loss and HuberLoss for regression, the last three to rank items with fm (in the "   \
-    "JSON: of dnn)")                                                                                                   \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss|PoissonLoss|BPRLoss|WARPLoss|SampledSoftmaxLoss", \
+    "loss of fm and deep models: L2Loss and HuberLoss for regression, PoissonLoss for counts, the last three to rank " \
+    "items with fm (in the JSON: of dnn); linear has L2Loss and PoissonLoss")                                          \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
     "error from which on the Huber loss is linear")                                                                    \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
@@ -492,7 +493,7 @@ typedef struct fw_settled {
   fw_settled_labels labels;
   fw_settled_fields user_fields, item_fields;
   fw_settled_count index_base, range, fields, hour_field, classes, epochs, batch, patience, trees;
-  fw_settled_real huber_delta, lr, l2;
+  fw_settled_real huber_delta, lr, l2, fc_l2;
   bool short_rows; /* false: not set */
 } fw_settled;
 

@@ -277,7 +277,8 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
     const char *layers;
   } own[] = {{FW_KEY_INPUT_OPTIMIZER, FW_LAYER_INPUT, "input layers"},
              {FW_KEY_EMBEDDING_OPTIMIZER, FW_LAYER_EMBEDDING, "embeddings"},
-             {FW_KEY_FC_OPTIMIZER, FW_LAYER_FC, "fc layers"}};
+             {FW_KEY_FC_OPTIMIZER, FW_LAYER_FC, "fc layers"},
+             {FW_KEY_FC_L2, FW_LAYER_FC, "fc layers"}};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (fw_conf_has_key(conf, own[i].key) && !has_layer(graph, own[i].type))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is for %s, but the graph has none", fw_key_facts(own[i].key)->name,

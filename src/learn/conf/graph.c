@@ -111,12 +111,13 @@ static fw_optimizer resolve_optimizer(const resolver *r, const fw_layer_spec *la
   fw_optimizer_spec spec = optimizer_spec(r, layer);
   if (fw_conf_recommends(r->conf) && isnan(spec.lr) && spec.type != FW_OPTIMIZER_FTRL)
     spec.lr = fw_recommended_rate(spec.type);
+  const bool own_l2 = layer->type == FW_LAYER_FC && fw_conf_has_key(r->conf, FW_KEY_FC_L2);
   const fw_optimizer_param *params = fw_optimizer_params(spec.type);
   return (fw_optimizer){
       .type = spec.type,
       .lr = fw_conf_has_key(r->conf, FW_KEY_LR) ? (double)NAN : spec.lr,
       .l1 = choose_number(r, FW_KEY_L1, spec.l1),
-      .l2 = choose_number(r, FW_KEY_L2, spec.l2),
+      .l2 = choose_number(r, own_l2 ? FW_KEY_FC_L2 : FW_KEY_L2, spec.l2),
       .a = params[0].member ? choose_number(r, params[0].key, spec.a) : 0,
       .b = params[1].member ? choose_number(r, params[1].key, spec.b) : 0,
   };
@@ -222,6 +223,31 @@ static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec,
   return fw_arena_text(r->arena, name, text, (size_t)n, r->err);
 }
 
+/* Whether a layer has the products of all pairs of fields. */
+static bool has_pairs(const fw_graph *graph, size_t i) {
+  const fw_layer *layer = &graph->layers[i];
+  bool found = layer->type == FW_LAYER_BI_INNER;
+  for (size_t k = 0; layer->type == FW_LAYER_CONCAT && k < layer->input_count; k++)
+    found |= has_pairs(graph, layer->inputs[k]);
+  return found;
+}
+
+/* Refuses products of so many fields that the weights of default widths would take gigabytes. */
+static furrow_status check_pairs(const resolver *r, const fw_layer_spec *spec, const fw_layer *layer) {
+  enum { MOST_WEIGHTS = 1 << 25 };
+  size_t slots = 0;
+  if (!fw_conf_recommends(r->conf) || fw_conf_is_set(r->conf, FW_KEY_FC) || !has_pairs(r->graph, layer->inputs[0]) ||
+      (uint64_t)layer->in_width * layer->width <= MOST_WEIGHTS)
+    return FURROW_OK;
+  for (size_t i = 0; i < r->graph->count; i++)
+    if (r->graph->layers[i].slots) slots = r->graph->layers[i].slots;
+  FAIL(r,
+       "%s takes the products of %zu fields in pairs: %zu inputs and %zu outputs make %zu weights, but %d are the most",
+       spec->name, slots, layer->in_width, layer->width, layer->in_width * layer->width, MOST_WEIGHTS);
+  fw_error_set_hint(r->err, "deepfm, nfm and fm take rows of so many features; or set the key `fc` to fewer outputs");
+  return FURROW_E_ARGUMENT;
+}
+
 static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   size_t *previous = NULL;
   layer->optimizer = resolve_optimizer(r, spec);
@@ -235,6 +261,7 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
     if ((uint64_t)layer->in_width * layer->width > FW_DENSE_MAX)
       return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; the limit is %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
+    if (k == 0) FW_TRY(check_pairs(r, spec, layer));
     if (k > 0) {
       FW_TRY(FW_ARENA_TAKE(r->arena, &previous, 1, r->err));
       *previous = r->graph->count - 1;

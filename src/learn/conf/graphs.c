@@ -83,8 +83,12 @@ static const fw_layer_spec *from_json_without(builder *b, fw_layer_type type, fw
 
 furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err) {
   for (unsigned key = FW_KEY_LOSS; key < FW_KEYS; key++)
-    if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used & bit_of(key)))
-      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_conf_key_name(conf, (fw_key)key), graph);
+    if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used & bit_of(key))) {
+      fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_conf_key_name(conf, (fw_key)key), graph);
+      if (key == FW_KEY_OBJECTIVE || key == FW_KEY_LOSS)
+        fw_error_set_hint(err, "trees have the key `objective`; linear, fm and nets have the key `loss`");
+      return FURROW_E_ARGUMENT;
+    }
   return FURROW_OK;
 }
 
@@ -201,6 +205,20 @@ static const char *add_fc(builder *b, const char *input, int64_t outputs) {
 static void build_linear(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_loss(b, "simpleLossLayer", "input", b->algorithm->loss, NAN);
+}
+
+/* linear predicts numbers, or counts. */
+static void build_regression(builder *b) {
+  const bool chosen = fw_conf_has_key(b->conf, FW_KEY_LOSS);
+  const fw_loss_type loss = chosen ? (fw_loss_type)integer(b, FW_KEY_LOSS) : FW_LOSS_L2;
+  if (loss != FW_LOSS_L2 && loss != FW_LOSS_POISSON) {
+    b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "linear has %s or %s, not %s", fw_loss_name(FW_LOSS_L2),
+                        fw_loss_name(FW_LOSS_POISSON), fw_loss_name(loss));
+    if (loss == FW_LOSS_HUBER) fw_error_set_hint(b->err, "robust has %s", fw_loss_name(loss));
+    return;
+  }
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  add_loss(b, "simpleLossLayer", "input", loss, NAN);
 }
 
 static void build_robust(builder *b) {
@@ -345,7 +363,7 @@ static void build_dnn(builder *b) {
 static const algorithm algorithms[] = {
     {"lr", build_linear, FW_LOSS_LOG},
     {"svm", build_linear, FW_LOSS_HINGE},
-    {"linear", build_linear, FW_LOSS_L2},
+    {"linear", build_regression, 0},
     {"robust", build_robust, 0},
     {"softmax", build_softmax, 0},
     {"mlr", build_mlr, 0},
@@ -382,7 +400,8 @@ bool fw_builtin_takes_classes(const char *name) {
 
 bool fw_builtin_takes_loss(const char *name) {
   const algorithm *found = name ? find_algorithm(name) : NULL;
-  return found && (found->build == build_fm || found->build == build_ffm || fw_builtin_takes_classes(name));
+  return found && (found->build == build_regression || found->build == build_fm || found->build == build_ffm ||
+                   fw_builtin_takes_classes(name));
 }
 
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *name,

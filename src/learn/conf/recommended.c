@@ -80,7 +80,7 @@ typedef struct forest_recommendation {
  * are larger for reg:squarederror. */
 static const forest_recommendation of_forests[] = {
     {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1", "0.1", "0.1", "0.1"}},
-    {FW_KEY_TREES, {"200", "500", "200", "200", "500", "500", "500"}},
+    {FW_KEY_TREES, {"500", "500", "200", "200", "500", "500", "500"}},
     {FW_KEY_VALID_RATIO, {"0.15", "0.15", "0.15", "0", "0.25", "0.25", "0.25"}},
     {FW_KEY_PATIENCE, {"20", "20", "20", "0", "20", "20", "20"}},
     {FW_KEY_KEEP, SAME("best")},

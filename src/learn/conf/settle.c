@@ -38,6 +38,7 @@ static const struct settled_field {
     {FW_KEY_HUBER_DELTA, REAL, offsetof(fw_settled, huber_delta)},
     {FW_KEY_LR, REAL, offsetof(fw_settled, lr)},
     {FW_KEY_L2, REAL, offsetof(fw_settled, l2)},
+    {FW_KEY_FC_L2, REAL, offsetof(fw_settled, fc_l2)},
     {FW_KEY_SHORT_ROWS, YES, offsetof(fw_settled, short_rows)},
 };
 
@@ -120,11 +121,21 @@ static size_t slots_of(const fw_graph *graph) {
   return slots;
 }
 
-/* A net's loss that the labels decided about when the model was trained. */
+/* The loss of a net or of linear that the labels decided about when the model was trained; and the loss of counts,
+ * whose scores are logarithms. */
 static bool inherits_loss(const furrow_learn_conf *conf, const fw_plan *model) {
-  const bool decided = model->graph.loss == FW_LOSS_L2 || model->graph.loss == FW_LOSS_SOFTMAX;
+  const fw_loss_type loss = model->graph.loss;
+  const bool decided = loss == FW_LOSS_L2 || loss == FW_LOSS_SOFTMAX || loss == FW_LOSS_POISSON;
   return decided && !model->forest.used && fw_conf_recommends(conf) && !fw_conf_is_set(conf, FW_KEY_LOSS) &&
          fw_builtin_takes_loss(fw_conf_algorithm(conf));
+}
+
+/* Scores of counts are logarithms: another loss cannot start from them, nor they from its scores. */
+static furrow_status compare_losses(const furrow_learn_conf *conf, const fw_plan *model, furrow_error *err) {
+  const fw_loss_type its = model->graph.loss, loss = (fw_loss_type)fw_conf_value(conf, FW_KEY_LOSS).integer;
+  if (model->forest.used || !fw_conf_is_set(conf, FW_KEY_LOSS) || (its == FW_LOSS_POISSON) == (loss == FW_LOSS_POISSON))
+    return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "the loss of the model is %s, not %s", fw_loss_name(its), fw_loss_name(loss));
 }
 
 /* Numbers that are in a model's plan. */
@@ -173,7 +184,8 @@ furrow_status fw_conf_inherit(furrow_learn_conf **inherited, const furrow_learn_
   fw_plan *plan = NULL;
   FW_TRY(fw_plan_of_conf(&plan, model, err));
   const fw_settled numbers = known_numbers(conf, plan);
-  furrow_status status = fw_conf_settle(&made, conf, &numbers, err);
+  furrow_status status = compare_losses(conf, plan, err);
+  if (status == FURROW_OK) status = fw_conf_settle(&made, conf, &numbers, err);
   if (status == FURROW_OK) status = inherit_reading(made, model, err);
   if (status == FURROW_OK) status = inherit_shape(made, model, plan->forest.used, err);
   if (status == FURROW_OK)

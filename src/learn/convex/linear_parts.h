@@ -11,7 +11,8 @@ struct fw_linear_problem {
   size_t outputs, factors;
   size_t width; /* parameters of a feature: outputs + factors */
   double delta, l2, factor_l2;
-  double *factor_scale; /* for each feature, if there are factors: the factor of factor_l2 */
+  double *factor_scale;      /* for each feature, if there are factors: the factor of factor_l2 */
+  double *centre, *strength; /* for each parameter: takes the place of l2. NULL: there is no prior */
   fw_spin_pool *pool;
   fw_arena scratch; /* while it is created */
   /* ranks: rank r has blocks, rows and features begin[r] … begin[r + 1] - 1 */

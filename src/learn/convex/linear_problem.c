@@ -77,6 +77,11 @@ static double loss_and_slopes(const fw_linear_problem *p, double label, double *
     z[(size_t)label] -= 1;
     return most + log(sum) - given;
   }
+  if (p->loss == FW_LOSS_POISSON) {
+    const double mean = exp(z[0]), loss = mean - label + (label > 0 ? label * (log(label) - z[0]) : 0);
+    z[0] = mean - label;
+    return loss;
+  }
   const double d = z[0] - label;
   if (p->loss == FW_LOSS_HUBER && fabs(d) > p->delta) {
     z[0] = d > 0 ? p->delta : -p->delta;
@@ -345,6 +350,22 @@ static double penalty(const fw_linear_problem *p, const double *x) {
   return 0.5 * p->l2 * total;
 }
 
+static double add_prior(const fw_linear_problem *p, const double *x, double *gradient) {
+  const size_t size = fw_linear_problem_size(p);
+  double total = 0;
+  for (size_t begin = 0; begin < size; begin += PARAMETER_BLOCK) {
+    const size_t end = size - begin < PARAMETER_BLOCK ? size : begin + PARAMETER_BLOCK;
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) {
+      const double away = x[i] - p->centre[i];
+      gradient[i] += p->strength[i] * away;
+      sum += p->strength[i] * away * away;
+    }
+    total += sum;
+  }
+  return 0.5 * total;
+}
+
 furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
                                          furrow_error *err) {
   const fw_linear_problem *p = problem;
@@ -359,6 +380,8 @@ furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double 
   for (size_t block = 0; block < p->blocks; block++) sum += p->all_value[block];
   if (p->factors > 0) {
     sum += add_penalty_factors(p, x, gradient);
+  } else if (p->strength) {
+    sum += add_prior(p, x, gradient);
   } else if (p->l2 != 0) {
     add_scaled(gradient, p->l2, x, p->features * p->outputs);
     sum += penalty(p, x);
@@ -496,6 +519,8 @@ void fw_linear_problem_free(fw_linear_problem *p) {
     fw_free(p->all_gradient);
     fw_free(p->all_slope);
   }
+  fw_free(p->centre);
+  fw_free(p->strength);
   void *const owned[] = {p->factor_scale, p->key,        p->label,       p->weight,          p->offset,
                          p->feature,      p->value,      p->block_value, p->block_gradient,  p->slope,
                          p->use_offset,   p->use_row,    p->use_value,   p->segment_feature, p->cut,
@@ -521,6 +546,14 @@ size_t fw_linear_problem_size(const fw_linear_problem *p) {
 
 const double *fw_linear_problem_factor_scale(const fw_linear_problem *p) {
   return p->factor_scale;
+}
+
+void fw_linear_problem_set_prior(fw_linear_problem *p, double *centre, double *strength) {
+  assert(p->factors == 0);
+  fw_free(p->centre);
+  fw_free(p->strength);
+  p->centre = centre;
+  p->strength = strength;
 }
 
 void fw_linear_problem_set_l2(fw_linear_problem *p, double l2, double factor_l2) {

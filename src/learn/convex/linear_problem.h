@@ -7,9 +7,10 @@
  * a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where n_i,
  * the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
- * The losses are defined in learn/metrics/loss.c: L2 is half of the squared difference. So l2 = 1 is what
- * scikit-learn's LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature,
- * in an order that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
+ * The losses are defined in learn/metrics/loss.c: L2 is half of the squared difference; of Poisson's, the deviance,
+ * half is taken. So l2 = 1 is what scikit-learn's LogisticRegression(C=1), Ridge(alpha=1) and, for n rows,
+ * PoissonRegressor(alpha=1/n) minimise. Sums over rows are made in blocks or by feature, in an order that the shape of
+ * the problem alone decides: the same bytes for any number of threads, and of ranks. */
 #ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 #define FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 
@@ -92,7 +93,7 @@ typedef struct fw_linear_params {
   size_t count;                /* number of rows to use */
   const double *label;         /* by row of the block: 1 or -1 (log), 0 … outputs - 1 (softmax), any number */
   const double *weight;        /* by row of the block; NULL: all 1 */
-  fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2 or HUBER */
+  fw_loss_type loss;           /* FW_LOSS_LOG, SOFTMAX, L2, HUBER or POISSON */
   size_t outputs;              /* 1; softmax: classes */
   double delta;                /* Huber's, > 0 */
   double l2;                   /* 0 or more */
@@ -122,6 +123,10 @@ size_t fw_linear_problem_rows(const fw_linear_problem *problem, const double **l
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
 /* scale_i by feature; NULL without factors. */
 const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
+/* Takes the place of l2: the objective has the sum of strength_i / 2 * (x_i - centre_i)² over all parameters, the
+ * biases included. The problem takes ownership of both arrays (fw_free), even where solvers have to be created again.
+ * Not for problems with factors. */
+void fw_linear_problem_set_prior(fw_linear_problem *problem, double *centre, double *strength);
 /* Changes the strengths; solvers of the problem have to be created again. */
 void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);
 
@@ -141,7 +146,7 @@ typedef struct fw_linear_solver_params {
   double tolerance; /* bound of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
                        deviation of the labels */
   const double *w;  /* first W, and vectors; NULL: 0, where vectors would stay */
-  const double *bias;     /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
+  const double *bias;     /* first b; NULL: log odds, log of the shares of classes, mean of the labels or its log */
   double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;
 

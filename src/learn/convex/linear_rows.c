@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
+#include "learn/data/data_facts.h"
 #include "learn/data/minibatch.h"
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
@@ -54,12 +55,12 @@ furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void
 
 /* ---- Copying the rows ---- */
 
-/* Numbers the rows of all ranks; this rank's rows begin at *first. *values: whether the rows of some rank have
- * values. */
+/* Numbers the rows of all ranks; this rank's rows begin at *first. *values: whether some rank has a value other than
+ * 1. */
 static furrow_status count_rows(fw_linear_problem *p, const fw_linear_params *params, uint64_t *first, uint64_t *all,
                                 uint64_t *values, furrow_error *err) {
   p->rows = params->use ? params->count : params->rows->size;
-  *values = params->rows->value.any != NULL;
+  *values = fw_block_has_values(params->rows);
   FW_TRY(fw_comm_offset(p->comm, p->rows, first, all, err));
   FW_TRY(fw_comm_max_u64(p->comm, values, 1, err));
   if (*all == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to learn from");
@@ -70,7 +71,7 @@ static furrow_status count_rows(fw_linear_problem *p, const fw_linear_params *pa
 static bool takes_label(const fw_linear_params *params, double label) {
   if (params->loss == FW_LOSS_LOG) return label == 1 || label == -1;
   if (params->loss == FW_LOSS_SOFTMAX) return label >= 0 && label < (double)params->outputs && label == floor(label);
-  return isfinite(label);
+  return isfinite(label) && (label >= 0 || params->loss != FW_LOSS_POISSON);
 }
 
 static furrow_status check_row(const fw_linear_params *params, size_t row, furrow_error *err) {

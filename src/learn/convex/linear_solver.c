@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "learn/convex/linear_parts.h"
 
-#define LEAST_SHARE 1e-6 /* of a class, for the first bias */
+#define LEAST_SHARE 1e-6 /* of a class, or mean of counts, for the first bias */
 
 /* The weight of all rows, the mean of their labels and the deviation from it. */
 typedef struct label_sums {
@@ -62,6 +62,8 @@ static furrow_status start_bias(const fw_linear_problem *p, const label_sums *su
     FW_TRY(fw_linear_add_by_rank(p, add_shares, share, (p->outputs + 1) * sizeof *share, err));
     for (size_t k = 0; k < p->outputs; k++) share[k] = limit_share(share[k]);
     for (size_t k = 0; k < p->outputs; k++) bias[k] = log(share[k]);
+  } else if (p->loss == FW_LOSS_POISSON) {
+    bias[0] = log(fmax(sums->mean, LEAST_SHARE));
   } else {
     bias[0] = sums->mean;
   }
@@ -76,27 +78,38 @@ static double mean_square_factors(const fw_linear_problem *p, const double *x) {
   return p->factors > 0 && p->features > 0 ? sum / (double)(p->features * p->factors) : 0;
 }
 
-/* Approximates the second derivatives by the derivatives of a model without features; in regression, of the squared
- * difference. The second derivative by a component of a vector also contains the squares of the numbers that the
- * component is multiplied with. */
+/* The second derivative of the loss by the score, for a model without features; in regression, of the squared
+ * difference. */
+static double curve_of(const fw_linear_problem *p, const label_sums *sums, const double *share, size_t output) {
+  if (p->loss == FW_LOSS_POISSON) return fmax(sums->mean, LEAST_SHARE);
+  const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
+  return classes ? share[output] * (1 - share[output]) : 1;
+}
+
+/* Approximates the second derivatives by the derivatives of a model without features. The second derivative by a
+ * component of a vector also contains the squares of the numbers that the component is multiplied with. */
 static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share,
                                    const double *start, double *diagonal, furrow_error *err) {
-  const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
   const double others = mean_square_factors(p, start);
   double *square = diagonal; /* first one number per feature; then copied to the feature's parameters, from the end
                                 on */
   FW_TRY(fw_linear_sum_squares(p, square, err));
   for (size_t k = 0; k < p->outputs; k++)
-    diagonal[p->features * p->width + k] = sums->total * (classes ? share[k] * (1 - share[k]) : 1);
+    diagonal[p->features * p->width + k] = sums->total * curve_of(p, sums, share, k);
   for (size_t f = p->features; f-- > 0;) {
     const double sum = square[f];
     for (size_t k = p->width; k-- > 0;) {
       const size_t output = k < p->outputs ? k : 0;
-      const double curve = sum * (classes ? share[output] * (1 - share[output]) : 1);
+      const double curve = sum * curve_of(p, sums, share, output);
       const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2 * p->factor_scale[f];
       diagonal[f * p->width + k] =
           second > 0 ? second : 1; /* a second derivative of 0: the loss does not depend on the parameter */
     }
+  }
+  for (size_t i = 0; p->strength && i < fw_linear_problem_size(p); i++) {
+    const bool weight = i < p->features * p->width;
+    diagonal[i] += p->strength[i] - (weight ? p->l2 : 0);
+    if (!(diagonal[i] > 0)) diagonal[i] = 1;
   }
   return FURROW_OK;
 }
@@ -104,6 +117,10 @@ static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums 
 static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params *params, const double *bias,
                        double *start) {
   const size_t weights = p->features * p->width;
+  if (p->centre && !params->w) {
+    memcpy(start, p->centre, fw_linear_problem_size(p) * sizeof *start);
+    return;
+  }
   if (params->w)
     memcpy(start, params->w, weights * sizeof *start);
   else

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "io/digest.h"
 
-enum { MOST_COPIES = 4 };
+enum { MOST_COPIES = 4, MIXED = 10 };
 
 /* A row with its label and a random number that orders the rows of a label. Rows of a group have the same number, and
  * so have copies of a row: neither the order of the rows nor their copies decide which rows are held out. */
@@ -38,7 +38,6 @@ static bool are_copies(const draw *x, const draw *y) {
 /* Orders copies of a row by label and row number, so that the order is unique for qsort. */
 static int compare_contents(const void *a, const void *b) {
   const draw *x = a, *y = b;
-  if (x->stratum != y->stratum) return compare_reals(x->stratum, y->stratum);
   if (x->content != y->content) return x->content > y->content ? 1 : -1;
   if (x->label != y->label) return compare_reals(x->label, y->label);
   return (x->row > y->row) - (x->row < y->row);
@@ -107,13 +106,26 @@ static uint64_t content_of(const furrow_rowblock *rows, size_t i) {
   return row.length && row.value.any ? fw_digest_elements(row.value.any, value, row.length, digest) : digest;
 }
 
-/* Numbers the rows by their contents. If the data consists of many copies of a few different rows, each copy counts as
- * a separate row. */
+/* Whether copies of a row stay together. They do not if the data consists of many copies of a few different rows, or
+ * if copies often have different labels, as when a user sees an item again: these are observations of their own. If
+ * copies with one label were held out together, all copies that are left would have the other label. */
+static bool keeps_together(const draw *draws, size_t n) {
+  size_t different = n > 0, repeated = 0, mixed = 0;
+  for (size_t first = 0, end; first < n; first = end) {
+    for (end = first + 1; end < n && draws[end].content == draws[first].content; end++)
+      different += !are_copies(&draws[end], &draws[end - 1]);
+    different += end < n;
+    repeated += end - first > 1;
+    mixed += draws[end - 1].label != draws[first].label;
+  }
+  return n <= different * MOST_COPIES && mixed * MIXED <= repeated;
+}
+
+/* Numbers the rows by their contents. */
 static void number_contents(draw *draws, size_t n, uint64_t seed) {
-  size_t different = n > 0, copy = 0;
+  size_t copy = 0;
   qsort(draws, n, sizeof *draws, compare_contents);
-  for (size_t i = 1; i < n; i++) different += !are_copies(&draws[i], &draws[i - 1]);
-  const bool together = n <= different * MOST_COPIES;
+  const bool together = keeps_together(draws, n);
   for (size_t i = 0; i < n; i++) {
     copy = i > 0 && are_copies(&draws[i], &draws[i - 1]) ? copy + 1 : 0;
     draws[i].number = fw_rng_hash(fw_rng_hash(seed, draws[i].content), together ? 0 : copy);

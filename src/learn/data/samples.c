@@ -10,6 +10,7 @@
 #include "base/number_in.h"
 #include "base/params.h"
 #include "io/fileset.h"
+#include "io/input.h"
 #include "io/process/process_stop.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
@@ -257,9 +258,10 @@ static furrow_status begin_rows(fw_samples *s, const fw_data_conf *data, furrow_
   return find_base ? find_index_base(s, mode, err) : FURROW_OK;
 }
 
-/* Side files need the numbers of rows, which are unknown in parts of the data. */
+/* Side files need the numbers of rows, which are unknown in parts of the data. Only local files have them: a server may
+ * answer any address with some page. */
 static furrow_status open_side_files(fw_samples *s, furrow_error *err) {
-  if (s->uri.npaths != 1 || s->once) return FURROW_OK;
+  if (s->uri.npaths != 1 || s->once || !fw_path_is_local(s->uri.paths[0])) return FURROW_OK;
   FW_TRY(fw_side_files_read(&s->side, s->uri.paths[0], err));
   if (s->params.nparts == 1 || !(s->side.has_weights || s->side.has_groups)) return FURROW_OK;
   return fw_fail(err, FURROW_E_UNSUPPORTED, "%s%s is for data that one process reads as a whole", s->uri.paths[0],

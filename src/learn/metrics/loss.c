@@ -61,6 +61,7 @@ double fw_loss_slope(const fw_graph *graph, double z, double y) {
     return fmax(-delta, fmin(delta, z - y));
   }
   case FW_LOSS_CROSS_ENTROPY: return (y > 0 ? -1.0 : 1.0) / given(z, y);
+  case FW_LOSS_POISSON: return 2 * (exp(z) - y);
   default: return NAN;
   }
 }
@@ -109,7 +110,7 @@ furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *
     if (graph->loss == FW_LOSS_LAMBDA)
       fw_error_set_hint(err, "labels of rows that are ranked are whole numbers from 0 to %d", FW_GRADE_MAX);
     else if (graph->loss == FW_LOSS_POISSON)
-      fw_error_set_hint(err, "count:poisson is for counts and rates, which are not negative");
+      fw_error_set_hint(err, "labels are counts or rates, which are not negative");
     else
       fw_error_set_hint(err, "the key `label` says how labels are transformed");
   }

@@ -15,8 +15,9 @@ double fw_seconds_now(void) {
 
 fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch) {
   const uint64_t number = steps->count + 1;
-  const double rate = ldexp(fw_decay_rate(train, train->decay_on_batch ? number : epoch), -(int)steps->halvings);
-  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = steps->halvings};
+  const uint32_t halvings = steps->halvings + steps->lowered;
+  const double rate = ldexp(fw_decay_rate(train, train->decay_on_batch ? number : epoch), -(int)halvings);
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = halvings};
 }
 
 /* ---- Create, free ---- */

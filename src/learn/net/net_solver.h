@@ -94,6 +94,7 @@ void fw_tally_batch(void *tally, const fw_batch_slot *slot);
 typedef struct fw_train_steps {
   uint64_t count;       /* updates so far that the optimizers know of */
   uint32_t halvings;    /* halvings of the learning rate, each after a divergence */
+  uint32_t lowered;     /* more halvings: a net that goes on must not forget earlier rows */
   atomic_bool diverged; /* a loss or score was not a number */
 } fw_train_steps;
 

@@ -152,6 +152,16 @@ static furrow_status read_parameter(learner *l, double *number, furrow_error *er
   return FURROW_OK;
 }
 
+/* Of classes, targets and the like, where 0 stands for one. */
+static furrow_status read_count(learner *l, double *number, furrow_error *err) {
+  double count = 0;
+  FW_TRY(read_parameter(l, &count, err));
+  if (count < 0 || count != floor(count))
+    return furrow_json_fail(&l->json, furrow_json_offset(&l->json), NULL, err, "is %g, which is not a count", count);
+  *number = count;
+  return FURROW_OK;
+}
+
 /* Numbers in a text, with or without brackets: "5E-1", "[1E0,2E0]"; or a list or a number. */
 static furrow_status read_numbers_text(learner *l, float_list *list, furrow_error *err) {
   furrow_json_text text;
@@ -197,7 +207,7 @@ static furrow_status read_object(learner *l, take_member take, furrow_error *err
 
 static furrow_status take_tree_param(learner *l, furrow_json_text key, furrow_error *err) {
   if (!furrow_json_is(key, "size_leaf_vector")) return furrow_json_skip(&l->json, NULL, err);
-  return read_parameter(l, &l->leaf_vector, err);
+  return read_count(l, &l->leaf_vector, err);
 }
 
 static furrow_status take_tree_member(learner *l, furrow_json_text key, furrow_error *err) {
@@ -330,8 +340,8 @@ static furrow_status read_trees(learner *l, furrow_error *err) {
 /* ---- The booster ---- */
 
 static furrow_status take_booster_param(learner *l, furrow_json_text key, furrow_error *err) {
-  if (furrow_json_is(key, "num_parallel_tree")) return read_parameter(l, &l->parallel_trees, err);
-  if (furrow_json_is(key, "size_leaf_vector")) return read_parameter(l, &l->leaf_vector, err);
+  if (furrow_json_is(key, "num_parallel_tree")) return read_count(l, &l->parallel_trees, err);
+  if (furrow_json_is(key, "size_leaf_vector")) return read_count(l, &l->leaf_vector, err);
   return furrow_json_skip(&l->json, NULL, err);
 }
 
@@ -382,8 +392,8 @@ static furrow_status take_booster_member(learner *l, furrow_json_text key, furro
 
 static furrow_status take_param(learner *l, furrow_json_text key, furrow_error *err) {
   if (furrow_json_is(key, "base_score")) return read_numbers_text(l, &l->base, err);
-  if (furrow_json_is(key, "num_class")) return read_parameter(l, &l->classes, err);
-  if (furrow_json_is(key, "num_target")) return read_parameter(l, &l->targets, err);
+  if (furrow_json_is(key, "num_class")) return read_count(l, &l->classes, err);
+  if (furrow_json_is(key, "num_target")) return read_count(l, &l->targets, err);
   if (furrow_json_is(key, "num_feature")) return read_parameter(l, &l->features, err);
   return furrow_json_skip(&l->json, NULL, err);
 }

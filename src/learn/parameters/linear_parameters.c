@@ -2,6 +2,8 @@
  * graph that contains it. */
 #include "learn/parameters/parameters.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -87,6 +89,46 @@ static furrow_status quiet_embedding(const fw_parameters *p, size_t layer, furro
   return FURROW_OK;
 }
 
+/* The root mean square of the vectors of an embedding. */
+static double embedding_size(const fw_parameters *p, size_t parameter, const uint64_t *keys, size_t count) {
+  const size_t rows = p->list[parameter].rows;
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    const void *vector = fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0);
+    for (size_t k = 0; k < rows; k++) sum += fw_parameters_get(p, vector, k) * fw_parameters_get(p, vector, k);
+  }
+  return count > 0 ? sqrt(sum / (double)(count * rows)) : 0;
+}
+
+/* Vectors that quiet_embedding made faint get the size back that they had when they were drawn. */
+static furrow_status wake_embedding(const fw_parameters *p, size_t layer, bool *was_quiet, furrow_error *err) {
+  const size_t parameter = fw_parameters_find(p, layer, false);
+  uint64_t *keys = NULL;
+  size_t count = 0;
+  FW_TRY(fw_parameters_keys(p, &keys, &count, err));
+  const double size = embedding_size(p, parameter, keys, count), drawn = p->plan->train.init_embedding;
+  *was_quiet = size > 0 && size < drawn * sqrt(FAINT);
+  for (size_t i = 0; *was_quiet && i < count; i++)
+    multiply_numbers(p, fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0), p->list[parameter].rows,
+                     drawn / size);
+  fw_free(keys);
+  return FURROW_OK;
+}
+
+furrow_status fw_parameters_wake(fw_parameters *p, bool *was_linear, furrow_error *err) {
+  const fw_graph *graph = &p->plan->graph;
+  const fw_layer *sum = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
+  *was_linear = false;
+  for (size_t k = 0; sum->type == FW_LAYER_SUM_POOLING && k < sum->input_count; k++) {
+    const fw_layer *part = &graph->layers[sum->inputs[k]];
+    bool was_quiet = false;
+    if (part->type != FW_LAYER_BI_INNER_SUM && part->type != FW_LAYER_FIELD_AWARE) continue;
+    FW_TRY(wake_embedding(p, part->inputs[0], &was_quiet, err));
+    *was_linear |= was_quiet;
+  }
+  return FURROW_OK;
+}
+
 /* Silences the layers that are summed with the linear layer: the last fc layer, and products of embeddings. */
 static furrow_status quiet_rest(const fw_parameters *p, furrow_error *err) {
   const fw_graph *graph = &p->plan->graph;
@@ -125,6 +167,19 @@ static void pass_on(const fw_parameters *p, size_t layer) {
 furrow_status fw_parameters_put_linear(fw_parameters *p, const fw_linear_model *model, furrow_error *err) {
   const size_t layer = linear_layer(&p->plan->graph);
   return layer == SIZE_MAX ? FURROW_OK : put_units(p, model, layer, model->outputs, 1, false, err);
+}
+
+bool fw_parameters_get_linear(const fw_parameters *p, uint64_t key, double *weights) {
+  const size_t layer = linear_layer(&p->plan->graph);
+  const size_t parameter = layer == SIZE_MAX ? SIZE_MAX : fw_parameters_find(p, layer, false);
+  const void *numbers = parameter == SIZE_MAX ? NULL : fw_parameters_weights(p, parameter, key);
+  for (size_t o = 0; numbers && o < p->plan->graph.outputs; o++) weights[o] = fw_parameters_get(p, numbers, o);
+  return numbers != NULL;
+}
+
+void fw_parameters_get_bias(const fw_parameters *p, double *outputs) {
+  const void *numbers = bias_of(p, linear_layer(&p->plan->graph));
+  for (size_t o = 0; o < p->plan->graph.outputs; o++) outputs[o] = fw_parameters_get(p, numbers, o);
 }
 
 /* The features of the model get their records first, so that their other numbers are quieted, too. */

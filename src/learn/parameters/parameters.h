@@ -132,6 +132,13 @@ bool fw_graph_can_be_linear(const fw_graph *graph);
  * such a layer does, too. */
 furrow_status fw_parameters_put_linear(fw_parameters *p, const fw_linear_model *model,
                                        furrow_error *err) FURROW_MUST_USE;
+/* The weights of a feature in that layer, one for each output; false: the feature has none. */
+bool fw_parameters_get_linear(const fw_parameters *p, uint64_t key, double *weights);
+/* The biases of that layer, which must be there. */
+void fw_parameters_get_bias(const fw_parameters *p, double *outputs);
+/* Gives vectors that fw_parameters_become_linear made faint, and that would hardly learn, the size of vectors that are
+ * drawn. *was_linear: there were some. */
+furrow_status fw_parameters_wake(fw_parameters *p, bool *was_linear, furrow_error *err) FURROW_MUST_USE;
 /* The graph computes the model alone: other layers give (almost) 0. For graphs that can be linear. */
 furrow_status fw_parameters_become_linear(fw_parameters *p, const fw_linear_model *model,
                                           furrow_error *err) FURROW_MUST_USE;

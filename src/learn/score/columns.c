@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "base/sort.h"
 #include "learn/score/scorer.h"
 #include "rows/encode/encoder.h"
 
@@ -56,8 +55,7 @@ size_t furrow_scorer_feature_column(const furrow_scorer *scorer, uint64_t featur
   if (!scorer->encoder) return feature < scorer->columns.count ? (size_t)feature : SIZE_MAX;
   const fw_dictionary *d = &scorer->encoder->dictionary;
   if (feature >= d->features) return SIZE_MAX;
-  return scorer->columns
-      .of_field[fw_lower_bound_u64(&d->fields[0].first, d->count, sizeof *d->fields, feature + 1) - 1];
+  return scorer->columns.of_field[fw_dictionary_field_of(d, feature)];
 }
 
 /* ---- Contributions of columns ---- */

@@ -372,13 +372,13 @@ static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HINGE: return 1;
   case FW_LOSS_L2:
   case FW_LOSS_HUBER: break;
+  case FW_LOSS_POISSON: return rows->constant_loss + fw_loss_of(graph, 0, rows->mean_label);
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
   case FW_LOSS_SAMPLED_SOFTMAX:
   case FW_LOSS_LAMBDA: return HUGE_VAL; /* fit_rank.c sees to it */
   case FW_LOSS_ABSOLUTE:
-  case FW_LOSS_QUANTILE:
-  case FW_LOSS_POISSON: return HUGE_VAL; /* trees do not diverge */
+  case FW_LOSS_QUANTILE: return HUGE_VAL; /* trees do not diverge */
   }
   return 0.5 * distance * distance;
 }
@@ -569,10 +569,19 @@ furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) {
   while (status == FURROW_OK && !is_over(part)) status = run_epoch(part, err);
   if (status == FURROW_OK && part->keep_best && t->best < t->epochs) status = fw_fit_restore_best(part, err);
   *best = t->best;
+  if (t->best > 0) part->best_figure = figure_of(part, &t->history[t->best - 1]) * (part->by->rises ? -1 : 1);
   fw_free(t->history);
   put_history(t, history, epochs, capacity, best_before);
   t->steps.halvings = halvings;
   return status;
+}
+
+/* A log of a day has fewer rows than those that the model learned from, and most of what it says is known: steps of an
+ * eighth learn the new names as well, and spoil less of the rest. */
+static uint32_t lowered_rate(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const bool set = fw_conf_is_set(t->given, FW_KEY_LR) || fw_conf_is_set(t->given, FW_KEY_OPTIMIZER);
+  return f->data->goes_on && t->plan->train.recommended && !set ? 3 : 0;
 }
 
 static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
@@ -580,9 +589,11 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   t->epochs = 0;
   t->best = 0;
   t->steps.halvings = 0;
+  t->steps.lowered = lowered_rate(f);
   t->steps.diverged = t->fell_back = false;
   f->phase = "training";
   furrow_status status = fw_net_judge(f, err);
+  if (status == FURROW_OK) status = fw_net_choose_steps(f, err);
   if (status == FURROW_OK) status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);

@@ -45,15 +45,17 @@ typedef struct fw_prepared {
   furrow_trainer *trainer;
   furrow_trainer_fit_params params;
   const fw_solver *solver;
-  bool exact;                          /* the solver seeks the exact minimum: L-BFGS */
-  bool l2_by_epochs;                   /* l2 is not set and was derived from the number of epochs */
-  bool from_scratch;                   /* there are no weights to continue from */
-  bool own_valid;                      /* validation rows have a URI of their own */
-  bool ratings;                        /* the labels are numbers that users gave to items */
-  bool named_classes;                  /* the labels are classes with names */
-  bool leaks;                          /* a column alone gives the label away */
-  double valid_ratio;                  /* share of the training rows that is held out */
-  bool in_order;                       /* each user's rows are in the order of their times */
+  bool exact;         /* the solver seeks the exact minimum: L-BFGS */
+  bool l2_by_epochs;  /* l2 is not set and was derived from the number of epochs */
+  bool from_scratch;  /* there are no weights to continue from */
+  bool goes_on;       /* the model was loaded, and it is known how often its features occurred before */
+  bool tries_steps;   /* held-out rows choose rate and L2 of a net */
+  bool own_valid;     /* validation rows have a URI of their own */
+  bool ratings;       /* the labels are numbers that users gave to items */
+  bool named_classes; /* the labels are classes with names */
+  bool leaks;         /* a column alone gives the label away */
+  double valid_ratio; /* share of the training rows that is held out */
+  bool in_order;      /* each user's rows are in the order of their times */
   fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
   fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
   fw_holdout holdout;                  /* rows of `samples` that are for validation; empty: none, or by their numbers */
@@ -101,10 +103,14 @@ furrow_status fw_name_csv_column(const furrow_learn_conf *conf, uint64_t column,
                                  furrow_error *err) FURROW_MUST_USE;
 /* leaks.c: warns about columns that alone give the label away, of tables that one process has in memory. */
 furrow_status fw_prepare_leaks(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
+/* curves.c: warns about numbers whose effect is not a straight line, where the model has one weight for each, of rows
+ * that one process has in memory. */
+furrow_status fw_prepare_curves(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- The fit ---- */
 
 struct fw_fit {
+  const fw_parameters *first; /* the parameters to go on from; NULL: those of the trainer */
   furrow_trainer *trainer;
   const fw_prepared *data;
   const fw_solver *solver;
@@ -114,6 +120,7 @@ struct fw_fit {
   bool keep_best;
   uint32_t patience;
   uint32_t epochs;         /* the most that are trained */
+  double best_figure;      /* of a part: the figure of its best epoch; less is better */
   double linear_l2;        /* strength of the linear model that a net begins as; 0: to be chosen */
   bool done;               /* no epoch need follow */
   bool stopped;            /* the caller ended the training */
@@ -146,6 +153,9 @@ furrow_status fw_fit_run_part(fw_fit *part, uint32_t *best, furrow_error *err) F
 /* Fills in fit->held_out for linear models that are trained by steps (svm) and hold no rows out: a model of four fifths
  * of the rows is judged on the others. Before the first epoch; the parameters are as they were. */
 furrow_status fw_net_judge(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Changes rate and L2 of a net to the best of a few for held-out rows, unless they are set, or the data is large.
+ * Before the first epoch; the parameters are as they were. */
+furrow_status fw_net_choose_steps(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Restores the parameters of the best epoch, which keep_best has kept. */
 furrow_status fw_fit_restore_best(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 
@@ -183,7 +193,8 @@ furrow_status fw_convex_labels(const fw_prepared *prepared, const furrow_rowbloc
 enum { FW_STRENGTH_ROWS = 50 }; /* fewer rows do not choose a strength */
 
 /* Changes *l2 by factors of sqrt(10) as long as that is better for held-out rows, which are in memory: the validation
- * data, or each fifth of the rows in turn (from 20,000 rows on only the first). *held_out (may be NULL) gets the loss
+ * data, or each fifth of the rows in turn (from 20,000 rows on only the first; from 100,000 on, a sample of 50,000
+ * rows is solved, and another one is held out). *held_out (may be NULL) gets the loss
  * of these rows and the figures of a constant for them. */
 furrow_status fw_linear_strength_choose(const fw_fit *fit, double *l2, furrow_learn_metrics *held_out,
                                         furrow_error *err) FURROW_MUST_USE;
@@ -193,6 +204,7 @@ double fw_linear_row_loss(const fw_graph *graph, const double *score, double lab
 /* ---- A net that begins as the linear model of the data, and falls back to it (linear_start.c) ---- */
 
 typedef struct fw_linear_start {
+  fw_parameters *first;  /* the loaded parameters, if the net goes on from a linear model; else NULL */
   fw_convex_fit *convex; /* NULL: the plan, or the data, does not allow for a linear model */
   double l2;             /* the strength that is best for held-out rows */
   bool rescued;          /* the net diverged, and its last epoch is the linear model */
@@ -207,6 +219,7 @@ furrow_status fw_linear_start_rescue(fw_linear_start *start, fw_fit *fit, fw_epo
 
 /* Losses of the linear model and of the net on the same rows. */
 typedef struct fw_comparison {
+  bool chosen; /* the net is the best of a few for some of these rows */
   size_t rows;
   double weight, sum, squares; /* sums of weights, of differences linear - net, and of their squares */
   double losses[2];            /* sums of losses: linear, net */

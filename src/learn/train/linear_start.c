@@ -12,6 +12,7 @@ static furrow_status put_solution(const fw_fit *f, const fw_convex_fit *convex, 
   const fw_linear_model model = fw_convex_model(convex);
   fw_parameters *parameters = NULL;
   furrow_status status = fw_trainer_new_parameters(f->trainer, &parameters, err);
+  if (status == FURROW_OK && f->first) status = fw_parameters_copy(parameters, f->first, err);
   if (status == FURROW_OK) status = fw_parameters_become_linear(parameters, &model, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, parameters, err);
   if (status != FURROW_OK) fw_parameters_free(parameters);
@@ -29,23 +30,36 @@ static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err
 
 /* ---- The start ---- */
 
+/* A loaded net that fell back to its linear model tries its interactions again. */
+static bool starts_linear(const fw_prepared *d) {
+  return d->from_scratch || (d->goes_on && d->trainer->loaded_linear);
+}
+
 static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->data->samples) && f->data->from_scratch &&
+  return plan->train.start_linear && fw_samples_block(f->data->samples) && starts_linear(f->data) &&
          loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
          fw_graph_can_be_linear(&plan->graph);
 }
 
 static bool chooses_strength(const fw_fit *f) {
   const bool own = f->data->exact && f->trainer->plan->train.own_l2;
-  return !own && f->data->samples->all_rows >= FW_STRENGTH_ROWS && f->data->valid && fw_prepared_valid_block(f->data);
+  return !own && f->data->from_scratch && f->data->samples->all_rows >= FW_STRENGTH_ROWS && f->data->valid &&
+         fw_prepared_valid_block(f->data);
+}
+
+static furrow_status keep_first(fw_linear_start *start, fw_fit *f, furrow_error *err) {
+  FW_TRY(fw_trainer_new_parameters(f->trainer, &start->first, err));
+  f->first = start->first;
+  return fw_parameters_copy(start->first, f->trainer->parameters, err);
 }
 
 furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_error *err) {
   start->l2 = fw_convex_strength(f->data);
   if (!is_possible(f)) return FURROW_OK;
+  if (!f->data->from_scratch) FW_TRY(keep_first(start, f, err));
   if (f->linear_l2 > 0)
     start->l2 = f->linear_l2;
   else if (chooses_strength(f))
@@ -102,9 +116,10 @@ double fw_comparison_errors(const fw_comparison *c) {
   return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
 }
 
-/* More if there are few rows: losses of nets have long tails, which few rows do not show. */
+/* More if there are few rows: losses of nets have long tails, which few rows do not show. More, too, if rate and L2
+ * were chosen by these rows: the best of a few is better by chance. */
 double fw_comparison_needed(const fw_comparison *c) {
-  return 1.5 + 20 / (double)c->rows;
+  return (c->chosen ? 2 : 1.5) + 20 / (double)c->rows;
 }
 
 /* Whether the linear model is worse than a constant while the net is better: then the net must not fall back to it. */
@@ -135,6 +150,7 @@ furrow_status fw_linear_start_compare(const fw_linear_start *start, fw_fit *f, f
   double *scores = NULL;
   size_t count = 0;
   const size_t outputs = f->trainer->plan->graph.outputs;
+  c->chosen = f->data->tries_steps;
   furrow_status status = fw_epoch_rows_list(f->data->valid, &use, &count, err);
   if (status == FURROW_OK) status = FW_ALLOC(&scores, (count + 1) * outputs, err);
   if (status == FURROW_OK)

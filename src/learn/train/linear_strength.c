@@ -11,6 +11,7 @@
 enum {
   FOLDS = 5,
   MANY_ROWS = 20000, /* from here on one fold has rows enough */
+  SAMPLE = 50000,    /* from twice as many rows on, so many are solved, and others are scored */
   TRIES = 5          /* the most steps of sqrt(10) in one direction */
 };
 
@@ -36,9 +37,9 @@ static void clear_search(search *s) {
   for (size_t i = 0; i < s->fold_count; i++) {
     fw_convex_fit_free(s->folds[i].convex);
     fw_free(s->folds[i].use);
-    if (!s->holdout.fold_of) continue; /* the fit's own rows */
-    fw_epoch_rows_close(s->folds[i].train);
-    fw_epoch_rows_close(s->folds[i].valid);
+    const fw_prepared *d = s->fit->data; /* some rows may be its own */
+    if (s->folds[i].train != d->train) fw_epoch_rows_close(s->folds[i].train);
+    if (s->folds[i].valid != d->valid) fw_epoch_rows_close(s->folds[i].valid);
   }
   fw_holdout_clear(&s->holdout);
   void *const arrays[] = {s->label, s->weight, s->scores, s->losses, s->tried};
@@ -47,31 +48,47 @@ static void clear_search(search *s) {
 
 /* ---- Folds ---- */
 
-static furrow_status open_fold(search *s, unsigned number, furrow_error *err) {
+static furrow_status open_rows(const search *s, fw_epoch_rows **rows, fw_row_subset subset, unsigned number,
+                               furrow_error *err) {
   const fw_prepared *d = s->fit->data;
-  fold *f = &s->folds[number];
-  fw_epoch_rows_params params = {.subset = FW_SUBSET_TRAIN,
-                                 .holdout = &s->holdout,
-                                 .fold = number,
-                                 .sample_ratio = 1,
-                                 .seed = d->trainer->plan->train.seed,
-                                 .together = true};
-  FW_TRY(fw_epoch_rows_open(&f->train, d->samples, &d->trainer->plan->data, &params, err));
-  params.subset = FW_SUBSET_VALID;
-  return fw_epoch_rows_open(&f->valid, d->samples, &d->trainer->plan->data, &params, err);
+  const fw_epoch_rows_params params = {.subset = subset,
+                                       .holdout = &s->holdout,
+                                       .fold = number,
+                                       .sample_ratio = 1,
+                                       .seed = d->trainer->plan->train.seed,
+                                       .together = true};
+  return fw_epoch_rows_open(rows, d->samples, &d->trainer->plan->data, &params, err);
 }
 
-/* Validation data of its own is the only fold. Otherwise all rows are dealt out to folds. */
+/* The rows of a fold are for validation, and all others are solved. */
+static furrow_status open_fold(const search *s, fold *f, unsigned number, furrow_error *err) {
+  FW_TRY(open_rows(s, &f->train, FW_SUBSET_TRAIN, number, err));
+  return open_rows(s, &f->valid, FW_SUBSET_VALID, number, err);
+}
+
+/* One fold is solved, and the next one is for validation, unless there are validation rows of their own. */
+static furrow_status open_sample(const search *s, fold *f, furrow_error *err) {
+  f->valid = s->fit->data->valid_samples ? s->fit->data->valid : NULL;
+  FW_TRY(open_rows(s, &f->train, FW_SUBSET_VALID, 0, err));
+  return f->valid ? FURROW_OK : open_rows(s, &f->valid, FW_SUBSET_VALID, 1, err);
+}
+
+/* All rows are dealt out to folds, unless there are validation rows of their own. Of very many rows, a sample is
+ * enough: the strength is that of the weights' distribution, and hardly depends on the number of rows. */
 static furrow_status open_folds(search *s, furrow_error *err) {
   const fw_prepared *d = s->fit->data;
-  if (d->valid_samples) {
+  const uint64_t rows = d->samples->all_rows, samples = rows / SAMPLE;
+  s->fold_count = d->valid_samples || rows >= MANY_ROWS ? 1 : FOLDS;
+  if (d->valid_samples && samples < 2) {
     s->folds[0] = (fold){.train = d->train, .valid = d->valid};
-    s->fold_count = 1;
     return FURROW_OK;
   }
-  FW_TRY(fw_prepared_draw(d, &s->holdout, FOLDS, 0, err));
-  s->fold_count = d->samples->all_rows < MANY_ROWS ? FOLDS : 1;
-  for (unsigned i = 0; i < s->fold_count; i++) FW_TRY(fw_prepared_share(d, open_fold(s, i, err), err));
+  const unsigned folds = samples < 2 ? FOLDS : samples < FW_FOLDS_MAX ? (unsigned)samples : FW_FOLDS_MAX;
+  FW_TRY(fw_prepared_draw(d, &s->holdout, folds, 0, err));
+  for (unsigned i = 0; i < s->fold_count; i++) {
+    fold *f = &s->folds[i];
+    FW_TRY(fw_prepared_share(d, samples < 2 ? open_fold(s, f, i, err) : open_sample(s, f, err), err));
+  }
   return FURROW_OK;
 }
 

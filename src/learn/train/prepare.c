@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
@@ -48,6 +49,27 @@ static fw_settled_count hour_field_of(const fw_prepared *d, const fw_dictionary 
   return (fw_settled_count){0};
 }
 
+enum { HINTED_COLUMNS = 8 };
+
+/* Rows of a log with items may be ranked; those of a table need one of its columns for the label. */
+static furrow_status refuse_without_label(const furrow_schema *schema, furrow_error *err) {
+  fw_buffer names = {0};
+  fw_fail(err, FURROW_E_ARGUMENT, "the log has no label: there is nothing to tell its rows apart");
+  if (fw_schema_of_role(schema, FW_ROLE_ITEM)) {
+    fw_error_set_hint(err, "name the column of the label, or train fm, which ranks items; `negatives` draws rows that "
+                           "were not taken for any model of two classes");
+    return FURROW_E_ARGUMENT;
+  }
+  for (size_t i = 0; i < schema->count && i < HINTED_COLUMNS; i++)
+    fw_buffer_format(&names, "%s%s", i ? ", " : "", schema->columns[i].name);
+  fw_buffer_byte(&names, 0);
+  if (fw_buffer_status(&names, NULL) == FURROW_OK)
+    fw_error_set_hint(err, "name the column of the label; the columns are %s%s", names.bytes,
+                      schema->count > HINTED_COLUMNS ? ", …" : "");
+  fw_buffer_clear(&names);
+  return FURROW_E_ARGUMENT;
+}
+
 /* A log without labels says who took what: a model of it ranks. */
 static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encoder *encoder, fw_settled_loss *loss,
                                        furrow_error *err) {
@@ -55,15 +77,14 @@ static furrow_status find_ranking_loss(const fw_prepared *d, const furrow_encode
   const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->ranking.negatives > 0;
   if (ranks || fw_schema_of_kind(encoder->schema, FW_AS_LABEL)) return FURROW_OK;
   const char *algorithm = plan->model.algorithm;
-  if (algorithm && strcmp(algorithm, "fm") == 0 && !fw_conf_is_set(d->trainer->conf, FW_KEY_LOSS)) {
+  const furrow_learn_conf *conf = d->trainer->conf;
+  const bool items = fw_schema_of_role(encoder->schema, FW_ROLE_ITEM) || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS);
+  if (algorithm && strcmp(algorithm, "fm") == 0 && items && !fw_conf_is_set(conf, FW_KEY_LOSS)) {
     *loss = (fw_settled_loss){true, FW_LOSS_SAMPLED_SOFTMAX};
     return fw_trainer_note(d->trainer, false, err,
                            "the log has no label: the model learns to rank items, with SampledSoftmaxLoss");
   }
-  fw_fail(err, FURROW_E_ARGUMENT, "the log has no label: there is nothing to tell its rows apart");
-  fw_error_set_hint(err, "name the column of the label, or train fm, which ranks items; `negatives` draws rows that "
-                         "were not taken for any model of two classes");
-  return FURROW_E_ARGUMENT;
+  return refuse_without_label(encoder->schema, err);
 }
 
 /* All ranks must have the same dictionary: otherwise they would number the same feature differently. */
@@ -233,7 +254,8 @@ static furrow_status choose_solver(fw_prepared *d, const fw_data_facts *facts, f
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !d->params.stream;
   const bool pairs = t->plan->train.lbfgs_pairs;
-  d->exact = t->plan->train.lbfgs && all && !t->loaded;
+  d->goes_on = t->loaded && !t->trained && t->earlier && t->comm->ranks == 1;
+  d->exact = t->plan->train.lbfgs && all && (!t->loaded || d->goes_on);
   if (pairs) d->exact &= d->from_scratch && (d->own_valid || data->valid_ratio > 0 || t->plan->train.own_l2);
   if (d->exact && pairs) FW_TRY(check_size(d, facts, &d->exact, err));
   d->solver = !d->exact ? &fw_solve_net : pairs ? &fw_solve_factors : &fw_solve_linear;
@@ -317,11 +339,18 @@ static bool has_no_products(const fw_graph *graph) {
   return vectors && !products;
 }
 
+static bool has_fc(const fw_graph *graph) {
+  bool found = false;
+  for (size_t i = 0; i < graph->count; i++) found |= graph->layers[i].type == FW_LAYER_FC;
+  return found;
+}
+
 /* Steps of a net (docs/design/defaults.md): batches are small if there are few rows, and patience lasts for a number of
  * steps. Rows of a few features out of many, such as users and items, need large steps: otherwise a net learns the rows
  * by heart before it finds what they have in common. Long rows need smaller ones where fc layers alone combine them.
- * With many rows, features that all rows have need less L2, and features of few rows need more. */
-static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
+ * With many rows, features that all rows have need less L2, and features of few rows need more: fc layers, which all
+ * rows use, get less than the features of sparse rows. */
+static void settle_steps(fw_prepared *d, const fw_data_facts *facts, fw_settled *settled) {
   enum {
     LEAST_BATCH = 32,
     MOST_BATCH = 1024,
@@ -329,7 +358,9 @@ static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_se
     PATIENT_STEPS = 300,
     LEAST_PATIENCE = 4,
     SPARSE = 8,
-    SHORT_ROW = 16
+    SHORT_ROW = 16,
+    FC_SHARE = 10,
+    MOST_TRIED = 4000000
   };
   const fw_train_conf *train = &d->trainer->plan->train;
   const double rows = (double)facts->rows;
@@ -347,7 +378,12 @@ static void settle_steps(const fw_prepared *d, const fw_data_facts *facts, fw_se
   const double many = fmax(1, cbrt(rows / 8000));
   const double wide = has_no_products(&d->trainer->plan->graph) ? fmin(1, SHORT_ROW / (double)facts->longest) : 1;
   settled->lr = (fw_settled_real){is_open(d, FW_KEY_LR), sparse ? 0.01 / many * wide : 0.003};
-  settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4};
+  const double l2 = dense ? fmin(1e-4, 0.5 / rows) : sparse ? 1e-4 * many : 1e-4;
+  const bool own_fc = sparse && has_fc(&d->trainer->plan->graph) && is_open(d, FW_KEY_FC_L2);
+  settled->l2 = (fw_settled_real){is_open(d, FW_KEY_L2), l2};
+  settled->fc_l2 = (fw_settled_real){settled->l2.set && own_fc, l2 / FC_SHARE};
+  const bool open = settled->lr.set && settled->l2.set && is_open(d, FW_KEY_FC_L2) && is_open(d, FW_KEY_EPOCHS);
+  d->tries_steps = open && facts->rows >= FW_STRENGTH_ROWS && facts->rows * facts->longest <= MOST_TRIED;
 }
 
 /* Checks that everything is configured that cannot be found before the only pass over a stream. */
@@ -413,6 +449,7 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   if (status == FURROW_OK) status = settle_facts(d, &facts, err);
   if (status == FURROW_OK) status = fw_prepare_units(d, &facts, err);
   if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_leaks(d, &facts, err);
+  if (status == FURROW_OK && t->plan->train.recommended) status = fw_prepare_curves(d, &facts, err);
   if (status == FURROW_OK) remember(d, &facts);
   fw_data_facts_clear(&facts);
   return status;

@@ -71,7 +71,7 @@ static bool has_means(const fw_scaling *scaling) {
 /* The linear model that a net begins with can always be centred. */
 static furrow_status scale_linear(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   fw_scaling *linear = &d->linear_scaling;
-  if (!d->trainer->plan->train.start_linear || has_means(&d->scaling)) return FURROW_OK;
+  if (!d->trainer->plan->train.start_linear || d->trainer->loaded || has_means(&d->scaling)) return FURROW_OK;
   FW_TRY(fw_data_facts_scaling(facts, true, linear, err));
   if (!has_means(linear)) fw_scaling_clear(linear);
   linear->label_mean = d->scaling.label_mean;
@@ -231,7 +231,8 @@ static furrow_status note_rates(fw_prepared *d, furrow_error *err) {
 
 /* ---- The first bias ---- */
 
-/* Sets the bias to the best prediction without any feature: the log odds, the shares of classes, or the mean. */
+/* Sets the bias to the best prediction without any feature: the log odds, the shares of classes, or the mean (of
+ * counts: its logarithm). */
 static void start_bias(fw_prepared *d, const fw_data_facts *facts) {
   const furrow_trainer *t = d->trainer;
   const fw_graph *graph = &t->plan->graph;
@@ -243,6 +244,7 @@ static void start_bias(fw_prepared *d, const fw_data_facts *facts) {
   for (size_t k = 0; many && k < graph->outputs; k++)
     outputs[k] = log((double)facts->of_label[k] / (double)facts->rows);
   if (fw_loss_is_regression(graph->loss) && d->scaling.label_factor == 0) outputs[0] = facts->label_mean;
+  if (graph->loss == FW_LOSS_POISSON) outputs[0] = log(fmax(facts->label_mean, 0.5 / (double)facts->rows));
   fw_parameters_put_bias(t->parameters, outputs);
 }
 

@@ -10,8 +10,11 @@
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"
 
-enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* the default limit; iterations of an epoch */
+enum { MANY_ROWS = 50000, ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* the default limit; iterations of an epoch */
 #define COMPARED 1e-7 /* share of the objective: iterations that gain less do not change a comparison */
+/* The same for many rows, whose solution ends there, too: held-out losses of long-tailed one-hot rows stay the same to
+ * 3e-5 (docs/design/defaults.md), and most of the time of an exact minimum is spent behind that. */
+#define MANY_COMPARED 1e-5
 
 struct fw_convex_fit {
   uint32_t *use;          /* rows of the samples; NULL: all */
@@ -19,6 +22,7 @@ struct fw_convex_fit {
   double *label, *weight; /* labels and weights of all rows of the samples */
   fw_linear_problem *problem;
   fw_lbfgs *solver;
+  double compared;         /* value tolerance of a solution that is compared */
   size_t rows, outputs;    /* rows that this rank has in the problem */
   double *scores;          /* scores of these rows */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */
@@ -80,6 +84,52 @@ static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer
   return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", t->max_features);
 }
 
+/* How much a row says about the weight of a feature that it has: the mean of the loss's second derivative. */
+static double row_curvature(const fw_convex_fit *c, const fw_graph *graph, size_t output) {
+  const double *label, *weight;
+  const size_t rows = fw_linear_problem_rows(c->problem, &label, &weight);
+  double positive = 0, total = 0;
+  if (fw_loss_is_regression(graph->loss)) return 1;
+  for (size_t i = 0; i < rows; i++) {
+    const double of_row = weight ? weight[i] : 1;
+    const bool mine = graph->loss == FW_LOSS_SOFTMAX ? (size_t)label[i] == output : label[i] > 0;
+    total += of_row;
+    positive += mine ? of_row : 0;
+  }
+  const double share = total > 0 ? positive / total : 0;
+  return share * (1 - share);
+}
+
+/* A model that goes on from earlier logs stays near its weights, the nearer the more rows had the feature: about the
+ * minimum over the rows of all logs (the earlier ones by their second derivatives). */
+static furrow_status set_prior(fw_convex_fit *c, const fw_fit *f, double l2, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const fw_graph *graph = &t->plan->graph;
+  const fw_parameters *first = f->first ? f->first : t->parameters;
+  const size_t size = fw_linear_problem_size(c->problem), outputs = graph->outputs;
+  double *centre = NULL, *strength = NULL;
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
+  furrow_status status = FW_ALLOC_ZERO(&centre, size, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&strength, size, err);
+  if (status != FURROW_OK) {
+    fw_free(centre);
+    return status;
+  }
+  fw_parameters_get_bias(first, centre + features * outputs);
+  for (size_t o = 0; o < outputs; o++) {
+    const double curvature = row_curvature(c, graph, o);
+    for (size_t i = 0; i < features; i++) {
+      const double earlier = keys[i] < t->earlier_features ? (double)t->earlier[keys[i]] : 0;
+      strength[i * outputs + o] = l2 + curvature * earlier;
+    }
+    strength[features * outputs + o] = curvature * (double)t->earlier_rows;
+  }
+  for (size_t i = 0; i < features; i++) (void)fw_parameters_get_linear(first, keys[i], centre + i * outputs);
+  fw_linear_problem_set_prior(c->problem, centre, strength);
+  return FURROW_OK;
+}
+
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
                                     size_t factors, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
@@ -108,7 +158,11 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .first_row = f->data->samples->first_row};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   FW_TRY(check_features(c, f->trainer, err));
-  if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
+  if (f->data->goes_on && factors == 0) FW_TRY(set_prior(c, f, l2, err));
+  const bool many = f->data->samples->all_rows >= MANY_ROWS;
+  const fw_linear_solver_params solver = {.value_tolerance = many ? MANY_COMPARED : 0};
+  c->compared = many ? MANY_COMPARED : COMPARED;
+  if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, &solver, err));
   c->outputs = graph->outputs;
   c->rows = fw_linear_problem_rows(c->problem, &label, &weight);
   return fw_comm_all_ok(comm, FW_ALLOC(&c->scores, c->rows * graph->outputs, err), err);
@@ -176,7 +230,7 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
 furrow_status fw_convex_fit_restart(fw_convex_fit *convex, double l2, furrow_error *err) {
   const size_t weights = fw_linear_problem_size(convex->problem) - convex->outputs;
   const fw_linear_solver_params params = {
-      .w = convex->solver->x, .bias = convex->solver->x + weights, .value_tolerance = COMPARED};
+      .w = convex->solver->x, .bias = convex->solver->x + weights, .value_tolerance = convex->compared};
   fw_lbfgs *solver = NULL;
   fw_linear_problem_set_l2(convex->problem, l2, 0);
   FW_TRY(fw_linear_solver_create(&solver, convex->problem, &params, err));
@@ -204,7 +258,7 @@ fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
 static furrow_status choose_strength(fw_fit *f, double *l2, furrow_error *err) {
   const fw_prepared *d = f->data;
   const double usual = *l2 = fw_convex_strength(d);
-  if (d->trainer->plan->train.own_l2 || d->samples->all_rows < FW_STRENGTH_ROWS) return FURROW_OK;
+  if (d->goes_on || d->trainer->plan->train.own_l2 || d->samples->all_rows < FW_STRENGTH_ROWS) return FURROW_OK;
   if (!fw_prepared_valid_block(d)) return FURROW_OK;
   FW_TRY(fw_linear_strength_choose(f, l2, d->valid ? NULL : &f->held_out, err));
   if (*l2 == usual) return FURROW_OK;

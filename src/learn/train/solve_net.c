@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
 #include "learn/train/fit.h"
 
@@ -18,6 +19,7 @@ typedef struct net_fit {
 static void free_net_fit(void *state) {
   net_fit *net = state;
   fw_convex_fit_free(net->start.convex);
+  fw_parameters_free(net->start.first);
   fw_free(net);
 }
 
@@ -65,7 +67,7 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
   const fw_step step = fw_train_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;
   const bool ftrl = first->type == FW_OPTIMIZER_FTRL && trainer->plan->train.recommended; /* alpha is its rate */
-  if (ftrl) return ldexp(first->a, -(int)trainer->steps.halvings);
+  if (ftrl) return ldexp(first->a, -(int)step.halvings);
   return isnan(first->lr) ? step.rate : first->lr * step.scale;
 }
 
@@ -91,8 +93,17 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   return epoch->train.rows > 0 ? FURROW_OK : fw_fail_no_rows(f->data, err);
 }
 
+/* Rows that are scored at once: fewer if the layers are wide. */
+static size_t valid_rows(const fw_graph *graph) {
+  enum { LEAST_ROWS = 32, NUMBERS = 1 << 22 };
+  size_t width = 1;
+  for (size_t i = 0; i < graph->count; i++) width += graph->layers[i].width;
+  const size_t rows = NUMBERS / width;
+  return rows < LEAST_ROWS ? LEAST_ROWS : rows < VALID_ROWS ? rows : VALID_ROWS;
+}
+
 furrow_status fw_fit_score_valid(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
-  const fw_row_source from = source_of(f, f->data->valid, VALID_ROWS);
+  const fw_row_source from = source_of(f, f->data->valid, valid_rows(&f->trainer->plan->graph));
   FW_TRY(fw_epoch_rows_start(f->data->valid, 0, err));
   return fw_net_solver_run(f->trainer->solver, &(fw_net_job){.from = &from, .take = take, .user = user}, err);
 }
@@ -223,25 +234,124 @@ static furrow_status judge_part(fw_fit *f, fw_epoch_rows *train, fw_epoch_rows *
   return undone ? FURROW_OK : status;
 }
 
-furrow_status fw_net_judge(fw_fit *f, furrow_error *err) {
+static furrow_status judge_drawn_part(fw_fit *f, furrow_error *err) {
   enum { PARTS = 5 };
   fw_epoch_rows *train = NULL, *valid = NULL;
-  fw_parameters *first = NULL;
   fw_prepared data = *f->data;
-  if (!lacks_judgement(f)) return FURROW_OK;
   data.holdout = (fw_holdout){0};
-  furrow_status status = fw_trainer_new_parameters(f->trainer, &first, err);
-  if (status == FURROW_OK) status = fw_parameters_copy(first, f->trainer->parameters, err);
-  if (status == FURROW_OK) status = fw_prepared_draw(f->data, &data.holdout, PARTS, 0, err);
+  furrow_status status = fw_prepared_draw(f->data, &data.holdout, PARTS, 0, err);
   if (status == FURROW_OK) status = fw_prepared_open_fold(&data, 0, &train, &valid, err);
   if (status == FURROW_OK) status = judge_part(f, train, valid, err);
   fw_epoch_rows_close(train);
   fw_epoch_rows_close(valid);
   fw_holdout_clear(&data.holdout);
+  return status;
+}
+
+/* Runs parts of the fit before its first epoch; afterwards the trainer has its first weights again. */
+static furrow_status run_before(fw_fit *f, furrow_status (*parts)(fw_fit *f, furrow_error *err), furrow_error *err) {
+  fw_parameters *first = NULL;
+  furrow_status status = fw_trainer_new_parameters(f->trainer, &first, err);
+  if (status == FURROW_OK) status = fw_parameters_copy(first, f->trainer->parameters, err);
+  status = fw_prepared_share(f->data, status, err);
+  if (status == FURROW_OK) status = parts(f, err);
   f->trainer->steps.count = 0;
   if (status == FURROW_OK) status = fw_trainer_adopt(f->trainer, first, err);
   if (status != FURROW_OK) fw_parameters_free(first);
   return status;
+}
+
+furrow_status fw_net_judge(fw_fit *f, furrow_error *err) {
+  return lacks_judgement(f) ? run_before(f, judge_drawn_part, err) : FURROW_OK;
+}
+
+/* ---- Rate and L2 ---- */
+
+typedef struct net_steps {
+  double rate, l2, fc_l2;
+} net_steps;
+
+/* A search for the best steps. */
+typedef struct steps_search {
+  fw_fit *fit;
+  part_progress progress;
+  net_steps best;
+  double figure;    /* of the best; less is better */
+  double linear_l2; /* of the linear model that nets begin as; 0: to be chosen */
+} steps_search;
+
+static net_steps steps_of(const fw_plan *plan) {
+  net_steps steps = {.rate = plan->train.lr};
+  for (size_t i = 0; i < plan->graph.count; i++) {
+    const fw_layer *layer = &plan->graph.layers[i];
+    if (layer->type == FW_LAYER_FC) steps.fc_l2 = layer->optimizer.l2;
+    if (layer->type == FW_LAYER_INPUT) steps.l2 = layer->optimizer.l2;
+  }
+  return steps;
+}
+
+static void put_steps(fw_plan *plan, net_steps steps) {
+  plan->train.lr = steps.rate;
+  for (size_t i = 0; i < plan->graph.count; i++) {
+    fw_layer *layer = &plan->graph.layers[i];
+    layer->optimizer.l2 = layer->type == FW_LAYER_FC ? steps.fc_l2 : steps.l2;
+  }
+}
+
+/* A net that diverges is none of the best. */
+static furrow_status try_steps(steps_search *s, net_steps steps, furrow_error *err) {
+  fw_fit *f = s->fit;
+  furrow_error found;
+  uint32_t epochs = 0;
+  fw_prepared data = data_of_part(f, f->data->train, f->data->valid, &s->progress);
+  fw_fit part = part_of(f, &data, s->linear_l2);
+  part.keep_best = false;
+  part.best_figure = HUGE_VAL;
+  put_steps(f->trainer->plan, steps);
+  const furrow_status status = fw_fit_run_part(&part, &epochs, &found);
+  if (status == FURROW_OK) s->linear_l2 = ((const net_fit *)part.state)->start.l2;
+  if (status == FURROW_OK && part.best_figure < s->figure) {
+    s->figure = part.best_figure;
+    s->best = steps;
+  }
+  clear_part(&part);
+  s->progress.done++;
+  f->trainer->steps.diverged = false;
+  if (status != FURROW_OK && status != FURROW_E_RANGE && err) *err = found;
+  return status == FURROW_E_RANGE ? FURROW_OK : status;
+}
+
+/* Stronger L2, then smaller steps with the better of the two as long as that is better. If the caller stops, the
+ * training will say so. */
+static furrow_status search_steps(fw_fit *f, furrow_error *err) {
+  enum { STRONGER = 6, SLOWER = 3, TIMES_SLOWER = 2 };
+  furrow_trainer *t = f->trainer;
+  const net_steps usual = steps_of(t->plan);
+  steps_search s = {.fit = f,
+                    .progress = {.fit = f, .phase = "choosing rate and l2", .of = 2 + TIMES_SLOWER},
+                    .best = usual,
+                    .figure = HUGE_VAL,
+                    .linear_l2 = f->linear_l2};
+  furrow_status status = try_steps(&s, usual, err);
+  if (status == FURROW_OK)
+    status = try_steps(&s, (net_steps){usual.rate, usual.l2 * STRONGER, usual.fc_l2 * STRONGER}, err);
+  double rate = usual.rate;
+  for (unsigned i = 0; status == FURROW_OK && i < TIMES_SLOWER && s.best.rate == rate; i++) {
+    rate /= SLOWER;
+    status = try_steps(&s, (net_steps){rate, s.best.l2, s.best.fc_l2}, err);
+  }
+  put_steps(t->plan, s.best);
+  f->linear_l2 = s.linear_l2;
+  FW_TRY(status == FURROW_END ? FURROW_OK : status);
+  const bool fc = fw_conf_is_set(t->conf, FW_KEY_FC_L2);
+  return fw_trainer_settle_keys(
+      t, &(fw_settled){.lr = {true, s.best.rate}, .l2 = {true, s.best.l2}, .fc_l2 = {fc, s.best.fc_l2}}, err);
+}
+
+furrow_status fw_net_choose_steps(fw_fit *f, furrow_error *err) {
+  const bool judged = f->data->valid && fw_prepared_valid_block(f->data);
+  const bool tries = f->solver == &fw_solve_net && f->data->tries_steps && judged;
+  return tries ? run_before(f, search_steps, err) : FURROW_OK;
 }
 
 /* ---- All rows ---- */
@@ -281,7 +391,7 @@ static furrow_status choose_of_all(fw_fit *f, const fw_linear_start *start, fw_c
  * rows diverges, the net of the training rows is kept. */
 static furrow_status finish_net(fw_fit *f, furrow_error *err) {
   const fw_linear_start *start = &((const net_fit *)f->state)->start;
-  const bool again = !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
+  const bool again = f->data->from_scratch && !f->data->valid_samples && f->keep_best && !f->stopped && !start->rescued;
   fw_comparison c = {0};
   furrow_error found;
   if (!fw_linear_start_can_compare(start, f)) return FURROW_OK;

@@ -46,7 +46,8 @@ furrow_status fw_trainer_restart(furrow_trainer *trainer, furrow_error *err) {
 static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
   FW_TRY(fw_trainer_restart(trainer, err));
   if (!params->load) return FURROW_OK;
-  return fw_parameters_load(trainer->parameters, params->load, FURROW_FC_IN_OUT, params->threads, err);
+  FW_TRY(fw_parameters_load(trainer->parameters, params->load, FURROW_FC_IN_OUT, params->threads, err));
+  return fw_parameters_wake(trainer->parameters, &trainer->loaded_linear, err);
 }
 
 bool furrow_trainer_is_exact(const furrow_trainer *trainer) {
@@ -290,17 +291,40 @@ static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_p
   return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
 }
 
+/* Takes over how often each feature occurred before. */
+static furrow_status take_earlier(furrow_trainer *trainer, const furrow_encoder *model, furrow_error *err) {
+  FW_TRY(fw_dictionary_feature_sums(&model->dictionary, model->schema, &trainer->earlier, err));
+  trainer->earlier_features = model->dictionary.features;
+  trainer->earlier_rows = model->dictionary.records;
+  return FURROW_OK;
+}
+
+/* Whether the dictionary of the samples is the model's with more names. */
+static furrow_status compare_names(furrow_trainer *trainer, const char *samples, const char *model, bool *fits,
+                                   furrow_error *err) {
+  furrow_encoder *grown = NULL, *before = NULL;
+  furrow_status status = furrow_encoder_load(&grown, samples, err);
+  if (status == FURROW_OK) status = furrow_encoder_load(&before, model, err);
+  if (status == FURROW_OK) *fits = fw_dictionary_extends(&grown->dictionary, &before->dictionary);
+  if (status == FURROW_OK && *fits) status = take_earlier(trainer, before, err);
+  furrow_encoder_free(before);
+  furrow_encoder_free(grown);
+  return status;
+}
+
 /* Checks that the features of the samples have the numbers that they have in the model. */
-static furrow_status compare_dictionaries(const furrow_trainer *trainer, const char *folder, furrow_error *err) {
+static furrow_status compare_dictionaries(furrow_trainer *trainer, const char *folder, furrow_error *err) {
   const char *encoder = furrow_learn_conf_get(trainer->conf, "encoder");
   char samples[17], model[17];
-  bool there = false;
+  bool there = false, fits = false;
   if (!encoder[0]) return FURROW_OK;
   FW_TRY(fw_encoder_in_directory(folder, &there, err));
   if (!there) return FURROW_OK;
   FW_TRY(fw_encoder_digest(encoder, samples, err));
   FW_TRY(fw_encoder_digest(folder, model, err));
   if (strcmp(samples, model) == 0) return FURROW_OK;
+  FW_TRY(compare_names(trainer, encoder, folder, &fits, err));
+  if (fits) return FURROW_OK;
   fw_fail(err, FURROW_E_STATE, "its dictionary is not the one that the samples are read with");
   fw_error_set_file(err, folder);
   return FURROW_E_STATE;
@@ -360,6 +384,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   fw_free(trainer->notes);
   fw_free(trainer->history);
   fw_free(trainer->class_factors);
+  fw_free(trainer->earlier);
   fw_free(trainer);
 }
 

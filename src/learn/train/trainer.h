@@ -36,7 +36,10 @@ struct furrow_trainer {
   bool hogwild;             /* was asked for: a fit says that it has no effect */
   bool loaded;              /* it goes on from a model */
   uint64_t loaded_features; /* loaded features of that model's data; 0: it does not say */
-  bool trained;             /* it goes on from a fit, or from steps */
+  float *earlier; /* of the logs that the loaded model learned from: fw_dictionary_feature_sums; NULL: unknown */
+  uint64_t earlier_features, earlier_rows;
+  bool loaded_linear; /* the loaded net is its linear model */
+  bool trained;       /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back; /* the net is the linear model */
   fw_train_steps steps;

@@ -93,7 +93,7 @@ static furrow_status export_listing(fw_export *job, const furrow_model_listing *
 
 /* Checked before the work, so that a long export does not fail at its end. */
 static furrow_status check_free(const char *path, bool overwrite, furrow_error *err) {
-  if (!path || overwrite || strcmp(path, "-") == 0 || access(path, F_OK) != 0) return FURROW_OK;
+  if (!path || overwrite || strcmp(path, "-") == 0 || !fw_path_exists(path)) return FURROW_OK;
   fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
   fw_error_set_file(err, path);
   return FURROW_E_EXISTS;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/input.h"
 #include "io/target.h"
 #include "model/write/matrix_writer.h"
 
@@ -76,7 +77,7 @@ static furrow_status check_entry(const char *folder, const char *name, is_known 
   struct stat info;
   char *path;
   FW_TRY(fw_path_join(&path, folder, name, err));
-  const bool there = lstat(path, &info) == 0;
+  const bool there = fw_path_is_local(path) ? lstat(path, &info) == 0 : fw_path_stat(path, &info, NULL) == FURROW_OK;
   fw_free(path);
   if (!there) return refuse_overwrite(err, folder, name, "cannot be looked at, so the directory is not replaced");
   if (S_ISDIR(info.st_mode) && !fw_target_is_temporary(name))
@@ -164,7 +165,9 @@ static bool lies_in(const char *a, const char *b) {
 
 furrow_status fw_check_path_overlap(const char *source, const char *target, furrow_error *err) {
   char from[2 * PATH_MAX], to[2 * PATH_MAX];
-  if (!resolve_path(source, from) || !resolve_path(target, to) || (!lies_in(to, from) && !lies_in(from, to)))
+  if (!fw_path_is_local(source) || !fw_path_is_local(target)) {
+    if (strcmp(source, target) == 0 || (!lies_in(target, source) && !lies_in(source, target))) return FURROW_OK;
+  } else if (!resolve_path(source, from) || !resolve_path(target, to) || (!lies_in(to, from) && !lies_in(from, to)))
     return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "one of source and target lies in the other");
   fw_error_set_file(err, target);

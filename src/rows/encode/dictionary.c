@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* ---- Fields of a schema --------------------------------------------------------------------------------- */
 
@@ -148,6 +149,58 @@ furrow_status fw_schema_digest(const furrow_schema *schema, uint64_t *digest, fu
   return status;
 }
 
+/* ---- Features ------------------------------------------------------------------------------------------- */
+
+uint64_t fw_field_local(const fw_field *field, uint64_t feature) {
+  const uint64_t own = field->size - field->added;
+  uint64_t low = 0, high = field->added;
+  if (feature - field->first < own) return feature - field->first;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (fw_get_le64(field->added_index + 8 * middle) < feature)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const bool found = low < field->added && fw_get_le64(field->added_index + 8 * low) == feature;
+  return found ? own + low : FW_LOCAL_NONE;
+}
+
+size_t fw_dictionary_field_of(const fw_dictionary *d, uint64_t feature) {
+  if (feature >= d->own_features) return d->added_field[feature - d->own_features];
+  return fw_lower_bound_u64(&d->fields[0].first, d->count, sizeof *d->fields, feature + 1) - 1;
+}
+
+/* A number that is encoded in another way is another feature. */
+static bool is_same_number(const fw_field *a, const fw_field *b) {
+  const size_t bytes = 8 * a->edge_count;
+  return a->edge_count == b->edge_count && (bytes == 0 || memcmp(a->edges, b->edges, bytes) == 0) &&
+         memcmp(&a->mean, &b->mean, sizeof a->mean) == 0 && memcmp(&a->factor, &b->factor, sizeof a->factor) == 0 &&
+         memcmp(&a->newest, &b->newest, sizeof a->newest) == 0;
+}
+
+static bool extends_field(const fw_field *grown, const fw_field *field) {
+  const uint64_t own = field->size - field->added;
+  if (grown->kind != field->kind || grown->first != field->first || grown->size < field->size ||
+      grown->size - grown->added != own || grown->sparse != field->sparse || grown->texts.count < field->texts.count ||
+      !is_same_number(grown, field))
+    return false;
+  if (field->added > 0 && memcmp(grown->added_index, field->added_index, 8 * field->added) != 0) return false;
+  for (size_t i = 0; i < field->texts.count; i++) {
+    size_t length;
+    const char *text = fw_string_table_text(&field->texts, i, &length);
+    if (!fw_string_table_is_text(&grown->texts, i, text, length)) return false;
+  }
+  return true;
+}
+
+bool fw_dictionary_extends(const fw_dictionary *grown, const fw_dictionary *d) {
+  bool extends = grown->count == d->count && grown->own_features == d->own_features && grown->features >= d->features &&
+                 fw_get_le64(grown->image + FW_DICT_AT_SCHEMA) == fw_get_le64(d->image + FW_DICT_AT_SCHEMA);
+  for (size_t i = 0; i < d->count && extends; i++) extends = extends_field(&grown->fields[i], &d->fields[i]);
+  return extends;
+}
+
 /* ---- Reading an image ----------------------------------------------------------------------------------- */
 
 static furrow_status fail_at(furrow_error *err, size_t offset, const char *message) {
@@ -217,6 +270,24 @@ static furrow_status check_edges(const fw_field *field, size_t at, furrow_error 
   return FURROW_OK;
 }
 
+static uint32_t image_version(const fw_dictionary *d) {
+  return fw_get_le32(d->image + FW_DICT_AT_VERSION);
+}
+
+static size_t field_bytes(uint32_t version) {
+  return version == FW_DICTIONARY_VERSION_GROWN ? FW_DICT_FIELD_GROWN : FW_DICT_FIELD;
+}
+
+/* Features that a field got later are names, also in histories. */
+static furrow_status open_added(const fw_dictionary *d, fw_field *field, size_t at, furrow_error *err) {
+  if (image_version(d) != FW_DICTIONARY_VERSION_GROWN) return FURROW_OK;
+  field->added = fw_get_le64(d->image + at + FW_DICT_FIELD_ADDED_COUNT);
+  const bool grows = fw_field_has_texts(field) || field->kind == FW_FIELD_HISTORY;
+  if (field->added > 0 && (!grows || field->added > field->size))
+    return fail_at(err, at + FW_DICT_FIELD_ADDED_COUNT, "a field has more added features than features");
+  return find_section(d, at + FW_DICT_FIELD_ADDED, field->added, 8, &field->added_index, err);
+}
+
 static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t at, uint64_t first, furrow_error *err) {
   const unsigned char *record = d->image + at;
   if (fw_get_le32(record + FW_DICT_FIELD_KIND) != field->kind ||
@@ -247,6 +318,7 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
   FW_TRY(find_section(d, at + FW_DICT_FIELD_COUNTS, field->texts.count, 8, &field->counts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_EDGES, edges, 8, &field->edges, err));
   FW_TRY(check_edges(field, at + FW_DICT_FIELD_EDGES, err));
+  FW_TRY(open_added(d, field, at, err));
   if (field->first != first || field->size != field_size(d, field))
     return fail_at(err, at + FW_DICT_FIELD_FIRST, "the features of a field do not follow the previous field's");
   return FURROW_OK;
@@ -254,16 +326,48 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
 
 static uint32_t version_of(const fw_dictionary *d) {
   for (size_t i = 0; i < d->count; i++)
+    if (d->fields[i].added > 0) return FW_DICTIONARY_VERSION_GROWN;
+  for (size_t i = 0; i < d->count; i++)
     if (d->fields[i].sparse) return FW_DICTIONARY_VERSION_SPARSE;
   return FW_DICTIONARY_VERSION;
 }
 
+/* Notes the field of each added feature: every one of them has to belong to one field. */
+static furrow_status own_added(fw_dictionary *d, const fw_field *field, size_t at, uint64_t added, furrow_error *err) {
+  const uint32_t number = (uint32_t)(field - d->fields);
+  uint64_t least = d->own_features;
+  for (uint64_t i = 0; i < field->added; i++) {
+    const uint64_t feature = fw_get_le64(field->added_index + 8 * i);
+    const bool fits = feature >= least && feature - d->own_features < added;
+    if (!fits || d->added_field[feature - d->own_features] != UINT32_MAX)
+      return fail_at(err, at + FW_DICT_FIELD_ADDED, "an added feature has the index of another one");
+    d->added_field[feature - d->own_features] = number;
+    least = feature + 1;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status open_all_added(fw_dictionary *d, furrow_error *err) {
+  const size_t each = field_bytes(image_version(d));
+  uint64_t added = 0;
+  for (size_t i = 0; i < d->count; i++) added += d->fields[i].added; /* each at most the bytes of the file */
+  if (added == 0) return FURROW_OK;
+  FW_TRY(FW_ALLOC(&d->added_field, added, err));
+  memset(d->added_field, 0xff, added * sizeof *d->added_field);
+  for (size_t i = 0; i < d->count; i++) FW_TRY(own_added(d, &d->fields[i], FW_DICT_HEADER + i * each, added, err));
+  return FURROW_OK;
+}
+
 static furrow_status open_fields(fw_dictionary *d, furrow_error *err) {
+  const size_t each = field_bytes(image_version(d));
   uint64_t first = 0;
   for (size_t i = 0; i < d->count; i++) {
-    FW_TRY(open_field(d, &d->fields[i], FW_DICT_HEADER + i * FW_DICT_FIELD, first, err));
-    first += d->fields[i].size;
+    const fw_field *field = &d->fields[i];
+    FW_TRY(open_field(d, &d->fields[i], FW_DICT_HEADER + i * each, d->own_features, err));
+    first += field->size;
+    d->own_features += field->size - field->added;
   }
+  FW_TRY(open_all_added(d, err));
   if (fw_get_le32(d->image + FW_DICT_AT_VERSION) != version_of(d))
     return fail_at(err, FW_DICT_AT_VERSION, "of a version that does not fit its fields");
   d->features = fw_get_le64(d->image + FW_DICT_AT_FEATURES);
@@ -275,7 +379,7 @@ static furrow_status check_joined(const fw_dictionary *d, const fw_joined *table
   for (uint64_t i = 0; i < features; i++) {
     const uint64_t index = fw_get_le64(table->index + 8 * i);
     const uint32_t field = fw_get_le32(table->field + 4 * i);
-    if (field >= d->count || index - d->fields[field].first >= d->fields[field].size ||
+    if (field >= d->count || fw_field_local(&d->fields[field], index) == FW_LOCAL_NONE ||
         !isfinite(fw_get_f32(table->value + 4 * i)))
       return fail_at(err, at, "a table has a feature that does not exist");
   }
@@ -328,7 +432,7 @@ static furrow_status check_header(const fw_dictionary *d, const furrow_schema *s
   if (d->size < FW_DICT_HEADER || memcmp(image, FW_DICTIONARY_MAGIC, 8) != 0)
     return fail_at(err, 0, "not a dictionary of Furrow's");
   const uint32_t version = fw_get_le32(image + FW_DICT_AT_VERSION);
-  if (version != FW_DICTIONARY_VERSION && version != FW_DICTIONARY_VERSION_SPARSE)
+  if (version < FW_DICTIONARY_VERSION || version > FW_DICTIONARY_VERSION_GROWN)
     return fail_at(err, FW_DICT_AT_VERSION, "of a version that is not known");
   if (fw_get_le64(image + FW_DICT_AT_SIZE) != d->size)
     return fail_at(err, FW_DICT_AT_SIZE, "cut short, or longer than it says");
@@ -348,7 +452,7 @@ static furrow_status open_plan(fw_dictionary *d, const furrow_schema *schema, fu
   const uint32_t fields = fw_get_le32(d->image + FW_DICT_AT_FIELDS),
                  columns = fw_get_le32(d->image + FW_DICT_AT_COLUMNS),
                  tables = fw_get_le32(d->image + FW_DICT_AT_TABLES);
-  const uint64_t at = FW_DICT_HEADER + (uint64_t)fields * FW_DICT_FIELD;
+  const uint64_t at = FW_DICT_HEADER + (uint64_t)fields * field_bytes(image_version(d));
   const uint64_t end = at + ((uint64_t)columns * 4 + 7) / 8 * 8 + (uint64_t)tables * FW_DICT_TABLE;
   if (end > d->size || columns != schema->count || tables != schema->table_count)
     return fail_at(err, FW_DICT_AT_COLUMNS, "not the columns and tables of the schema");
@@ -413,6 +517,7 @@ void fw_dictionary_clear(fw_dictionary *d) {
   for (size_t i = 0; i < d->count; i++) fw_free(d->fields[i].name);
   fw_free(d->fields);
   fw_free(d->tables);
+  fw_free(d->added_field);
   if (!d->input) fw_free((void *)d->image);
   fw_input_close(d->input);
   memset(d, 0, sizeof *d);
@@ -454,7 +559,7 @@ static uint64_t put_section(place *p, const fw_buffer *section) {
   return section->size > 0 ? at : 0;
 }
 
-static void put_field(fw_buffer *out, place *p, const fw_field *field, const fw_field_image *image) {
+static void put_field(fw_buffer *out, place *p, const fw_field *field, const fw_field_image *image, bool grown) {
   fw_put_u32(out, field->kind);
   fw_put_u32(out, field->side);
   fw_put_u32(out, field->hash_bits);
@@ -471,6 +576,9 @@ static void put_field(fw_buffer *out, place *p, const fw_field *field, const fw_
   fw_put_u64(out, put_section(p, &image->counts));
   fw_put_u64(out, put_section(p, &image->edges));
   fw_put_u64(out, image->edges.size / 8);
+  if (!grown) return;
+  fw_put_u64(out, put_section(p, &image->added));
+  fw_put_u64(out, image->added.size / 8);
 }
 
 static void put_table(fw_buffer *out, place *p, const fw_joined_image *image) {
@@ -494,6 +602,7 @@ static void put_sections(fw_buffer *out, const fw_dictionary_parts *parts) {
     put_bytes(out, &parts->fields[i].texts);
     put_bytes(out, &parts->fields[i].counts);
     put_bytes(out, &parts->fields[i].edges);
+    put_bytes(out, &parts->fields[i].added);
   }
   for (size_t i = 0; i < parts->schema->table_count; i++) {
     const fw_joined_image *t = &parts->tables[i];
@@ -523,11 +632,13 @@ static void put_header(fw_buffer *out, const fw_dictionary_parts *parts, uint64_
 furrow_status fw_dictionary_write(const fw_dictionary_parts *parts, fw_buffer *out, furrow_error *err) {
   const size_t fields = parts->dictionary->count, columns = parts->schema->count, tables = parts->schema->table_count;
   uint64_t schema = 0;
-  place p = {FW_DICT_HEADER + fields * FW_DICT_FIELD + (columns * 4 + 7) / 8 * 8 + tables * FW_DICT_TABLE};
+  const uint32_t version = version_of(parts->dictionary);
+  place p = {FW_DICT_HEADER + fields * field_bytes(version) + (columns * 4 + 7) / 8 * 8 + tables * FW_DICT_TABLE};
   fw_buffer records = {0};
   FW_TRY(fw_schema_digest(parts->schema, &schema, err));
   put_header(out, parts, schema);
-  for (size_t i = 0; i < fields; i++) put_field(&records, &p, &parts->dictionary->fields[i], &parts->fields[i]);
+  for (size_t i = 0; i < fields; i++)
+    put_field(&records, &p, &parts->dictionary->fields[i], &parts->fields[i], version == FW_DICTIONARY_VERSION_GROWN);
   for (size_t i = 0; i < columns; i++)
     fw_put_u32(&records, (uint32_t)(parts->column_table[i] + 1)); /* SIZE_MAX becomes 0 */
   align(&records);

@@ -44,7 +44,9 @@ typedef struct fw_field {
   size_t crossed[FW_CROSSED_MOST]; /* fields of a cross */
   size_t crossed_count;
   /* learned */
-  uint64_t first, size;
+  uint64_t first, size; /* features first … first + size - added - 1, then those of added_index */
+  uint64_t added;       /* features that the field got when the dictionary grew */
+  const unsigned char *added_index;
   uint64_t unknown, missing; /* cells or elements in the training data */
   bool sparse; /* few records had a cell: a missing cell has no feature, and the last feature of a number marks present
                   cells */
@@ -69,6 +71,8 @@ typedef struct fw_dictionary {
   fw_joined *tables; /* as many as the schema has */
   size_t table_count;
   uint64_t features, records;
+  uint64_t own_features; /* those before the dictionary grew; each later one is in a list of its field */
+  uint32_t *added_field; /* the field of each later feature */
   size_t user_field, item_field, history_field; /* SIZE_MAX: none */
   uint64_t history_users;                       /* number of features of the user field; 0: there is no history */
   const unsigned char *history_offsets, *history_items, *history_times;
@@ -119,14 +123,34 @@ static inline bool fw_field_is_list(const fw_field *field) {
   return field->kind == FW_FIELD_SET || field->kind == FW_FIELD_WORDS || field->kind == FW_FIELD_HISTORY;
 }
 
+/* ---- Features of a field: numbered from 0 within the field ---- */
+
+#define FW_LOCAL_NONE UINT64_MAX
+
+static inline uint64_t fw_field_feature(const fw_field *field, uint64_t local) {
+  const uint64_t own = field->size - field->added;
+  return local < own ? field->first + local : fw_get_le64(field->added_index + 8 * (local - own));
+}
+/* Returns FW_LOCAL_NONE for a feature of another field. */
+uint64_t fw_field_local(const fw_field *field, uint64_t feature);
+/* The number of the field of a feature, which must be below `features`. */
+size_t fw_dictionary_field_of(const fw_dictionary *dictionary, uint64_t feature);
+/* Whether `grown` is `dictionary` with more names: all its features have the same indices and meanings. */
+bool fw_dictionary_extends(const fw_dictionary *grown, const fw_dictionary *dictionary);
+
+/* About the sum of the squares of each feature's values over the rows of the logs: *sums has `features` numbers, to be
+ * freed with fw_free. */
+furrow_status fw_dictionary_feature_sums(const fw_dictionary *dictionary, const furrow_schema *schema, float **sums,
+                                         furrow_error *err) FURROW_MUST_USE;
+
 /* Computes a digest of the schema. */
 furrow_status fw_schema_digest(const furrow_schema *schema, uint64_t *digest, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Layout of the file ---- */
 
 #define FW_DICTIONARY_MAGIC "FURROWDC"
-/* Version 2 has sparse fields; a file without any is written as version 1. */
-enum { FW_DICTIONARY_VERSION = 1, FW_DICTIONARY_VERSION_SPARSE = 2 };
+/* Version 2 has sparse fields, version 3 has grown: the oldest version that fits is written. */
+enum { FW_DICTIONARY_VERSION = 1, FW_DICTIONARY_VERSION_SPARSE = 2, FW_DICTIONARY_VERSION_GROWN = 3 };
 /* offsets in the header, in the record of a field, and in the record of a table */
 enum {
   FW_DICT_AT_VERSION = 8,
@@ -161,6 +185,9 @@ enum {
   FW_DICT_FIELD_EDGES = 96,
   FW_DICT_FIELD_EDGE_COUNT = 104,
   FW_DICT_FIELD = 112,
+  FW_DICT_FIELD_ADDED = 112, /* version 3 */
+  FW_DICT_FIELD_ADDED_COUNT = 120,
+  FW_DICT_FIELD_GROWN = 128,
 
   FW_DICT_TABLE_KEYS = 0,
   FW_DICT_TABLE_KEYS_SIZE = 8,
@@ -176,7 +203,7 @@ enum {
 
 /* Sections of a field, in the form in which they are stored in the file. */
 typedef struct fw_field_image {
-  fw_buffer texts, counts, edges;
+  fw_buffer texts, counts, edges, added;
 } fw_field_image;
 
 /* Sections of a joined table. */

@@ -78,7 +78,7 @@ static uint64_t missing_feature(const work *w, const fw_field *field) {
 }
 
 static uint64_t found_feature(const fw_field *field, size_t found) {
-  if (found != FW_STRING_TABLE_NONE) return field->first + FW_LOCAL_FIRST + found;
+  if (found != FW_STRING_TABLE_NONE) return fw_field_feature(field, FW_LOCAL_FIRST + found);
   return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_FEATURE_NONE;
 }
 

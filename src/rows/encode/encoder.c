@@ -262,7 +262,9 @@ static furrow_status save_whole(const encoder_files *files, const char *director
 static furrow_status save_files(const encoder_files *files, const char *directory, bool overwrite, furrow_error *err) {
   struct stat info;
   if (strncmp(directory, "memory://", 9) == 0) return save_in_memory(files, directory, overwrite, err);
-  const bool there = stat(directory, &info) == 0;
+  const furrow_status looked = fw_path_stat(directory, &info, err);
+  const bool there = looked == FURROW_OK;
+  if (!there && looked != FURROW_E_NOT_FOUND) return looked;
   if (there && !S_ISDIR(info.st_mode)) {
     const furrow_status status = fw_fail_errno(err, FURROW_E_IO, EEXIST, "cannot make the directory");
     fw_error_set_file(err, directory);
@@ -308,6 +310,24 @@ void furrow_encoder_get_field(const furrow_encoder *encoder, size_t i, furrow_en
                                   .entries = f->texts.count,
                                   .unknown = f->unknown,
                                   .missing = f->missing};
+}
+
+size_t furrow_encoder_field_of(const furrow_encoder *encoder, uint64_t feature) {
+  const fw_dictionary *d = &encoder->dictionary;
+  return feature < d->features ? fw_dictionary_field_of(d, feature) : SIZE_MAX;
+}
+
+uint64_t furrow_encoder_entry(const furrow_encoder *encoder, size_t field, uint64_t entry) {
+  const fw_dictionary *d = &encoder->dictionary;
+  if (field >= d->count || entry >= d->fields[field].texts.count) return UINT64_MAX;
+  return fw_field_feature(&d->fields[field], FW_LOCAL_FIRST + entry);
+}
+
+uint64_t furrow_encoder_entry_of(const furrow_encoder *encoder, size_t field, uint64_t feature) {
+  const fw_dictionary *d = &encoder->dictionary;
+  if (field >= d->count || !fw_field_has_texts(&d->fields[field])) return UINT64_MAX;
+  const uint64_t local = fw_field_local(&d->fields[field], feature);
+  return local == FW_LOCAL_NONE || local < FW_LOCAL_FIRST ? UINT64_MAX : local - FW_LOCAL_FIRST;
 }
 
 uint64_t furrow_encoder_feature_count(const furrow_encoder *encoder) {
@@ -361,10 +381,10 @@ furrow_status furrow_encoder_get_feature(const furrow_encoder *encoder, uint64_t
   if (index >= d->features)
     return fw_fail(err, FURROW_E_RANGE, "feature %llu: the dictionary has %llu", (unsigned long long)index,
                    (unsigned long long)d->features);
-  const size_t after = fw_lower_bound_u64(&d->fields[0].first, d->count, sizeof *d->fields, index + 1);
-  const fw_field *field = &d->fields[after - 1];
-  *feature = (furrow_encoder_feature){.field = after - 1, .name = ""};
-  name_feature(d, field, index - field->first, feature);
+  const size_t number = fw_dictionary_field_of(d, index);
+  const fw_field *field = &d->fields[number];
+  *feature = (furrow_encoder_feature){.field = number, .name = ""};
+  name_feature(d, field, fw_field_local(field, index), feature);
   return FURROW_OK;
 }
 
@@ -385,7 +405,7 @@ furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, c
     fw_error_set_token(err, name, length);
     return FURROW_E_NOT_FOUND;
   }
-  *index = f->first + FW_LOCAL_FIRST + found;
+  *index = fw_field_feature(f, FW_LOCAL_FIRST + found);
   return FURROW_OK;
 }
 
@@ -403,21 +423,23 @@ static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t 
 
 furrow_status fw_encoder_add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
   if (d->history_users == 0 || user == FW_FEATURE_NONE) return FURROW_OK;
-  const unsigned char *at = d->history_offsets + 8 * (user - d->fields[d->user_field].first);
+  const unsigned char *at = d->history_offsets + 8 * fw_field_local(&d->fields[d->user_field], user);
   const uint64_t from = fw_get_le64(at), to = fw_get_le64(at + 8);
   const float value = (float)(1 / sqrt((double)(to - from)));
   for (uint64_t i = from; i < to; i++)
     FW_TRY(add_feature(rows, d->history_field,
-                       d->fields[d->history_field].first + fw_get_le64(d->history_items + 8 * i), value, err));
+                       fw_field_feature(&d->fields[d->history_field], fw_get_le64(d->history_items + 8 * i)), value,
+                       err));
   return FURROW_OK;
 }
 
 static furrow_status add_joined(const furrow_encoder *encoder, const fw_field *field, uint64_t index,
                                 furrow_container *rows, furrow_error *err) {
   const fw_dictionary *d = &encoder->dictionary;
+  const uint64_t local = fw_field_local(field, index);
   size_t length = 0;
-  if (!fw_field_has_texts(field) || index - field->first < FW_LOCAL_FIRST) return FURROW_OK;
-  const char *key = fw_string_table_text(&field->texts, (size_t)(index - field->first - FW_LOCAL_FIRST), &length);
+  if (!fw_field_has_texts(field) || local < FW_LOCAL_FIRST) return FURROW_OK;
+  const char *key = fw_string_table_text(&field->texts, (size_t)(local - FW_LOCAL_FIRST), &length);
   for (size_t t = 0; t < d->table_count; t++) {
     const fw_joined *table = &d->tables[t];
     if (strcmp(encoder->schema->tables[t].key, field->column->name) != 0) continue;
@@ -446,7 +468,7 @@ furrow_status furrow_encoder_push_side(const furrow_encoder *encoder, furrow_sid
   const size_t number = furrow_encoder_side_field(encoder, side);
   if (number == SIZE_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "no column of the schema has that role");
   const fw_field *field = &encoder->dictionary.fields[number];
-  if (index - field->first >= field->size)
+  if (fw_field_local(field, index) == FW_LOCAL_NONE)
     return fw_fail(err, FURROW_E_RANGE, "%llu is not a feature of %s", (unsigned long long)index, field->name);
   furrow_container *made = NULL;
   FW_TRY(furrow_container_create(&made, FURROW_KEY_U64, FURROW_VALUE_F32, err));

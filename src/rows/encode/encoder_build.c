@@ -1,14 +1,16 @@
-/* rows/encode/encoder_build.c: builds a dictionary from a log and its tables.
+/* rows/encode/encoder_build.c: builds a dictionary from a log and its tables, or lets one grow.
  *
  * The tables and the log are read once to count texts and measure numbers. Then the features of all fields are
  * numbered, the rows of the tables are encoded, and, if there is a history, the log is read once more. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/fileset.h"
+#include "rows/block/elements.h"
 #include "rows/encode/history.h"
 #include "rows/encode/learn_fields.h"
 
@@ -16,6 +18,7 @@ typedef struct build {
   const char *uri; /* uri of the log */
   const furrow_schema *schema;
   furrow_encoder_params params;
+  const fw_dictionary *before; /* the dictionary that grows; NULL: there is none */
   const furrow_comm *comm;
   fw_table_source *log; /* NULL: a pipe, which is read only when rows are encoded */
   fw_table_source **tables;
@@ -25,6 +28,8 @@ typedef struct build {
   fw_field_image *fields;
   fw_joined_image *joined;
   fw_history_image history;
+  fw_name_limit limit;
+  uint64_t tables_kept; /* tables that are gone */
 } build;
 
 static fw_table_scan_params scan_params(const build *b, bool one_thread) {
@@ -127,6 +132,37 @@ static furrow_status find_columns(build *b, furrow_error *err) {
   return status;
 }
 
+/* The columns of a dictionary that grows stay where they are, even if a table is gone. */
+static furrow_status keep_columns(build *b, furrow_error *err) {
+  const furrow_schema *schema = b->schema;
+  fw_buffer absent = {0};
+  for (size_t i = 0; i < schema->count; i++) b->column_table[i] = SIZE_MAX;
+  for (size_t i = 0; i < b->before->count; i++)
+    if (b->before->fields[i].column)
+      b->column_table[b->before->fields[i].column - schema->columns] = b->before->fields[i].table;
+  for (size_t i = 0; i < schema->count; i++) {
+    const fw_column *column = &schema->columns[i];
+    const size_t table = b->column_table[i];
+    const fw_table_source *source = table == SIZE_MAX ? b->log : b->tables[table];
+    if (column->kind == FW_AS_IGNORE || !source || !fw_table_is_complete(fw_table_source_layout(source))) continue;
+    if (!has_column(source, column->name)) fw_buffer_format(&absent, "%s%s", absent.size ? ", " : "", column->name);
+  }
+  const bool complete = absent.size == 0;
+  fw_buffer_byte(&absent, 0);
+  furrow_status status = fw_buffer_status(&absent, err);
+  if (status == FURROW_OK && !complete) status = fail_absent(b, absent.bytes, err);
+  fw_buffer_clear(&absent);
+  return status;
+}
+
+/* Rows of a table that is gone are taken from the dictionary that grows. */
+static furrow_status open_or_keep_table(build *b, size_t i, furrow_error *err) {
+  const furrow_status status = open_table(b, i, err);
+  if (status != FURROW_E_NOT_FOUND || !b->before) return status;
+  b->tables_kept++;
+  return FURROW_OK;
+}
+
 static furrow_status make_lists(build *b, furrow_error *err) {
   const furrow_schema *schema = b->schema;
   FW_TRY(FW_ALLOC_ZERO(&b->tables, schema->table_count, err));
@@ -139,9 +175,11 @@ static furrow_status plan_build(build *b, furrow_error *err) {
   FW_TRY(fw_schema_check(b->schema, err));
   FW_TRY(make_lists(b, err));
   FW_TRY(open_log(b, err));
-  for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(open_table(b, i, err));
-  FW_TRY(find_columns(b, err));
+  for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(open_or_keep_table(b, i, err));
+  FW_TRY(b->before ? keep_columns(b, err) : find_columns(b, err));
   FW_TRY(fw_dictionary_plan(d, b->schema, b->column_table, err));
+  for (size_t i = 0; b->before && i < d->count; i++) d->fields[i].sparse = b->before->fields[i].sparse;
+  if (b->before) d->records = b->before->records;
   FW_TRY(FW_ALLOC_ZERO(&b->learned, d->count, err));
   FW_TRY(FW_ALLOC_ZERO(&b->fields, d->count, err));
   return fw_encode_view_log(&b->encoder.log, b->schema, d, false, err);
@@ -170,14 +208,15 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   }
   furrow_status status =
       fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->comm, b->learned, &stats, err);
-  b->encoder.dictionary.records = stats.rows;
-  if (status == FURROW_OK && b->encoder.dictionary.records == 0)
+  b->encoder.dictionary.records = stats.rows + (b->before ? b->before->records : 0);
+  if (status == FURROW_OK && stats.rows == 0)
     status = fw_fail(err, FURROW_E_FORMAT, "the log has no records%s", stats.bad_rows > 0 ? " that can be read" : "");
   if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->uri);
   return status;
 }
 
 static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
+  if (!b->tables[table]) return FURROW_OK;
   if (!fw_table_source_repeats(b->tables[table]))
     return fw_fail(err, FURROW_E_ARGUMENT, "table %s: it is read twice, which a pipe cannot be",
                    b->schema->tables[table].uri);
@@ -249,7 +288,7 @@ static furrow_status learn_table_names(build *b, size_t field, uint64_t *without
   const fw_dictionary *d = &b->encoder.dictionary;
   if (field == SIZE_MAX || !fw_field_has_texts(&d->fields[field])) return FURROW_OK;
   for (size_t t = 0; t < b->schema->table_count; t++)
-    if (strcmp(b->schema->tables[t].key, d->fields[field].column->name) == 0)
+    if (b->tables[t] && strcmp(b->schema->tables[t].key, d->fields[field].column->name) == 0)
       return add_table_names(b, t, &d->fields[field], &b->learned[field].texts, without, err);
   return FURROW_OK;
 }
@@ -261,15 +300,119 @@ static furrow_status learn_side_names(build *b, furrow_error *err) {
   return learn_table_names(b, d->user_field, b->params.users_without_row, err);
 }
 
-/* Numbers the features of all fields. */
-static furrow_status number_features(build *b, furrow_error *err) {
+/* ---- Features ------------------------------------------------------------------------------------------- */
+
+static const fw_field *field_before(const build *b, size_t i) {
+  return b->before ? &b->before->fields[i] : NULL;
+}
+
+static furrow_status finish_fields(build *b, bool names, furrow_error *err) {
   fw_dictionary *d = &b->encoder.dictionary;
   for (size_t i = 0; i < d->count; i++) {
     fw_field *field = &d->fields[i];
-    FW_TRY(fw_learned_finish(field, &b->learned[i], &b->fields[i], err));
+    if (fw_field_has_texts(field) != names) continue;
+    FW_TRY(fw_learned_finish(field, field_before(b, i), &b->learned[i], b->params.max_features ? &b->limit : NULL,
+                             &b->fields[i], err));
     fw_learned_clear(&b->learned[i]);
     memset(&b->learned[i], 0, sizeof b->learned[i]);
+  }
+  return FURROW_OK;
+}
+
+/* Features that a name of the field needs: names of items are also those of the history. */
+static uint64_t features_of_name(const fw_dictionary *d, size_t field) {
+  return d->history_field != SIZE_MAX && field == d->item_field ? 2 : 1;
+}
+
+/* The features that there are without new names. */
+static uint64_t other_features(const build *b) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  uint64_t count = 0;
+  if (b->before) return b->before->features;
+  for (size_t i = 0; i < d->count; i++)
+    count += fw_field_has_texts(&d->fields[i]) ? FW_LOCAL_FIRST * features_of_name(d, i) : d->fields[i].size;
+  return count;
+}
+
+typedef struct name_count {
+  uint64_t count, features;
+} name_count;
+
+static int more_frequent(const void *a, const void *b) {
+  const uint64_t x = ((const name_count *)a)->count, y = ((const name_count *)b)->count;
+  return (x < y) - (x > y);
+}
+
+/* The counts of all names that the fields could get. */
+static furrow_status list_new_names(const build *b, name_count **list, size_t *count, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  size_t capacity = 0;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < d->count && status == FURROW_OK; i++) {
+    fw_buffer counts = {0};
+    if (!fw_field_has_texts(&d->fields[i])) continue;
+    status = fw_learned_new_counts(&d->fields[i], field_before(b, i), &b->learned[i], &counts, err);
+    const size_t n = counts.size / sizeof(uint64_t);
+    if (status == FURROW_OK) status = FW_GROW(list, &capacity, *count + n, err);
+    for (size_t k = 0; k < n && status == FURROW_OK; k++) {
+      name_count *name = &(*list)[(*count)++];
+      memcpy(&name->count, counts.bytes + k * sizeof(uint64_t), sizeof(uint64_t));
+      name->features = features_of_name(d, i);
+    }
+    fw_buffer_clear(&counts);
+  }
+  return status;
+}
+
+/* Chooses the most frequent names, as many as max_features lets in. */
+static furrow_status limit_names(build *b, furrow_error *err) {
+  const uint64_t most = b->params.max_features, others = other_features(b);
+  uint64_t left = most > others ? most - others : 0;
+  name_count *list = NULL;
+  size_t count = 0, taken = 0;
+  if (most == 0) return FURROW_OK;
+  furrow_status status = list_new_names(b, &list, &count, err);
+  if (count > 1) qsort(list, count, sizeof *list, more_frequent);
+  for (; status == FURROW_OK && taken < count && list[taken].features <= left; taken++) left -= list[taken].features;
+  b->limit = (fw_name_limit){0};
+  if (status == FURROW_OK && taken < count) {
+    b->limit.count = list[taken].count;
+    for (size_t i = 0; i < taken; i++) b->limit.ties += list[i].count == b->limit.count;
+  }
+  fw_free(list);
+  return status;
+}
+
+/* Gives the names that a field got the indices after those of all features. */
+static furrow_status number_added(build *b, size_t i, furrow_error *err) {
+  fw_dictionary *d = &b->encoder.dictionary;
+  const fw_field *before = &b->before->fields[i];
+  fw_field *field = &d->fields[i];
+  fw_buffer *image = &b->fields[i].added;
+  field->first = before->first;
+  field->added = before->added + (field->size - before->size);
+  if (field->added == 0) return FURROW_OK;
+  if (before->added > 0) fw_buffer_append(image, before->added_index, 8 * before->added);
+  for (uint64_t k = before->size; k < field->size; k++) fw_put_u64(image, d->features++);
+  field->added_index = (const unsigned char *)image->bytes;
+  return fw_buffer_status(image, err);
+}
+
+/* Numbers the features of all fields. */
+static furrow_status number_features(build *b, furrow_error *err) {
+  fw_dictionary *d = &b->encoder.dictionary;
+  FW_TRY(finish_fields(b, false, err));
+  FW_TRY(limit_names(b, err));
+  FW_TRY(finish_fields(b, true, err));
+  if (b->params.names_left_out) *b->params.names_left_out = b->limit.left_out;
+  if (b->before) d->features = b->before->features;
+  for (size_t i = 0; i < d->count; i++) {
+    fw_field *field = &d->fields[i];
     if (field->kind == FW_FIELD_HISTORY) field->size = d->fields[d->item_field].size;
+    if (b->before) {
+      FW_TRY(number_added(b, i, err));
+      continue;
+    }
     field->first = d->features;
     d->features += field->size;
   }
@@ -307,6 +450,43 @@ static furrow_status fail_twins(const joiner *j, const fw_side_table *table, con
   fw_fail(err, FURROW_E_FORMAT, "table %s: rows %zu and %zu have the same key", table->uri, twins[0] + 1, twins[1] + 1);
   fw_error_set_token(err, j->keys.bytes + offsets[twins[0]], (size_t)(offsets[twins[0] + 1] - offsets[twins[0]]));
   return FURROW_E_FORMAT;
+}
+
+static furrow_status keep_row(const fw_joined *before, size_t i, furrow_container *rows, furrow_error *err) {
+  const uint64_t from = fw_get_le64(before->offsets + 8 * i), to = fw_get_le64(before->offsets + 8 * i + 8);
+  FW_TRY(
+      fw_container_reserve(rows, rows->rows + 1, rows->features + (to - from), FW_COLUMN_FIELD | FW_COLUMN_VALUE, err));
+  for (uint64_t k = from; k < to; k++, rows->features++) {
+    fw_store_index(rows->key_type, rows->index, rows->features, fw_get_le64(before->index + 8 * k));
+    fw_store_index(rows->key_type, rows->field, rows->features, fw_get_le32(before->field + 4 * k));
+    ((float *)rows->value)[rows->features] = fw_get_f32(before->value + 4 * k);
+  }
+  rows->offset[++rows->rows] = rows->features;
+  return FURROW_OK;
+}
+
+/* Appends the rows of the dictionary that grows whose keys the table does not have any more. */
+static furrow_status keep_rows(joiner *j, size_t table, furrow_error *err) {
+  const fw_joined *before = &j->b->before->tables[table];
+  furrow_container *rows = j->out.rows;
+  fw_buffer image = {0};
+  fw_string_table keys = {0};
+  fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
+  furrow_status status = fw_buffer_status(&j->offsets, err);
+  const fw_texts texts = {.bytes = j->keys.bytes, .offsets = (const uint64_t *)j->offsets.bytes, .count = rows->rows};
+  if (status == FURROW_OK) status = fw_string_table_build(&image, &texts, NULL, err);
+  if (status == FURROW_OK) status = fw_string_table_open(&keys, image.bytes, image.size, err);
+  j->offsets.size -= sizeof(uint64_t);
+  for (size_t i = 0; i < before->keys.count && status == FURROW_OK; i++) {
+    size_t length;
+    const char *key = fw_string_table_text(&before->keys, i, &length);
+    if (fw_string_table_find(&keys, key, length) != FW_STRING_TABLE_NONE) continue;
+    fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
+    fw_buffer_append(&j->keys, key, length);
+    status = keep_row(before, i, rows, err);
+  }
+  fw_buffer_clear(&image);
+  return status;
 }
 
 static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
@@ -369,11 +549,13 @@ static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   const fw_table_scan_params params = scan_params(b, true);
   furrow_parser_stats stats = {.size = sizeof stats};
   furrow_status status = fw_encode_view_joined(&view, b->schema, &b->encoder.dictionary, t, err);
-  if (status == FURROW_OK)
+  if (status == FURROW_OK && b->tables[t])
     status = fw_table_create(&table, fw_table_source_layout(b->tables[t]), view.names, view.slots, NULL, err);
   j.table = table;
   if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
-  if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
+  if (status == FURROW_OK && table)
+    status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
+  if (status == FURROW_OK && b->before) status = keep_rows(&j, t, err);
   if (status == FURROW_OK) status = write_joined(&j, t, err);
   if (status == FURROW_OK) status = check_keys(b, t, err);
   if (status == FURROW_OK) count_rows(b, &stats);
@@ -435,6 +617,13 @@ static furrow_status write_history(historian *h, furrow_error *err) {
   return fw_buffer_status(&image->offsets, err);
 }
 
+static void go_on_with_histories(fw_dictionary *d, const fw_dictionary *before) {
+  d->history_users = before->history_users;
+  d->history_offsets = before->history_offsets;
+  d->history_items = before->history_items;
+  d->history_times = before->history_times;
+}
+
 static furrow_status learn_history(build *b, furrow_error *err) {
   const fw_dictionary *d = &b->encoder.dictionary;
   fw_encode_view view = {0};
@@ -444,6 +633,7 @@ static furrow_status learn_history(build *b, furrow_error *err) {
   const fw_table_scan_params params = scan_params(b, true);
   furrow_parser_stats stats = {.size = sizeof stats};
   if (d->history_field == SIZE_MAX) return FURROW_OK;
+  if (b->before) go_on_with_histories(&b->encoder.dictionary, b->before);
   furrow_status status = fw_encode_view_log(&view, b->schema, d, true, err);
   if (status == FURROW_OK)
     status = fw_table_create(&table, fw_table_source_layout(b->log), view.names, view.slots, NULL, err);
@@ -509,6 +699,7 @@ static void clear_build(build *b) {
     fw_buffer_clear(&b->fields[i].texts);
     fw_buffer_clear(&b->fields[i].counts);
     fw_buffer_clear(&b->fields[i].edges);
+    fw_buffer_clear(&b->fields[i].added);
   }
   for (size_t i = 0; i < b->schema->table_count; i++) {
     if (b->tables) fw_table_source_close(b->tables[i]);
@@ -530,20 +721,66 @@ static void clear_build(build *b) {
   fw_free(b->fields);
 }
 
-furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
-                                   const furrow_encoder_params *params, furrow_error *err) {
-  build b = {.uri = uri, .schema = schema, .encoder = {.schema = schema}};
-  furrow_encoder_params_init(&b.params);
-  FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
-  FW_TRY(fw_comm_of(&b.comm, b.params.comm, err));
+/* ---- Growth --------------------------------------------------------------------------------------------- */
+
+/* Lists the columns of the log that the schema does not have. */
+static furrow_status list_new_columns(const build *b, char text[256], furrow_error *err) {
+  const fw_table_layout *layout = b->log ? fw_table_source_layout(b->log) : NULL;
+  fw_buffer names = {0};
+  for (size_t i = 0; layout && i < layout->columns; i++) {
+    bool known = fw_schema_find(b->schema, layout->names[i]) != NULL;
+    for (size_t t = 0; t < b->schema->table_count; t++)
+      known |= strcmp(b->schema->tables[t].key, layout->names[i]) == 0;
+    if (!known) fw_buffer_format(&names, "%s%s", names.size ? ", " : "", layout->names[i]);
+  }
+  fw_buffer_byte(&names, 0);
+  const furrow_status status = fw_buffer_status(&names, err);
+  if (status == FURROW_OK) snprintf(text, 256, "%s%s", names.size > 256 ? "… " : "", names.bytes);
+  fw_buffer_clear(&names);
+  return status;
+}
+
+static furrow_status report_growth(const build *b, furrow_encoder_growth *growth, furrow_error *err) {
+  furrow_encoder_growth full;
+  const fw_dictionary *d = &b->encoder.dictionary;
+  furrow_encoder_growth_init(&full);
+  if (!growth) return FURROW_OK;
+  for (size_t i = 0; i < d->count; i++) full.names += d->fields[i].texts.count - b->before->fields[i].texts.count;
+  full.features = d->features - b->before->features;
+  full.tables_kept = b->tables_kept;
+  FW_TRY(list_new_columns(b, full.columns, err));
+  fw_info_write(growth, &full, sizeof full);
+  return FURROW_OK;
+}
+
+static furrow_status run_build(build *b, const furrow_encoder_params *params, furrow_encoder **encoder,
+                               furrow_encoder_growth *growth, furrow_error *err) {
+  furrow_encoder_params_init(&b->params);
+  FW_TRY(FW_PARAMS_READ(&b->params, params, furrow_encoder_params, err));
+  FW_TRY(fw_comm_of(&b->comm, b->params.comm, err));
   furrow_encoder *made = NULL;
-  furrow_status status = learn_fields(&b, err);
-  if (status == FURROW_OK) status = finish_build(&b, &made, err);
-  status = fw_comm_all_ok(b.comm, status, err);
+  furrow_status status = learn_fields(b, err);
+  if (status == FURROW_OK) status = finish_build(b, &made, err);
+  if (status == FURROW_OK && b->before) status = report_growth(b, growth, err);
+  status = fw_comm_all_ok(b->comm, status, err);
   if (status == FURROW_OK)
     *encoder = made;
   else
     furrow_encoder_free(made);
-  clear_build(&b);
+  clear_build(b);
   return status;
+}
+
+furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
+                                   const furrow_encoder_params *params, furrow_error *err) {
+  build b = {.uri = uri, .schema = schema, .encoder = {.schema = schema}};
+  return run_build(&b, params, encoder, NULL, err);
+}
+
+furrow_status furrow_encoder_grow(furrow_encoder **grown, const furrow_encoder *encoder, const char *uri,
+                                  const furrow_encoder_params *params, furrow_encoder_growth *growth,
+                                  furrow_error *err) {
+  const furrow_schema *schema = encoder->schema;
+  build b = {.uri = uri, .schema = schema, .before = &encoder->dictionary, .encoder = {.schema = schema}};
+  return run_build(&b, params, grown, growth, err);
 }

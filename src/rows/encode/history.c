@@ -71,9 +71,10 @@ static void begin_user(const fw_history *h, uint64_t user, user_past *past, uint
   const fw_dictionary *d = h->dictionary;
   if (past->state == USER_GOES_ON) return;
   past->state = USER_REPEATS;
-  if (d->history_users > 0 && !(time > fw_get_f64(d->history_times + 8 * user))) return;
+  const bool known = user < d->history_users; /* a dictionary that grows has more users than histories */
+  if (known && !(time > fw_get_f64(d->history_times + 8 * user))) return;
   past->state = USER_GOES_ON;
-  if (d->history_users == 0) return;
+  if (!known) return;
   const uint64_t from = fw_get_le64(d->history_offsets + 8 * user), to = fw_get_le64(d->history_offsets + 8 * user + 8);
   past->count = past->latest = 0;
   past->time = fw_get_f64(d->history_times + 8 * user);
@@ -97,7 +98,7 @@ furrow_status fw_history_take(fw_history *h, const fw_event *event, const uint32
                               furrow_error *err) {
   const fw_field *users = &h->dictionary->fields[h->dictionary->user_field];
   const fw_field *known = &h->dictionary->fields[h->dictionary->item_field];
-  const uint64_t user = event->user - users->first, item = event->item - known->first;
+  const uint64_t user = fw_field_local(users, event->user), item = fw_field_local(known, event->item);
   *count = 0;
   if (event->user == FW_FEATURE_NONE || (!users->hash_bits && user < FW_LOCAL_FIRST)) return FURROW_OK;
   user_past *past = &h->pasts[user];
@@ -117,6 +118,7 @@ furrow_status fw_history_take(fw_history *h, const fw_event *event, const uint32
 void fw_history_end(fw_history *h, uint64_t user, const uint32_t **items, size_t *count, double *time) {
   user_past *past = &h->pasts[user];
   uint32_t *before = h->items + user * 2 * h->last;
+  if (past->state == USER_UNSEEN) begin_user(h, user, past, before, INFINITY);
   settle_latest(h, past, before);
   *items = before;
   *count = past->count;
@@ -135,7 +137,7 @@ static furrow_status add_row(const fw_history *h, const furrow_rowblock *block, 
   FW_TRY(fw_container_reserve(out, out->rows, out->features + count, FW_COLUMN_FIELD | FW_COLUMN_VALUE, err));
   for (size_t k = 0; k < count; k++) {
     fw_store_index(out->key_type, out->field, out->features, field);
-    fw_store_index(out->key_type, out->index, out->features, h->dictionary->fields[field].first + items[k]);
+    fw_store_index(out->key_type, out->index, out->features, fw_field_feature(&h->dictionary->fields[field], items[k]));
     ((float *)out->value)[out->features++] = value;
   }
   out->offset[out->rows] = out->features;

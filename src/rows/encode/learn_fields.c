@@ -302,11 +302,20 @@ static furrow_status join_found(learner *learners, uint32_t threads, const furro
   return FURROW_OK;
 }
 
+/* Whether few records of the log that a dictionary learned from before had a cell of the column. */
+static bool is_rare(const learner *l, size_t slot) {
+  const fw_encode_view *view = l->view;
+  bool rare = view->slot_begin[slot] < view->slot_begin[slot + 1];
+  for (size_t k = view->slot_begin[slot]; k < view->slot_begin[slot + 1]; k++)
+    rare &= field_at(l, view->slot_fields[k])->sparse;
+  return rare;
+}
+
 /* Formats without a header may have any columns: a column that no record has is an error. */
 static furrow_status check_found(const fw_table_layout *layout, const learner *l, furrow_error *err) {
   const fw_encode_view *view = l->view;
   for (size_t s = 0; s < view->slots; s++) {
-    const bool found = l->found[s] || fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
+    const bool found = l->found[s] || is_rare(l, s) || fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
     if (!found) return fw_fail(err, FURROW_E_FORMAT, "no record has the column %s of the schema", view->names[s]);
   }
   return FURROW_OK;
@@ -426,46 +435,119 @@ furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furr
 
 /* ---- The result for a field ----------------------------------------------------------------------------- */
 
-static furrow_status build_texts(const fw_counted_text *const *texts, size_t kept, fw_buffer *image,
-                                 furrow_error *err) {
+/* The texts of a field: those it had before, then new ones. */
+typedef struct text_list {
+  const fw_string_table *before; /* NULL: none */
+  uint64_t *counts;              /* of these */
+  const fw_counted_text **found; /* the new ones, the most frequent first */
+  size_t count;
+} text_list;
+
+static size_t count_before(const text_list *list) {
+  return list->before ? list->before->count : 0;
+}
+
+static furrow_status build_texts(const text_list *list, fw_buffer *image, furrow_error *err) {
   enum { AHEAD = 16 };
+  const size_t before = count_before(list);
   fw_buffer bytes = {0};
   uint64_t *offsets;
-  FW_TRY(FW_ALLOC(&offsets, kept + 1, err));
-  for (size_t i = 0; i < kept; i++) {
-    if (i + AHEAD < kept) __builtin_prefetch(texts[i + AHEAD]);
+  FW_TRY(FW_ALLOC(&offsets, before + list->count + 1, err));
+  for (size_t i = 0; i < before; i++) {
+    size_t length;
+    const char *text = fw_string_table_text(list->before, i, &length);
     offsets[i] = bytes.size;
-    fw_buffer_append(&bytes, texts[i]->text, texts[i]->length);
+    fw_buffer_append(&bytes, text, length);
   }
-  offsets[kept] = bytes.size;
+  for (size_t i = 0; i < list->count; i++) {
+    if (i + AHEAD < list->count) __builtin_prefetch(list->found[i + AHEAD]);
+    offsets[before + i] = bytes.size;
+    fw_buffer_append(&bytes, list->found[i]->text, list->found[i]->length);
+  }
+  offsets[before + list->count] = bytes.size;
   furrow_status status = fw_buffer_status(&bytes, err);
-  const fw_texts list = {.bytes = bytes.bytes, .offsets = offsets, .count = kept};
-  if (status == FURROW_OK) status = fw_string_table_build(image, &list, NULL, err);
+  const fw_texts texts = {.bytes = bytes.bytes, .offsets = offsets, .count = before + list->count};
+  if (status == FURROW_OK) status = fw_string_table_build(image, &texts, NULL, err);
   fw_buffer_clear(&bytes);
   fw_free(offsets);
   return status;
 }
 
+/* A table is read again when a dictionary grows, a log is another one. */
+static uint64_t add_counts(const fw_field *field, uint64_t before, uint64_t found) {
+  if (field->table == SIZE_MAX) return before + found;
+  return before > found ? before : found;
+}
+
+static bool takes_name(fw_name_limit *limit, uint64_t count) {
+  if (!limit || count > limit->count) return true;
+  if (count < limit->count || limit->ties == 0) return false;
+  limit->ties--;
+  return true;
+}
+
 /* Texts that are too rare count as unknown. */
-static furrow_status keep_texts(fw_field *field, const fw_counted_text *const *texts, size_t count,
+static furrow_status keep_texts(fw_field *field, const fw_field *before, text_list *list, fw_name_limit *limit,
                                 fw_field_image *image, furrow_error *err) {
-  size_t kept = 0;
-  while (kept < count && texts[kept]->count >= field->column->min_count) kept++;
-  for (size_t i = kept; i < count; i++) field->unknown += texts[i]->count;
-  FW_TRY(build_texts(texts, kept, &image->texts, err));
-  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts[i]->count);
+  size_t kept = 0, frequent = 0;
+  uint64_t unknown = 0;
+  while (frequent < list->count && list->found[frequent]->count >= field->column->min_count) frequent++;
+  while (kept < frequent && takes_name(limit, list->found[kept]->count)) kept++;
+  for (size_t i = kept; i < list->count; i++) unknown += list->found[i]->count;
+  if (limit) limit->left_out += frequent - kept;
+  field->unknown = add_counts(field, before ? before->unknown : 0, unknown);
+  list->count = kept;
+  FW_TRY(build_texts(list, &image->texts, err));
+  for (size_t i = 0; i < count_before(list); i++) fw_put_u64(&image->counts, list->counts[i]);
+  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, list->found[i]->count);
   FW_TRY(fw_buffer_status(&image->counts, err));
-  field->size = FW_LOCAL_FIRST + kept;
+  field->size = FW_LOCAL_FIRST + count_before(list) + kept;
   return fw_string_table_open(&field->texts, image->texts.bytes, image->texts.size, err);
 }
 
-static furrow_status finish_texts(fw_field *field, const fw_text_counter *texts, fw_field_image *image,
-                                  furrow_error *err) {
-  const fw_counted_text **sorted = NULL;
-  FW_TRY(fw_text_counter_sort(texts, &sorted, err));
-  const furrow_status status = keep_texts(field, sorted, texts->count, image, err);
-  fw_free((void *)sorted);
+/* Counts the texts that the field had, and leaves the new ones in the list. */
+static furrow_status part_texts(const fw_field *field, const fw_field *before, const fw_text_counter *texts,
+                                text_list *list, furrow_error *err) {
+  FW_TRY(fw_text_counter_sort(texts, &list->found, err));
+  list->count = texts->count;
+  if (!before) return FURROW_OK;
+  list->before = &before->texts;
+  list->count = 0;
+  FW_TRY(FW_ALLOC(&list->counts, before->texts.count, err));
+  for (size_t i = 0; i < before->texts.count; i++) list->counts[i] = fw_get_le64(before->counts + 8 * i);
+  for (size_t i = 0; i < texts->count; i++) {
+    const fw_counted_text *text = list->found[i];
+    const size_t known = fw_string_table_find_hashed(&before->texts, text->hash, text->text, text->length);
+    if (known == FW_STRING_TABLE_NONE)
+      list->found[list->count++] = text;
+    else
+      list->counts[known] = add_counts(field, list->counts[known], text->count);
+  }
+  return FURROW_OK;
+}
+
+static void clear_texts(text_list *list) {
+  fw_free((void *)list->found);
+  fw_free(list->counts);
+}
+
+static furrow_status finish_texts(fw_field *field, const fw_field *before, const fw_text_counter *texts,
+                                  fw_name_limit *limit, fw_field_image *image, furrow_error *err) {
+  text_list list = {0};
+  furrow_status status = part_texts(field, before, texts, &list, err);
+  if (status == FURROW_OK) status = keep_texts(field, before, &list, limit, image, err);
+  clear_texts(&list);
   return status;
+}
+
+furrow_status fw_learned_new_counts(const fw_field *field, const fw_field *before, const fw_learned *learned,
+                                    fw_buffer *counts, furrow_error *err) {
+  text_list list = {0};
+  furrow_status status = part_texts(field, before, &learned->texts, &list, err);
+  for (size_t i = 0; status == FURROW_OK && i < list.count && list.found[i]->count >= field->column->min_count; i++)
+    fw_buffer_append(counts, &list.found[i]->count, sizeof list.found[i]->count);
+  clear_texts(&list);
+  return status == FURROW_OK ? fw_buffer_status(counts, err) : status;
 }
 
 static furrow_status finish_bins(fw_field *field, fw_number_stats *numbers, fw_field_image *image, furrow_error *err) {
@@ -499,14 +581,29 @@ static bool is_sparse(const fw_learned *learned) {
   return learned->missing > 3 * learned->present;
 }
 
-furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image, furrow_error *err) {
-  field->missing = learned->missing;
-  field->sparse = fw_field_has_missing(field) && is_sparse(learned);
+/* The values of a number stay what they were: scaled in the same way, in the same bins. */
+static furrow_status keep_numbers(fw_field *field, const fw_field *before, fw_field_image *image, furrow_error *err) {
+  field->size = before->size;
+  field->mean = before->mean;
+  field->factor = before->factor;
+  field->newest = before->newest;
+  field->edge_count = before->edge_count;
+  if (before->edge_count > 0) fw_buffer_append(&image->edges, before->edges, 8 * before->edge_count);
+  field->edges = (const unsigned char *)image->edges.bytes;
+  return fw_buffer_status(&image->edges, err);
+}
+
+furrow_status fw_learned_finish(fw_field *field, const fw_field *before, fw_learned *learned, fw_name_limit *limit,
+                                fw_field_image *image, furrow_error *err) {
+  field->missing = add_counts(field, before ? before->missing : 0, learned->missing);
+  field->sparse = before ? before->sparse : fw_field_has_missing(field) && is_sparse(learned);
+  if (before && !fw_field_has_texts(field) && field->kind != FW_FIELD_HISTORY)
+    return keep_numbers(field, before, image, err);
   switch (field->kind) {
   case FW_FIELD_CATEGORY:
   case FW_FIELD_SET:
   case FW_FIELD_WORDS:
-    if (field->hash_bits == 0) return finish_texts(field, &learned->texts, image, err);
+    if (field->hash_bits == 0) return finish_texts(field, before, &learned->texts, limit, image, err);
     field->missing = 0;
     field->size = (uint64_t)1 << field->hash_bits;
     return FURROW_OK;

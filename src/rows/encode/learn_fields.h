@@ -127,10 +127,20 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
                               furrow_parser_stats *stats, furrow_error *err) FURROW_MUST_USE;
 /* Combines the statistics of a field over all ranks; all ranks call it and get the result. */
 furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
-/* Sets the members of a field from its statistics (all except `first`), and makes its images; the field's texts point
- * into them. */
-furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image,
-                                furrow_error *err) FURROW_MUST_USE;
+/* Which new names are kept: those that occur more often than `count`, and `ties` of those that occur as often. */
+typedef struct fw_name_limit {
+  uint64_t count, ties;
+  uint64_t left_out; /* counted by fw_learned_finish */
+} fw_name_limit;
+
+/* Sets the members of a field from its statistics (all except `first` and the list of added features), and makes its
+ * images; the field's texts point into them. before: the field of a dictionary that grows, whose names come first;
+ * NULL: there is none. limit NULL: all names are kept. */
+furrow_status fw_learned_finish(fw_field *field, const fw_field *before, fw_learned *learned, fw_name_limit *limit,
+                                fw_field_image *image, furrow_error *err) FURROW_MUST_USE;
+/* Appends the counts of the names that a field could get to counts: 8 bytes each. */
+furrow_status fw_learned_new_counts(const fw_field *field, const fw_field *before, const fw_learned *learned,
+                                    fw_buffer *counts, furrow_error *err) FURROW_MUST_USE;
 /* Whether the field learns anything from the data. */
 bool fw_field_learns(const fw_field *field);
 

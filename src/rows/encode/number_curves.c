@@ -8,21 +8,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "rows/encode/curve_test.h"
 #include "rows/encode/encoder.h"
 #include "rows/encode/learn_fields.h"
+#include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
 
 enum {
-  FEWEST_ROWS = 500,
-  MOST_ROWS = 50000,    /* that are sampled */
-  MOST_CELLS = 1 << 20, /* of these rows */
-  MANY_ROWS = 20000,    /* from here on there are twice as many bins */
-  PRIOR_ROWS = 2,       /* with the mean label, that each bin has in addition */
-  NEWTON_STEPS = 25
+  MOST_ROWS = 50000,   /* that are sampled */
+  MOST_CELLS = 1 << 20 /* of these rows */
 };
-
-#define ERRORS_NEEDED 3.0 /* standard errors of the mean difference of the losses */
-#define LEAST_CHANCE 1e-6
 
 typedef struct sampled_row {
   uint64_t hash; /* of its place in the data */
@@ -38,21 +33,6 @@ typedef struct row_sample {
   size_t count, heap_capacity, cell_capacity;
   uint64_t piece, record; /* the next record of the piece that is read */
 } row_sample;
-
-/* One number and the labels, of the rows that have both. */
-typedef struct number_label {
-  double x, y;
-} number_label;
-
-typedef struct straight_line {
-  double mean, factor; /* of x */
-  double slope, level;
-} straight_line;
-
-typedef struct binned_labels {
-  double edges[2 * FW_NUMBER_BINS], levels[2 * FW_NUMBER_BINS];
-  size_t count; /* number of edges */
-} binned_labels;
 
 /* ---- The sample ---- */
 
@@ -183,110 +163,6 @@ static furrow_status read_sample(fw_table_source *source, const char *const *nam
   return status;
 }
 
-/* ---- A straight line, and bins ---- */
-
-static double chance_of(double score) {
-  return 1 / (1 + exp(-score));
-}
-
-/* Newton's method, with a little L2 for the slope. */
-static void fit_chances(straight_line *line, const number_label *rows, size_t count) {
-  line->slope = line->level = 0;
-  for (int step = 0; step < NEWTON_STEPS; step++) {
-    double g = 0, gx = line->slope, h = 1e-9, hx = 0, hxx = 1;
-    for (size_t i = 0; i < count; i++) {
-      const double x = (rows[i].x - line->mean) * line->factor, p = chance_of(line->level + line->slope * x);
-      g += p - rows[i].y, gx += (p - rows[i].y) * x;
-      h += p * (1 - p), hx += p * (1 - p) * x, hxx += p * (1 - p) * x * x;
-    }
-    const double determinant = h * hxx - hx * hx;
-    if (!(determinant > 0)) return;
-    const double level = (g * hxx - gx * hx) / determinant, slope = (gx * h - g * hx) / determinant;
-    line->level -= fmax(-2, fmin(2, level)); /* far outliers could make a full step too long */
-    line->slope -= fmax(-2, fmin(2, slope));
-    if (fabs(level) < 1e-4 && fabs(slope) < 1e-4) return;
-  }
-}
-
-static straight_line fit_line(const number_label *rows, size_t count, bool classes) {
-  straight_line line = {.factor = 1};
-  double label = 0, squares = 0, products = 0;
-  for (size_t i = 0; i < count; i++) {
-    line.mean += rows[i].x / (double)count;
-    label += rows[i].y / (double)count;
-  }
-  for (size_t i = 0; i < count; i++) {
-    squares += (rows[i].x - line.mean) * (rows[i].x - line.mean);
-    products += (rows[i].x - line.mean) * (rows[i].y - label);
-  }
-  if (squares > 0) line.factor = 1 / sqrt(squares / (double)count);
-  line.level = label;
-  line.slope = squares > 0 ? products / squares / line.factor : 0;
-  if (classes) fit_chances(&line, rows, count);
-  return line;
-}
-
-static int compare_numbers(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static size_t bin_of(const binned_labels *bins, double x) {
-  size_t bin = 0;
-  while (bin < bins->count && bins->edges[bin] <= x) bin++;
-  return bin;
-}
-
-/* Quantiles of the rows are the edges, as an encoder has them. sorted: memory for the numbers. */
-static binned_labels fit_bins(const number_label *rows, size_t count, size_t most, double *sorted) {
-  binned_labels bins = {0};
-  double rows_of[2 * FW_NUMBER_BINS] = {0}, label = 0;
-  for (size_t i = 0; i < count; i++) {
-    sorted[i] = rows[i].x;
-    label += rows[i].y / (double)count;
-  }
-  qsort(sorted, count, sizeof *sorted, compare_numbers);
-  for (size_t i = 1; i < most; i++) {
-    const double edge = sorted[i * count / most];
-    if (edge > sorted[0] && (bins.count == 0 || edge > bins.edges[bins.count - 1])) bins.edges[bins.count++] = edge;
-  }
-  for (size_t i = 0; i < count; i++) {
-    const size_t bin = bin_of(&bins, rows[i].x);
-    rows_of[bin]++;
-    bins.levels[bin] += rows[i].y;
-  }
-  for (size_t i = 0; i <= bins.count; i++)
-    bins.levels[i] = (bins.levels[i] + PRIOR_ROWS * label) / (rows_of[i] + PRIOR_ROWS);
-  return bins;
-}
-
-static double loss_of(double prediction, double label, bool classes) {
-  if (!classes) return (prediction - label) * (prediction - label);
-  const double p = fmax(LEAST_CHANCE, fmin(1 - LEAST_CHANCE, prediction));
-  return label > 0 ? -log(p) : -log(1 - p);
-}
-
-/* Whether bins have a lower loss than a line, beyond chance: each half of the rows is predicted from the other. */
-static bool is_curve(const number_label *rows, size_t count, size_t bins, bool classes, double *sorted) {
-  const number_label *const parts[] = {rows, rows + count / 2};
-  const size_t counts[] = {count / 2, count - count / 2};
-  double sum = 0, squares = 0;
-  for (int half = 0; half < 2; half++) {
-    const straight_line line = fit_line(parts[half], counts[half], classes);
-    const binned_labels binned = fit_bins(parts[half], counts[half], bins, sorted);
-    for (size_t i = 0; i < counts[!half]; i++) {
-      const number_label row = parts[!half][i];
-      const double score = line.level + line.slope * (row.x - line.mean) * line.factor;
-      const double difference = loss_of(classes ? chance_of(score) : score, row.y, classes) -
-                                loss_of(binned.levels[bin_of(&binned, row.x)], row.y, classes);
-      sum += difference;
-      squares += difference * difference;
-    }
-  }
-  const double n = (double)count, mean = sum / n;
-  return mean > 0 && mean > ERRORS_NEEDED * sqrt(fmax(squares / n - mean * mean, 0) / n);
-}
-
 /* ---- The columns ---- */
 
 static furrow_status use_bins(fw_column *column, size_t bins, furrow_error *err) {
@@ -309,7 +185,7 @@ static furrow_status use_bins(fw_column *column, size_t bins, furrow_error *err)
 /* Two classes, which are 0 and 1 afterwards, or numbers. Several classes are neither. */
 static bool settle_labels(const row_sample *s, bool *classes) {
   double least = INFINITY, most = -INFINITY;
-  if (s->columns[0]->class_count > 2 || s->count < FEWEST_ROWS) return false;
+  if (s->columns[0]->class_count > 2 || s->count < FW_CURVE_ROWS) return false;
   for (size_t i = 0; i < s->count; i++) {
     least = fmin(least, s->cells[i * s->slots]);
     most = fmax(most, s->cells[i * s->slots]);
@@ -323,7 +199,7 @@ static bool settle_labels(const row_sample *s, bool *classes) {
 
 static furrow_status judge_columns(const row_sample *s, fw_column *const *columns, furrow_error *err) {
   bool classes;
-  number_label *rows = NULL;
+  fw_number_label *rows = NULL;
   double *sorted = NULL;
   if (!settle_labels(s, &classes)) return FURROW_OK;
   furrow_status status = FW_ALLOC(&rows, s->count, err);
@@ -332,10 +208,9 @@ static furrow_status judge_columns(const row_sample *s, fw_column *const *column
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
       const double *cells = s->cells + s->heap[i].at;
-      if (!isnan(cells[c])) rows[count++] = (number_label){cells[c], cells[0]};
+      if (!isnan(cells[c])) rows[count++] = (fw_number_label){cells[c], cells[0]};
     }
-    const size_t bins = count < MANY_ROWS ? FW_NUMBER_BINS : 2 * FW_NUMBER_BINS;
-    if (count >= FEWEST_ROWS && is_curve(rows, count, bins, classes, sorted)) status = use_bins(columns[c], bins, err);
+    if (fw_number_is_curve(rows, count, classes, sorted)) status = use_bins(columns[c], fw_curve_bins(count), err);
   }
   fw_free(rows);
   fw_free(sorted);
@@ -383,7 +258,7 @@ static furrow_status propose_bins(const furrow_schema *schema, const char *uri, 
     if (amount && fw_table_layout_column(fw_table_source_layout(source), c->name) != SIZE_MAX) columns[slots++] = c;
   }
   status = fw_comm_all_ok(p->comm, status, err);
-  const bool few = slots > 1 && slots < MOST_CELLS / FEWEST_ROWS;
+  const bool few = slots > 1 && slots < MOST_CELLS / FW_CURVE_ROWS;
   if (status == FURROW_OK && few && fw_table_source_repeats(source)) {
     columns[0] = label;
     status = find_curves(source, columns, slots, p, err);
@@ -403,4 +278,71 @@ furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri, con
   furrow_status status = fw_schema_propose(&made, uri, &p, err);
   if (status == FURROW_OK && p.bin_numbers) status = fw_comm_all_ok(p.comm, propose_bins(made, uri, &p, err), err);
   return FW_HAND_OVER(status, schema, made, furrow_schema_free);
+}
+
+/* ---- Tables of numbers ---- */
+
+/* Whether the data is csv, which is rows of numbers without a schema. */
+static furrow_status is_csv(const char *uri, bool *csv, furrow_error *err) {
+  furrow_parser *parser = NULL;
+  bool can = false, log = false;
+  FW_TRY(fw_table_can_look(uri, &can, err));
+  if (can) FW_TRY(furrow_table_needs_schema(uri, &log, err));
+  if (!can || log) return FURROW_OK;
+  FW_TRY(furrow_parser_open_part(&parser, uri, 0, 1, "auto", err));
+  *csv = strcmp(furrow_parser_format(parser), "csv") == 0;
+  furrow_parser_close(parser);
+  return FURROW_OK;
+}
+
+/* The label is a column that is named, or that has the name of one, as in csv; a column of numbers is in bins. */
+static bool has_bins(const furrow_schema *schema, bool named) {
+  const fw_column *found = fw_schema_of_kind(schema, FW_AS_LABEL);
+  bool bins = false;
+  for (size_t i = 0; i < schema->count; i++)
+    bins |= schema->columns[i].kind == FW_AS_NUMBER && schema->columns[i].scale == FW_SCALE_BINS;
+  return bins && found && (named || fw_label_name_priority(found->name) != SIZE_MAX);
+}
+
+/* Columns that are named by their numbers, as csv's may be, get their names. */
+static void name_columns(const fw_table_layout *layout, furrow_schema_propose_params *p) {
+  const char **const columns[] = {&p->label, &p->weight};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    const size_t found = *columns[i] && **columns[i] ? fw_table_layout_column(layout, *columns[i]) : SIZE_MAX;
+    if (found != SIZE_MAX) *columns[i] = layout->names[found];
+  }
+}
+
+static furrow_status propose_of_csv(furrow_schema **schema, const char *uri, furrow_schema_propose_params *p,
+                                    furrow_error *err) {
+  fw_table_source *source = NULL;
+  furrow_schema *made = NULL;
+  const bool named = p->label != NULL;
+  FW_TRY(fw_comm_all_ok(p->comm, fw_table_source_open(&source, uri, err), err));
+  name_columns(fw_table_source_layout(source), p);
+  furrow_status status = furrow_schema_propose(&made, uri, p, err);
+  if (status == FURROW_OK && has_bins(made, named))
+    *schema = made;
+  else
+    furrow_schema_free(made);
+  fw_table_source_close(source);
+  return status;
+}
+
+furrow_status furrow_schema_propose_bins(furrow_schema **schema, const char *uri,
+                                         const furrow_schema_propose_params *params, furrow_error *err) {
+  furrow_schema_propose_params p;
+  furrow_schema *made = NULL;
+  bool csv = false;
+  furrow_schema_propose_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_schema_propose_params, err));
+  const char **const roles[] = {&p.weight, &p.group, &p.user, &p.item, &p.time};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (!*roles[i]) *roles[i] = "";
+  p.amounts = p.bin_numbers = true;
+  FW_TRY(fw_comm_of(&p.comm, p.comm, err));
+  FW_TRY(fw_comm_all_ok(p.comm, is_csv(uri, &csv, err), err));
+  if (csv) FW_TRY(propose_of_csv(&made, uri, &p, err));
+  *schema = made;
+  return FURROW_OK;
 }

@@ -334,14 +334,23 @@ static furrow_status give_meaning(observation *o, const char *what, const char *
   return FURROW_OK;
 }
 
-static furrow_status give_meanings(observation *o, furrow_error *err) {
+/* unwanted: gets the bits of meanings that no column has, because the name "" is given for them. */
+static furrow_status give_meanings(observation *o, unsigned *unwanted, furrow_error *err) {
   const furrow_schema_propose_params *p = o->params;
-  if (p->label && p->label[0]) FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
-  FW_TRY(give_meaning(o, "weight", p->weight, FW_MEANS_WEIGHT, err));
-  FW_TRY(give_meaning(o, "group", p->group, FW_MEANS_GROUP, err));
-  FW_TRY(give_meaning(o, "user", p->user, FW_MEANS_USER, err));
-  FW_TRY(give_meaning(o, "item", p->item, FW_MEANS_ITEM, err));
-  return give_meaning(o, "time", p->time, FW_MEANS_TIME, err);
+  const struct {
+    const char *what, *name;
+    fw_meaning meaning;
+  } given[] = {{"label", p->label, FW_MEANS_LABEL}, {"weight", p->weight, FW_MEANS_WEIGHT},
+               {"group", p->group, FW_MEANS_GROUP}, {"user", p->user, FW_MEANS_USER},
+               {"item", p->item, FW_MEANS_ITEM},    {"time", p->time, FW_MEANS_TIME}};
+  *unwanted = 0;
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    if (given[i].name && !given[i].name[0])
+      *unwanted |= 1u << given[i].meaning;
+    else
+      FW_TRY(give_meaning(o, given[i].what, given[i].name, given[i].meaning, err));
+  }
+  return FURROW_OK;
 }
 
 /* Sets the meanings of columns that Vowpal Wabbit's text always has. */
@@ -374,10 +383,11 @@ static furrow_status settle_time_parts(const observation *o, furrow_schema *sche
 }
 
 static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_error *err) {
-  FW_TRY(give_meanings(o, err));
+  unsigned unwanted;
+  FW_TRY(give_meanings(o, &unwanted, err));
   set_vw_meanings(o);
-  const bool label = !o->params->label || o->params->label[0];
-  FW_TRY(fw_evidence_find_meanings(o->columns, o->count, label, err));
+  const bool label = !(unwanted & 1u << FW_MEANS_LABEL);
+  FW_TRY(fw_evidence_find_meanings(o->columns, o->count, unwanted, err));
   for (size_t i = 0; i < o->count; i++) FW_TRY(fw_evidence_decide(&o->columns[i], false, schema, err));
   if (o->params->strict) FW_TRY(fw_evidence_check_doubts(o->columns, o->count, label, schema, err));
   return settle_time_parts(o, schema, err);

@@ -41,9 +41,9 @@ bool fw_evidence_is_unique(const fw_evidence *evidence);
  * fw_evidence_find_meanings. `delimiter`: of the table; 0: it has none. */
 furrow_status fw_evidence_settle_formats(fw_evidence *columns, size_t count, char delimiter,
                                          furrow_error *err) FURROW_MUST_USE;
-/* Finds the meanings that the caller did not give, among the columns without a given meaning; a label only if one is
- * wanted. E_ARGUMENT: several columns may be the label. */
-furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label,
+/* Finds the meanings that the caller did not give, among the columns without a given meaning. unwanted: bits
+ * 1 << FW_MEANS_… of meanings that no column gets. E_ARGUMENT: several columns may be the label. */
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, unsigned unwanted,
                                         furrow_error *err) FURROW_MUST_USE;
 /* Adds the column to the schema. `table`: it belongs to a table that is joined. E_ARGUMENT: the column cannot have the
  * meaning that the caller gave. */

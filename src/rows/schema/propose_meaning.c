@@ -166,17 +166,24 @@ static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*pri
   return FURROW_OK;
 }
 
-furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label, furrow_error *err) {
-  if (label) FW_TRY(find_label(columns, count, priority_of_label, err));
-  if (label) FW_TRY(find_label(columns, count, priority_of_likely_label, err));
-  mark_other_labels(columns, count);
-  find_meaning(columns, count, FW_MEANS_WEIGHT, priority_of_weight);
-  find_meaning(columns, count, FW_MEANS_USER, priority_of_user);
-  find_meaning(columns, count, FW_MEANS_ITEM, priority_of_item);
-  drop_row_ids(columns, count);
-  find_meaning(columns, count, FW_MEANS_GROUP, priority_of_group);
-  find_meaning(columns, count, FW_MEANS_TIME, priority_of_time);
-  find_only_id(columns, count);
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, unsigned unwanted, furrow_error *err) {
+  static const struct {
+    fw_meaning meaning;
+    size_t (*priority)(const fw_evidence *e);
+  } others[] = {{FW_MEANS_WEIGHT, priority_of_weight},
+                {FW_MEANS_USER, priority_of_user},
+                {FW_MEANS_ITEM, priority_of_item},
+                {FW_MEANS_GROUP, priority_of_group},
+                {FW_MEANS_TIME, priority_of_time}};
+  const unsigned sides = 1u << FW_MEANS_USER | 1u << FW_MEANS_ITEM;
+  if (!(unwanted & 1u << FW_MEANS_LABEL)) FW_TRY(find_label(columns, count, priority_of_label, err));
+  if (!(unwanted & 1u << FW_MEANS_LABEL)) FW_TRY(find_label(columns, count, priority_of_likely_label, err));
+  if ((unwanted & sides) != sides) mark_other_labels(columns, count); /* the rows may be events */
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (!(unwanted & 1u << others[i].meaning)) find_meaning(columns, count, others[i].meaning, others[i].priority);
+    if (others[i].meaning == FW_MEANS_ITEM) drop_row_ids(columns, count);
+  }
+  if (!(unwanted & 1u << FW_MEANS_ITEM)) find_only_id(columns, count);
   return FURROW_OK;
 }
 

@@ -129,7 +129,7 @@ static bool may_be_table(const fw_uri *uri) {
 }
 
 /* Nothing is read from a pipe, because it cannot be read twice. */
-static furrow_status can_look(const char *text, bool *can, furrow_error *err) {
+furrow_status fw_table_can_look(const char *text, bool *can, furrow_error *err) {
   fw_uri uri = {0};
   fw_fileset set = {0};
   furrow_status status = fw_uri_parse(&uri, text, err);
@@ -144,7 +144,7 @@ static furrow_status can_look(const char *text, bool *can, furrow_error *err) {
 furrow_status furrow_table_needs_schema(const char *uri, bool *needed, furrow_error *err) {
   fw_table_source *source = NULL;
   bool can = false, found = false;
-  FW_TRY(can_look(uri, &can, err));
+  FW_TRY(fw_table_can_look(uri, &can, err));
   furrow_status status = can ? fw_table_source_open(&source, uri, err) : FURROW_OK;
   if (source) found = source->layout.kind != FW_TABLE_DELIMITED || source->layout.texts;
   fw_table_source_close(source);

@@ -159,6 +159,9 @@ void fw_table_source_close(fw_table_source *source);
 const fw_table_layout *fw_table_source_layout(const fw_table_source *source);
 /* Returns the bytes before the first record of the first file that has any. */
 furrow_status fw_table_source_head(const fw_table_source *source, fw_buffer *head, furrow_error *err) FURROW_MUST_USE;
+/* Whether a URI can be examined as a table before its caller reads it: it has no pipe, and no arguments of a format of
+ * rows. */
+furrow_status fw_table_can_look(const char *uri, bool *can, furrow_error *err) FURROW_MUST_USE;
 /* Whether it can be scanned again: it has no pipe. */
 bool fw_table_source_repeats(const fw_table_source *source);
 

@@ -220,15 +220,13 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Lists the ids of the index, ascending, each once. */
-static furrow_status list_ids(joining *j, const furrow_index *index, furrow_error *err) {
+/* Makes ids ascending, each once. */
+static void sort_ids(furrow_ids *ids) {
   size_t kept = 0;
-  FW_TRY(furrow_index_get_ids(index, &j->ids, err));
-  qsort(j->ids.ids, j->ids.count, sizeof *j->ids.ids, compare_ids);
-  for (size_t i = 0; i < j->ids.count; i++)
-    if (i == 0 || j->ids.ids[i] != j->ids.ids[i - 1]) j->ids.ids[kept++] = j->ids.ids[i];
-  j->ids.count = kept;
-  return FURROW_OK;
+  qsort(ids->ids, ids->count, sizeof *ids->ids, compare_ids);
+  for (size_t i = 0; i < ids->count; i++)
+    if (i == 0 || ids->ids[i] != ids->ids[i - 1]) ids->ids[kept++] = ids->ids[i];
+  ids->count = kept;
 }
 
 static furrow_status plan_join(joining *j, const furrow_attributes *before, plan *p, furrow_error *err) {
@@ -250,32 +248,50 @@ static furrow_status plan_join(joining *j, const furrow_attributes *before, plan
   return FURROW_E_STATE;
 }
 
+/* Joins the table of *j with its ids. */
+static furrow_status join(furrow_attributes *attributes, joining *j, const char *key, furrow_attributes_fit *fit,
+                          furrow_error *err) {
+  plan p = {0};
+  furrow_status status = j->table ? find_key(j, key, err) : FURROW_OK;
+  if (status == FURROW_OK && j->table) status = list_rows(j, err);
+  if (status == FURROW_OK && j->table) status = take_columns(j, err);
+  sort_ids(&j->ids);
+  if (status == FURROW_OK) status = plan_join(j, attributes, &p, err);
+  if (status == FURROW_OK) status = carry_out(attributes, j->made, &p, err);
+  if (status == FURROW_OK && fit) fw_info_write(fit, &j->fit, sizeof j->fit);
+  plan_clear(&p);
+  furrow_attributes_free(j->made);
+  furrow_ids_clear(&j->ids);
+  fw_free(j->list);
+  return status;
+}
+
 furrow_status furrow_attributes_join(furrow_attributes *attributes, const furrow_index *index,
                                      const furrow_id_names *names, const furrow_columns *table, const char *key,
                                      furrow_attributes_fit *fit, furrow_error *err) {
   joining j = {.names = names, .table = table};
-  plan p = {0};
-  furrow_status status = table ? find_key(&j, key, err) : FURROW_OK;
-  if (status == FURROW_OK && table) status = list_rows(&j, err);
-  if (status == FURROW_OK && table) status = take_columns(&j, err);
-  if (status == FURROW_OK) status = list_ids(&j, index, err);
-  if (status == FURROW_OK) status = plan_join(&j, attributes, &p, err);
-  if (status == FURROW_OK) status = carry_out(attributes, j.made, &p, err);
-  if (status == FURROW_OK && fit) fw_info_write(fit, &j.fit, sizeof j.fit);
-  plan_clear(&p);
-  furrow_attributes_free(j.made);
-  furrow_ids_clear(&j.ids);
-  fw_free(j.list);
-  return status;
+  FW_TRY(furrow_index_get_ids(index, &j.ids, err));
+  return join(attributes, &j, key, fit, err);
+}
+
+furrow_status furrow_attributes_join_ids(furrow_attributes *attributes, const int64_t *ids, size_t n,
+                                         const furrow_id_names *names, const furrow_columns *table, const char *key,
+                                         furrow_attributes_fit *fit, furrow_error *err) {
+  joining j = {.names = names, .table = table};
+  FW_TRY(FW_ALLOC(&j.ids.ids, n, err));
+  if (n > 0) memcpy(j.ids.ids, ids, n * sizeof *ids);
+  j.ids.count = n;
+  return join(attributes, &j, key, fit, err);
 }
 
 furrow_status fw_attributes_fit_index(const furrow_attributes *attributes, const furrow_index *index,
                                       furrow_status wrong, uint64_t *unused, furrow_error *err) {
   joining j = {0};
   size_t at = 0;
-  furrow_status status = list_ids(&j, index, err);
+  furrow_status status = furrow_index_get_ids(index, &j.ids, err);
   if (unused) *unused = 0;
   if (status == FURROW_E_STATE) return FURROW_OK; /* the contents of the lists are missing */
+  if (status == FURROW_OK) sort_ids(&j.ids);
   for (size_t i = 0; status == FURROW_OK && i < j.ids.count; i++) {
     while (at < attributes->count && fw_attributes_id(attributes, at) < j.ids.ids[i]) at++;
     if (at < attributes->count && fw_attributes_id(attributes, at) == j.ids.ids[i]) continue;

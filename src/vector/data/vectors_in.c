@@ -10,6 +10,7 @@
 #include "base/params.h"
 #include "io/input.h"
 #include "vector/data/vectors_archive.h"
+#include "vector/data/vectors_table.h"
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
@@ -145,6 +146,11 @@ furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uin
                                              furrow_error *err) {
   const furrow_vectors_reader before = *vectors;
   uint64_t end;
+  if (before.once) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "a query cannot be read in parts");
+    fw_error_set_hint(err, "write its result to a Parquet file");
+    return FURROW_E_UNSUPPORTED;
+  }
   if (__builtin_add_overflow(first, count, &end) ||
       end > before.count) /* the count is the largest number if it is unknown */
     return fail_short(vectors, first, count, err);
@@ -297,6 +303,14 @@ static furrow_status open_file(file_vectors *f, furrow_error *err) {
   return f->kind.raw ? open_raw(f, f->head.path, err) : open_array(f, f->head.path, err);
 }
 
+static furrow_status refuse_columns(const furrow_vectors_reader_params *params, const char *path, furrow_error *err) {
+  if (!params->column && !params->ids && !params->names) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "has no named columns, which only tables have: Parquet files and queries");
+  fw_error_set_file(err, path);
+  fw_error_set_hint(err, "name the kind `parquet` (--kind) for a directory of Parquet files");
+  return FURROW_E_ARGUMENT;
+}
+
 furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const char *path,
                                          const furrow_vectors_reader_params *params, furrow_error *err) {
   furrow_vectors_reader_params p;
@@ -305,11 +319,16 @@ furrow_status furrow_vectors_reader_open(furrow_vectors_reader **vectors, const 
   void *memory;
   furrow_vectors_reader_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_vectors_reader_params, err));
+  bool table;
+  FW_TRY(fw_vectors_are_table(path, p.kind, &table, err));
+  if (table) return fw_table_vectors_open(vectors, path, &p, err);
+  FW_TRY(refuse_columns(&p, path, err));
   if (fw_text_kind_find(&text, path, p.kind)) return fw_text_vectors_open(vectors, path, &text, p.d, err);
   const fw_archive_kind archive = fw_archive_kind_find(path, p.kind);
   if (archive == FW_ARCHIVE_NONE && fw_data_kind_find(&kind, path, p.kind, "f32", err) != FURROW_OK) {
-    fw_error_set_hint(err, "also npz and safetensors; as text csv or tsv (numbers, with or without names), txt or vec "
-                           "(word2vec, GloVe)");
+    fw_error_set_hint(
+        err, "also npz, safetensors and parquet; as text csv or tsv (numbers, with or without names), txt or vec "
+             "(word2vec, GloVe)");
     return FURROW_E_ARGUMENT;
   }
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof(file_vectors), err));

@@ -40,6 +40,7 @@ struct furrow_vectors_reader {
   size_t d;
   uint64_t count; /* may be FURROW_COUNT_UNKNOWN */
   bool have_ids, have_names;
+  bool once;       /* it cannot be read in parts: a query */
   bool restricted; /* whether the reader is restricted to `count` vectors from number `first` on; `left` of them are not
                       read yet */
   uint64_t first, left;

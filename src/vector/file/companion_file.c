@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/file_lock.h"
+#include "io/remote_target.h"
 #include "io/target.h"
 #include "vector/file/companion_file.h"
 #include "vector/file/index_read.h"
@@ -217,13 +218,6 @@ static furrow_status check_kind(const fw_companion_kind *kind, const char *path,
   return FURROW_E_EXISTS;
 }
 
-static furrow_status rename_file(const char *from, const char *to, furrow_error *err) {
-  if (rename(from, to) == 0) return FURROW_OK;
-  fw_fail_errno(err, FURROW_E_IO, errno, "cannot be renamed");
-  fw_error_set_file(err, from);
-  return FURROW_E_IO;
-}
-
 /* Moves a file that an earlier save left staged to its place if it belongs to the current index, so that it is not lost
  * when another one is staged. */
 static furrow_status settle_earlier(const fw_companion_kind *kind, const companion_paths *paths, const char *index_path,
@@ -237,7 +231,7 @@ static furrow_status settle_earlier(const fw_companion_kind *kind, const compani
   furrow_status status = open_if_fits(kind, object, paths->staged, &stamp, &opened, err);
   if (opened) kind->clear(object);
   fw_free(object);
-  return opened ? rename_file(paths->staged, paths->settled, err) : status;
+  return opened ? fw_path_rename(paths->staged, paths->settled, err) : status;
 }
 
 /* Writes the bytes of a file with another stamp in their header. */
@@ -268,10 +262,6 @@ static furrow_status write_file(const fw_companion_kind *kind, const fw_companio
   return status;
 }
 
-static furrow_status unlink_if_there(const char *path) {
-  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
-}
-
 /* Prepares for an index with this file: writes it to PATH.….new, with the permissions of the one that it will replace,
  * or else of the index. */
 static furrow_status stage(const fw_companion_kind *kind, const fw_companion *file, const companion_paths *paths,
@@ -281,11 +271,7 @@ static furrow_status stage(const fw_companion_kind *kind, const fw_companion *fi
   if (there && !overwrite) return fail_file(err, FURROW_E_EXISTS, paths->settled, "exists already");
   FW_TRY(check_kind(kind, paths->staged, &there, err));
   FW_TRY(settle_earlier(kind, paths, index_path, err));
-  if (unlink_if_there(paths->staged) != FURROW_OK) {
-    fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
-    fw_error_set_file(err, paths->staged);
-    return FURROW_E_IO;
-  }
+  FW_TRY(fw_path_remove(paths->staged, err));
   return write_file(kind, file, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp,
                     err);
 }
@@ -299,9 +285,9 @@ static furrow_status set_aside(const fw_companion_kind *kind, const companion_pa
   if (there) FW_TRY(settle_earlier(kind, paths, index_path, err));
   FW_TRY(check_kind(kind, paths->settled, &there, err));
   if (!there) return FURROW_OK;
-  FW_TRY(rename_file(paths->settled, paths->staged, err));
+  FW_TRY(fw_path_rename(paths->settled, paths->staged, err));
   if (fw_path_sync_names(paths->staged, err) == FURROW_OK) return FURROW_OK;
-  (void)!rename(paths->staged, paths->settled);
+  (void)!fw_path_rename(paths->staged, paths->settled, NULL);
   return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory cannot be synced to disk");
 }
 
@@ -320,15 +306,16 @@ enum { KINDS = 3 };
 /* Call when the index is in place: moves the staged file to its place, or removes it if the index has none. */
 static furrow_status settle(const joining *j, const char *index_path, furrow_error *err) {
   const char *ending = j->kind->ending, *noun = j->kind->noun;
+  furrow_error why;
   const furrow_status status =
-      j->file ? rename_file(j->paths.staged, j->paths.settled, NULL) : unlink_if_there(j->paths.staged);
+      j->file ? fw_path_rename(j->paths.staged, j->paths.settled, &why) : fw_path_remove(j->paths.staged, &why);
   if (status == FURROW_OK) return FURROW_OK;
   if (j->file)
-    fw_fail_errno(err, status, errno, "written, but the file of its %s, %s.new, cannot be renamed to %s", noun, ending,
-                  ending);
+    fw_fail(err, status, "written, but the file of its %s, %s.new, cannot be renamed to %s: %s", noun, ending, ending,
+            why.message);
   else
-    fw_fail_errno(err, status, errno, "written, but the %s of the index before it, %s.new, cannot be removed", noun,
-                  ending);
+    fw_fail(err, status, "written, but the %s of the index before it, %s.new, cannot be removed: %s", noun, ending,
+            why.message);
   fw_error_set_file(err, index_path);
   return status;
 }
@@ -337,7 +324,7 @@ static furrow_status settle(const joining *j, const char *index_path, furrow_err
 static void undo(const joining *j, const char *index_path) {
   if (!j->prepared) return;
   (void)!settle_earlier(j->kind, &j->paths, index_path, NULL);
-  if (j->file) unlink(j->paths.staged);
+  if (j->file) (void)!fw_path_remove(j->paths.staged, NULL);
 }
 
 static furrow_status prepare(joining *j, const char *index_path, const fw_index_stamp *stamp, bool overwrite,
@@ -398,7 +385,7 @@ furrow_status fw_companion_save(const fw_companion_kind *kind, const fw_companio
   furrow_status status = lock_folder(&folder, index_path, err);
   if (status == FURROW_OK) status = fw_index_stamp_of_file(index_path, &stamp, err);
   if (status == FURROW_OK) status = stage(kind, file, &paths, index_path, &stamp, true, err);
-  if (status == FURROW_OK) status = rename_file(paths.staged, paths.settled, err);
+  if (status == FURROW_OK) status = fw_path_rename(paths.staged, paths.settled, err);
   fw_target_clear(&folder);
   forget_paths(&paths);
   return status;
@@ -406,10 +393,8 @@ furrow_status fw_companion_save(const fw_companion_kind *kind, const fw_companio
 
 static furrow_status discard_file(const char *path, bool there, furrow_error *err) {
   if (!there) return FURROW_OK;
-  if (unlink(path) == 0) return fw_path_sync_names(path, err);
-  fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
-  fw_error_set_file(err, path);
-  return FURROW_E_IO;
+  FW_TRY(fw_path_remove(path, err));
+  return fw_path_sync_names(path, err);
 }
 
 furrow_status fw_companion_discard(const fw_companion_kind *kind, const char *index_path, furrow_error *err) {

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/file_system.h"
 #include "io/input.h"
 #include "vector/file/index_write.h"
 #include "vector/index/inverted_lists.h"
@@ -123,6 +124,8 @@ furrow_status fw_lists_file_check_kept(const furrow_index *index, const fw_index
 furrow_status fw_lists_file_open(fw_atomic_file **data, const fw_index_writer *writer, const char *path,
                                  furrow_error *err) {
   if (!writer->lists_file) return FURROW_OK;
+  const char *local = writer->lists_file;
+  FW_TRY(fw_path_to_local(&local, "a data file of lists is mapped, so it must be on this machine", err));
   if (strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with a data file cannot be written to standard output");
   FW_TRY(check_place(writer->lists_file, path, err));

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
+#include "io/remote_target.h"
 #include "vector/file/index_read.h"
 #include "vector/file/index_write.h"
 
@@ -100,6 +101,6 @@ void fw_next_id_drop(const char *path) {
   int64_t old;
   bool there;
   if (name_file(&file, path, NULL) != FURROW_OK) return;
-  if (read_number(file, &old, &there, NULL) == FURROW_OK && old > 0) (void)!unlink(file);
+  if (read_number(file, &old, &there, NULL) == FURROW_OK && old > 0) (void)!fw_path_remove(file, NULL);
   fw_free(file);
 }

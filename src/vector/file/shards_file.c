@@ -18,6 +18,7 @@
 #include "furrow/json.h"
 #include "io/atomic_file.h"
 #include "io/input.h"
+#include "io/remote_target.h"
 
 /* ---- Members -------------------------------------------------------------------------------------------- */
 
@@ -322,7 +323,7 @@ static bool names_file(const fw_shards_manifest *m, const char *file) {
 
 static void remove_shard(const saving *s, const char *file) {
   char *path = NULL;
-  if (fw_shards_path(&path, s->path, file, NULL) == FURROW_OK) unlink(path);
+  if (fw_shards_path(&path, s->path, file, NULL) == FURROW_OK) (void)!fw_path_remove(path, NULL);
   fw_free(path);
 }
 

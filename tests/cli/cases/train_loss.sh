@@ -29,3 +29,22 @@ try furrow train -q --defaults angel --model fm --loss l2 --train t.libsvm --out
 try furrow train -q --defaults angel --model fm --loss squared --train t.libsvm --out n
 try furrow train -q --defaults angel --model fm --loss softmax --train t.libsvm --out n
 try furrow train -q --defaults angel --model svm --loss l2 --train t.libsvm --out n
+# Counts: their means by weights, and as the loss of nets. --load goes on with the loss
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 } BEGIN { r = 5; for (i = 0; i < 1500; i++) { a = draw(); b = draw()
+  for (n = 0; draw() < 1 - 1 / (1 + exp(2 * a - b)); n++); print n, "1:" a, "2:" b } }' >counts.libsvm
+furrow train -q --model linear --loss poisson --train counts.libsvm --out counts
+furrow predict --model counts --data counts.libsvm | awk -F, '{ sum += $2; if ($2 <= 0) bad++ } END { print (sum / NR > 1.5 && sum / NR < 2.5), bad + 0 }'
+furrow eval --model counts --data counts.libsvm | awk '/^(loss|deviance|constant loss)/ { v[$1] = $NF } END { print v["loss"] < v["constant"], v["loss"] == v["deviance"] }'
+furrow train -q --model linear --load counts --train counts.libsvm --out more && grep -o '"PoissonLoss"' more/graph.json
+try furrow train -q --model linear --loss l2 --load counts --train counts.libsvm --out n
+try furrow train -q --model linear --loss poisson --load linear --train counts.libsvm --out n
+for model in fm deepfm; do
+  furrow train -q --model $model --loss poisson --start random --train counts.libsvm --out $model.counts
+  furrow eval --model $model.counts --data counts.libsvm | awk '/^(deviance|constant loss)/ { v[$1] = $NF } END { print v["deviance"] < v["constant"] }'
+done
+sed '3s/^/-/; 4s/^/-1/' counts.libsvm >negative.libsvm
+try furrow train -q --model linear --loss poisson --train negative.libsvm --out n
+try furrow eval --model counts --data negative.libsvm
+try furrow train -q --model linear --loss huber --train counts.libsvm --out n
+try furrow train -q --model linear --objective poisson --train counts.libsvm --out n
+try furrow train -q --model gbdt --loss poisson --train counts.libsvm --out n

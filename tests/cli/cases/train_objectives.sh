@@ -40,6 +40,8 @@ EOF
 train --objective mae --monotone 0=+,1=+,2=- --out rising
 furrow predict --model rising --data grid.libsvm | awk -F, 'NR > 1 && $2 < last { print "falls" } { last = $2 }'
 grep -o '"monotone" *: *"[^"]*"' rising/graph.json
+for model in one rising; do furrow model info $model | grep '^objective\|^quantile\|^monotone' && furrow info $model | grep '^objective\|^quantile\|^monotone'; done
+furrow info rising --json | grep monotone && furrow model info one --json | is_json
 try furrow train --model gbdt --load rising --train counts.libsvm --out no --trees 2 --monotone 0=+ -q
 (echo price,size,city,sold && awk -F'[ :]' '{ print $3 "," $5 "," (NR % 3 ? "Oslo" : "Bern") "," $1 }' counts.libsvm) > log.csv
 furrow train --model gbdt --objective poisson --train log.csv --schema auto --label sold --monotone price=+,size=- --trees 10 --out log.model -q && furrow eval --model log.model --data log.csv | grep -c deviance
@@ -61,3 +63,6 @@ try train --objective poisson --quantile 0.9 --out no
 try train --objective quantile --quantile 1 --out no
 try train --objective poisson --metric pinball --out no
 try furrow train --model lr --quantile 0.9 --train counts.libsvm --out no
+# A log without a label names its columns
+(echo price,city,income && for i in 1 2 3 4 5 6; do echo "$i.5,Oslo,$i"; done) > unlabelled.csv
+for model in linear fm; do try furrow train --model $model --train unlabelled.csv --out no -q; done

@@ -7,6 +7,7 @@
 
 #include "api/index_requests.h"
 #include "fuzz/harness/fuzz_check.h"
+#include "indexes/attribute_texts.h"
 
 enum { D = 4, COUNT = 40, MOST_ROWS = 20, MOST_RESULTS = 50 };
 
@@ -46,12 +47,36 @@ static furrow_id_names *make_names(const furrow_index *index) {
   return names;
 }
 
+static furrow_attributes *make_attributes(void) {
+  static const char *const elements[] = {"a", "b"};
+  furrow_attributes *attributes = NULL;
+  int64_t ids[COUNT];
+  double numbers[COUNT];
+  const char *texts[COUNT];
+  uint64_t starts[COUNT + 1];
+  for (int i = 0; i < COUNT; i++) {
+    ids[i] = 3 * i;
+    numbers[i] = i % 7 ? i : NAN;
+    texts[i] = i % 5 ? elements[i % 2] : NULL;
+    starts[i] = i < COUNT / 2 ? 0 : i == COUNT / 2 ? 1 : 2;
+  }
+  starts[COUNT] = 2;
+  const furrow_column columns[] = {{.name = "n", .type = FURROW_COLUMN_NUMBER, .numbers = numbers},
+                                   {.name = "t", .type = FURROW_COLUMN_TEXT, .texts = texts},
+                                   {.name = "s", .type = FURROW_COLUMN_SET, .texts = elements, .starts = starts},
+                                   {.name = "d", .type = FURROW_COLUMN_TIME, .numbers = numbers}};
+  check(furrow_attributes_create(&attributes, NULL) == FURROW_OK);
+  check(furrow_attributes_set(attributes, ids, COUNT, columns, 4, NULL) == FURROW_OK);
+  return attributes;
+}
+
 static const index_view *view(void) {
   static index_base base;
   static index_view made = {.base = &base};
   if (base.index) return &made;
   base.index = make_index();
   base.names = make_names(base.index);
+  base.attributes = make_attributes();
   base.by_id = base.has_graph = base.is_refined = true; /* all options are taken */
   base.nprobe = 1;
   furrow_index_info_init(&base.info);
@@ -82,11 +107,44 @@ static void check_search(const request_text *text, thread_memory *memory, bool o
   check(r.n >= 1 && r.n <= MOST_ROWS && r.query.k >= 1 && r.query.k <= MOST_RESULTS);
   check(furrow_first_invalid_vector(r.vectors, r.n, D) == r.n);
   check(!r.query.filter || r.query.filter == &r.filter);
-  check(index_view_search(view(), r.vectors, r.n, &r.query, distances, ids, &fault.error) == FURROW_OK);
+  check(r.shown_count <= furrow_attributes_column_count(view()->base->attributes));
+  const furrow_status status = index_view_search(view(), r.vectors, r.n, &r.query, distances, ids, &fault.error);
+  if (status != FURROW_OK) {
+    check(r.query.where && status == FURROW_E_ARGUMENT && fault.error.column > 0);
+    check(fault.error.column <= strlen(r.query.where) + 1);
+    return;
+  }
   for (size_t i = 0; i < r.n * r.query.k; i++) {
     check(ids[i] == -1 || (ids[i] % 3 == 0 && ids[i] < 3 * COUNT));
     check(ids[i] == -1 || !r.query.filter || furrow_id_filter_keeps(&r.filter, ids[i]));
   }
+}
+
+/* What was read is set, and the rows that are written again are the same. */
+static void check_rows(const index_addition *a, const int64_t *ids) {
+  furrow_attributes *made = NULL, *again = NULL;
+  fw_buffer first = {0}, second = {0};
+  const char *texts[MOST_ROWS];
+  size_t at[MOST_ROWS];
+  if (!a->attributes) return;
+  check(furrow_attributes_create(&made, NULL) == FURROW_OK && furrow_attributes_create(&again, NULL) == FURROW_OK);
+  check(attribute_texts_set(made, view()->base->attributes, ids, a->attributes, a->n, NULL) == FURROW_OK);
+  for (size_t i = 0; i < a->n; i++) {
+    at[i] = first.size;
+    attribute_text_put(&first, made, ids[i]);
+    fw_buffer_append(&first, "", 1);
+  }
+  for (size_t i = 0; i < a->n; i++) texts[i] = first.bytes + at[i];
+  check(attribute_texts_set(again, view()->base->attributes, ids, texts, a->n, NULL) == FURROW_OK);
+  for (size_t i = 0; i < a->n; i++) {
+    attribute_text_put(&second, again, ids[i]);
+    fw_buffer_append(&second, "", 1);
+  }
+  check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+  fw_buffer_clear(&first);
+  fw_buffer_clear(&second);
+  furrow_attributes_free(made);
+  furrow_attributes_free(again);
 }
 
 static void check_add(const request_text *text, thread_memory *memory) {
@@ -105,6 +163,7 @@ static void check_add(const request_text *text, thread_memory *memory) {
     for (size_t j = 0; a.names && j < i; j++) check(strcmp(a.names[i], a.names[j]) != 0);
     new_ids[i] = (int64_t)i;
   }
+  check_rows(&a, new_ids);
 }
 
 static void check_remove(const request_text *text, thread_memory *memory) {

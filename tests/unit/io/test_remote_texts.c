@@ -4,6 +4,7 @@
 
 #include "io/remote/s3_credentials.h"
 #include "io/remote/s3_list.h"
+#include "io/remote/s3_roles.h"
 #include "io/remote/sha256.h"
 #include "io/remote/sigv4.h"
 #include "support/cmocka_all.h"
@@ -168,6 +169,37 @@ static void sections_of_profiles_are_read(void **state) {
   assert_null(strstr(err.message, "kkk"));
 }
 
+/* ---- Roles ---- */
+
+static void expect_role(const char *text, furrow_status expected, int64_t expected_end) {
+  fw_s3_settings s = {0};
+  int64_t expires = -1;
+  furrow_error err;
+  assert_int_equal(fw_s3_role_parse(&s, text, strlen(text), &expires, &err), expected);
+  assert_string_equal(s.secret_key, expected == FURROW_OK ? "secret" : "");
+  if (expected == FURROW_OK) assert_int_equal(expires, expected_end);
+  if (expected != FURROW_OK) assert_null(strstr(err.message, "secret"));
+}
+
+static void credentials_of_roles_are_read(void **state) {
+  (void)state;
+#define KEYS "\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"secret\""
+  expect_role("{" KEYS "}", FURROW_OK, 0);
+  expect_role("{" KEYS ", \"Token\": \"t\", \"Expiration\": \"1970-01-02T00:00:01Z\"}", FURROW_OK, 86401);
+  expect_role("{\"Expiration\": \"2024-02-29T23:59:59.123Z\", " KEYS "}", FURROW_OK, 1709251199);
+  expect_role("{\"Expiration\": \"2026-12-31T12:00:00+00:00\", \"x\": [{}], " KEYS "}", FURROW_OK, 1798718400);
+  static const char *const wrong[] = {"",
+                                      "{}",
+                                      "[]",
+                                      "{" KEYS,
+                                      "{" KEYS "} x",
+                                      "{" KEYS ", \"Expiration\": \"soon\"}",
+                                      "{" KEYS ", \"Expiration\": \"2026-13-01T00:00:00Z\"}",
+                                      "{" KEYS ", \"Token\": \"a\\r\\nb\"}",
+                                      "{" KEYS ", \"Token\": 1}"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) expect_role(wrong[i], FURROW_E_FORMAT, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hashes_are_those_of_the_standard),
@@ -176,6 +208,7 @@ int main(void) {
       cmocka_unit_test(keys_are_encoded),
       cmocka_unit_test(names_of_a_list_are_found),
       cmocka_unit_test(sections_of_profiles_are_read),
+      cmocka_unit_test(credentials_of_roles_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

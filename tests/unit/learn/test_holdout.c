@@ -185,6 +185,33 @@ static void contents_decide(void **state) {
   }
 }
 
+enum { DIFFERENT = ROWS / 4 };
+
+static size_t four_times(size_t row) {
+  return row % DIFFERENT;
+}
+
+/* Rows that come four times, with either label, are observations of their own: if the two with one label were held out
+ * together, only rows with the other label would be left to learn from. */
+static void copies_with_other_labels(void **state) {
+  (void)state;
+  for (unsigned folds = 1; folds <= 5; folds += 4) {
+    size_t together = 0;
+    const furrow_rowblock rows = with_features(four_times);
+    for (size_t i = 0; i < ROWS; i++) labels[i] = (float)(i / DIFFERENT % 2);
+    fw_holdout holdout = held_out(&rows, true, folds, 0.3, 1);
+    for (size_t i = 0; i < ROWS / 2; i++) together += holdout.fold_of[i] == holdout.fold_of[i + ROWS / 2];
+    assert_true(together > ROWS / 20 && together < ROWS * 2 / 5); /* of 500 copies with the same label */
+    fw_holdout_clear(&holdout);
+    /* other labels are rare: copies stay together */
+    for (size_t i = 0; i < ROWS; i++) labels[i] = (float)(i % 2 != (i < DIFFERENT && i % 20 == 0));
+    holdout = held_out(&rows, true, folds, 0.3, 1);
+    for (size_t i = DIFFERENT; i < ROWS; i++)
+      if (i % DIFFERENT % 20 != 0) assert_int_equal(holdout.fold_of[i], holdout.fold_of[i % DIFFERENT]);
+    fw_holdout_clear(&holdout);
+  }
+}
+
 /* Groups whose rows are spread over the data stay whole, in a share and in folds. */
 static void groups_stay_whole(void **state) {
   (void)state;
@@ -213,9 +240,10 @@ static void groups_stay_whole(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(shares_of_classes), cmocka_unit_test(rows_are_drawn),  cmocka_unit_test(folds_are_balanced),
-      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes), cmocka_unit_test(contents_decide),
-      cmocka_unit_test(groups_stay_whole),
+      cmocka_unit_test(shares_of_classes),        cmocka_unit_test(rows_are_drawn),
+      cmocka_unit_test(folds_are_balanced),       cmocka_unit_test(seeds_decide),
+      cmocka_unit_test(without_classes),          cmocka_unit_test(contents_decide),
+      cmocka_unit_test(copies_with_other_labels), cmocka_unit_test(groups_stay_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

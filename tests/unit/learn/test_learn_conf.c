@@ -101,6 +101,7 @@ static void losses_by_key(void **state) {
     const char *json;
   } cases[] = {{"loss=l2", FW_LOSS_L2, FW_LABEL_NONE, "\"type\" : \"L2Loss\"\n"},
                {"loss=Huber huber-delta=2", FW_LOSS_HUBER, FW_LABEL_NONE, "\"HuberLoss\",\n      \"delta\" : 2.0\n"},
+               {"loss=poisson", FW_LOSS_POISSON, FW_LABEL_NONE, "\"type\" : \"PoissonLoss\"\n"},
                {"loss=HingeLoss", FW_LOSS_HINGE, FW_LABEL_POS_NEG, "\"type\" : \"HingeLoss\"\n"},
                {"loss=logistic", FW_LOSS_LOG, FW_LABEL_POS_NEG, "\"type\" : \"LogLoss\"\n"}};
   for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
@@ -190,6 +191,7 @@ static void misfits(void **state) {
                      "fieldAwareCross crosses fields, which data in the format libsvm does not have");
   conf_expect_misfit("lr", "embedding-optimizer=adam", "embedding-optimizer is for embeddings, but the graph has none");
   conf_expect_misfit("fm", "fc-optimizer=adam", "fc-optimizer is for fc layers, but the graph has none");
+  conf_expect_misfit("fm", "fc-l2=0.1", "fc-l2 is for fc layers, but the graph has none");
   conf_expect_misfit("lr", "optimizer=sgd adam-beta=0.5", "adam-beta is for Adam, which no layer has");
   conf_expect_misfit("fm", "optimizer=adam embedding-optimizer=ftrl momentum=0.5",
                      "momentum is for Momentum, which no layer has");
@@ -274,9 +276,10 @@ static void refused_keys(void **state) {
   name[sizeof name - 1] = 0;
   expect_refused("model-type", name,
                  "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
-  expect_refused("loss", "logistix",
-                 "loss must be one of LogLoss, HingeLoss, L2Loss, HuberLoss, CrossEntropyLoss, SoftmaxLoss, BPRLoss, "
-                 "WARPLoss, SampledSoftmaxLoss");
+  expect_refused(
+      "loss", "logistix",
+      "loss must be one of LogLoss, HingeLoss, L2Loss, HuberLoss, CrossEntropyLoss, SoftmaxLoss, PoissonLoss, BPRLoss, "
+      "WARPLoss, SampledSoftmaxLoss");
   expect_refused("optimizer", "angel-adagraf",
                  "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("optimizer", "",
@@ -738,6 +741,48 @@ static void sample_files(void **state) {
   }
 }
 
+/* Products of many fields in pairs are refused with the default widths of fc layers. */
+static void products_of_many_fields(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings;
+    bool refused;
+  } cases[] = {{"fields=500", false}, {"fields=2000", true}, {"fields=2000 fc=4", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_learn_conf *conf = NULL;
+    fw_plan *plan = NULL;
+    assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
+    assert_int_equal(furrow_learn_conf_set_algorithm(conf, "pnn", &err), FURROW_OK);
+    conf_set_all(conf, cases[i].settings);
+    assert_int_equal(fw_plan_of_conf(&plan, conf, &err), cases[i].refused ? FURROW_E_ARGUMENT : FURROW_OK);
+    if (cases[i].refused)
+      assert_string_equal(err.message, "fclayer takes the products of 2000 fields in pairs: 2015000 inputs and 100 "
+                                       "outputs make 201500000 weights, but 33554432 are the most");
+    fw_plan_free(plan);
+    furrow_learn_conf_free(conf);
+  }
+}
+
+/* L2 of fc layers is that of all layers, unless it is set. */
+static void l2_of_fc_layers(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings;
+    double input, fc;
+  } cases[] = {{"l2=0.5", 0.5, 0.5}, {"l2=0.5 fc-l2=0.25", 0.5, 0.25}, {"fc-l2=0.125", 0, 0.125}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_learn_conf *conf = conf_new();
+    assert_int_equal(furrow_learn_conf_set_algorithm(conf, "dnn", &err), FURROW_OK);
+    conf_set_all(conf, cases[i].settings);
+    fw_plan *plan = conf_plan(conf);
+    for (size_t k = 0; k + 1 < plan->graph.count; k++)
+      assert_true(plan->graph.layers[k].optimizer.l2 == (k == 0 ? cases[i].input : cases[i].fc));
+    fw_plan_free(plan);
+    expect_same_again(conf);
+    furrow_learn_conf_free(conf);
+  }
+}
+
 /* A graph.json beside Angel's matrices; in the full set one that came from a cluster. */
 static void graph_of_a_model(void **state) {
   (void)state;
@@ -951,6 +996,8 @@ int main(void) {
       cmocka_unit_test(layers_that_are_too_wide),
       cmocka_unit_test(runners),
       cmocka_unit_test(sample_files),
+      cmocka_unit_test(l2_of_fc_layers),
+      cmocka_unit_test(products_of_many_fields),
       GOLDEN_TEST_IN_DIR(graph_of_a_model),
       cmocka_unit_test(layers_by_name),
       cmocka_unit_test(losses_that_do_not_fit),

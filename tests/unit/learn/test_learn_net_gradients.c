@@ -225,14 +225,14 @@ static const int32_t double_types[] = {T_DOUBLE_DENSE, T_DOUBLE_SPARSE};
 
 static void test_linear(void **state) {
   (void)state;
-  const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_HINGE, FW_LOSS_L2, FW_LOSS_HUBER};
-  for (size_t i = 0; i < 4; i++)
+  const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_HINGE, FW_LOSS_L2, FW_LOSS_HUBER, FW_LOSS_POISSON};
+  for (size_t i = 0; i < 5; i++)
     for (size_t type = 0; type < 2; type++) {
       made_plan made;
       made_rules rules = plain_rules;
       plan_start(&made, double_types[type], (int64_t)rules.range);
       graph_linear(&made, losses[i]);
-      rules.classes = i >= 2;
+      rules.classes = losses[i] == FW_LOSS_POISSON ? 4 : i >= 2;
       check_all(&made, rules);
     }
 }

@@ -18,16 +18,19 @@ typedef struct made_rows {
   double *label, *weight;
 } made_rows;
 
+enum { COUNTS = 1 };
+
 typedef struct made_shape {
   size_t rows, most;      /* rows, features of a row at most */
   uint64_t range, stride; /* keys: stride * (0 … range - 1) */
-  size_t classes;         /* 0: labels are numbers; 2: -1 and 1; else 0 … classes - 1 */
+  size_t classes;         /* 0: labels are numbers; COUNTS; 2: -1 and 1; else 0 … classes - 1 */
   bool values;
 } made_shape;
 
 static double made_label(fw_rng *rng, size_t classes, double z) {
   const double noisy = z + fw_rng_normal(rng);
   if (classes == 0) return noisy;
+  if (classes == COUNTS) return floor(exp(fmin(noisy, 3)));
   if (classes == 2) return noisy > 0.3 ? 1 : -1;
   return (double)(fw_rng_below(rng, 3) ? (uint64_t)fabs(noisy * 2) % classes : fw_rng_below(rng, classes));
 }
@@ -114,10 +117,11 @@ typedef struct made_case {
   size_t outputs, classes, factors;
 } made_case;
 
-static const made_case cases[] = {{FW_LOSS_LOG, 1, 2, 0},   {FW_LOSS_SOFTMAX, 5, 5, 0}, {FW_LOSS_L2, 1, 0, 0},
-                                  {FW_LOSS_HUBER, 1, 0, 0}, {FW_LOSS_LOG, 1, 2, 3},     {FW_LOSS_L2, 1, 0, 8},
-                                  {FW_LOSS_L2, 1, 0, 19},   {FW_LOSS_HUBER, 1, 0, 2}};
-enum { CASES = sizeof cases / sizeof *cases, CONVEX_CASES = 4 };
+static const made_case cases[] = {
+    {FW_LOSS_LOG, 1, 2, 0},          {FW_LOSS_SOFTMAX, 5, 5, 0},     {FW_LOSS_L2, 1, 0, 0}, {FW_LOSS_HUBER, 1, 0, 0},
+    {FW_LOSS_POISSON, 1, COUNTS, 0}, {FW_LOSS_LOG, 1, 2, 3},         {FW_LOSS_L2, 1, 0, 8}, {FW_LOSS_L2, 1, 0, 19},
+    {FW_LOSS_HUBER, 1, 0, 2},        {FW_LOSS_POISSON, 1, COUNTS, 2}};
+enum { CASES = sizeof cases / sizeof *cases, CONVEX_CASES = 5 };
 
 /* Shapes whose gradient is summed by block and by feature. */
 static made_shape shape_of(const made_case *c, bool wide, bool values) {
@@ -247,8 +251,9 @@ static void solutions_are_optimal(void **unused) {
       assert_int_equal(state, FW_LBFGS_CONVERGED);
       const double value = value_at(p, s->x, gradient);
       assert_true(value == s->value);
-      for (size_t k = 0; k < size; k++) assert_true(fabs(gradient[k]) < 1e-4);
-      assert_true(s->evaluations < 200);
+      const bool steep = cases[i].loss == FW_LOSS_POISSON; /* its second derivative changes from row to row */
+      for (size_t k = 0; k < size; k++) assert_true(fabs(gradient[k]) < (steep ? 1e-3 : 1e-4));
+      assert_true(s->evaluations < (steep ? 500 : 200));
       free(gradient);
       fw_lbfgs_free(s);
       fw_linear_problem_free(p);

@@ -11,11 +11,12 @@
 #define TREE                                                                                                 \
   "{\"tree_param\":{\"num_nodes\":\"3\"},\"id\":0,\"left_children\":[1,-1,-1],\"right_children\":[2,-1,-1]," \
   "\"split_indices\":[0,0,0],\"split_conditions\":[0.5,-1,2],\"default_left\":[1,0,0]}"
-#define MODEL(base, objective, tree)                                                                           \
+#define MODEL(base, objective, tree) MODEL_OF_CLASSES("0", base, objective, tree)
+#define MODEL_OF_CLASSES(classes, base, objective, tree)                                                       \
   "{\"learner\":{\"attributes\":{},\"feature_names\":[],\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{" \
   "\"gbtree_model_param\":{\"num_parallel_tree\":\"1\"},\"tree_info\":[0],\"trees\":[" tree                    \
-  "]}},\"learner_model_param\":{\"base_score\":" base                                                          \
-  ",\"num_class\":\"0\",\"num_feature\":\"1\"},\"objective\":{\"name\":\"" objective "\"}},\"version\":[1,7,4]}"
+  "]}},\"learner_model_param\":{\"base_score\":" base ",\"num_class\":\"" classes                              \
+  "\",\"num_feature\":\"1\"},\"objective\":{\"name\":\"" objective "\"}},\"version\":[1,7,4]}"
 
 static const fw_import_rules rules = {.file = "model.json"};
 
@@ -143,6 +144,8 @@ static void test_refused_models(void **state) {
   assert_refused(MODEL("\"1E0\"", "binary:logistic", TREE), FURROW_E_FORMAT, "base score");
   assert_refused(MODEL("\"[1,2]\"", "reg:squarederror", TREE), FURROW_E_FORMAT, "base_score");
   assert_refused(MODEL("\"0E0\"", "multi:softmax", TREE), FURROW_E_FORMAT, "num_class");
+  assert_refused(MODEL_OF_CLASSES("-3", "\"0E0\"", "reg:squarederror", TREE), FURROW_E_FORMAT, "not a count");
+  assert_refused(MODEL_OF_CLASSES("0.5", "\"0E0\"", "reg:squarederror", TREE), FURROW_E_FORMAT, "not a count");
   assert_refused(MODEL("\"0E0\"", "reg:squarederror", ""), FURROW_E_FORMAT, "no trees");
   assert_refused(MODEL("\"0E0\"", "reg:squarederror", TREE "," TREE), FURROW_E_FORMAT, "tree_info");
   assert_refused(MODEL("\"0E0\"", "reg:squarederror", "{}"), FURROW_E_FORMAT, "left_children");

@@ -172,11 +172,53 @@ static void labels_without_curves(void **state) {
   remove_file("memory://kinds.csv", &text);
 }
 
+/* The first column is weight in name alone, and no roles are found where none are given. */
+static void tables_of_numbers(void **state) {
+  (void)state;
+  static const struct {
+    const char *header, *label;
+    bool curve, found;
+  } tables[] = {{"y,weight,user\n", NULL, true, true},
+                {"y,weight,user\n", "0", true, true},
+                {"y,weight,user\n", NULL, false, false},
+                {"a,weight,user\n", NULL, true, false},
+                {"a,weight,user\n", "a", true, true},
+                {"", "0", true, true},
+                {"", NULL, true, false},
+                {"# libsvm\n", NULL, true, false}};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    furrow_schema_propose_params params;
+    furrow_schema *schema = NULL;
+    furrow_error err = {0};
+    fw_buffer text = {0};
+    furrow_schema_propose_params_init(&params);
+    params.label = tables[t].label;
+    fw_buffer_text(&text, tables[t].header);
+    for (uint64_t row = 0; row < 2000; row++) {
+      const double x = 4 * chance(1, row) - 2, y = tables[t].curve ? x * x : x;
+      fw_buffer_format(&text, tables[t].header[0] == '#' ? "%.3f 1:%.3f 2:%d\n" : "%.3f,%.3f,%d\n", y + noise(row), x,
+                       (int)(row % 50));
+    }
+    add_file("memory://numbers.csv", &text);
+    if (furrow_schema_propose_bins(&schema, "memory://numbers.csv", &params, &err) != FURROW_OK)
+      fail_msg("table %zu: %s", t, err.message);
+    assert_int_equal(schema != NULL, tables[t].found);
+    for (size_t i = 0; schema && i < furrow_schema_column_count(schema); i++) {
+      furrow_schema_column column;
+      furrow_schema_get_column(schema, i, &column);
+      assert_string_equal(column.as, i == 0 ? "label" : "number");
+      assert_string_equal(column.role, "");
+    }
+    furrow_schema_free(schema);
+    remove_file("memory://numbers.csv", &text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_with_curves),   cmocka_unit_test(few_rows_show_no_curve),
       cmocka_unit_test(many_rows_and_threads), cmocka_unit_test(lines_in_other_scales),
-      cmocka_unit_test(labels_without_curves),
+      cmocka_unit_test(labels_without_curves), cmocka_unit_test(tables_of_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

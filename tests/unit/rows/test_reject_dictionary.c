@@ -114,7 +114,7 @@ static const char no_feature[] = "a table has a feature that does not exist";
 
 static const lie lies[] = {
     {0, HERE, 1, 'f', 0, "not a dictionary of Furrow's"},
-    {FW_DICT_AT_VERSION, HERE, 4, 3, FW_DICT_AT_VERSION, "of a version that is not known"},
+    {FW_DICT_AT_VERSION, HERE, 4, 4, FW_DICT_AT_VERSION, "of a version that is not known"},
     {FW_DICT_AT_VERSION, HERE, 4, 2, FW_DICT_AT_VERSION, "of a version that does not fit its fields"},
     {FW_DICT_AT_SIZE, HERE, 8, 96, FW_DICT_AT_SIZE, "cut short, or longer than it says"},
     {FW_DICT_AT_SCHEMA, HERE, 8, 1, FW_DICT_AT_SCHEMA, "made with another schema"},

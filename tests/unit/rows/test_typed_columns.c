@@ -622,14 +622,66 @@ static void texts(void **state) {
   expect_text((fw_typed_type){FW_TYPED_DECIMAL, 38, 0}, &most, "0.99999999999999999999999999999999999999");
 }
 
+/* ---- Single times ----------------------------------------------------------------------------------------- */
+
+/* Against the C library's calendar, and read again. */
+static void times_are_written(void **state) {
+  (void)state;
+  uint64_t random = 7;
+  char text[FURROW_TIME_TEXT], expected[64];
+  for (int i = 0; i < 20000; i++) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    const time_t whole = (time_t)((int64_t)(random >> 11) % 315569433600 - 62167219200); /* the years 0 to 9999 */
+    const int micros = i % 3 ? (int)(random % 1000000) : 0;
+    struct tm parts;
+    double again;
+    gmtime_r(&whole, &parts);
+    size_t size = (size_t)snprintf(expected, sizeof expected, "%04d-%02d-%02dT%02d:%02d:%02d", parts.tm_year + 1900,
+                                   parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    assert_int_equal(furrow_time_write(text, (double)whole), size + 1);
+    assert_memory_equal(text, expected, size);
+    const double seconds = (double)whole + micros * 1e-6;
+    size = furrow_time_write(text, seconds);
+    assert_int_equal(size, strlen(text));
+    assert_true(furrow_time_read(text, strlen(text), &again));
+    assert_true(fabs(again - seconds) <= 2e-5); /* a double has no more digits in the year 9999 */
+  }
+}
+
+static void odd_times(void **state) {
+  (void)state;
+  static const struct {
+    double seconds;
+    const char *text;
+  } times[] = {{0, "1970-01-01T00:00:00Z"},
+               {-0.5, "1969-12-31T23:59:59.5Z"},
+               {0.9999999, "1970-01-01T00:00:01Z"},
+               {951782400.25, "2000-02-29T00:00:00.25Z"},
+               {-62167219200, "0000-01-01T00:00:00Z"},
+               {253402300800, "253402300800"},
+               {-1e14, "-100000000000000"},
+               {(double)NAN, ""},
+               {(double)INFINITY, ""}};
+  char text[FURROW_TIME_TEXT];
+  double again;
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    assert_int_equal(furrow_time_write(text, times[i].seconds), strlen(times[i].text));
+    assert_string_equal(text, times[i].text);
+  }
+  assert_true(furrow_time_read("253402300800", 12, &again) && again == 253402300800);
+  assert_true(furrow_time_read("2024-05-31", 10, &again) && again == 1717113600);
+  assert_false(furrow_time_read("soon", 4, &again));
+  assert_false(furrow_time_read("", 0, &again));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(splits_as_csv, enter_dir, leave_dir),
-      cmocka_unit_test_setup_teardown(same_as_csv, enter_dir, leave_dir),
-      cmocka_unit_test(structs),
-      cmocka_unit_test(parts),
-      cmocka_unit_test(wrong_tables),
-      cmocka_unit_test(texts),
-  };
+  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(splits_as_csv, enter_dir, leave_dir),
+                                     cmocka_unit_test_setup_teardown(same_as_csv, enter_dir, leave_dir),
+                                     cmocka_unit_test(structs),
+                                     cmocka_unit_test(parts),
+                                     cmocka_unit_test(wrong_tables),
+                                     cmocka_unit_test(texts),
+                                     cmocka_unit_test(times_are_written),
+                                     cmocka_unit_test(odd_times)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ enum { D = 3, IDS = 64, HEADER = LOG_HEADER, FILE_MAX = 1 << 16 };
 typedef struct state {
   float vectors[IDS][D]; /* [0] is 0 where the id is not there */
   char names[IDS][16];
+  char attributes[IDS][32];
   size_t records;
 } state;
 
@@ -40,9 +41,11 @@ static furrow_status apply(void *user, const index_change *change, furrow_error 
     assert_true(id < IDS);
     memset(s->vectors[id], 0, sizeof s->vectors[id]);
     memset(s->names[id], 0, sizeof s->names[id]);
+    memset(s->attributes[id], 0, sizeof s->attributes[id]);
     if (change->kind == CHANGE_REMOVE) continue;
     memcpy(s->vectors[id], change->vectors + i * D, sizeof s->vectors[id]);
     if (change->names) snprintf(s->names[id], sizeof s->names[id], "%s", change->names[i]);
+    if (change->attributes) snprintf(s->attributes[id], sizeof s->attributes[id], "%s", change->attributes[i]);
   }
   s->records++;
   return FURROW_OK;
@@ -51,6 +54,7 @@ static furrow_status apply(void *user, const index_change *change, furrow_error 
 static void assert_same(const state *a, const state *b) {
   assert_memory_equal(a->vectors, b->vectors, sizeof a->vectors);
   assert_memory_equal(a->names, b->names, sizeof a->names);
+  assert_memory_equal(a->attributes, b->attributes, sizeof a->attributes);
 }
 
 /* Change `number` of a fixed series: one to three ids, of which every fourth goes. */
@@ -58,15 +62,23 @@ static void make_change(unsigned number, index_change *change) {
   static int64_t ids[3];
   static float vectors[3 * D];
   static char texts[3][16];
-  static const char *names[3];
+  static char rows[3][32];
+  static const char *names[3], *attributes[3];
   const size_t n = 1 + number % 3;
   for (size_t i = 0; i < n; i++) {
     ids[i] = (int64_t)((number * 7 + i * 5) % 16);
     for (size_t j = 0; j < D; j++) vectors[i * D + j] = (float)(number + 1) + (float)i / 4 + (float)j / 16;
     snprintf(texts[i], sizeof texts[i], "n\xc3\xa4me %u", number * 3 + (unsigned)i);
     names[i] = texts[i];
+    snprintf(rows[i], sizeof rows[i], "{\"lang\":\"\x7f%u\"}", number * (unsigned)i);
+    attributes[i] = i == 1 ? "" : rows[i]; /* no values */
   }
-  *change = (index_change){number % 4 == 3 ? CHANGE_REMOVE : CHANGE_SET, n, ids, vectors, number % 2 ? NULL : names};
+  *change = (index_change){.kind = number % 4 == 3 ? CHANGE_REMOVE : CHANGE_SET,
+                           .n = n,
+                           .ids = ids,
+                           .vectors = vectors,
+                           .names = number % 2 ? NULL : names,
+                           .attributes = number % 5 < 2 ? NULL : attributes};
   if (change->kind == CHANGE_REMOVE) change->vectors = NULL;
 }
 
@@ -281,7 +293,7 @@ static void test_impossible_records(void **unused) {
     size_t at;
     unsigned char value;
   } cases[] = {{16, 0},   {16, 4},    {16, 255}, {19, 1},    {20, 0}, {20, 3},   {20, 2},
-               {22, 2},   {22, 0},    {23, 1},   {0, 8},     {0, 1},  {15, 1},   {39, 128},
+               {22, 4},   {22, 0},    {23, 1},   {0, 8},     {0, 1},  {15, 1},   {39, 128},
                {47, 255}, {43, 0xff}, {52, 0},   {52, 0xff}, {52, 7}, {52, 127}, {61, 1}};
   static unsigned char data[FILE_MAX];
   state s;
@@ -356,7 +368,7 @@ static void test_what_is_refused(void **unused) {
   const char *names[2] = {"a", ""};
   const char *const bad[] = {"", "tab\t", "\x7f", "\xff", "\xc3", "\xed\xa0\x80"};
   change_log *log = open_log(&s, NULL);
-  index_change change = {CHANGE_SET, 2, ids, vectors, NULL};
+  index_change change = {CHANGE_SET, 2, ids, vectors, NULL, NULL};
   assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
   change.ids = (const int64_t[]){1, 2};
   assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
@@ -368,11 +380,17 @@ static void test_what_is_refused(void **unused) {
     names[1] = bad[i];
     assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
   }
+  change.names = NULL;
+  change.attributes = names;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    names[1] = bad[i];
+    if (bad[i][0] && bad[i][0] != 0x7f) assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
+  }
   change.n = 0;
   assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
   change.n = SIZE_MAX / 2;
   assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
-  change = (index_change){(change_kind)3, 1, (const int64_t[]){1}, vectors, NULL};
+  change = (index_change){(change_kind)3, 1, (const int64_t[]){1}, vectors, NULL, NULL};
   assert_int_equal(change_log_append(log, &change, &err), FURROW_E_ARGUMENT);
   assert_int_equal(change_log_sync(log, &err), FURROW_OK);
   assert_int_equal(change_log_size(log), HEADER);
@@ -435,7 +453,7 @@ static void test_full_disk_is_over(void **unused) {
     assert_int_equal(change_log_repair(log, &err), FURROW_OK); /* of a log that has not failed */
     assert_false(change_log_has_failed(log));
     for (int64_t i = 0; i < MANY; i++) ids[i] = 1 + i;
-    const index_change many = {CHANGE_SET, MANY, ids, vectors, NULL};
+    const index_change many = {CHANGE_SET, MANY, ids, vectors, NULL, NULL};
     assert_int_equal(change_log_append(log, &many, &err), FURROW_OK);
     small.rlim_cur = size + 1000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -479,7 +497,7 @@ static void test_removed_file(void **unused) {
     append_synced(log, 0, 2);
     assert_int_equal(unlink(LOG), 0);
     if (replaced) write_bytes(LOG, "", 0);
-    index_change change = {CHANGE_REMOVE, 1, (const int64_t[]){1}, NULL, NULL};
+    index_change change = {CHANGE_REMOVE, 1, (const int64_t[]){1}, NULL, NULL, NULL};
     assert_int_equal(change_log_append(log, &change, &err), FURROW_OK);
     assert_int_equal(change_log_sync(log, &err), FURROW_E_IO);
     assert_non_null(strstr(err.message, "removed or replaced"));
@@ -635,7 +653,7 @@ static uint64_t next_id_of(const files *f) {
 
 static void change_id(change_log *log, change_kind kind, int64_t id) {
   const float vector[D] = {1};
-  const index_change change = {kind, 1, &id, kind == CHANGE_SET ? vector : NULL, NULL};
+  const index_change change = {kind, 1, &id, kind == CHANGE_SET ? vector : NULL, NULL, NULL};
   assert_int_equal(change_log_append(log, &change, &err), FURROW_OK);
   assert_int_equal(change_log_sync(log, &err), FURROW_OK);
 }
@@ -676,7 +694,7 @@ static furrow_status ignore_change(void *user, const index_change *change, furro
 static void test_last_id(void **unused) {
   (void)unused;
   const int64_t last = INT64_MAX;
-  const index_change change = {CHANGE_REMOVE, 1, &last, NULL, NULL};
+  const index_change change = {CHANGE_REMOVE, 1, &last, NULL, NULL, NULL};
   unsigned char header[HEADER];
   change_log *log = NULL;
   uint64_t cut;
@@ -689,7 +707,7 @@ static void test_last_id(void **unused) {
   assert_int_equal(change_log_open(&log, INDEX, D, ignore_change, NULL, &cut, &err), FURROW_OK);
   assert_int_equal(change_log_next_id(log), 0); /* it does not count */
   const int64_t largest = (int64_t)LOG_IDS_END - 1;
-  const index_change second = {CHANGE_REMOVE, 1, &largest, NULL, NULL};
+  const index_change second = {CHANGE_REMOVE, 1, &largest, NULL, NULL, NULL};
   assert_int_equal(change_log_append(log, &second, &err), FURROW_OK);
   assert_true(change_log_next_id(log) == LOG_IDS_END);
   change_log_close(log);
@@ -918,7 +936,7 @@ static void *append_many(void *user) {
   furrow_error error;
   for (unsigned i = 1; i <= a->count; i++) {
     const float vector[D] = {(float)i, (float)a->id, 1};
-    const index_change change = {CHANGE_SET, 1, &a->id, vector, NULL};
+    const index_change change = {CHANGE_SET, 1, &a->id, vector, NULL, NULL};
     if (change_log_append(a->log, &change, &error) != FURROW_OK) return NULL;
     if (change_log_sync(a->log, &error) != FURROW_OK) return NULL;
   }

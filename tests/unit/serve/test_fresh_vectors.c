@@ -21,6 +21,7 @@ typedef struct oracle {
   bool is_fresh[IDS], is_hidden[IDS];
   float vectors[IDS][D];
   char names[IDS][16];
+  char attributes[IDS][16];
 } oracle;
 
 static uint64_t random_state = 1;
@@ -42,9 +43,11 @@ static void apply_plain(oracle *o, const index_change *change) {
     o->is_hidden[id] = o->is_hidden[id] || (int64_t)id < base_size;
     o->is_fresh[id] = change->kind == CHANGE_SET;
     o->names[id][0] = 0;
+    o->attributes[id][0] = 0;
     if (change->kind == CHANGE_REMOVE) continue;
     memcpy(o->vectors[id], change->vectors + i * D, sizeof o->vectors[id]);
     if (change->names) snprintf(o->names[id], sizeof o->names[id], "%s", change->names[i]);
+    if (change->attributes) snprintf(o->attributes[id], sizeof o->attributes[id], "%s", change->attributes[i]);
   }
 }
 
@@ -53,7 +56,8 @@ static void draw_change(index_change *change) {
   static int64_t ids[MOST];
   static float vectors[MOST * D];
   static char texts[MOST][16];
-  static const char *names[MOST];
+  static char rows[MOST][16];
+  static const char *names[MOST], *attributes[MOST];
   static unsigned named;
   change->n = 1 + draw(MOST);
   change->kind = draw(3) ? CHANGE_SET : CHANGE_REMOVE;
@@ -62,7 +66,10 @@ static void draw_change(index_change *change) {
     for (size_t j = 0; j < D; j++) vectors[i * D + j] = (float)draw(3);
     snprintf(texts[i], sizeof texts[i], "name %u", named++);
     names[i] = texts[i];
+    snprintf(rows[i], sizeof rows[i], "{\"a\":%d}", (int)draw(100));
+    attributes[i] = rows[i];
   }
+  change->attributes = draw(2) ? attributes : NULL;
   change->ids = ids;
   change->vectors = vectors;
   change->names = draw(2) ? names : NULL;
@@ -101,6 +108,7 @@ static void check_entries(const fresh_view *view, const oracle *o) {
     assert_true(o->is_fresh[item.id]);
     assert_memory_equal(item.vector, o->vectors[item.id], sizeof o->vectors[item.id]);
     assert_string_equal(item.name ? item.name : "", o->names[item.id]);
+    assert_string_equal(item.attributes ? item.attributes : "", o->attributes[item.id]);
   }
   assert_int_equal(count, 0);
   assert_false(fresh_view_find(view, "no such name", 12, &(int64_t){0}));
@@ -250,7 +258,7 @@ static void test_rebase(void **state) {
     wanted = now;
     for (int64_t id = 0; id < IDS; id++) {
       wanted.is_hidden[id] = changed[id] && base[id];
-      if (!changed[id]) wanted.is_fresh[id] = false, wanted.names[id][0] = 0;
+      if (!changed[id]) wanted.is_fresh[id] = false, wanted.names[id][0] = wanted.attributes[id][0] = 0;
     }
     assert_int_equal(fresh_vectors_rebase(fresh, since, in_new_base, base, &rebased, &err), FURROW_OK);
     fresh_vectors_free(fresh);
@@ -332,7 +340,7 @@ static void test_distances(void **state) {
       }
       fresh_vectors *fresh = NULL;
       fresh_view *view = NULL;
-      const index_change change = {CHANGE_SET, 1, &id, vector, NULL};
+      const index_change change = {CHANGE_SET, 1, &id, vector, NULL, NULL};
       assert_int_equal(fresh_vectors_create(&fresh, d, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, false, &err),
                        FURROW_OK);
       assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
@@ -352,7 +360,7 @@ static void test_unit_length(void **state) {
   for (int is_ip = 0; is_ip < 2; is_ip++) {
     fresh_vectors *fresh = NULL, *rebased = NULL, *restored = NULL;
     fresh_view *empty = NULL, *view = NULL, *copy = NULL, *again = NULL;
-    const index_change change = {CHANGE_SET, 3, ids_set, vectors, NULL};
+    const index_change change = {CHANGE_SET, 3, ids_set, vectors, NULL, NULL};
     assert_int_equal(fresh_vectors_create(&fresh, D, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, true, &err),
                      FURROW_OK);
     assert_int_equal(fresh_vectors_view(fresh, &empty, &err), FURROW_OK);
@@ -393,7 +401,7 @@ static void test_too_far(void **state) {
   int64_t found = -1;
   fresh_vectors *fresh = NULL;
   fresh_view *view = NULL;
-  const index_change change = {CHANGE_SET, 1, &id, vector, NULL};
+  const index_change change = {CHANGE_SET, 1, &id, vector, NULL, NULL};
   assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
   fresh_view_search(view, query, 1, 1, NULL, &distance, &found, &err);
@@ -480,7 +488,7 @@ static void write_views(crowd *c, fresh_vectors *fresh, unsigned changes) {
     char text[32];
     const char *name = text;
     snprintf(text, sizeof text, "%d %u", (int)id, v);
-    const index_change change = {draw(4) ? CHANGE_SET : CHANGE_REMOVE, 1, &id, vector, &name};
+    const index_change change = {draw(4) ? CHANGE_SET : CHANGE_REMOVE, 1, &id, vector, &name, NULL};
     fresh_view *view = NULL;
     assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
     slot_set(&c->views, &view->shared);
@@ -532,7 +540,7 @@ static void test_many_one_by_one(void **state) {
     const char *name = text;
     snprintf(text, sizeof text, "item %d", (int)id);
     for (size_t i = 0; i < WIDE; i += 16) vector[i] = (float)draw(1000);
-    const index_change change = {CHANGE_SET, 1, &id, vector, &name};
+    const index_change change = {CHANGE_SET, 1, &id, vector, &name, NULL};
     if (view) shared_release(&view->shared);
     assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &(int64_t){0}, &view, &err), FURROW_OK);
   }

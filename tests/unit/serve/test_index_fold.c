@@ -33,7 +33,7 @@ static void make_file(file_print *print) {
 /* Sets an id to a value, or removes it if that is 0. */
 static fresh_view *changed(fresh_vectors *fresh, int64_t id, float value) {
   const float vector[D] = {value, value, value, value};
-  const index_change change = {value != 0 ? CHANGE_SET : CHANGE_REMOVE, 1, &id, vector, NULL};
+  const index_change change = {value != 0 ? CHANGE_SET : CHANGE_REMOVE, 1, &id, vector, NULL, NULL};
   fresh_view *view = NULL;
   assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, NULL, &view, &err), FURROW_OK);
   return view;
@@ -86,15 +86,21 @@ static void test_attributes_are_kept(void **state) {
   assert_int_equal(furrow_attributes_create(&attributes, &err), FURROW_OK);
   assert_int_equal(furrow_attributes_set(attributes, ids, BASE, &price, 1, &err), FURROW_OK);
   assert_int_equal(furrow_attributes_save(attributes, INDEX, &err), FURROW_OK);
+  assert_int_equal(index_print_get(&print, INDEX, &err), FURROW_OK);
   furrow_attributes_free(attributes);
   assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   shared_release(&changed(fresh, 5, 55)->shared);
   shared_release(&changed(fresh, 6, 0)->shared);
+  const float vector[D] = {7};
+  const char *row = "{\"price\":70.5}";
+  const index_change stated = {.kind = CHANGE_SET, .n = 1, .ids = &(int64_t){7}, .vectors = vector, .attributes = &row};
+  assert_int_equal(fresh_vectors_apply(fresh, &stated, in_base, NULL, NULL, &err), FURROW_OK);
   fold(changed(fresh, 50, 2), &print);
   assert_int_equal(furrow_attributes_load(&attributes, INDEX, &err), FURROW_OK);
   assert_int_equal(furrow_attributes_count(attributes), BASE); /* one is gone, one is new */
   assert_true(furrow_attributes_number(attributes, 5, 0) == 5.5);
   assert_true(isnan(furrow_attributes_number(attributes, 6, 0)));
+  assert_true(furrow_attributes_number(attributes, 7, 0) == 70.5);
   assert_int_equal(furrow_attributes_values(attributes, 50, 0), 0);
   furrow_attributes_free(attributes);
   fresh_vectors_free(fresh);

@@ -27,8 +27,8 @@ static void make_log(unsigned char log[END]) {
   static const int64_t ids[] = {0, 7};
   static const float vectors[] = {1, 2, 3, 4};
   static const char *const names[] = {"a", "b"};
-  const index_change set = {CHANGE_SET, 2, ids, vectors, (const char **)names};
-  const index_change removed = {CHANGE_REMOVE, 1, ids, NULL, NULL};
+  const index_change set = {CHANGE_SET, 2, ids, vectors, (const char **)names, NULL};
+  const index_change removed = {CHANGE_REMOVE, 1, ids, NULL, NULL, NULL};
   furrow_error err;
   fw_buffer records = {0};
   log_write_header(log, D, SEQUENCE, 0, 9);
@@ -99,7 +99,10 @@ static const lie lies[] = {
     /* headers of records */
     {SECOND + 20, 2, 7, RECORDS, SECOND + 20, "a record of an unknown kind"},
     {SECOND + 22, 2, 1, RECORDS, SECOND + 22, "a record with unknown flags"},
-    {FIRST + 22, 2, 2, RECORDS, FIRST + 22, "a record with unknown flags"},
+    {SECOND + 22, 2, 2, RECORDS, SECOND + 22, "a record with unknown flags"},
+    {FIRST + 22, 2, 4, RECORDS, FIRST + 22, "a record with unknown flags"},
+    {FIRST + 22, 2, 2, RECORDS, END, NULL}, /* the same texts as attributes */
+    {FIRST + 22, 2, 3, RECORDS, END, NULL}, /* the zeros are rows without values */
     {FIRST + 22, 2, 0, RECORDS, FIRST + 16, bad_count},
     {SECOND + 16, 4, 0, RECORDS, SECOND + 16, bad_count},
     {SECOND + 16, 4, 2, RECORDS, SECOND + 16, bad_count},
@@ -123,8 +126,8 @@ static const lie lies[] = {
     {NAMES, 1, 0x1f, RECORDS, NAMES, bad_name},
     {NAMES, 1, 0x7f, RECORDS, NAMES, bad_name},
     {NAMES, 1, ' ', RECORDS, END, NULL},
-    {NAMES + 3, 5, 0x7878787878, RECORDS, NAMES + 2, "a name is not terminated"},
-    {NAMES + 4, 1, 'x', RECORDS, NAMES + 4, "unexpected bytes after the names"},
+    {NAMES + 3, 5, 0x7878787878, RECORDS, NAMES + 2, "a text is not terminated"},
+    {NAMES + 4, 1, 'x', RECORDS, NAMES + 4, "unexpected bytes after the texts"},
 };
 
 static void fields(void **state) {
@@ -171,7 +174,7 @@ static void record_inside_a_record(void **state) {
 /* Eight zeros more than names may have behind them. */
 static void long_padding(void **state) {
   (void)state;
-  static const lie padded = {0, 0, 0, NOTHING, NAMES + 4, "unexpected bytes after the names"};
+  static const lie padded = {0, 0, 0, NOTHING, NAMES + 4, "unexpected bytes after the texts"};
   unsigned char log[END] = {0};
   make_log(log);
   memset(log + SECOND - 8, 0, END - (SECOND - 8));
@@ -183,7 +186,7 @@ static void long_padding(void **state) {
 /* Names that fill their bytes, and eight zeros behind them. */
 static void short_padding(void **state) {
   (void)state;
-  static const lie padded = {0, 0, 0, NOTHING, NAMES + 8, "unexpected bytes after the names"};
+  static const lie padded = {0, 0, 0, NOTHING, NAMES + 8, "unexpected bytes after the texts"};
   unsigned char log[END] = {0};
   make_log(log);
   memset(log + SECOND - 8, 0, END - (SECOND - 8));

@@ -207,6 +207,10 @@ static void tables_are_joined(void **state) {
   assert_int_equal(join(attributes, index, NULL, missing, 3, &fit, &err), FURROW_E_PARSE);
   assert_int_equal(join(attributes, index, NULL, none, 3, &fit, &err), FURROW_E_STATE);
   assert_kept(attributes, "price = 1", "12 "); /* mistakes change nothing */
+  const int64_t more[] = {12, 99, 7, 12};      /* 99 is added next; 3 is not listed any more */
+  assert_int_equal(furrow_attributes_join_ids(attributes, more, 4, NULL, NULL, NULL, &fit, &err), FURROW_OK);
+  assert_kept(attributes, "true", "7 12 99 ");
+  assert_int_equal(fit.without, 1);
 
   furrow_id_names *names = NULL;
   assert_int_equal(furrow_id_names_create(&names, NULL), FURROW_OK);
