@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "furrow/card.h"
 
 static furrow_status append_bytes(void *user, const void *bytes, size_t length, furrow_error *err) {
   fw_buffer *empty = user;
@@ -69,6 +70,7 @@ furrow_status build_parts_next(build_parts *parts, furrow_index **index, uint64_
   if (status == FURROW_OK) status = furrow_index_read(&empty, parts->empty.bytes, parts->empty.size, NULL, NULL, err);
   if (status != FURROW_OK) return status;
   furrow_index_set_next_id(empty, (int64_t)next);
+  furrow_index_move_card(empty, *index);
   furrow_index_free(*index);
   *index = empty;
   return FURROW_OK;

@@ -110,6 +110,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status == FURROW_OK) status = edit_save(&changed, add->path, &add->change, &size, err);
   index_job_stop(&job);
   if (status == FURROW_OK) report_add(add, &changed, &fill, &table, first_id, &job, size, out);
+  if (status == FURROW_OK) edit_note_stale(changed.index, add->fill.quiet);
   fill_close(&fill);
   attribute_source_clear(&table);
   edit_clear(&changed);

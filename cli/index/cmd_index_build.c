@@ -373,6 +373,25 @@ static bool is_measurable(const building *b) {
          (info.metric == FURROW_METRIC_L2 || info.metric == FURROW_METRIC_IP);
 }
 
+/* A recall that was asked for, but would not be measured, is refused before the work. */
+static furrow_status check_measurable(const building *b, furrow_error *err) {
+  const build_values *values = b->values;
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(b->index, &info);
+  if (values->recall == 0 || !tunes(b) || is_exact(b->index)) return FURROW_OK;
+  if (values->shards || ranks_count() > 1)
+    fail(err, FURROW_E_ARGUMENT, "--recall cannot be used with --shards or several processes: one process measures it");
+  else if (b->empty)
+    fail(err, FURROW_E_ARGUMENT, "--recall cannot be used without vectors: --base or --from-model");
+  else if (info.metric != FURROW_METRIC_L2 && info.metric != FURROW_METRIC_IP)
+    fail(err, FURROW_E_ARGUMENT, "--recall cannot be used with the metric %s",
+         furrow_distance_metric_name(info.metric));
+  else
+    return FURROW_OK;
+  return add_hint(err, "--nprobe sets the number of lists; 'furrow index recall' measures what searches find");
+}
+
 static furrow_status tune(building *b, furrow_error *err) {
   const build_values *values = b->values;
   const furrow_index *ivf = furrow_index_ivf(b->index);
@@ -389,7 +408,11 @@ static furrow_status tune(building *b, furrow_error *err) {
   furrow_index_info lists;
   furrow_index_info_init(&lists);
   furrow_index_get_info(ivf, &lists);
-  return furrow_index_set_nprobe(b->index, furrow_default_nprobe(lists.nlist), err);
+  const uint64_t nprobe = furrow_default_nprobe(lists.nlist);
+  if (ranks_number() == 0 && !b->empty)
+    print_note(values->fill.quiet, "searches probe %" PRIu64 " of %" PRIu64 " lists; their recall was not measured",
+               nprobe, lists.nlist);
+  return furrow_index_set_nprobe(b->index, nprobe, err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
@@ -397,6 +420,7 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   params->overwrite = values->force;
   params->compat = values->form.compat;
   params->lists_file = values->form.lists_file;
+  params->card = true;
   params->unique_ids = !values->fill.repeated_ids;
 }
 
@@ -624,6 +648,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
     status = attribute_source_open(&b.table, &own.attributes, NULL, b.fill.names.names != NULL, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_form(&b, err);
+  if (status == FURROW_OK) status = check_measurable(&b, err);
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);

@@ -72,6 +72,7 @@ static furrow_status save_converted(const named_index *loaded, const convert_val
   params.overwrite = convert->force || to_stdout(convert);
   params.names = loaded->names;
   params.attributes = loaded->attributes;
+  params.card = true;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
   if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
@@ -121,6 +122,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
+  params.card = !to_stdout(convert);
   /* a map is built from the lists, so they must be readable */
   params.lists_optional = !convert->inline_lists && !convert->form.lists_file && convert->direct_map <= 1;
   status = to_stdout(convert)

@@ -161,6 +161,7 @@ static void report_file(report *r, const info_values *values, const struct stat 
   report_index(r, index, factory);
   if (names) report_u64(r, "names", furrow_id_names_count(names));
   attributes_report(r, attributes, NULL);
+  index_card_report(r, index);
   if (r->json) report_list(r, "inside");
   report_children(r, index, "");
   if (r->json) report_end(r);
@@ -239,6 +240,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);
   params.lists_optional = true;
+  params.card = true;
   furrow_id_names *names = NULL;
   furrow_attributes *attributes = NULL;
   report r;

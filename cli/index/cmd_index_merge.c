@@ -80,6 +80,7 @@ static furrow_status load_input(const merging *m, size_t i, furrow_index **index
   const char *path = m->paths[i];
   furrow_index_load_params load = m->load;
   load.lists_optional = true;
+  load.card = false;
   if (m->named[i] == path) return index_source_load_all(index, names, attributes, path, &load, err);
   const furrow_status status = index_source_load(index, path, &load, err);
   return status == FURROW_OK && m->named[i] ? index_names_load(names, m->named[i], err) : status;
@@ -232,6 +233,7 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
   save.lists_file = m->values->form.lists_file;
   save.names = m->names;
   save.attributes = m->attributes;
+  save.card = m->load.card;
   save.unique_ids = !m->values->repeated_ids;
   furrow_status status = furrow_index_merge_files(m->paths, m->shifts, m->count, &m->load, destination, &save, err);
   if (status == FURROW_E_EXISTS && !err->file[0])
@@ -261,6 +263,7 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   if (strcmp(m.values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   index_source_params(&m.values->source, &m.load);
+  m.load.card = true;
   furrow_status status = list_inputs(&m, err);
   if (status == FURROW_OK) status = lock_destination(&m, err);
   if (status == FURROW_OK) status = check_inputs(&m, err);

@@ -9,6 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
+#include "furrow/card.h"
 #include "index/index_source.h"
 
 typedef struct verify_values {
@@ -41,6 +42,7 @@ typedef struct findings {
   report r;
   bool quiet;
   uint64_t errors, remarks;
+  bool stale; /* the index should be rebuilt */
 } findings;
 
 static void report_finding(report *r, const furrow_index_finding *finding) {
@@ -110,6 +112,17 @@ static furrow_status verify_attributes(const verify_values *verify, const furrow
   return status;
 }
 
+/* Findings about the card: one that cannot be used is an error, a stale index is a remark. */
+static furrow_status verify_card(const furrow_index *index, findings *f, furrow_error *err) {
+  furrow_index_card card;
+  furrow_index_card_init(&card);
+  const furrow_status status = furrow_index_get_card(index, &card, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status != FURROW_OK || card.stale) add_fault(f, "card", status, status != FURROW_OK ? err->message : card.advice);
+  f->stale = status == FURROW_OK && card.stale;
+  return status;
+}
+
 /* Findings about the names of ids, after the index itself has turned out to be good. */
 static furrow_status verify_names(const verify_values *verify, findings *f, furrow_error *err) {
   furrow_index_load_params params;
@@ -117,10 +130,12 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
   furrow_id_names *names = NULL;
   uint64_t unused = 0;
   index_source_params(&verify->source, &params);
+  params.card = true;
   furrow_status status = index_source_load_with_names(&index, &names, verify->path, &params, err);
   if (status == FURROW_OK && names) status = furrow_id_names_check(names, index, &unused, err);
   find_names(f, status, unused, err);
   if (status == FURROW_OK) status = verify_attributes(verify, index, f, err);
+  if (status == FURROW_OK) status = verify_card(index, f, err);
   furrow_id_names_free(names);
   furrow_index_free(index);
   return status;
@@ -221,6 +236,7 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_end(&f.r);
     report_u64(&f.r, "errors", f.errors);
     report_u64(&f.r, "remarks", f.remarks);
+    report_bool(&f.r, "stale", f.stale);
   } else if (!verify->quiet) {
     output_format(out, "%s: %" PRIu64 " error%s, %" PRIu64 " remark%s\n", verify->path, f.errors,
                   f.errors == 1 ? "" : "s", f.remarks, f.remarks == 1 ? "" : "s");
@@ -238,7 +254,11 @@ const command index_verify_command = {
     .about =
         "An error makes an index unreadable or its results wrong; a remark is about something unusual that Faiss "
         "and Furrow read. If the ids have names, every id must have one, and the names must have been written for this "
-        "very file. The exit code is 0 when there are no errors, otherwise the code of the first error.",
+        "very file. An index that should be rebuilt, because vectors that were added do not fit its centroids or most "
+        "of "
+        "its vectors were removed, gets the remark \"stale: rebuild\" with the figure that says so; it comes from the "
+        "card of the index, INDEX.card. The exit code is 0 when there are no errors, otherwise the code of the first "
+        "error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

@@ -10,6 +10,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/written.h"
 
 const option edit_options[] = {{.name = "out",
@@ -134,6 +135,7 @@ static void save_params(const edit_values *values, furrow_index_save_params *par
   params->lists_file = values->form.lists_file;
   params->overwrite = !values->destination || values->force;
   params->compat = values->form.compat;
+  params->card = true;
 }
 
 static furrow_status file_size(const furrow_index *index, const edit_values *values, uint64_t *size,
@@ -143,6 +145,15 @@ static furrow_status file_size(const furrow_index *index, const edit_values *val
   return furrow_index_file_size(index, &params, size, err);
 }
 
+/* A card that does not fit is not kept. */
+static void note_lost_card(const furrow_index *index) {
+  furrow_index_card card;
+  furrow_error err;
+  furrow_index_card_init(&card);
+  if (furrow_index_get_card(index, &card, &err) == FURROW_E_FORMAT)
+    print_note(false, "%s: %s; the changed index has no card", err.file, err.message);
+}
+
 /* Mapped lists are copied when they change. The file is replaced by rename, not overwritten, so the mapping stays
  * valid. */
 furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
@@ -150,9 +161,11 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   furrow_index_load_params params;
   uint64_t size;
   index_source_params(reading, &params);
+  params.card = true;
   furrow_status status = values->destination ? FURROW_OK : edit_lock(&loaded->lock, path, err);
   if (status == FURROW_OK)
     status = index_source_load_all(&loaded->index, &loaded->names, &loaded->attributes, path, &params, err);
+  if (status == FURROW_OK) note_lost_card(loaded->index);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
   /* checks before the work whether the older Faiss can read the index, and whether it has lists for a data file */
   const bool checked = values->form.compat || values->form.lists_file;
@@ -211,4 +224,10 @@ bool has_implicit_ids(const furrow_index *index) {
   furrow_index_info info;
   const furrow_index *inner = skip_transforms(index, &info);
   return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(inner) != inner;
+}
+
+void edit_note_stale(const furrow_index *index, bool quiet) {
+  furrow_index_card card;
+  furrow_index_card_init(&card);
+  if (furrow_index_get_card(index, &card, NULL) == FURROW_OK && card.stale) print_note(quiet, "%s", card.advice);
 }

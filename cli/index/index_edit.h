@@ -2,6 +2,7 @@
 #ifndef CLI_INDEX_INDEX_EDIT_H
 #define CLI_INDEX_INDEX_EDIT_H
 
+#include "furrow/card.h"
 #include "index/index_source.h"
 
 /* The form of an index file that is written: what the options of form_options fill. */
@@ -62,5 +63,8 @@ bool scales_vectors(const furrow_index *index);
 bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */
 const char *change_target(const char *path, const edit_values *values);
+
+/* Says that a changed index should be rebuilt, as soon as that is known. */
+void edit_note_stale(const furrow_index *index, bool quiet);
 
 #endif

@@ -2,7 +2,9 @@
 #include "index/index_source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,9 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
 
 /* ---- Names ---- */
 
+/* The endings of what is stored next to an index. */
+static const char *const next_to[] = {".names", ".attributes", ".card"};
+
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
   const furrow_status status = furrow_id_names_load(names, path, err);
   if (status == FURROW_E_FORMAT) hint_names(err);
@@ -118,21 +123,23 @@ furrow_status index_names_load(furrow_id_names **names, const char *path, furrow
 }
 
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s.names", target);
-  const furrow_status status = written_check_path(path, force, err);
-  if (status != FURROW_OK) return status;
-  snprintf(path, sizeof path, "%s.attributes", target);
-  return written_check_path(path, force, err);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof next_to / sizeof *next_to; i++) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", target, next_to[i]);
+    status = written_check_path(path, force, err);
+  }
+  return status;
 }
 
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s.names", index_path);
-  const furrow_status status = written_check_apart(path, other, err);
-  if (status != FURROW_OK) return status;
-  snprintf(path, sizeof path, "%s.attributes", index_path);
-  return written_check_apart(path, other, err);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof next_to / sizeof *next_to; i++) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", index_path, next_to[i]);
+    status = written_check_apart(path, other, err);
+  }
+  return status;
 }
 
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id) {
@@ -145,4 +152,59 @@ void index_names_report(report *r, const char *key, const furrow_id_names *names
     report_none(r, key);
   if (name && !copy) r->out->errnum = ENOMEM;
   free(copy);
+}
+
+/* ---- The card ---- */
+
+static void report_card_vectors(report *r, const char *name, const furrow_card_vectors *v) {
+  char digest[24];
+  if (!r->json) {
+    report_u64(r, name, v->vectors);
+    if (v->measured > 0) report_line(r, "distance to centroids", "%.4g on average, 99 %% below %.4g", v->mean, v->far);
+    return;
+  }
+  snprintf(digest, sizeof digest, "%016" PRIx64, v->digest);
+  report_section(r, name);
+  report_u64(r, "vectors", v->vectors);
+  report_text(r, "digest", digest);
+  report_u64(r, "measured", v->measured);
+  report_f64(r, "mean distance", v->mean);
+  report_f64(r, "median distance", v->median);
+  report_f64(r, "far distance", v->far);
+  report_end(r);
+}
+
+static void report_card_recall(report *r, const furrow_index_card *card) {
+  const bool known = !isnan(card->recall);
+  if (r->json || known) report_f64(r, "recall", card->recall);
+  if (known && !r->json)
+    report_line(r, "measured", "%" PRIu64 " nearest of %" PRIu64 " queries among %" PRIu64 " vectors", card->recall_k,
+                card->recall_queries, card->recall_vectors);
+  if (!known || !r->json) return;
+  report_u64(r, "recall k", card->recall_k);
+  report_u64(r, "recall queries", card->recall_queries);
+  report_u64(r, "recall vectors", card->recall_vectors);
+}
+
+void index_card_report(report *r, const furrow_index *index) {
+  furrow_index_card card;
+  furrow_error err;
+  furrow_index_card_init(&card);
+  const furrow_status status = furrow_index_get_card(index, &card, &err);
+  if (status == FURROW_E_NOT_FOUND) return;
+  report_section(r, "card");
+  if (status != FURROW_OK) {
+    report_text(r, "error", err.message);
+    report_end(r);
+    return;
+  }
+  report_text(r, "factory", card.factory);
+  report_card_vectors(r, "built from", &card.built);
+  report_card_vectors(r, "added since", &card.added);
+  report_u64(r, "removed since", card.removed);
+  if (r->json || !isnan(card.distance_ratio)) report_f64(r, "distance ratio", card.distance_ratio);
+  report_card_recall(r, &card);
+  report_bool(r, "stale", card.stale);
+  if (r->json || card.stale) report_text(r, "advice", card.advice);
+  report_end(r);
 }

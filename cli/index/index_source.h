@@ -7,6 +7,7 @@
 #include "core/options.h"
 #include "core/report.h"
 #include "furrow/attributes.h"
+#include "furrow/card.h"
 #include "furrow/vector.h"
 #include "furrow/vector_data.h"
 
@@ -45,12 +46,15 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
 
 /* Loads the names of an index file or a manifest alone; *names stays NULL where it has none. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err);
-/* E_EXISTS: the file of names or of attributes of an index file to write exists and force is not set. */
+/* E_EXISTS: the file of names, of attributes or of the card of an index file to write exists and force is not set. */
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err);
-/* E_ARGUMENT: the file of names or of attributes of an index file is `other`, so that one of them would be written and
- * read. other may be NULL. */
+/* E_ARGUMENT: the file of names, of attributes or of the card of an index file is `other`, so that one of them would be
+ * written and read. other may be NULL. */
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err);
 /* Reports the name of an id under a key (NULL: in a list); null in JSON where it has none. */
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id);
+
+/* Reports the card of an index, or why the file that is there cannot be used; nothing if there is none. */
+void index_card_report(report *r, const furrow_index *index);
 
 #endif

@@ -13,6 +13,7 @@
  *   exchange.h     matrices to and from the files of other programs: npy, npz, fvecs, safetensors and others
  *   learn.h        models: configure, train, save, score, explain, evaluate
  *   recommend.h    recommendations: the best items for users by name, and metrics of these rankings
+ *   card.h         the card of an index: its data, its recall, whether it should be rebuilt
  *   attributes.h   attributes of the vectors of an index, and filters by them
  *   vector.h       vector indexes as Faiss stores them: build, search, change, inspect, verify, save
  *   vector_data.h  vectors, ids and names of ids: read, sample, search exactly, write
@@ -22,6 +23,7 @@
 
 #include "furrow/arrow.h"
 #include "furrow/attributes.h"
+#include "furrow/card.h"
 #include "furrow/columns.h"
 #include "furrow/comm.h"
 #include "furrow/exchange.h"

@@ -116,6 +116,8 @@ typedef struct furrow_index_load_params {
   bool search_only;    /* false. true: codes of product quantizers are laid out as a searcher needs them, so that a
                           searcher makes no copy. Such an index can be searched and described; functions that need its
                           codes (save, change, decode) give E_STATE. No effect with memory_map or above 8 bits */
+  bool card; /* false. true: the card of the index is loaded, too (furrow/card.h), which reads the bytes of the
+                file once more. One that does not fit is not used: furrow_index_get_card says why */
 } furrow_index_load_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -198,6 +200,8 @@ typedef struct furrow_index_save_params {
   const furrow_attributes *attributes; /* NULL: none; with overwrite, the attributes of the old index are removed. A row
                                           for each id of the index, written to PATH.attributes like the names. Not with
                                           several processes, nor for shards */
+  bool card; /* false: with overwrite, the card of the old index is removed. true: the card of the index, if it has one,
+                is written to PATH.card like the names (furrow/card.h); shards have none */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */

@@ -29,6 +29,7 @@ from furrow._arrays import Floats, Ids, as_array, as_ids, as_vectors, refuse_mas
 from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
+from furrow._index_card import IndexCard, as_card, card_facts
 from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
@@ -308,6 +309,7 @@ class Index(Card):
         index._add(vectors, numbers, texts, table, threads, progress)
         if nprobe is None and (chosen or recall is not None):
             index._tune(vectors, numbers, asked, 0.95 if recall is None else recall, threads)
+        index._index.end_build()
         return index
 
     def _tune(self, x: Floats, ids: Ids | None, asked: Floats | None, recall: float, threads: int) -> None:
@@ -714,15 +716,16 @@ class Index(Card):
         lists_optional: bool = False,
         allow_trailing: bool = False,
     ) -> Index:
-        """Reads an index file of Furrow or Faiss, and its names and attributes, PATH.names and PATH.attributes, if
-        there are any. An index that was loaded without them is saved without them.
+        """Reads an index file of Furrow or Faiss, and its names, attributes and card, PATH.names, PATH.attributes and
+        PATH.card, if there are any. An index that was loaded without them is saved without them.
 
-        mmap: lists stay in the file, which must not be changed meanwhile. search_only: takes less memory, but the index
-        can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
+        mmap: lists stay in the file, which must not be changed meanwhile; the card is not read. search_only: takes less
+        memory, but the index can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
         allow_trailing: bytes after the end of the index are ignored.
         """
         options: dict[str, Any] = {"memory_map": mmap, "search_only": search_only, "allow_trailing": allow_trailing}
         options |= {"lists": None if lists is None else os.fspath(lists), "lists_optional": lists_optional}
+        options |= {"card": not mmap}
         return cls._of(_core.Index.load(_path(path), options, names, attributes))
 
     def save(
@@ -734,19 +737,19 @@ class Index(Card):
         inline_lists: bool = False,
         lists_file: Path | None = None,
     ) -> None:
-        """Writes an index file that Faiss reads, whole or not at all, the names of its ids to PATH.names, and their
-        attributes to PATH.attributes.
+        """Writes an index file that Faiss reads, whole or not at all, the names of its ids to PATH.names, their
+        attributes to PATH.attributes, and its card to PATH.card.
 
         overwrite: replaces existing files; otherwise one is a FileExistsError. compat: a release of Faiss that is to
         read the file ("1.6.3"). inline_lists: lists on disk become part of the file. lists_file: a new data file in the
         folder of the index, for the contents of the lists; Index.load with mmap=True reads only what is searched.
         """
         target = _path(path)
-        for other in () if overwrite else (".names", ".attributes"):
+        for other in () if overwrite else (".names", ".attributes", ".card"):
             if os.path.lexists(target + other):
                 raise FileExistsError(f"{target}{other} exists already; overwrite=True replaces it")
         options: dict[str, Any] = {"overwrite": overwrite, "compat": compat, "inline_lists": inline_lists}
-        options |= {"lists_file": None if lists_file is None else os.fspath(lists_file)}
+        options |= {"lists_file": None if lists_file is None else os.fspath(lists_file), "card": True}
         self._index.save(target, options)
 
     def to_bytes(self, *, compat: str | None = None) -> bytes:
@@ -912,6 +915,23 @@ class Index(Card):
             raise ValueError(f"kind is {kind!r}, but must be one of {', '.join(_DIRECT_MAPS)}")
         self._index.set_direct_map(_DIRECT_MAPS[kind])
 
+    @property
+    def card(self) -> IndexCard | None:
+        """What the index was built from, the recall that was measured, and whether it is stale; None: it has no card.
+
+        `build` begins a card, `add`, `remove_ids`, `update` and `merge` keep it, and `save` writes it to PATH.card. A file
+        that is damaged or belongs to another index is a FormatError; the index works without it.
+
+        >>> import numpy as np
+        >>> x = np.random.default_rng(0).standard_normal((2000, 16), dtype=np.float32)
+        >>> index = Index.build(x, factory="IVF16,Flat", recall=0.9)
+        >>> index.add(x[:500] + 5)[:1]
+        array([2000])
+        >>> index.card.built.vectors, index.card.added.vectors, index.card.stale
+        (2000, 500, True)
+        """
+        return as_card(self._index.card())
+
     def __len__(self) -> int:
         return self.ntotal
 
@@ -935,6 +955,7 @@ class Index(Card):
         if lists is not None:
             facts += [("lists", f"{lists['nlist']:,}, of which a search probes {lists['nprobe']:,}")]
         facts += [("code", code), ("memory", size_of((inner["code_size"] + 8) * self.ntotal) + " of codes and ids")]
+        facts += card_facts(self._index)
         return facts + ([] if outer["trained"] else [("state", "not trained")])
 
 

@@ -605,6 +605,8 @@ static PyMethodDef index_methods[] = {
     {"reconstruct", index_reconstruct, METH_VARARGS, NULL},
     {"factory", fwpy_index_factory, METH_NOARGS, NULL},
     {"tune", fwpy_index_tune, METH_VARARGS, NULL},
+    {"card", fwpy_index_card, METH_NOARGS, NULL},
+    {"end_build", fwpy_index_end_build, METH_NOARGS, NULL},
     {"train", fwpy_index_train, METH_VARARGS, NULL},
     {"add", fwpy_index_add, METH_VARARGS, NULL},
     {"remove", fwpy_index_remove, METH_VARARGS, NULL},

@@ -136,6 +136,8 @@ extern PyMethodDef fwpy_index_file_methods[];
 /* Methods of py_index_choose.c, and its functions of the module. */
 PyObject *fwpy_index_factory(PyObject *self, PyObject *unused);
 PyObject *fwpy_index_tune(PyObject *self, PyObject *args);
+PyObject *fwpy_index_card(PyObject *self, PyObject *unused);
+PyObject *fwpy_index_end_build(PyObject *self, PyObject *unused);
 extern PyMethodDef fwpy_index_choose_methods[];
 
 #endif

@@ -106,3 +106,53 @@ PyObject *fwpy_index_tune(PyObject *self, PyObject *args) {
   PyBuffer_Release(&c.queries);
   return ok ? fwpy_get_fields(&c.tuning, tuning_fields) : NULL;
 }
+
+/* ---- The card --------------------------------------------------------------------------------------------- */
+
+static const fwpy_field card_fields[] = {FWPY_FIELD(furrow_index_card, factory, FWPY_CHARS),
+                                         FWPY_FIELD(furrow_index_card, removed, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_card, recall, FWPY_DOUBLE),
+                                         FWPY_FIELD(furrow_index_card, recall_k, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_card, recall_queries, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_card, recall_vectors, FWPY_UINT64),
+                                         FWPY_FIELD(furrow_index_card, distance_ratio, FWPY_DOUBLE),
+                                         FWPY_FIELD(furrow_index_card, stale, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_card, advice, FWPY_CHARS),
+                                         {0}};
+
+static const fwpy_field card_vectors_fields[] = {FWPY_FIELD(furrow_card_vectors, vectors, FWPY_UINT64),
+                                                 FWPY_FIELD(furrow_card_vectors, digest, FWPY_UINT64),
+                                                 FWPY_FIELD(furrow_card_vectors, measured, FWPY_UINT64),
+                                                 FWPY_FIELD(furrow_card_vectors, mean, FWPY_DOUBLE),
+                                                 FWPY_FIELD(furrow_card_vectors, median, FWPY_DOUBLE),
+                                                 FWPY_FIELD(furrow_card_vectors, far, FWPY_DOUBLE),
+                                                 {0}};
+
+/* card(): (the card, vectors of the build, vectors added since), or None */
+PyObject *fwpy_index_card(PyObject *self, PyObject *unused) {
+  index_object *own = (index_object *)self;
+  furrow_index_card card;
+  furrow_error err;
+  (void)unused;
+  furrow_index_card_init(&card);
+  furrow_status status = fwpy_index_begin_read(own, &err);
+  if (status == FURROW_OK) {
+    status = furrow_index_get_card(own->index, &card, &err);
+    fwpy_index_end_read(own);
+  }
+  if (status == FURROW_E_NOT_FOUND) Py_RETURN_NONE;
+  if (status != FURROW_OK) return fwpy_raise(&err);
+  return Py_BuildValue("NNN", fwpy_get_fields(&card, card_fields), fwpy_get_fields(&card.built, card_vectors_fields),
+                       fwpy_get_fields(&card.added, card_vectors_fields));
+}
+
+/* end_build(): vectors that come later count as added */
+PyObject *fwpy_index_end_build(PyObject *self, PyObject *unused) {
+  index_object *own = (index_object *)self;
+  furrow_error err;
+  (void)unused;
+  if (fwpy_index_begin_change(own, &err) != FURROW_OK) return fwpy_raise(&err);
+  furrow_index_end_build(own->index);
+  fwpy_index_end_change(own);
+  Py_RETURN_NONE;
+}

@@ -11,6 +11,7 @@ static const fwpy_field load_fields[] = {FWPY_FIELD(furrow_index_load_params, me
                                          FWPY_FIELD(furrow_index_load_params, lists, FWPY_TEXT),
                                          FWPY_FIELD(furrow_index_load_params, lists_optional, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_load_params, search_only, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_load_params, card, FWPY_BOOL),
                                          {0}};
 
 /* What an index file is loaded with; NULL where it has none, or none was wanted. */
@@ -97,6 +98,7 @@ static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, in
                                          FWPY_FIELD(furrow_index_save_params, overwrite, FWPY_BOOL),
                                          FWPY_FIELD(furrow_index_save_params, compat, FWPY_TEXT),
                                          FWPY_FIELD(furrow_index_save_params, lists_file, FWPY_TEXT),
+                                         FWPY_FIELD(furrow_index_save_params, card, FWPY_BOOL),
                                          {0}};
 
 static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,

@@ -365,6 +365,39 @@ static void add_nprobe(fw_buffer *body, const index_base *base) {
   put_number(body, "recall", base->nprobe_from == NPROBE_MEASURED ? base->recall : NAN);
 }
 
+static void add_card_vectors(fw_buffer *body, const char *key, const furrow_card_vectors *v) {
+  char digest[20];
+  snprintf(digest, sizeof digest, "%016llx", (unsigned long long)v->digest);
+  fw_buffer_format(body, ",\"%s\":{\"vectors\":%llu", key, (unsigned long long)v->vectors);
+  put_text(body, "digest", digest);
+  put_number(body, "mean_distance", v->mean);
+  put_number(body, "far_distance", v->far);
+  fw_buffer_text(body, "}");
+}
+
+/* What the file was built from, and whether it should be rebuilt. */
+static void add_card(fw_buffer *body, const index_base *base) {
+  const furrow_index_card *card = &base->card;
+  if (card->size == 0) {
+    put_text(body, "card_error", base->card_fault[0] ? base->card_fault : NULL);
+    fw_buffer_text(body, ",\"card\":null,\"stale\":false,\"advice\":null");
+    return;
+  }
+  put_text(body, "card_error", NULL);
+  fw_buffer_text(body, ",\"card\":{\"factory\":");
+  json_put_text(body, card->factory, strlen(card->factory));
+  add_card_vectors(body, "built_from", &card->built);
+  add_card_vectors(body, "added_since", &card->added);
+  put_count(body, "removed_since", card->removed);
+  put_number(body, "distance_ratio", card->distance_ratio);
+  put_number(body, "recall", card->recall);
+  put_count(body, "recall_k", card->recall_k);
+  put_count(body, "recall_queries", card->recall_queries);
+  fw_buffer_text(body, "}");
+  put_flag(body, "stale", card->stale);
+  put_text(body, "advice", card->stale ? card->advice : NULL);
+}
+
 /* Writes the columns of attributes; none where there are none. */
 static void describe_attributes(fw_buffer *body, const furrow_attributes *attributes) {
   furrow_attribute_info info;
@@ -394,6 +427,7 @@ static void describe_base(fw_buffer *body, const index_view *view) {
   describe_attributes(body, base->attributes);
   put_flag(body, "by_id", base->by_id);
   put_time(body, "loaded_at", base->loaded_at);
+  add_card(body, base);
 }
 
 static void describe_edits(fw_buffer *body, served_index *index) {

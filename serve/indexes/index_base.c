@@ -125,6 +125,20 @@ static void describe(index_base *base) {
   base->is_refined = has_kind(base->index, 1u << FURROW_INDEX_IVF_PQR | 1u << FURROW_INDEX_REFINE, DEEPEST);
 }
 
+/* The card; without one its size is 0, and base->card_fault says why the one that is there is not used. */
+static void describe_card(index_base *base) {
+  furrow_error err;
+  furrow_index_card_init(&base->card);
+  const furrow_status status = furrow_index_get_card(base->index, &base->card, &err);
+  if (status != FURROW_OK) base->card.size = 0;
+  if (status == FURROW_E_FORMAT) snprintf(base->card_fault, sizeof base->card_fault, "%s", err.message);
+}
+
+static void tell_card(const index_base *base, const char *path) {
+  if (base->card_fault[0]) say("furrow: %s.card: %s; it is not used\n", path, base->card_fault);
+  if (base->card.size > 0 && base->card.stale) say("furrow: %s: %s\n", path, base->card.advice);
+}
+
 /* ---- How many lists a search probes ---- */
 
 /* Returns the number of queries that scan about MEASURED_BYTES (some 100 ms). It does not depend on the speed of the
@@ -179,7 +193,7 @@ static void tell_nprobe(const index_base *base, const char *path) {
 
 static furrow_status fill_base(index_base *base, const char *path, const char *unmapped, bool search_only,
                                bool sorted_ids, furrow_error *err) {
-  const furrow_index_load_params load = FURROW_INIT(furrow_index_load_params, .search_only = search_only);
+  const furrow_index_load_params load = FURROW_INIT(furrow_index_load_params, .search_only = search_only, .card = true);
   FW_TRY(furrow_index_verify(unmapped, NULL, NULL, NULL, err));
   FW_TRY(check_companions(path, err));
   const furrow_searcher_open_params open = FURROW_INIT(furrow_searcher_open_params, .load = &load, .attributes = true);
@@ -188,6 +202,7 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
   base->names = furrow_searcher_names(base->searcher);
   base->attributes = furrow_searcher_attributes(base->searcher);
   describe(base);
+  describe_card(base);
   base->by_id = !search_only && can_decode(base);
   if (sorted_ids) FW_TRY(collect_ids(base, err));
   FW_TRY(warm(base, err));
@@ -217,6 +232,7 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
     made->loaded_at = (int64_t)time(NULL);
     made->bytes = print->bytes;
     if (number == 1 || !sorted_ids) tell_nprobe(made, path); /* of checkpoints once is enough */
+    if (number == 1 || !sorted_ids) tell_card(made, path);
     *base = made;
   } else {
     unmapped_error(err);
@@ -231,7 +247,9 @@ furrow_status index_file_load(furrow_index **index, furrow_id_names **names, fur
   char *unmapped = unmapped_path(path);
   furrow_status status = unmapped ? unmapped_files_register(err) : fail_memory(err);
   if (status == FURROW_OK) status = check_companions(path, err);
-  if (status == FURROW_OK) status = furrow_index_load_with_attributes(index, names, attributes, unmapped, NULL, err);
+  if (status == FURROW_OK)
+    status = furrow_index_load_with_attributes(index, names, attributes, unmapped,
+                                               &FURROW_INIT(furrow_index_load_params, .card = true), err);
   if (status != FURROW_OK) unmapped_error(err);
   free(unmapped);
   return status;

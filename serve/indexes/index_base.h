@@ -26,6 +26,8 @@ typedef struct index_base {
   uint64_t nprobe;                     /* lists that a search probes by default; 0: there are none */
   nprobe_origin nprobe_from;           /* who says so */
   double recall;                       /* with nprobe lists, where it was measured */
+  furrow_index_card card;              /* size 0: there is none */
+  char card_fault[256];                /* why the card that is there is not used; "": it is, or there is none */
   furrow_ids ids;                      /* all, ascending, of a writable index; empty otherwise */
   uint64_t bytes;                      /* bytes of its file */
 } index_base;
@@ -36,7 +38,7 @@ typedef struct index_base {
  * Owner:  the caller, who releases (*base)->shared. */
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
                               file_print *print, furrow_error *err);
-/* Loads an index, its names and its attributes (NULL: it has none) to change and save them.
+/* Loads an index with its card, its names and its attributes (NULL: it has none) to change and save them.
  * Owner: the caller frees all. */
 furrow_status index_file_load(furrow_index **index, furrow_id_names **names, furrow_attributes **attributes,
                               const char *path, furrow_error *err);

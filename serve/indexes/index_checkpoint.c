@@ -195,6 +195,7 @@ static furrow_status change_and_save(const char *path, furrow_index *index, furr
   params.overwrite = true;
   params.names = names;
   params.attributes = attributes;
+  params.card = true;
   return furrow_index_save(index, path, &params, err);
 }
 

@@ -13,7 +13,7 @@ struct fw_stream {
   char *path;
   const fw_decoder *decoder;
   void *state;
-  uint64_t given; /* bytes of text returned so far */
+  uint64_t given;      /* bytes of text returned so far */
   fw_table_file table; /* of typed columns */
   furrow_error error;  /* error of the read that failed; later reads report it again */
 };

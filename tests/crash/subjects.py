@@ -45,8 +45,8 @@ class Subject:
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
     def is_target(self, path):
-        """Whether a file is what is saved, and not names that wait for their index, or a checkpoint."""
-        return os.path.dirname(path) == self.root and not path.endswith(".names.new")
+        """Whether a file is what is saved, and not names or a card that wait for their index, or a checkpoint."""
+        return os.path.dirname(path) == self.root and not path.endswith((".names.new", ".card.new"))
 
     def is_right(self, state, old, new):
         """Whether a state may follow a kill."""

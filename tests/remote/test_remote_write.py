@@ -147,7 +147,7 @@ def indexes_are_written(server, folder):
         found = run("index", "search", "s3://bucket/good/items.index", f"{folder}/base.txt", "-k", "1", **given)
         expect_rows(found, answer, "search")
     names = sorted(key for key in server.files if key.startswith("good/items"))
-    assert names == ["good/items.index", "good/items.index.names"], names
+    assert names == ["good/items.index", "good/items.index.card", "good/items.index.names"], names
     found = run("index", "remove", "s3://bucket/good/items.index", "--ids", "0", **given)
     expect_refused(found, 10, "cannot be locked")
     nothing_is_left(server, folder)

@@ -26,7 +26,7 @@ from furrow_server import BUILD, Server, free_port, run
 SOURCE = os.environ.get("FURROW_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGE = f"{SOURCE}/docs/serving.md"
 VOLATILE = {"loaded_at", "p50_ms", "p99_ms", "queries_per_second", "recall", "requests", "errors", "bytes", "file_bytes",
-            "log_bytes"}
+            "log_bytes", "digest", "mean_distance", "far_distance"}
 BLOCK = re.compile(r"^```http\n(.*?)^```\n", re.M | re.S)
 
 

@@ -201,6 +201,38 @@ def test_checkpoint_and_restart(folder):
         assert add(server, vectors=[far(2)]) == [2302]
 
 
+def test_card(folder):
+    """The description says what the file was built from and when it is stale; checkpoints count what was added."""
+    path, vectors = build_index(folder)
+    with serve(path) as server:
+        document = server.get(INDEX)[1]
+        assert document["card"]["built_from"]["vectors"] == 2000 and document["card_error"] is None, document
+        assert document["card"]["added_since"]["vectors"] == 0 and not document["stale"], document
+        ids = add(server, vectors=vectors[:150])
+        checkpoint(server)
+        document = server.get(INDEX)[1]
+        assert document["card"]["added_since"]["vectors"] == 150 and not document["stale"], document
+        add(server, vectors=[far(i) for i in range(200)])
+        assert not server.get(INDEX)[1]["stale"]
+        checkpoint(server)
+        document = server.get(INDEX)[1]
+        assert document["stale"] and document["advice"].startswith("stale: rebuild: the 350 vectors"), document
+        assert document["card"]["distance_ratio"] > 1.3, document
+        remove(server, ids=ids[:20])
+        checkpoint(server)
+        assert server.get(INDEX)[1]["card"]["removed_since"] == 20
+    assert "remark: card: stale: rebuild" in furrow("index", "verify", path)
+    with serve(path) as server:
+        assert "stale: rebuild" in server.stderr()
+    with open(f"{path}.card", "r+") as file:
+        file.seek(30)
+        file.write("0")
+    with Server("--index", f"items={path}") as server:
+        document = server.get(INDEX)[1]
+        assert document["card"] is None and "is damaged" in document["card_error"] and not document["stale"], document
+        assert "is damaged" in server.stderr()
+
+
 def test_a_checkpoint_keeps_modes(folder):
     """A checkpoint replaces the index and its names: both stay as closed as they were, and so does the log."""
     path, _ = build_index(folder, count=500)

@@ -123,9 +123,9 @@ size_t fw_linear_problem_rows(const fw_linear_problem *problem, const double **l
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
 /* scale_i by feature; NULL without factors. */
 const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
-/* Takes the place of l2: the objective has the sum of strength_i / 2 * (x_i - centre_i)² over all parameters, the biases
- * included. The problem takes ownership of both arrays (fw_free), even where solvers have to be created again. Not
- * for problems with factors. */
+/* Takes the place of l2: the objective has the sum of strength_i / 2 * (x_i - centre_i)² over all parameters, the
+ * biases included. The problem takes ownership of both arrays (fw_free), even where solvers have to be created again.
+ * Not for problems with factors. */
 void fw_linear_problem_set_prior(fw_linear_problem *problem, double *centre, double *strength);
 /* Changes the strengths; solvers of the problem have to be created again. */
 void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);

@@ -2,6 +2,7 @@
  *
  * Everything that can fail comes first: the lists and codes of all vectors are computed, then memory is allocated.
  * After that the vectors are appended, list by list, in the order of the call. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "vector/build/build.h"
 #include "vector/data/parallel.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/sq.h"
@@ -34,6 +36,7 @@ typedef struct batch {
   bool moved;       /* the vectors were transformed */
   const bool *skip; /* rows to skip; NULL: none */
   uint64_t *skipped;
+  float *distances; /* gets the distance of each vector to its centroid, for the card; NULL: not wanted */
 } batch;
 
 static int64_t id_of(const batch *b, size_t i) {
@@ -101,6 +104,27 @@ static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_
   return status;
 }
 
+static float length_of(const float *vector, size_t d) {
+  double sum = 0;
+  for (size_t i = 0; i < d; i++) sum += (double)vector[i] * (double)vector[i];
+  return (float)sqrt(sum);
+}
+
+/* Measures how far vectors are from the centroids of their lists. */
+static furrow_status measure_lists(filling *f, size_t first, size_t count, furrow_error *err) {
+  const size_t d = (size_t)f->index->d;
+  float *rest = NULL;
+  FW_TRY(FW_ALLOC(&rest, d, err));
+  for (size_t i = first; i < first + count; i++) {
+    f->batch->distances[i] = NAN;
+    if (f->lists[i] == FW_NO_GROUP) continue;
+    fw_residuals(&f->encoder->assigner, f->batch->vectors + i * d, f->lists + i, 1, rest);
+    f->batch->distances[i] = length_of(rest, d);
+  }
+  fw_free(rest);
+  return FURROW_OK;
+}
+
 /* Skipped rows have no list and no code. */
 static furrow_status fill_part(void *context, size_t first, size_t count, furrow_error *err) {
   filling *f = context;
@@ -115,6 +139,7 @@ static furrow_status fill_part(void *context, size_t first, size_t count, furrow
     if (!b->skip_nan) return refuse_row(i, err);
     left_out++;
   }
+  if (status == FURROW_OK && b->distances) status = measure_lists(f, first, count, err);
   if (status != FURROW_OK || !f->codes) return status;
   if (left_out == 0) return encode_part(f, first, count, err);
   for (size_t i = first; status == FURROW_OK && i < first + count; i++)
@@ -258,6 +283,24 @@ typedef struct row_filling {
   uint8_t *rows; /* the new ones */
 } row_filling;
 
+/* Measures how far vectors are from what their codes decode to. */
+static furrow_status measure_codes(const row_filling *f, size_t first, size_t count, furrow_error *err) {
+  const size_t d = (size_t)f->index->d, size = fw_index_row_size(f->index);
+  float *decoded = NULL;
+  FW_TRY(FW_ALLOC(&decoded, d, err));
+  for (size_t i = first; i < first + count; i++) {
+    const float *x = f->batch->vectors + i * d;
+    if (f->encoder)
+      fw_pq_decode(&f->index->pq.pq, f->rows + i * size, decoded);
+    else
+      fw_sq_decode(&f->index->sq.sq, f->rows + i * size, decoded);
+    for (size_t k = 0; k < d; k++) decoded[k] = x[k] - decoded[k];
+    f->batch->distances[i] = length_of(decoded, d);
+  }
+  fw_free(decoded);
+  return FURROW_OK;
+}
+
 /* Skipped vectors have no code. */
 static furrow_status encode_row_part(void *context, size_t first, size_t count, furrow_error *err) {
   const row_filling *f = context;
@@ -269,7 +312,7 @@ static furrow_status encode_row_part(void *context, size_t first, size_t count, 
     fw_pq_encode(&f->encoder->coder, x, count, d, f->rows + first * size);
   else
     for (size_t i = 0; i < count; i++) fw_sq_encode(&f->index->sq.sq, x + i * d, f->rows + (first + i) * size);
-  return FURROW_OK;
+  return f->batch->distances ? measure_codes(f, first, count, err) : FURROW_OK;
 }
 
 /* A skipped vector is stored nevertheless, so that ids stay consecutive; NaN is never among the results. */
@@ -277,6 +320,7 @@ static furrow_status copy_vectors(const row_filling *f) {
   const batch *b = f->batch;
   memcpy(f->rows, b->vectors, b->n * fw_index_row_size(f->index));
   for (size_t i = 0; b->skip && i < b->n; i++) *b->skipped += b->skip[i];
+  for (size_t i = 0; b->distances && i < b->n; i++) b->distances[i] = b->skip && b->skip[i] ? NAN : -1;
   return FURROW_OK;
 }
 
@@ -333,8 +377,10 @@ static furrow_status add_refine(furrow_index *index, const batch *b, furrow_erro
   inner.ids = NULL;
   inner.first_id = index->ntotal;
   inner.skipped = &skipped;
+  inner.distances = NULL;
   FW_TRY(add_to(refinement, &inner, err));
   inner.skipped = b->skipped;
+  inner.distances = b->distances;
   furrow_status status = add_to(index->child[0], &inner, err);
   if (status == FURROW_OK)
     index->ntotal += (int64_t)b->n;
@@ -451,11 +497,14 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   furrow_status status = n > ADD_PART ? fw_parallel_start(&b.pool, p.threads, err) : FURROW_OK;
   if (status == FURROW_OK) status = check_rows(&b, (size_t)index->d, &skip, err);
   b.skip = skip;
+  if (status == FURROW_OK && fw_card_is_kept(index->card)) status = FW_ALLOC(&b.distances, n, err);
   if (status == FURROW_OK) status = add_to(index, &b, err);
+  if (status == FURROW_OK && b.distances) fw_card_count_vectors(index->card, vectors, n, (size_t)index->d, b.distances);
   if (status == FURROW_OK && skipped) *skipped = count;
   if (status == FURROW_OK) note_added_ids(index, p.ids, b.first_id, n);
   fw_pool_free(b.pool);
   fw_free(skip);
+  fw_free(b.distances);
   return fw_index_finish(index, status, err);
 }
 

@@ -7,6 +7,7 @@
 #include "base/params.h"
 #include "vector/build/build.h"
 #include "vector/index/index.h"
+#include "vector/index/index_card.h"
 #include "vector/quantizer/pq.h"
 
 #define MOST_K_FACTOR 1000.F
@@ -165,6 +166,10 @@ furrow_status furrow_index_create(furrow_index **index, const furrow_index_spec 
   furrow_index_spec_init(&s);
   FW_TRY(FW_PARAMS_READ(&s, spec, furrow_index_spec, err));
   FW_TRY(check_dimension(&s, err));
-  const furrow_status status = s.factory ? create_from_factory(&made, &s, err) : create_from_fields(&made, &s, err);
+  char *factory = NULL;
+  furrow_status status = s.factory ? create_from_factory(&made, &s, err) : create_from_fields(&made, &s, err);
+  if (status == FURROW_OK) status = furrow_index_factory(made, &factory, err);
+  if (status == FURROW_OK) status = fw_card_create(&made->card, factory, err);
+  fw_free(factory);
   return FW_HAND_OVER(status, index, made, furrow_index_free);
 }

@@ -17,6 +17,7 @@
 #include "base/sort.h"
 #include "vector/build/build.h"
 #include "vector/index/index.h"
+#include "vector/index/index_card.h"
 #include "vector/search/searcher.h"
 
 enum {
@@ -317,6 +318,9 @@ furrow_status furrow_index_tune(furrow_index *index, const float *queries, size_
   if (status != FURROW_OK) return status;
   store_settings(index, &best);
   best.reached = best.recall >= p.recall;
+  if (fw_card_is_kept(index->card))
+    index->card->recall =
+        (fw_card_recall){.recall = best.recall, .k = k, .queries = t.n, .vectors = (uint64_t)index->ntotal};
   fw_info_write(result, &best, sizeof best);
   return FURROW_OK;
 }

@@ -24,7 +24,7 @@ furrow_status fw_companion_check_header(const fw_companion_kind *kind, const uns
                                         const char *path, furrow_error *err) {
   if (size < 8 || memcmp(bytes, kind->magic, 8) != 0) {
     fw_companion_refuse(err, path, 0, "");
-    if (err) snprintf(err->message, sizeof err->message, "is not a file of %s", kind->noun);
+    if (err) snprintf(err->message, sizeof err->message, "is not %s", kind->file);
     return FURROW_E_FORMAT;
   }
   if (size < FW_COMPANION_HEADER) return fw_companion_refuse(err, path, size, "is cut short");

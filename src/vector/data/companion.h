@@ -1,6 +1,6 @@
 /* vector/data/companion.h: files next to an index that belong to its bytes: names of ids (INDEX.names), attributes
- * (INDEX.attributes). All have a header of 64 bytes that begins and ends in the same way; vector/file/companion_file.c
- * reads them, and replaces them together with the index. */
+ * (INDEX.attributes), the card (INDEX.card). Names and attributes have a header of 64 bytes that begins and ends in the
+ * same way, the card is a text; vector/file/companion_file.c reads them, and replaces them together with the index. */
 #ifndef FW_VECTOR_DATA_COMPANION_H
 #define FW_VECTOR_DATA_COMPANION_H
 
@@ -47,12 +47,16 @@ typedef struct fw_companion_kind {
   const char *magic;  /* 8 bytes */
   uint32_t version;
   const char *noun;   /* "names", in messages */
+  const char *belong; /* its verb: "belong" */
+  const char *file;   /* "a file of names" */
   const char *absent; /* "has no names of ids" */
   const char *hint;   /* what to do about a file that belongs to another index */
   size_t object_size;
   /* Checks the bytes and sets the views of the object, `bytes` and `size` of its fw_companion, too; E_FORMAT. */
   furrow_status (*view)(void *object, const void *bytes, size_t size, const char *path, furrow_error *err);
   void (*clear)(void *object); /* leaves zeros */
+  /* Writes the whole file. NULL: it is the bytes of the fw_companion, with another stamp in their header. */
+  furrow_status (*write)(const void *object, const fw_index_stamp *stamp, fw_buffer *text, furrow_error *err);
 } fw_companion_kind;
 
 extern const fw_companion_kind fw_names_kind, fw_attributes_kind;

@@ -12,6 +12,7 @@
 #include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/index/stored_ids.h"
 
@@ -333,6 +334,16 @@ static int64_t shifted_least_id(const furrow_index *index, int64_t id_shift) {
   return index->least_id > 0 && id_shift < FW_IDS_END ? index->least_id + id_shift : 0;
 }
 
+/* The index keeps a card if both have one. */
+static void join_cards(furrow_index *index, const furrow_index *other) {
+  if (fw_card_is_kept(index->card) && fw_card_is_kept(other->card)) {
+    fw_card_join(index->card, other->card);
+  } else {
+    fw_card_free(index->card);
+    index->card = NULL;
+  }
+}
+
 furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other, int64_t id_shift, furrow_error *err) {
   if (index == other) return fw_fail(err, FURROW_E_ARGUMENT, "an index cannot be merged with itself");
   merging m = {.id_shift = id_shift, .count = index->ntotal, .dense_ids = fw_index_has_dense_ids(index)};
@@ -343,6 +354,7 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   if (status == FURROW_OK) status = prepare_merge(&m, index, other, err);
   if (status == FURROW_OK) {
     change_index(&m, index, other);
+    join_cards(index, other);
     index->next_id = 0;
     furrow_index_set_next_id(index, shifted_least_id(other, id_shift));
   }
@@ -435,6 +447,14 @@ static furrow_status check_unique(const joining *j, furrow_error *err) {
   return status;
 }
 
+/* One of the parts of an index has its card, or each has its own. */
+static void add_part_card(furrow_index *first, furrow_index *part) {
+  if (!first->card)
+    furrow_index_move_card(first, part);
+  else if (fw_card_is_kept(first->card) && fw_card_is_kept(part->card))
+    fw_card_join(first->card, part->card);
+}
+
 /* Joins input i with the inputs before it; the first input holds the total counts. */
 static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   furrow_index *first = j->inputs[0], *input = j->inputs[i];
@@ -453,6 +473,10 @@ static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   j->joined[i] = (fw_joined_lists){.lists = lists, .id_shift = shift};
   if (i == 0) return FURROW_OK;
   add_counts(first, input);
+  if (j->paths)
+    join_cards(first, input);
+  else
+    add_part_card(first, input);
   forget_quantizers(input);
   return FURROW_OK;
 }

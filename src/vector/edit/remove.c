@@ -12,6 +12,7 @@
 #include "vector/data/id_filter.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 
 typedef struct removal {
@@ -236,6 +237,7 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
     furrow_index_set_next_id(index, next); /* ids of removed vectors are not given again */
     change_index(&r, index);
     index->next_id = 0;
+    if (fw_card_is_kept(index->card)) fw_card_count_removed(index->card, r.removed);
     if (removed) *removed = r.removed;
   }
   fw_free(r.to);

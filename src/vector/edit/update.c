@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/quantizer/assign.h"
 
@@ -37,6 +38,7 @@ static void shadow_free(furrow_index *shadow) {
     for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) shadow_free(shadow->child[i]);
     fw_free(fw_index_rows(shadow));
   }
+  fw_card_free(shadow->card);
   fw_free(shadow);
 }
 
@@ -64,6 +66,7 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
   furrow_index *made = memory;
   *made = *index;
   made->ntotal = made->next_id = made->least_id = 0;
+  made->card = NULL;
   if (fw_index_is_ivf(index)) {
     shadow_ivf(&made->ivf);
   } else {
@@ -244,9 +247,11 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   if (status == FURROW_OK) status = check_kinds(index, err);
   if (status == FURROW_OK) status = start_update(&u, ids, n, err);
   if (status == FURROW_OK) status = shadow_create(&shadow, index, err);
+  if (status == FURROW_OK && fw_card_is_kept(index->card)) status = fw_card_create(&shadow->card, "", err);
   if (status == FURROW_OK) status = furrow_index_add(shadow, vectors, n, NULL, NULL, err);
   if (status == FURROW_OK) status = prepare_update(&u, index, shadow, err);
   if (status == FURROW_OK) change_index(&u, index, shadow);
+  if (status == FURROW_OK && fw_card_is_kept(index->card)) fw_card_count_updated(index->card, shadow->card, n);
   shadow_free(shadow);
   fw_free(u.ids);
   fw_location_table_clear(&u.rows);

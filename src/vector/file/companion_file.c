@@ -1,5 +1,5 @@
 /* vector/file/companion_file.c: reads and writes files next to an index that belong to its bytes, and replaces them
- * together with it: names of ids, attributes. docs/formats/index_names.md describes the steps. */
+ * together with it: names of ids, attributes, the card. docs/formats/index_names.md describes the steps. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "io/target.h"
 #include "vector/file/companion_file.h"
 #include "vector/file/index_read.h"
+#include "vector/index/index_card.h"
 
 #define PIECE ((size_t)1 << 20)
 
@@ -180,7 +181,8 @@ static furrow_status open_fitting(const fw_companion_kind *kind, void *object, c
   if (!settled) return fail_file(err, FURROW_E_NOT_FOUND, index_path, kind->absent);
   FW_TRY(open_file(kind, object, paths->settled, err));
   kind->clear(object);
-  fw_fail(err, FURROW_E_FORMAT, "the %s belong to another index, or to this one before it was changed", kind->noun);
+  fw_fail(err, FURROW_E_FORMAT, "the %s %s to another index, or to this one before it was changed", kind->noun,
+          kind->belong);
   fw_error_set_file(err, paths->settled);
   fw_error_set_hint(err, "%s", kind->hint);
   return FURROW_E_FORMAT;
@@ -211,7 +213,7 @@ static furrow_status check_kind(const fw_companion_kind *kind, const char *path,
   furrow_status status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
   fw_input_close(input);
   if (status != FURROW_OK || memcmp(magic, kind->magic, 8) == 0) return status;
-  fw_fail(err, FURROW_E_EXISTS, "is in the way: it is not a file of %s", kind->noun);
+  fw_fail(err, FURROW_E_EXISTS, "is in the way: it is not %s", kind->file);
   fw_error_set_file(err, path);
   return FURROW_E_EXISTS;
 }
@@ -232,21 +234,31 @@ static furrow_status settle_earlier(const fw_companion_kind *kind, const compani
   return opened ? fw_path_rename(paths->staged, paths->settled, err) : status;
 }
 
-/* `first`: the file whose permissions this one gets. */
-static furrow_status write_file(const fw_companion *own, const char *path, const char *first,
-                                const fw_index_stamp *stamp, furrow_error *err) {
+/* Writes the bytes of a file with another stamp in their header. */
+static furrow_status write_stamped(fw_atomic_file *file, const fw_companion *own, const fw_index_stamp *stamp,
+                                   furrow_error *err) {
   unsigned char header[FW_COMPANION_HEADER];
-  fw_atomic_file *file = NULL;
   memcpy(header, own->bytes, sizeof header);
   fw_put_le64(header + FW_COMPANION_AT_INDEX_SIZE, stamp->size);
   fw_put_le64(header + FW_COMPANION_AT_INDEX_DIGEST, stamp->digest);
   fw_put_le64(header + FW_COMPANION_AT_DIGEST, XXH3_64bits(header, FW_COMPANION_AT_DIGEST));
-  FW_TRY(fw_atomic_file_open_beside(&file, path, first, err));
-  furrow_status status = fw_atomic_file_write(file, header, sizeof header, err);
+  FW_TRY(fw_atomic_file_write(file, header, sizeof header, err));
+  return fw_atomic_file_write(file, own->bytes + sizeof header, own->size - sizeof header, err);
+}
+
+/* `first`: the file whose permissions this one gets. */
+static furrow_status write_file(const fw_companion_kind *kind, const fw_companion *own, const char *path,
+                                const char *first, const fw_index_stamp *stamp, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  fw_buffer text = {0};
+  furrow_status status = fw_atomic_file_open_beside(&file, path, first, err);
+  if (status == FURROW_OK && kind->write) status = kind->write(own, stamp, &text, err);
   if (status == FURROW_OK)
-    status = fw_atomic_file_write(file, own->bytes + sizeof header, own->size - sizeof header, err);
+    status =
+        kind->write ? fw_atomic_file_write(file, text.bytes, text.size, err) : write_stamped(file, own, stamp, err);
   if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
   fw_atomic_file_close(file);
+  fw_buffer_clear(&text);
   return status;
 }
 
@@ -260,7 +272,8 @@ static furrow_status stage(const fw_companion_kind *kind, const fw_companion *fi
   FW_TRY(check_kind(kind, paths->staged, &there, err));
   FW_TRY(settle_earlier(kind, paths, index_path, err));
   FW_TRY(fw_path_remove(paths->staged, err));
-  return write_file(file, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp, err);
+  return write_file(kind, file, paths->staged, fw_path_exists(paths->settled) ? paths->settled : index_path, stamp,
+                    err);
 }
 
 /* Prepares for an index without such a file: moves the old index's file to PATH.….new. There, loading finds it as long
@@ -288,7 +301,7 @@ typedef struct joining {
   bool prepared;
 } joining;
 
-enum { KINDS = 2 };
+enum { KINDS = 3 };
 
 /* Call when the index is in place: moves the staged file to its place, or removes it if the index has none. */
 static furrow_status settle(const joining *j, const char *index_path, furrow_error *err) {
@@ -340,13 +353,13 @@ static furrow_status commit_all(fw_atomic_file *file, joining all[KINDS], const 
   return status;
 }
 
-furrow_status fw_companions_commit(fw_atomic_file *file, const furrow_id_names *names,
-                                   const furrow_attributes *attributes, const char *path, const fw_index_stamp *stamp,
-                                   bool overwrite, furrow_error *err) {
-  joining all[KINDS] = {{.kind = &fw_names_kind, .file = (const fw_companion *)names},
-                        {.kind = &fw_attributes_kind, .file = (const fw_companion *)attributes}};
+furrow_status fw_companions_commit(fw_atomic_file *file, const fw_companions *with, const char *path,
+                                   const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
+  joining all[KINDS] = {{.kind = &fw_names_kind, .file = (const fw_companion *)with->names},
+                        {.kind = &fw_attributes_kind, .file = (const fw_companion *)with->attributes},
+                        {.kind = &fw_card_kind, .file = (const fw_companion *)with->card}};
   furrow_status status = FURROW_OK;
-  if (!names && !attributes && (!overwrite || strcmp(path, "-") == 0)) return fw_atomic_file_commit(file, err);
+  if (!fw_companions_any(with) && (!overwrite || strcmp(path, "-") == 0)) return fw_atomic_file_commit(file, err);
   for (int i = 0; status == FURROW_OK && i < KINDS; i++)
     if (all[i].file || overwrite) status = find_paths(&all[i].paths, all[i].kind, path, err);
   if (status == FURROW_OK) status = commit_all(file, all, path, stamp, overwrite, err);

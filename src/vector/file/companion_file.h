@@ -19,12 +19,22 @@ furrow_status fw_companion_save(const fw_companion_kind *kind, const fw_companio
 furrow_status fw_companion_discard(const fw_companion_kind *kind, const char *index_path,
                                    furrow_error *err) FURROW_MUST_USE;
 
-/* Commits an index file together with the names and attributes of its ids. NULL: it has none, and with `overwrite` the
- * ones of the previous index are removed. As no single step can replace several files, each waits in PATH.….new with
+/* What is stored next to an index. NULL: it has none. */
+typedef struct fw_companions {
+  const furrow_id_names *names;
+  const furrow_attributes *attributes;
+  const struct fw_card *card;
+} fw_companions;
+
+static inline bool fw_companions_any(const fw_companions *with) {
+  return with->names || with->attributes || with->card;
+}
+
+/* Commits an index file together with what is stored next to it. With `overwrite`, what only the previous index had is
+ * removed. As no single step can replace several files, each waits in PATH.….new with
  * the stamp of its index file until that is in place (docs/formats/index_names.md). Loading uses whichever of the two
  * files matches the index. Fails with E_EXISTS if a file exists and `overwrite` is false, or is of another kind. */
-furrow_status fw_companions_commit(fw_atomic_file *file, const furrow_id_names *names,
-                                   const furrow_attributes *attributes, const char *path, const fw_index_stamp *stamp,
-                                   bool overwrite, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_companions_commit(fw_atomic_file *file, const fw_companions *with, const char *path,
+                                   const fw_index_stamp *stamp, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -128,8 +128,8 @@ static furrow_status load_views(fw_index_reader *r, fw_input **input, uint64_t s
   return FURROW_OK;
 }
 
-furrow_status furrow_index_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
-                                furrow_error *err) {
+static furrow_status load_file(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                               furrow_error *err) {
   furrow_index_load_params p;
   fw_index_reader r;
   fw_input *input = NULL;
@@ -141,6 +141,21 @@ furrow_status furrow_index_load(furrow_index **index, const char *path, const fu
                                       : load_copied(&r, input, size, path, &p, &loaded, err);
   fw_input_close(input);
   if (status == FURROW_OK) status = fw_next_id_load(loaded, path, err);
+  if (status == FURROW_OK && p.card) status = fw_card_load(loaded, path, err);
+  return FW_HAND_OVER(status, index, loaded, furrow_index_free);
+}
+
+/* The watch shows whether the card is that of the file that was read. */
+furrow_status furrow_index_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
+                                furrow_error *err) {
+  furrow_index_load_params p;
+  furrow_path_watch *watch = NULL;
+  furrow_index *loaded = NULL;
+  furrow_index_load_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_load_params, err));
+  if (!p.card) return load_file(index, path, params, err);
+  FW_TRY(furrow_path_watch_begin(&watch, path, err));
+  const furrow_status status = furrow_path_watch_end(watch, load_file(&loaded, path, &p, err), err);
   return FW_HAND_OVER(status, index, loaded, furrow_index_free);
 }
 

@@ -59,6 +59,8 @@ uint64_t fw_expect_product(fw_cursor *c, uint64_t a, uint64_t b);
 /* Opens a file for reading and returns its size; close it with fw_input_close. Fails with E_ARGUMENT if it is not a
  * regular file. */
 furrow_status fw_open_regular(fw_input **input, uint64_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* Reads the card that is stored next to an index, if there is one (card_file.c). */
+furrow_status fw_card_load(furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Reads the next id that is stored next to an index, if there is one (next_id_file.c). */
 furrow_status fw_next_id_load(furrow_index *index, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Loads the names of an index file or a manifest (id_names_file.c); *names is unchanged if there are none. */

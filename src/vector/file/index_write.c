@@ -12,6 +12,7 @@
 #include "io/atomic_file.h"
 #include "io/file_map.h"
 #include "vector/attributes/attribute_rows.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
@@ -581,10 +582,10 @@ static furrow_status write_to_file(void *to, uint64_t offset, const void *bytes,
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) {
   *w = (fw_index_writer){.inline_lists = params->inline_lists,
-                         .names = params->names,
-                         .attributes = params->attributes,
+                         .with = {.names = params->names, .attributes = params->attributes},
                          .least_id = index->least_id,
                          .err = err};
+  if (params->card && fw_card_is_kept(index->card)) w->with.card = index->card;
   FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
   FW_TRY(fw_compat_check(index, w->compat, w->inline_lists || params->lists_file, err));
   return params->lists_file ? fw_lists_file_init(w, index, params, err) : FURROW_OK;
@@ -664,22 +665,23 @@ static bool needs_next_id(const furrow_index *index, const fw_index_writer *writ
 
 static furrow_status write_file(const furrow_index *index, const char *path, bool overwrite,
                                 const fw_index_writer *writer, furrow_error *err) {
-  const furrow_id_names *names = writer->names;
-  const furrow_attributes *attributes = writer->attributes;
+  fw_companions with = writer->with;
   fw_atomic_file *file = NULL, *data = NULL;
   fw_index_stamp stamp = {0};
-  if (names && strcmp(path, "-") == 0)
+  const bool is_output = strcmp(path, "-") == 0;
+  if (with.names && is_output)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
-  if (attributes && strcmp(path, "-") == 0)
+  if (with.attributes && is_output)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with attributes cannot be written to standard output");
-  if (names || attributes) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
+  if (is_output) with.card = NULL;
+  if (fw_companions_any(&with)) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
   FW_TRY(fw_atomic_file_open_beside(&file, path, writer->first, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   furrow_status status = fw_lists_file_open(&data, writer, path, err);
   if (status == FURROW_OK) status = write_bytes(index, file, writer, err);
   if (status == FURROW_OK && data) status = fw_lists_file_write(data, writer, err);
   if (status == FURROW_OK && data) status = fw_atomic_file_commit(data, err);
-  if (status == FURROW_OK) status = fw_companions_commit(file, names, attributes, path, &stamp, overwrite, err);
+  if (status == FURROW_OK) status = fw_companions_commit(file, &with, path, &stamp, overwrite, err);
   fw_lists_file_close(data, writer, !fw_atomic_file_is_in_place(file));
   fw_atomic_file_close(file);
   return status;

@@ -60,10 +60,9 @@ typedef struct fw_index_writer {
   const furrow_index *joint;     /* NULL, or the nested IVF index whose lists are replaced by `joined`, inline */
   const fw_joined_lists *joined; /* lists of the same shape */
   size_t joined_count;
-  const furrow_id_names *names;        /* NULL, or the names of its ids, written to the names file */
-  const furrow_attributes *attributes; /* NULL, or attributes of its ids, written to the attributes file */
-  const char *first;                   /* NULL, or the manifest that the file belongs to */
-  int64_t least_id;                    /* ids of new vectors are at least this (furrow_index) */
+  fw_companions with;        /* what is stored next to the index */
+  const char *first;         /* NULL, or the manifest that the file belongs to */
+  int64_t least_id;          /* ids of new vectors are at least this (furrow_index) */
   const fw_index_part *part; /* NULL, or the counts for the index that is being written (not for its quantizers) */
   bool own;                  /* the current bytes belong to this rank only */
   bool skip_own,
@@ -91,7 +90,7 @@ furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writ
  * graphs, which may differ between machines. */
 furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_writer *writer, uint64_t *digest,
                                      furrow_error *err) FURROW_MUST_USE;
-/* Writes a file with a copy of `writer`, completely or not at all, with the names of its ids if there are any. */
+/* Writes a file with a copy of `writer`, completely or not at all, with what is stored next to it. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 

@@ -19,6 +19,7 @@
 #include "io/target.h"
 #include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/index_card.h"
 #include "vector/index/stored_ids.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
@@ -30,6 +31,7 @@ typedef struct together {
   fw_index_part part;
   uint64_t *list_before, *list_size;
   fw_id_location *pairs;
+  fw_card *card; /* of all ranks; NULL: not wanted, or a rank has none */
   /* the file */
   fw_atomic_file *made; /* on rank 0 */
   fw_target target;
@@ -326,9 +328,10 @@ static furrow_status check_size(const together *t, uint64_t size, furrow_error *
   return fw_target_fail(&t->target, err, FURROW_E_IO, "the parts of the processes did not make a whole file");
 }
 
-/* Checks the names against the written file, which has the ids of all ranks. */
-static furrow_status check_names(const together *t, const furrow_id_names *names, fw_index_stamp *stamp,
-                                 furrow_error *err) {
+/* Finds the stamp of the written file, and checks the names (NULL: there are none) against it: it has the ids of all
+ * ranks. */
+static furrow_status check_written(const together *t, const furrow_id_names *names, fw_index_stamp *stamp,
+                                   furrow_error *err) {
   furrow_index_load_params load;
   furrow_index *written = NULL;
   char *temporary = NULL;
@@ -341,8 +344,8 @@ static furrow_status check_names(const together *t, const furrow_id_names *names
   memcpy(temporary + folder, name, strlen(name));
   furrow_index_load_params_init(&load);
   load.memory_map = true;
-  furrow_status status = furrow_index_load(&written, temporary, &load, err);
-  if (status == FURROW_OK) status = fw_id_names_fit(names, written, FURROW_E_ARGUMENT, NULL, err);
+  furrow_status status = names ? furrow_index_load(&written, temporary, &load, err) : FURROW_OK;
+  if (status == FURROW_OK && names) status = fw_id_names_fit(names, written, FURROW_E_ARGUMENT, NULL, err);
   furrow_index_free(written);
   if (status == FURROW_OK) status = fw_index_stamp_of_file(temporary, stamp, err);
   fw_free(temporary);
@@ -354,8 +357,9 @@ static furrow_status commit_file(together *t, const char *path, const furrow_ind
                                  furrow_error *err) {
   fw_index_stamp stamp = {0};
   FW_TRY(check_size(t, size, err));
-  if (params->names) FW_TRY(check_names(t, params->names, &stamp, err));
-  return fw_companions_commit(t->made, params->names, NULL, path, &stamp, params->overwrite, err);
+  const fw_companions with = {.names = params->names, .card = t->card};
+  if (fw_companions_any(&with)) FW_TRY(check_written(t, params->names, &stamp, err));
+  return fw_companions_commit(t->made, &with, path, &stamp, params->overwrite, err);
 }
 
 /* ---- The whole file ------------------------------------------------------------------------------------- */
@@ -374,6 +378,23 @@ static furrow_status write_file(together *t, const char *path, const furrow_inde
   return fw_comm_all_ok(t->comm, status, err);
 }
 
+/* Adds up the cards of all ranks. */
+static furrow_status join_cards(together *t, bool wanted, furrow_error *err) {
+  static const fw_card none;
+  const bool kept = wanted && fw_card_is_kept(t->index->card);
+  void *all = NULL;
+  size_t size;
+  furrow_status status =
+      fw_comm_gather_all(t->comm, kept ? t->index->card : &none, kept ? sizeof none : 0, &all, &size, NULL, err);
+  if (status == FURROW_OK && size == t->comm->ranks * sizeof none) {
+    const fw_card *cards = all;
+    status = fw_card_create(&t->card, cards->factory, err);
+    for (unsigned r = 0; status == FURROW_OK && r < t->comm->ranks; r++) fw_card_join(t->card, &cards[r]);
+  }
+  fw_free(all);
+  return fw_comm_all_ok(t->comm, status, err);
+}
+
 static furrow_status check_job(const together *t, const char *path, furrow_error *err) {
   if (strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "several processes cannot write to standard output together");
@@ -387,6 +408,7 @@ furrow_status fw_index_write_together(const furrow_index *index, const char *pat
   t.target.directory = -1;
   furrow_status status = fw_comm_all_ok(comm, check_job(&t, path, err), err);
   if (status == FURROW_OK) status = find_parts(&t, params, err);
+  if (status == FURROW_OK) status = join_cards(&t, params->card, err);
   if (status == FURROW_OK) status = write_file(&t, path, params, writer, err);
   if (t.fd >= 0) close(t.fd);
   fw_target_clear(&t.target);
@@ -395,5 +417,6 @@ furrow_status fw_index_write_together(const furrow_index *index, const char *pat
   fw_free(t.list_before);
   fw_free(t.list_size);
   fw_free(t.pairs);
+  fw_card_free(t.card);
   return status;
 }

@@ -341,7 +341,7 @@ static furrow_status write_own(saving *s, const fw_index_writer *writer, furrow_
   fw_index_writer w = *writer;
   fw_index_stamp stamp;
   char *path = NULL;
-  w.names = NULL;
+  w.with = (fw_companions){0};
   w.first = s->path;
   w.least_id = 0;
   FW_TRY(fw_index_find_stamp(s->index, &w, &stamp, err));
@@ -368,7 +368,8 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   if (status == FURROW_OK && !s->params->overwrite) fw_atomic_file_keep_existing(file);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
   if (status == FURROW_OK)
-    status = fw_companions_commit(file, s->params->names, NULL, s->path, &stamp, s->params->overwrite, err);
+    status = fw_companions_commit(file, &(fw_companions){.names = s->params->names}, s->path, &stamp,
+                                  s->params->overwrite, err);
   s->published = file && fw_atomic_file_is_in_place(file);
   fw_atomic_file_close(file);
   fw_buffer_clear(&text);

@@ -4,11 +4,13 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "vector/index/index_card.h"
 #include "vector/index/inverted_lists.h"
 
 /* ---- Many ids at once ----------------------------------------------------------------------------------- */
@@ -189,6 +191,7 @@ furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furr
   furrow_index *inner = (furrow_index *)(uintptr_t)furrow_index_ivf(index);
   if (!inner) return fw_fail(err, FURROW_E_ARGUMENT, "the index has no inverted lists");
   if (nprobe == 0) return fw_fail(err, FURROW_E_ARGUMENT, "nprobe is 0, but a search must probe a list");
+  if (inner->ivf.nprobe != nprobe && index->card) index->card->recall = (fw_card_recall){.recall = NAN};
   inner->ivf.nprobe = (size_t)nprobe;
   return FURROW_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_map.h"
+#include "vector/index/index_card.h"
 
 /* ---- Quantizers, prepared for new vectors --------------------------------------------------------------- */
 
@@ -169,6 +170,7 @@ void furrow_index_free(furrow_index *index) {
   encoder_free(index->encoder);
   fw_file_map_close(index->map);
   fw_input_close(index->held);
+  fw_card_free(index->card);
   fw_free(index);
 }
 

@@ -196,6 +196,7 @@ struct furrow_index {
   fw_encoder *encoder;     /* IVF_*, PQ, PQ_FAST: the quantizers prepared for adding; NULL: nothing was added yet */
   struct fw_file_map *map; /* outermost index: the file that lists are views into; NULL: none */
   struct fw_input *held;   /* the same for a file that is held in memory */
+  struct fw_card *card; /* outermost index: what it was built from (vector/index/index_card.h); NULL: it has no card */
 };
 
 /* the fourcc of a missing index */

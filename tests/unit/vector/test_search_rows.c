@@ -1,11 +1,12 @@
 /* tests/unit/vector/test_search_rows.c: rows without lists give many queries in a call the results of single queries,
- * bit for bit. */
+ * bit for bit; what keeps the best of them. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 #include "support/edit_index.h"
+#include "vector/search/sink.h"
 
 enum { N = 1100, QUERIES = 70, MOST_D = 300, MOST_K = 30 };
 
@@ -122,6 +123,80 @@ static void rows_that_are_too_large(void **state) {
   free(f);
 }
 
+/* ---- Keeping the best ------------------------------------------------------------------------------------ */
+
+enum { SINK_K = 300, MOST_HITS = 3000 };
+
+static int64_t id_of_place(const void *context, int64_t place) {
+  return ((const int64_t *)context)[place];
+}
+
+/* A sink that is cut now and then keeps what a heap keeps, whatever keys are equal. Keys are whole numbers below
+ * `kinds`, so that few kinds make many equal; ids are those of places, in any order. */
+static void compare_sinks(size_t k, size_t n, size_t kinds, uint64_t seed) {
+  fw_hit *heap = malloc(k * sizeof *heap), *memory = malloc(fw_sink_hits(k) * sizeof *memory);
+  int64_t ids[MOST_HITS];
+  fw_sink best, many;
+  fw_rng rng;
+  fw_rng_init(&rng, seed);
+  for (size_t i = 0; i < n; i++) ids[i] = (int64_t)i;
+  fw_rng_shuffle(&rng, ids, n, sizeof *ids);
+  fw_sink_init_best(&best, heap, k);
+  fw_sink_init_many(&many, memory, k);
+  best.source = many.source = (fw_id_source){.id_of = id_of_place, .context = ids};
+  for (size_t i = 0; i < n; i++) {
+    const float key = (float)fw_rng_below(&rng, kinds);
+    fw_sink_offer(&best, key, (int64_t)i);
+    fw_sink_offer(&many, key, (int64_t)i);
+    assert_true(many.worst >= best.worst);
+  }
+  fw_sink_sort(&best);
+  fw_sink_sort(&many);
+  assert_int_equal(best.count, many.count);
+  for (size_t i = 0; i < best.count; i++) {
+    assert_true(best.heap[i].key == many.heap[i].key);
+    assert_int_equal(best.heap[i].id, many.heap[i].id);
+  }
+  free(heap);
+  free(memory);
+}
+
+static void many_keeps_what_a_heap_keeps(void **state) {
+  static const size_t counts[] = {1, 23, 24, 25, 40, 100, SINK_K};
+  static const size_t kinds[] = {1, 2, 5, 50, 1000, 1 << 24};
+  (void)state;
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+      for (uint64_t seed = 1; seed <= 5; seed++) {
+        const size_t k = counts[i];
+        const size_t lengths[] = {1, k - 1, k, k + 1, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k + 2, MOST_HITS};
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) compare_sinks(k, lengths[l], kinds[j], seed);
+      }
+}
+
+static int by_size(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+static void kth_of_numbers(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    float numbers[500], sorted[500], heap[500];
+    fw_rng rng;
+    fw_rng_init(&rng, seed);
+    const size_t n = 1 + (size_t)fw_rng_below(&rng, 500), kinds = 1 + (size_t)fw_rng_below(&rng, 2 * n);
+    for (size_t i = 0; i < n; i++) sorted[i] = numbers[i] = (float)fw_rng_below(&rng, kinds) - 100;
+    qsort(sorted, n, sizeof *sorted, by_size);
+    for (size_t k = 1; k <= n; k += 1 + n / 7) {
+      assert_true(fw_kth_largest(numbers, n, k, heap) == sorted[n - k]);
+      assert_true(fw_kth_smallest(numbers, n, k) == sorted[k - 1]);
+    }
+    qsort(numbers, n, sizeof *numbers, by_size);
+    assert_memory_equal(numbers, sorted, n * sizeof *numbers);
+  }
+}
+
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(many_queries_find_what_one_finds),
                                      cmocka_unit_test(rows_that_are_too_large)};
@@ -129,5 +204,6 @@ static int all_tests(void) {
 }
 
 int main(void) {
-  return each_isa(all_tests);
+  const struct CMUnitTest sinks[] = {cmocka_unit_test(many_keeps_what_a_heap_keeps), cmocka_unit_test(kth_of_numbers)};
+  return each_isa(all_tests) + cmocka_run_group_tests(sinks, NULL, NULL);
 }
