@@ -1,6 +1,6 @@
 /* io/codec/json_array.c: an array of JSON objects as JSON lines: a line for each object.
  *
- * Only brackets, strings and blanks are looked at; whoever reads the lines checks the rest. Line ends within an object
+ * Only brackets, strings and blanks are looked at; the readers of the lines check the rest. Line ends within an object
  * and the blanks after them are left out, and so line N is element N of the array. */
 #include "base/error.h"
 #include "base/mem.h"
