@@ -1,4 +1,5 @@
-/* io/table_file.h: a table of typed columns that a path names: a Parquet file, here or elsewhere, or a table in memory. */
+/* io/table_file.h: a table of typed columns that a path names: a Parquet file, here or elsewhere, or a table in memory.
+ */
 #ifndef FW_IO_TABLE_FILE_H
 #define FW_IO_TABLE_FILE_H
 
