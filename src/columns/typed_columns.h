@@ -40,8 +40,8 @@ furrow_status fw_columns_reader_read(fw_columns_reader *reader, void *buffer, si
                                      furrow_error *err) FURROW_MUST_USE;
 void fw_columns_reader_close(fw_columns_reader *reader);
 
-/* Reads a table once as batches of Arrow; then fw_columns_reader_close. names: the columns that are wanted; NULL: all. The
- * errors of fw_columns_reader_open. */
+/* Reads a table once as batches of Arrow; then fw_columns_reader_close. names: the columns that are wanted; NULL: all.
+ * The errors of fw_columns_reader_open. */
 furrow_status fw_columns_batches_open(fw_columns_reader **reader, const fw_columns *columns, const char *const *names,
                                       size_t count, furrow_error *err) FURROW_MUST_USE;
 /* The column of this name of the batches; NULL: there is none. It lives as long as the reader. */
