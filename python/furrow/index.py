@@ -1026,13 +1026,21 @@ def _shared(found: Ids, truth: Ids) -> float:
 
 
 def load_vectors(
-    path: Path, *, kind: str | None = None, d: int = 0, array: str | None = None
+    path: Path,
+    *,
+    kind: str | None = None,
+    d: int = 0,
+    array: str | None = None,
+    column: str | None = None,
+    names: str | None = None,
 ) -> tuple[Floats, list[str] | None]:
-    """The vectors of a file, a row for each, and their names: None unless it is text with names.
+    """The vectors of a file, a row for each, and their names: None unless it is text with names, or `names` is given.
 
     kind: by default what the ending of the name says: npy, npz, safetensors, fvecs, bvecs, ivecs, fbin, ibin, u8bin, i8bin,
     f32; csv and tsv (numbers, with or without a first column of names), txt and vec (word2vec, GloVe). d: numbers of a
-    vector, which f32 needs. array: the name of the array in an npz or safetensors file that has several.
+    vector, which f32 needs. array: the name of the array in an npz or safetensors file that has several. Of Parquet files
+    (one, or a glob of them; kind="parquet": a directory), column: the column of lists that has the vectors, if there are
+    several; names: the column of their names. DuckDB's library reads these files; FURROW_DUCKDB names it.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "colours.txt"
@@ -1041,8 +1049,8 @@ def load_vectors(
     >>> names, x.shape
     (['red', 'green'], (2, 2))
     """
-    floats, width, names = _core.load_vectors(path, kind, _count(d, "d", 0, 1 << 31), array)
-    return np.frombuffer(floats, dtype=np.float32).reshape(-1, width or 1)[:, :width], names
+    floats, width, found = _core.load_vectors(path, kind, _count(d, "d", 0, 1 << 31), array, column, names)
+    return np.frombuffer(floats, dtype=np.float32).reshape(-1, width or 1)[:, :width], found
 
 
 def exact_search(

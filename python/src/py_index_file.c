@@ -359,7 +359,7 @@ static PyObject *read_all_names(vectors_call *c) {
   return list;
 }
 
-/* load_vectors(path, kind, d, array): floats, elements of a vector, names */
+/* load_vectors(path, kind, d, array, column, names): floats, elements of a vector, names */
 static PyObject *load_vectors(PyObject *module, PyObject *args) {
   PyObject *path = NULL, *result = NULL;
   Py_ssize_t d;
@@ -369,7 +369,9 @@ static PyObject *load_vectors(PyObject *module, PyObject *args) {
   furrow_status status;
   (void)module;
   furrow_vectors_reader_params_init(&params);
-  if (!PyArg_ParseTuple(args, "O&znz", PyUnicode_FSConverter, &path, &params.kind, &d, &params.array)) return NULL;
+  if (!PyArg_ParseTuple(args, "O&znzzz", PyUnicode_FSConverter, &path, &params.kind, &d, &params.array, &params.column,
+                        &params.names))
+    return NULL;
   params.d = (size_t)d;
   const char *text = PyBytes_AsString(path);
   Py_BEGIN_ALLOW_THREADS;

@@ -1,7 +1,9 @@
 """Indexes: built, searched, changed, saved."""
 
 import copy
+import ctypes
 import gzip
+import os
 import pickle
 import subprocess
 import sys
@@ -822,3 +824,38 @@ def test_a_mask_of_integers_is_refused(flat, mask):
     assert (flat.search(Q, 3, filter=np.ones(2000, bool))[1] >= 0).all()
     assert np.isin(flat.search(Q, 3, filter=[0, 1, 1, 0])[1], [-1, 0, 1]).all()  # ids, some of them twice
     assert sorted(Index.build(X[:2], nlist=1, m=0).search(X[0], 2, filter=[0, 1])[1][0]) == [0, 1]
+
+
+@pytest.fixture
+def duckdb(monkeypatch):
+    """Runs SQL in a database of DuckDB in memory, by its C interface."""
+    build = Path(os.environ.get("FURROW_BUILD", "build"))
+    path = os.environ.get("FURROW_DUCKDB", build / "duckdb" / "libduckdb.so")
+    if not os.path.exists(path):
+        pytest.skip("DuckDB's library is not there")
+    monkeypatch.setenv("FURROW_DUCKDB", str(path))
+    library = ctypes.CDLL(str(path))
+    database, connection = ctypes.c_void_p(), ctypes.c_void_p()
+    assert library.duckdb_open(None, ctypes.byref(database)) == 0
+    assert library.duckdb_connect(database, ctypes.byref(connection)) == 0
+
+    def run(sql):
+        assert library.duckdb_query(connection, sql.encode(), None) == 0
+
+    yield run
+    library.duckdb_disconnect(ctypes.byref(connection))
+    library.duckdb_close(ctypes.byref(database))
+
+
+def test_load_vectors_of_parquet(tmp_path, duckdb):
+    path = tmp_path / "x.parquet"
+    rows = "SELECT 'n' || i AS name, [i, i + 0.5]::FLOAT[] AS x, [i]::DOUBLE[] AS y FROM range(3) t(i)"
+    duckdb(f"COPY ({rows}) TO '{path}'")
+    found, names = load_vectors(path, column="x", names="name")
+    assert found.tolist() == [[0, 0.5], [1, 1.5], [2, 2.5]] and names == ["n0", "n1", "n2"]
+    assert load_vectors(str(tmp_path / "*.parquet"), column="y")[0].tolist() == [[0], [1], [2]]
+    assert load_vectors(tmp_path, kind="parquet", column="y")[1] is None
+    with pytest.raises(furrow.ArgumentError, match="x, y"):
+        load_vectors(path)
+    with pytest.raises(furrow.ArgumentError, match="has no named columns"):
+        load_vectors(tmp_path / "x.npy", column="x")

@@ -16,6 +16,7 @@ typedef enum fw_file_kind {
   FW_FILE_BZIP2,
   FW_FILE_LZ4,
   FW_FILE_RECORDIO, /* regular: records of dmlc-core, which hold lines; can be read at any offset */
+  FW_FILE_JSON,     /* regular: an array of objects, which are lines; can only be read from its start */
   FW_FILE_COLUMNS,  /* a table of typed columns: can only be read from its start, as frames (columns/frames.h) */
   FW_FILE_PIPE      /* stdin, a FIFO, a device: can only be read once */
 } fw_file_kind;

@@ -62,7 +62,7 @@ furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, siz
     fw_error_set_file(err, path);
     return FURROW_E_UNSUPPORTED;
   }
-  *kind = found ? found->kind : FW_FILE_PLAIN;
+  *kind = found ? found->kind : fw_json_array_begins(head, size) ? FW_FILE_JSON : FW_FILE_PLAIN;
   return FURROW_OK;
 }
 
@@ -129,7 +129,7 @@ static const fw_decoder decoder_plain = {create_plain, read_plain, free_plain};
 static const fw_decoder *decoder_of(fw_file_kind kind) {
   for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++)
     if (codecs[i].decoder && codecs[i].kind == kind) return codecs[i].decoder;
-  return &decoder_plain;
+  return kind == FW_FILE_JSON ? &fw_decoder_json_array : &decoder_plain;
 }
 
 /* ---- columns ---- */

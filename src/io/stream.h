@@ -61,7 +61,10 @@ typedef struct fw_decoder {
 
 extern const fw_decoder fw_decoder_gzip;
 extern const fw_decoder fw_decoder_zstd;
-extern const fw_decoder fw_decoder_recordio; /* a line for every record */
+extern const fw_decoder fw_decoder_recordio;   /* a line for every record */
+extern const fw_decoder fw_decoder_json_array; /* a line for every object */
+/* Whether the first bytes of a file are those of an array of JSON objects. */
+bool fw_json_array_begins(const unsigned char *head, size_t size);
 /* Their create fails with E_UNSUPPORTED if the library that each needs is not installed. */
 extern const fw_decoder fw_decoder_xz;
 extern const fw_decoder fw_decoder_bzip2;
@@ -71,8 +74,8 @@ extern const fw_decoder fw_decoder_lz4;
 furrow_status fw_source_fail(const fw_source *source, const char *name, const char *what, const char *why,
                              furrow_error *err);
 
-/* Detects PLAIN or a compression from the first bytes of a file (FW_CODEC_HEAD, or all it has). E_UNSUPPORTED names a
- * compression that is recognised but not supported. */
+/* Detects PLAIN, an array of JSON, or a compression from the first bytes of a file (FW_CODEC_HEAD, or all it has).
+ * E_UNSUPPORTED names a compression that is recognised but not supported. */
 furrow_status fw_codec_detect(fw_file_kind *kind, const unsigned char *head, size_t size, const char *path,
                               furrow_error *err) FURROW_MUST_USE;
 
