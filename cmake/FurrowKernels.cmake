@@ -32,7 +32,8 @@ function(furrow_choose_kernels list_name)
   set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS -fno-stack-protector)
   # AddressSanitizer sees what is read or written outside of an array; checks of every address before that take half the time.
   if(FURROW_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=pointer-overflow)
+    set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=pointer-overflow
+      -Wno-maybe-uninitialized) # which the instrumentation of -O2 confuses
   endif()
   foreach(isa avx2 avx512)
     set(files ${chosen})
