@@ -42,8 +42,8 @@ bool path_is_named(const char *path) {
 
 bool path_is_there(const char *path) {
   furrow_file_info info;
-  furrow_error err;
-  return furrow_path_look(path, &info, &err) != FURROW_E_NOT_FOUND;
+  if (!path_is_named(path)) return access(path, F_OK) == 0;
+  return furrow_path_look(path, &info, NULL) != FURROW_E_NOT_FOUND;
 }
 
 bool path_is_folder(const char *path) {

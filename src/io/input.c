@@ -28,7 +28,7 @@ struct fw_input {
 /* ---- Paths ---------------------------------------------------------------------------------------------- */
 
 static furrow_status fail_open(const char *path, int errnum, const char *what, furrow_error *err) {
-  const bool absent = errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG;
+  const bool absent = errnum == ENOENT || errnum == ENOTDIR;
   if (absent)
     fw_fail(err, FURROW_E_NOT_FOUND, "no such file or directory");
   else
