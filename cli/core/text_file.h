@@ -32,7 +32,7 @@ bool text_file_close(text_file *file);
 /* Writes the text (path NULL: drops it) and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);
 
-/* Look at a path of this machine or of a server. What cannot be looked at counts as there. */
+/* Look at a path of this machine or of a server. What a server does not show counts as there. */
 bool path_is_there(const char *path);
 bool path_is_folder(const char *path);
 /* Whether the path is not a plain path of this machine: name://… */
