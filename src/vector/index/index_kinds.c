@@ -104,6 +104,23 @@ static const struct {
     {"INSf", "an NSG graph"},
     {"INNf", "an NN-descent graph"},
     {"IxRo", "row-wise min-max codes"},
+    {"IRMf", "row-wise min-max codes"},
+    {"IRMh", "row-wise min-max codes"},
+    {"Ixrq", "RaBitQ codes"},
+    {"Ixrr", "RaBitQ codes"},
+    {"Irfn", "RaBitQ codes for fast scan"},
+    {"Iwrq", "inverted lists of RaBitQ codes"},
+    {"Iwrr", "inverted lists of RaBitQ codes"},
+    {"Iwrn", "inverted lists of RaBitQ codes for fast scan"},
+    {"IxEe", "EDEN codes"},
+    {"IwEe", "inverted lists of EDEN codes"},
+    {"IwFd", "inverted lists that store equal vectors once"},
+    {"INSp", "an NSG graph over product quantizer codes"},
+    {"INSs", "an NSG graph over scalar quantizer codes"},
+    {"ILfs", "local search quantizer codes for fast scan"},
+    {"IRfs", "residual quantizer codes for fast scan"},
+    {"IVLf", "inverted lists of local search quantizer codes for fast scan"},
+    {"IVRf", "inverted lists of residual quantizer codes for fast scan"},
 };
 
 const char *fw_index_unsupported(const char *fourcc) {
