@@ -42,7 +42,7 @@ from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect, typed_names
 from furrow.model import _NOT_INPUTS, Model, load_model
 from furrow.rows import Rows
-from furrow.schema import Encoder, EncoderFolder, Schema, as_schema, propose_features
+from furrow.schema import Encoder, EncoderFolder, Schema, as_schema, propose_bins, propose_features
 
 try:
     from sklearn.base import BaseEstimator as _SklearnBase
@@ -165,6 +165,7 @@ class _Samples:
         self.schema: Schema | None = None  #: of the log
         self.weighted = False  #: the log has a column of weights
         self.table: Array | None = None  #: the numbers of a frame or an array
+        self.notes: list[str] = []  #: about how the data is read
 
     def close(self) -> None:
         self.source.close()
@@ -381,6 +382,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         if self._needs_schema(X):
             self._open_log(X, target, settings, samples, progress)
             return samples
+        if self._open_bins(X, target, settings, samples, progress):
+            return samples
         if target.roles.get("label") is not None:
             if not is_path(X):
                 raise ValueError("label: names a column of a file, a frame or a dict; of other data y has the labels")
@@ -401,7 +404,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """A table with names and strings: its encoder in memory, through which the library reads it."""
         threads = settings.trainer.get("threads", 0)
         options: dict[str, Any] = {"threads": threads, "progress": progress, "amounts": self.model == "gbdt"}
-        options["bin_numbers"] = self.model in _SINGLE_WEIGHTS and settings.keys.get("classes") in (None, "2")
+        options["bin_numbers"] = self._can_bin(settings)
         samples.weighted = target.weight is not None
         separate: frozenset[str] = frozenset()  # columns that X does not have
         if is_path(X):
@@ -415,8 +418,39 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             roles = target.roles | roles if isinstance(schema, str) else {}
         encoder = Encoder.build(samples.source, schema, strict=False, **options, **roles)
         samples.schema = encoder.schema._without(separate)
+        self._use_encoder(encoder, settings, samples)
+
+    def _use_encoder(self, encoder: Encoder, settings: Settings, samples: _Samples) -> None:
         samples.folder = encoder.open_folder()
         settings.keys.update(encoder=samples.folder.path, format="table")
+
+    def _can_bin(self, settings: Settings) -> bool:
+        """Whether the model has one weight for a number, so that bins may suit it better."""
+        return self.model in _SINGLE_WEIGHTS and settings.keys.get("classes") in (None, "2")
+
+    def _open_bins(
+        self, X: Any, target: _Target, settings: Settings, samples: _Samples, progress: Progress
+    ) -> bool:
+        """Csv of numbers is read through a schema if the effect of a number on the label is not a straight line, as
+        furrow train does; returns whether it is."""
+        threads = settings.trainer.get("threads", 0)
+        given = any(settings.keys.get(key, "auto") != "auto" for key in ("format", "columns"))
+        if not is_path(X) or not self._can_bin(settings) or given or settings.fit.get("stream"):
+            return False
+        label = target.roles.get("label") or settings.keys.get("label-column")
+        schema = propose_bins(os.fspath(X), label, settings.keys.get("weight-column"), threads, progress)
+        if schema is None or (self._kind == "Regressor" and schema.class_names):
+            return False  # a regression keeps the numbers of its label
+        for key in ("label-column", "weight-column"):
+            settings.keys.pop(key, None)
+        samples.source = open_table(X)
+        self._use_encoder(Encoder.build(samples.source, schema, threads=threads, progress=progress), settings, samples)
+        samples.schema = schema
+        samples.notes.append(
+            f"{os.fspath(X)} is read through a schema (schema_): not all numbers have an effect that is a straight "
+            'line. format="csv" keeps one weight for each column'
+        )
+        return True
 
     def _takes_auto(self) -> bool:
         return self.schema is None or (isinstance(self.schema, str) and self.schema == "auto")
@@ -519,7 +553,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self._fitted = fitted
         self.algorithm_ = algorithm
         self.history_ = history
-        self.notes_ = [text for text, _ in notes]
+        self.notes_ = samples.notes + [text for text, _ in notes]
         self.best_epoch_ = best
         self.n_iter_ = max(len(history), 1)
         self._keep_columns(samples)
@@ -577,6 +611,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             if text.startswith("the minimum was not reached"):
                 warnings.warn(text, _convergence_warning(), stacklevel=4)
             elif warning or text.startswith(_FELL_BACK):
+                if "a schema (auto)" in text.lower():
+                    text += " (schema='auto'; X is then a frame, or the path of csv)"
                 warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=4)
 
     def _warn_of_ids(self, notes: list[tuple[str, bool]], samples: _Samples) -> None:
@@ -672,8 +708,10 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _to_score(self, X: Any) -> Any:
         """X in the form that the model takes, with the columns of fit."""
         self.model_
-        if _has_labels(X) or self._encoded:
+        if _has_labels(X):
             return X
+        if self._encoded:
+            return self._as_columns(X)
         _checks.check_names(self, X, getattr(self, "feature_names_in_", None))
         rows = _checks.check_rows(self, X, missing=self._takes_missing())
         wanted = getattr(self, "n_features_in_", rows.shape[1])
@@ -681,6 +719,19 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             who = type(self).__name__
             raise ValueError(f"X has {rows.shape[1]} features, but {who} is expecting {wanted} features as input")
         return rows
+
+    def _as_columns(self, X: Any) -> Any:
+        """X for a model of a log; an array has the columns of numbers in the order of the log."""
+        rows = isinstance(X, np.ndarray) or (isinstance(X, (list, tuple)) and len(X) > 0 and np.ndim(X[0]) == 1)
+        inputs = [(name, what) for name, what, _ in self.model_._scorer.columns() if what not in _NOT_INPUTS]
+        if not rows or any(what not in ("number", "ignore") for _, what in inputs):
+            return X
+        table = _checks.check_rows(self, X, missing=True)
+        if table.shape[1] != len(inputs):
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {len(inputs)} features as input"
+            )
+        return {name: table[:, i] for i, (name, _) in enumerate(inputs)}
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Writes the model directory, which furrow.load_model and the command read."""

@@ -350,6 +350,21 @@ def _with_whole_categories(core: _core.Schema, declared: frozenset[str]) -> _cor
     return _core.Schema.parse(to_bytes(json.dumps(definition, ensure_ascii=False))) if changed else core
 
 
+def propose_bins(
+    path: str, label: str | None, weight: str | None, threads: int, progress: Progress = None
+) -> Schema | None:
+    """A schema for a csv file of numbers that a linear model reads better in bins; None: it needs none, or training
+    will report why the file cannot be read."""
+    options = {"label": _option(label), "weight": _option(weight), "threads": threads, "strict": True}
+    try:
+        core = _core.Schema.propose_bins(path, options, as_callback(progress))
+    except _core.CancelledError:
+        raise
+    except _core.Error:
+        return None
+    return None if core is None else Schema(core, folder=_folder_of(path))
+
+
 def propose_features(
     source: Source, columns: Mapping[str, TextColumn], separate: Mapping[str, Any], **options: Any
 ) -> Schema:

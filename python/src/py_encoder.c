@@ -71,6 +71,7 @@ typedef struct propose_job {
   const char *uri;
   furrow_schema_propose_params params;
   furrow_parser_stats stats;
+  bool only_bins; /* a schema is needed for bins alone */
   furrow_schema *schema;
 } propose_job;
 
@@ -78,6 +79,7 @@ static furrow_status run_propose(void *user, fwpy_job *job, furrow_error *err) {
   propose_job *p = user;
   p->params.progress = fwpy_job_progress;
   p->params.progress_user = job;
+  if (p->only_bins) return furrow_schema_propose_bins(&p->schema, p->uri, &p->params, err);
   return furrow_schema_propose(&p->schema, p->uri, &p->params, err);
 }
 
@@ -118,6 +120,20 @@ static PyObject *schema_propose(PyObject *type, PyObject *args) {
     if (schema) result = Py_BuildValue("NN", schema, fwpy_get_stats(&job.stats));
   }
   PyMem_Free(texts);
+  Py_DECREF(uri);
+  return result;
+}
+
+/* propose_bins(uri, options, progress) -> schema, or None if the data is not csv of numbers that need bins */
+static PyObject *schema_propose_bins(PyObject *type, PyObject *args) {
+  propose_job job = {.only_bins = true};
+  PyObject *uri = NULL, *options, *progress, *result = NULL;
+  (void)type;
+  if (!PyArg_ParseTuple(args, "O&OO", PyUnicode_FSConverter, &uri, &options, &progress)) return NULL;
+  furrow_schema_propose_params_init(&job.params);
+  job.uri = PyBytes_AsString(uri);
+  if (fwpy_set_fields(&job.params, options, propose_fields) && fwpy_job_run(run_propose, &job, progress))
+    result = job.schema ? make_schema(job.schema, NULL) : Py_NewRef(Py_None);
   Py_DECREF(uri);
   return result;
 }
@@ -194,6 +210,7 @@ static PyObject *schema_class_names(PyObject *object, PyObject *unused) {
 }
 
 static PyMethodDef schema_methods[] = {{"propose", schema_propose, METH_VARARGS | METH_STATIC, NULL},
+                                       {"propose_bins", schema_propose_bins, METH_VARARGS | METH_STATIC, NULL},
                                        {"load", schema_load, METH_VARARGS | METH_STATIC, NULL},
                                        {"parse", schema_parse, METH_VARARGS | METH_STATIC, NULL},
                                        {"text", schema_text, METH_VARARGS, NULL},
