@@ -58,7 +58,7 @@ _HINTS = {
     "tol": "epochs= limits the iterations of exact solvers, patience= ends others early",
     "verbose": "fit(…, progress=True) shows a bar, callback= gets the figures",
     "verbosity": "fit(…, progress=True) shows a bar, callback= gets the figures",
-    "warm_start": "partial_fit goes on from a model",
+    "warm_start": "partial_fit, and fit(…, init_model=), go on from a model",
 }
 
 #: Values of other packages by key.

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from furrow import _checks, _core
 from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_columns, open_rows, open_table
 from furrow._data import table_columns, warn_user
+from furrow._growth import earlier_model, folder_of, note_of_growth
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
@@ -241,6 +242,20 @@ def _many_integers(table: Array, names: Array) -> list[str]:
 
 def _says_id(name: str) -> bool:
     return re.search(r"(?i:(^|[^a-z])(id|uid|user|item|sku))$|[a-z]I[dD]$", name) is not None
+
+
+def _name_inputs(model: Model, samples: _Samples) -> None:
+    """The columns that a model takes."""
+    samples.names = None if model.feature_names is None else np.asarray(model.feature_names, dtype=object)
+    samples.features = model.n_features
+    if model._encoded:
+        inputs = [name for name, what, _ in model._scorer.columns() if what not in _NOT_INPUTS]
+        samples.names, samples.features = np.asarray(inputs, dtype=object), len(inputs)
+
+
+def _kind_of(model: Model) -> str:
+    """The name of the estimator that has such models."""
+    return "Classifier" if model.n_classes else "Ranker" if model._ranks() else "Regressor"
 
 
 # ---- All estimators -----------------------------------------------------------------------------------------------
@@ -570,7 +585,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """
         model = load_model(path)
         algorithm = model.algorithm
-        kind = "Classifier" if model.n_classes else "Ranker" if model._ranks() else "Regressor"
+        kind = _kind_of(model)
         if kind != cls._kind:
             raise ValueError(f"{cls.__name__}.load: this is a model of furrow.{kind}: load it with {kind}.load")
         if algorithm is None or algorithm not in cls._models:
@@ -583,11 +598,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """Sets the attributes of a fit from a model that was trained before."""
         training = model.info.get("training", {})
         samples = _Samples()
-        samples.names = None if model.feature_names is None else np.asarray(model.feature_names, dtype=object)
-        samples.features = model.n_features
-        if model._encoded:
-            inputs = [name for name, what, _ in model._scorer.columns() if what not in _NOT_INPUTS]
-            samples.names, samples.features = np.asarray(inputs, dtype=object), len(inputs)
+        _name_inputs(model, samples)
         self._fitted = _Fitted.of_model(model)
         self.algorithm_ = algorithm
         self.history_ = []
@@ -629,6 +640,82 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
                 "in id (others: a schema that says category)"
             )
 
+    # ---- Models of logs that learn more
+
+    def _go_on(
+        self: _Self,
+        init_model: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        eval_set: Any,
+        label: str | None,
+        progress: Progress,
+        callback: Callback | None,
+    ) -> _Self:
+        """fit with init_model: as furrow train --load."""
+        model = earlier_model(init_model)
+        algorithm, settings = self._check_earlier(model), self._settings()
+        self._adapt_further(model, settings)
+        samples = _Samples()
+        _name_inputs(model, samples)
+        try:
+            samples.source = self._open_further(model, X, y, sample_weight, label)
+            if eval_set is not None:
+                X, y, weight = (*(eval_set if isinstance(eval_set, tuple) else (eval_set,)), None, None)[:3]
+                samples.valid = self._open_further(model, X, y, weight, None)
+            before = model._encoder()
+            most, threads = settings.trainer.pop("max_features", 0), settings.trainer.get("threads", 0)
+            encoder = before.grow(samples.source, max_features=most, threads=threads, progress=progress)
+            samples.schema = encoder.schema
+            samples.notes.append(note_of_growth(before, encoder))
+            self._use_encoder(encoder, settings, samples)
+            with folder_of(model) as folder:
+                settings.trainer["load"] = folder
+                fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        self._keep(algorithm, fitted, samples)
+        self._keep_classes(fitted.model)
+        return self
+
+    def _check_earlier(self, model: Model) -> str:
+        """The algorithm of a model to go on from, which has to be that of the estimator."""
+        algorithm, own = model.algorithm, self._check_model()
+        if algorithm not in (own, _MANY_CLASSES.get(own)) or _kind_of(model) != self._kind:
+            raise ValueError(
+                f"init_model: it is a model of {_kind_of(model)}({algorithm!r}), not of {self._kind}({own!r})"
+            )
+        return algorithm or own
+
+    def _adapt_further(self, model: Model, settings: Settings) -> None:
+        """Adds the keys for this kind of estimator."""
+
+    def _keep_classes(self, model: Model) -> None:
+        """Sets the attributes about classes."""
+
+    def _open_further(self, model: Model, X: Any, y: Any, weight: Any, label: str | None) -> Source:
+        """Rows for a model of a log: a path, or a table with its labels."""
+        known = {what: name for name, what, _ in model._scorer.columns()}
+        if is_path(X):
+            if y is not None or weight is not None:
+                raise ValueError("y, sample_weight: rows of files have them in the files")
+            if label not in (None, known.get("label")):
+                raise ValueError(f"label: the schema of the model has the label {known.get('label')!r}, not {label!r}")
+            return model._open_more(X, None, None)
+        if label != known.get("label"):
+            X, y = _split_label(X, y, label)
+        columns = _checks.column_names(X)
+        if columns is None:
+            return model._open_more(X, y, weight)  # which refuses it
+        if y is None and known.get("label", columns[0]) not in columns:
+            raise ValueError(f"X has no column {known['label']!r}, which has the labels: pass y, or label= of fit")
+        rows = _checks.shape_of(X)[0]
+        weight = _checks.weights(weight, rows)
+        if weight is None and known.get("weight", columns[0]) not in columns:
+            weight = np.ones(rows)
+        return model._open_more(X, None if y is None else self._check_y(_checks.column(y, rows)), weight)
+
     # ---- Steps
 
     def _check_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, _Target, Array | None]:
@@ -637,10 +724,12 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise TypeError("partial_fit takes arrays and tables of numbers; fit takes logs and files")
         names = _checks.feature_names(X)
         if self.__sklearn_is_fitted__():
-            if self._encoded:
-                raise _core.StateError("partial_fit cannot go on from a model of a log")
             self._to_score(X)
         return (*self._check_target(X, y, sample_weight, None, {}), names)
+
+    def _learns_log(self) -> bool:
+        """Whether partial_fit goes on from a model of a log."""
+        return self.__sklearn_is_fitted__() and self._encoded
 
     def _begin_steps(self, X: Any, names: Array | None, algorithm: str, settings: Settings) -> None:
         """A model without a single update."""
@@ -901,6 +990,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         *,
         eval_set: Any = None,
         label: str | None = None,
+        init_model: Any = None,
         progress: Progress = None,
         callback: Callback | None = None,
     ) -> Classifier:
@@ -909,10 +999,14 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         X: an array, a CSR matrix, a frame, or samples in files: their path or URI, or Rows, which have labels and
         weights themselves. y: the class of each row: numbers, strings, bools. label: the column of labels in a csv file,
         a log or a frame, where y is not given.
+        init_model: a model of a log to go on from: an estimator, a Model, or the path of one. Names that it does not
+        know are added, its schema counts, and X has only what is new, as in `furrow train --load`.
         eval_set: validation data, a pair (X, y) or a path. progress: True shows a bar; or a function of (phase, done,
         total). callback: a function of a dict with the figures of each epoch; False ends the training early, which is
         not an error. Ctrl-C ends it, and leaves the estimator unchanged.
         """
+        if init_model is not None:
+            return self._go_on(init_model, X, y, sample_weight, eval_set, label, progress, callback)
         algorithm, settings = self._check_model(), self._settings()
         if self.schema in (None, "auto"):
             X, y = _split_label(X, y, label)
@@ -941,7 +1035,14 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def _keep_model(self, model: Model, algorithm: str) -> None:
         super()._keep_model(model, algorithm)
+        self._keep_classes(model)
+
+    def _keep_classes(self, model: Model) -> None:
         self.classes_, self._label_values = self._find_classes(model, None)
+
+    def _adapt_further(self, model: Model, settings: Settings) -> None:
+        classes, values = self._find_classes(model, None)
+        self._weigh_classes(classes[np.argsort(values)], settings)
 
     def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
         """The algorithm for the number of classes, and its keys."""
@@ -1007,13 +1108,18 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         return known[order], values[order]
 
     @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Classifier:
         """Updates the model once from each batch of rows; it begins with a model of zeros, or continues from the model
         of fit.
 
         classes: all classes, for the first call. A linear model of fit continues with SGD unless `optimizer` is set.
-        fit scales features, partial_fit does not: scale them to similar sizes first. Not for gbdt.
+        fit scales features, partial_fit does not: scale them to similar sizes first. Not for gbdt. A model of a log goes
+        on as fit does with init_model.
         """
+        if self._learns_log():
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes are {list(classes)}, but the model has {list(self.classes_)}")
+            return self.fit(X, y, sample_weight, init_model=self)
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
             if classes is None:
@@ -1176,10 +1282,13 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         *,
         eval_set: Any = None,
         label: str | None = None,
+        init_model: Any = None,
         progress: Progress = None,
         callback: Callback | None = None,
     ) -> Regressor:
         """Trains a model; the arguments are the same as of Classifier.fit, and y are numbers."""
+        if init_model is not None:
+            return self._go_on(init_model, X, y, sample_weight, eval_set, label, progress, callback)
         algorithm, settings = self._check_model(), self._settings()
         if self.schema in (None, "auto"):
             X, y = _split_label(X, y, label)
@@ -1199,14 +1308,15 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         return self
 
     @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Regressor:
         """Updates the model once from each batch of rows; it begins with a model of zeros, or continues from the model
         of fit.
 
         A linear model of fit continues with SGD unless `optimizer` is set. fit scales features and labels, partial_fit
-        does
-        not: scale them to similar sizes first. Not for gbdt.
+        does not: scale them to similar sizes first. Not for gbdt. A model of a log goes on as fit does with init_model.
         """
+        if self._learns_log():
+            return self.fit(X, y, sample_weight, init_model=self)
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
             algorithm, settings = self._check_model(), self._step_settings()
@@ -1333,6 +1443,7 @@ class Ranker(_Estimator):
         label: str | None = None,
         history: int = 0,
         eval_set: Any = None,
+        init_model: Any = None,
         progress: Progress = None,
         callback: Callback | None = None,
     ) -> Ranker:
@@ -1342,8 +1453,14 @@ class Ranker(_Estimator):
         place of qid: the number of rows of each group, in the order of the rows.
         fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
         do not tell; history: the number of a user's last items that become features.
-        eval_set: a triple (X, y, qid), or a path. The other arguments are the same as of Classifier.fit.
+        eval_set: a triple (X, y, qid), or a path; with init_model a path. The other arguments are the same as of Classifier.fit.
         """
+        if init_model is not None:
+            named = {"qid": qid, "group": group, "user": user, "item": item, "time": time, "history": history or None}
+            for name, value in named.items():
+                if value is not None:
+                    raise ValueError(f"{name}: the schema of init_model has it")
+            return self._go_on(init_model, X, y, sample_weight, eval_set, label, progress, callback)
         algorithm, settings = self._check_model(), self._settings()
         roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
         names = _checks.feature_names(X)

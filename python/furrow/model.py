@@ -30,7 +30,7 @@ import numpy.typing as npt
 from furrow import _checks, _core
 from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_arrow, is_event, is_frame, is_path, memory_path, open_columns, open_rows
-from furrow._data import folder_path, has_pandas, spell, table_columns, warn_user
+from furrow._data import folder_path, has_pandas, open_table, spell, table_columns, warn_user
 from furrow._html import Card, Facts, epoch_facts, table
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
@@ -375,6 +375,23 @@ class Model(Card):
                 f"the model was trained on a log with the columns {', '.join(self.columns or [])}: a frame or a dict "
                 f"with its columns, or a list of events, is needed, not {type(X).__name__}"
             )
+        source = self._open_columns(X, y, weight)
+        if not labelled:
+            source.uri = _without_label(source.uri)
+        self._check_values(source.uri, source.rows, self._encoder_path())
+        return source
+
+    def _open_more(self, X: Any, y: Any, weight: Any) -> Source:
+        """A log to train the model further, whose names may be new."""
+        if is_path(X):
+            return open_table(X)
+        if not (is_frame(X) or is_arrow(X) or (isinstance(X, Mapping) and not is_event(X))):
+            raise TypeError(f"a model of a log learns from a frame, a dict of columns or a path, not {type(X).__name__}")
+        numbers = y if y is None or self._own_names is None else self._numbers_of_own(y)
+        return self._open_columns(X, numbers, weight)
+
+    def _open_columns(self, X: Any, y: Any, weight: Any) -> Source:
+        """A frame or a dict of columns as the schema reads it."""
         more: dict[str, Any] = {}
         for values, role in ((y, "label"), (weight, "weight")):
             if values is not None:
@@ -386,11 +403,7 @@ class Model(Card):
         for name, what, _ in self._scorer.columns():
             if what == "group" and name not in columns:  # the reader wants it, though scores do not depend on it
                 columns |= table_columns({name: np.zeros(rows, np.int64)})
-        source = open_columns(columns)
-        if not labelled:
-            source.uri = _without_label(source.uri)
-        self._check_values(source.uri, rows, self._encoder_path())
-        return source
+        return open_columns(columns)
 
     def _encoder_path(self) -> str:
         return self._folder or self._scorer.setting("encoder") or ""

@@ -562,12 +562,22 @@ class Encoder:
     ) -> Encoder:
         """An encoder that also knows the names of another log; all features keep their indices.
 
-        max_features: the rarest names that are too many count as unknown. 0: no limit.
+        max_features: the rarest names that are too many count as unknown, with a warning. 0: no limit. Warns about
+        columns that the schema does not have, and about tables of the schema that are gone.
         """
         with _opened(data) as source:
             _check_repeats(source.uri)
-            options = {"threads": threads, "on_bad": skips_bad(on_bad), "max_features": max_features}
-            return Encoder(self._core.grow(source.uri, options, as_callback(progress)))
+            folder = _folder_of(source.uri)
+            options: dict[str, Any] = {"threads": threads, "on_bad": skips_bad(on_bad), "max_features": max_features}
+            options["folder"] = folder and os.fsencode(folder)
+            core, left_out, tables, columns = self._core.grow(source.uri, options, as_callback(progress))
+        if left_out:
+            warn_user(f"max_features={max_features} left out {left_out} names, the rarest: they count as unknown")
+        if tables:
+            warn_user(f"{tables} tables of the schema were not found: new names have no columns of them")
+        if columns:
+            warn_user(f"the log has columns that the schema does not have, which are not used: {columns}")
+        return Encoder(core)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Encoder:

@@ -258,7 +258,8 @@ typedef struct build_job {
   const furrow_schema *schema;
   furrow_encoder_params params;
   furrow_parser_stats stats;
-  uint64_t items_without_row, users_without_row;
+  uint64_t items_without_row, users_without_row, names_left_out;
+  furrow_encoder_growth growth;
   furrow_encoder *encoder;
 } build_job;
 
@@ -266,7 +267,7 @@ static furrow_status run_build(void *user, fwpy_job *job, furrow_error *err) {
   build_job *b = user;
   b->params.progress = fwpy_job_progress;
   b->params.progress_user = job;
-  if (b->before) return furrow_encoder_grow(&b->encoder, b->before, b->uri, &b->params, NULL, err);
+  if (b->before) return furrow_encoder_grow(&b->encoder, b->before, b->uri, &b->params, &b->growth, err);
   return furrow_encoder_build(&b->encoder, b->uri, b->schema, &b->params, err);
 }
 
@@ -294,15 +295,21 @@ static PyObject *encoder_build(PyObject *type, PyObject *args) {
   return result;
 }
 
-/* grow(uri, options, progress) -> encoder */
+/* grow(uri, options, progress) -> (encoder, names left out, tables kept, columns that the schema does not have) */
 static PyObject *encoder_grow(PyObject *object, PyObject *args) {
   build_job job = {.before = ((encoder_object *)object)->encoder};
   PyObject *uri = NULL, *options, *progress, *result = NULL;
   if (!PyArg_ParseTuple(args, "O&OO", PyUnicode_FSConverter, &uri, &options, &progress)) return NULL;
   furrow_encoder_params_init(&job.params);
+  furrow_encoder_growth_init(&job.growth);
+  job.params.names_left_out = &job.names_left_out;
   job.uri = PyBytes_AsString(uri);
-  if (fwpy_set_fields(&job.params, options, build_fields) && fwpy_job_run(run_build, &job, progress))
-    result = make_encoder(job.encoder);
+  if (fwpy_set_fields(&job.params, options, build_fields) && fwpy_job_run(run_build, &job, progress)) {
+    PyObject *encoder = make_encoder(job.encoder);
+    if (encoder)
+      result = Py_BuildValue("NKKN", encoder, (unsigned long long)job.names_left_out,
+                             (unsigned long long)job.growth.tables_kept, get_name(job.growth.columns));
+  }
   Py_DECREF(uri);
   return result;
 }
