@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/journal/learn_journal.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
@@ -25,7 +26,6 @@
 #include "furrow/json.h"
 #include "furrow/model.h"
 #include "learn/event_tail.h"
-#include "learn/follow_journal.h"
 #include "learn/model_names.h"
 #include "learn/raw_log.h"
 #include "learn/scoring.h"
@@ -111,7 +111,7 @@ typedef struct stream {
   const char *folder; /* where versions are made */
   char algorithm[32];
   bool exact, headed;
-  follow_journal journal;
+  fw_journal journal;
   event_tail tail;
   uint64_t version; /* the newest */
   double last;      /* time of the last version */
@@ -283,7 +283,7 @@ static void json_number(output *out, const char *name, double number) {
   output_format(out, ",\"%s\":%.*s", name, (int)size, text);
 }
 
-static void print_version(stream *s, const follow_record *record, const furrow_learn_metrics *m) {
+static void print_version(stream *s, const fw_journal_record *record, const furrow_learn_metrics *m) {
   output *out = s->out;
   if (s->values->json) {
     output_format(out, "{\"version\":%" PRIu64 ",\"events\":%" PRIu64 ",\"rows\":%" PRIu64, record->version,
@@ -306,7 +306,7 @@ static void print_version(stream *s, const follow_record *record, const furrow_l
 }
 
 /* Makes the version of a record, whose bytes are at the start of the tail's text. */
-static furrow_status make_version(stream *s, const follow_record *record, furrow_error *err) {
+static furrow_status make_version(stream *s, const fw_journal_record *record, furrow_error *err) {
   char model[PATH_SIZE], target[PATH_SIZE];
   furrow_learn_metrics metrics;
   furrow_learn_metrics_init(&metrics);
@@ -342,13 +342,13 @@ static furrow_status make_version(stream *s, const follow_record *record, furrow
 /* Learns the first lines of the tail. */
 static furrow_status learn_lines(stream *s, uint64_t lines, furrow_error *err) {
   const size_t bytes = event_tail_bytes(&s->tail, lines);
-  const follow_record record = {.version = s->version + 1,
-                                .from = s->tail.from,
-                                .to = s->tail.from + bytes,
-                                .events = lines,
-                                .digest = journal_digest(s->tail.text.bytes, bytes),
-                                .file = s->tail.file};
-  furrow_status status = follow_journal_append(&s->journal, &record, err);
+  const fw_journal_record record = {.version = s->version + 1,
+                                    .from = s->tail.from,
+                                    .to = s->tail.from + bytes,
+                                    .events = lines,
+                                    .digest = fw_journal_digest(s->tail.text.bytes, bytes),
+                                    .file = s->tail.file};
+  furrow_status status = fw_journal_append(&s->journal, &record, err);
   if (status == FURROW_OK) status = make_version(s, &record, err);
   if (status != FURROW_OK) return status;
   event_tail_drop(&s->tail, bytes, lines);
@@ -359,13 +359,13 @@ static furrow_status learn_lines(stream *s, uint64_t lines, furrow_error *err) {
 /* ---- Going on ------------------------------------------------------------------------------------------- */
 
 /* Reads the events of a record again. */
-static furrow_status read_record_again(stream *s, const follow_record *record, furrow_error *err) {
+static furrow_status read_record_again(stream *s, const fw_journal_record *record, furrow_error *err) {
   event_tail_close(&s->tail);
   furrow_status status = event_tail_open(&s->tail, record->file, record->file, record->from, err);
   if (status == FURROW_OK) status = event_tail_read_again(&s->tail, record->to, err);
   if (status != FURROW_OK) return status;
   const bool same = s->tail.text.size == record->to - record->from &&
-                    journal_digest(s->tail.text.bytes, s->tail.text.size) == record->digest;
+                    fw_journal_digest(s->tail.text.bytes, s->tail.text.size) == record->digest;
   if (!same)
     return fail_in(err, FURROW_E_STATE, record->file, "the events of version %" PRIu64 " have changed",
                    record->version);
@@ -374,12 +374,12 @@ static furrow_status read_record_again(stream *s, const follow_record *record, f
 
 /* A version of which only the journal knows is made again. */
 static furrow_status make_last_version(stream *s, furrow_error *err) {
-  const follow_record *last = &s->journal.records[s->journal.count - 1];
+  const fw_journal_record *last = &s->journal.records[s->journal.count - 1];
   if (strcmp(last->file, "-") == 0 && last->copy_of == 0) {
     say("furrow: warning: version %" PRIu64 " was not finished, and its %" PRIu64
         " events came from standard input: they are lost\n",
         last->version, last->events);
-    return follow_journal_drop_last(&s->journal, err);
+    return fw_journal_drop_last(&s->journal, err);
   }
   furrow_status status = last->copy_of > 0 ? FURROW_OK : read_record_again(s, last, err);
   if (status == FURROW_OK) status = make_version(s, last, err);
@@ -407,7 +407,7 @@ static furrow_status recover(stream *s, furrow_error *err) {
 }
 
 static furrow_status open_tail(stream *s, furrow_error *err) {
-  const follow_record *last = s->journal.count > 0 ? &s->journal.records[s->journal.count - 1] : NULL;
+  const fw_journal_record *last = s->journal.count > 0 ? &s->journal.records[s->journal.count - 1] : NULL;
   const bool input = strcmp(s->values->follow, "-") == 0;
   event_tail_close(&s->tail);
   if (input && !s->values->quiet)
@@ -460,10 +460,10 @@ static furrow_status roll_back(stream *s, furrow_error *err) {
   if (wanted >= s->version || access(path, F_OK) != 0)
     return fail_in(err, FURROW_E_NOT_FOUND, s->folder, "there is no earlier version %" PRIu64, wanted);
   if (s->journal.count == 0) return fail_in(err, FURROW_E_STATE, s->folder, "no events were learned");
-  const follow_record *last = &s->journal.records[s->journal.count - 1];
-  const follow_record record = {
+  const fw_journal_record *last = &s->journal.records[s->journal.count - 1];
+  const fw_journal_record record = {
       .version = s->version + 1, .from = last->to, .to = last->to, .copy_of = wanted, .file = last->file};
-  status = follow_journal_append(&s->journal, &record, err);
+  status = fw_journal_append(&s->journal, &record, err);
   if (status == FURROW_OK) status = make_version(s, &s->journal.records[s->journal.count - 1], err);
   if (status == FURROW_OK && !s->values->quiet)
     say("furrow: note: version %" PRIu64 " is version %" PRIu64 " again\n", s->version, wanted);
@@ -481,7 +481,7 @@ static furrow_status replay(stream *s, furrow_error *err) {
   if (status == FURROW_OK) status = furrow_model_convert(first, target, NULL, NULL, err);
   s->folder = s->values->replay;
   for (size_t i = 0; status == FURROW_OK && i < s->journal.count && !interrupt_came(); i++) {
-    const follow_record *record = &s->journal.records[i];
+    const fw_journal_record *record = &s->journal.records[i];
     if (strcmp(record->file, "-") == 0 && record->copy_of == 0)
       return fail_in(err, FURROW_E_UNSUPPORTED, s->journal.path,
                      "version %" PRIu64 " has learned from standard input, which is gone", record->version);
@@ -528,19 +528,20 @@ static furrow_status run_stream(const void *values, output *out, furrow_error *e
   const stream_values *v = values;
   stream s = {.values = v, .out = out, .folder = v->model, .journal = {.fd = -1}, .tail = {.fd = -1}};
   furrow_file_lock *lock = NULL;
-  uint64_t newest = 0, least = 0;
+  uint64_t newest = 0, oldest = 0;
   furrow_status status = check_folder(&s, err);
-  if (status == FURROW_OK) status = find_versions(s.folder, &newest, &least, err);
+  if (status == FURROW_OK) status = find_versions(s.folder, &newest, &oldest, err);
   if (status == FURROW_OK && newest > 0) status = check_model(&s, newest, err);
   if (status == FURROW_OK) status = furrow_file_lock_open(&lock, s.folder, err);
   interrupt_catch();
-  if (status == FURROW_OK) status = follow_journal_open(&s.journal, s.folder, err);
+  if (status == FURROW_OK) status = find_versions(s.folder, &newest, &oldest, err);
+  if (status == FURROW_OK) status = fw_journal_open(&s.journal, s.folder, oldest, newest, err);
   if (status == FURROW_OK) status = recover(&s, err);
   if (status == FURROW_OK && v->rollback > 0) status = roll_back(&s, err);
   if (status == FURROW_OK && v->replay) status = replay(&s, err);
   if (status == FURROW_OK && v->follow) status = follow(&s, err);
   event_tail_close(&s.tail);
-  follow_journal_close(&s.journal);
+  fw_journal_close(&s.journal);
   furrow_file_lock_close(lock);
   return status;
 }

@@ -23,6 +23,7 @@ echo "nothing is lost, nothing learned twice"
 same() { for v in 2 3 4 5 6; do [ -e "$1/$v" ] || [ $v -lt 6 ] || echo "version $v is missing"; [ ! -e "$1/$v" ] || diff -r "lr/$v" "$1/$v" >/dev/null || echo "version $v differs"; done; cmp lr/journal.jsonl "$1/journal.jsonl" && echo "the same"; }
 cp -r lr ahead && rm -r ahead/6 && learn ahead >/dev/null && same ahead
 cp -r lr torn && rm -r torn/6 && head -c -9 lr/journal.jsonl >torn/journal.jsonl && learn torn >/dev/null && same torn
+cp -r lr sector && rm -r sector/6 && (head -4 lr/journal.jsonl && head -c 40 /dev/zero && tail -1 lr/journal.jsonl | tail -c +41) >sector/journal.jsonl && learn sector >/dev/null && same sector
 cp -r base killed
 for i in 02 03 04 05 06 07 08 09 10 12 14 16 18 20 25 30; do
   timeout -s KILL 0.$i furrow learn -q --follow events.jsonl --every 200 --once --model killed && break
@@ -48,7 +49,9 @@ try furrow learn --model lr
 mkdir empty && try furrow learn --model empty --follow events.jsonl
 try furrow learn --model lr --follow nowhere.jsonl --once
 cp -r lr other && cp -r other/1 other/9 && try furrow learn --model other --follow events.jsonl --once
+cp -r lr lost && head -c -9 lr/journal.jsonl >lost/journal.jsonl && cp lost/journal.jsonl lost.jsonl && try furrow learn --model lost --follow events.jsonl --once
+cmp lost.jsonl lost/journal.jsonl && echo "the journal is as it was"
 cp -r lr changed && rm -r changed/6 && sed '850s/click":[01]/click":7/' events.jsonl >e && sed 's/events.jsonl/e/' lr/journal.jsonl >changed/journal.jsonl && try furrow learn --model changed --follow e --once
-for line in '{"version":3}' 'x' '{"version":2,"file":"e","from":9,"to":2,"digest":"0000000000000000"}' '{"version":2,"file":"e","from":0,"to":2,"digest":"00"}'; do
+for line in '{"version":3}' 'x' '{"version":2,"file":"e","from":9,"to":2,"events":1,"digest":"0000000000000000"}' '{"version":2,"file":"e","from":0,"to":2,"digest":"00"}' '{"version":2,"version":2}'; do
   rm -rf bad && cp -r base bad && echo "$line" >bad/journal.jsonl && try furrow learn --model bad --follow events.jsonl --once
 done
