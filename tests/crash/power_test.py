@@ -23,7 +23,7 @@ import shutil
 import sys
 
 from disk_model import FOLDER, Disk, Folder, read_trace, read_tree, write_tree
-from saves import Inputs, all_saves, digest, fresh, layer_env, make_work_folder, rank_saves
+from saves import Inputs, all_saves, digest, fresh, layer_env, learning_saves, make_work_folder, rank_saves
 from served_log import served_saves
 
 # In a sample: cuts of each save besides the one after success, trees at each, and saves on a disk that is sabotaged.
@@ -198,7 +198,7 @@ def main():
     checker, work = Checker(options), make_work_folder()
     try:
         inputs = Inputs(os.path.join(work, "inputs"), options.seed)
-        found = all_saves() + served_saves() + (rank_saves() if options.ranks and options.sabotage != "each" else [])
+        found = all_saves() + learning_saves() + served_saves() + (rank_saves() if options.ranks and options.sabotage != "each" else [])
         for save in [s for s in found if options.only in s.name]:
             recorded = Recorded(save, inputs, work)
             if options.sabotage == "each":

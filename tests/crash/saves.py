@@ -278,6 +278,20 @@ class Resume(Save):
         return AnyCheckpoint(new[1])
 
 
+class Learned(Save):
+    """A model that learns from a log: going on from any cut gives the versions and the journal of an uninterrupted run,
+    byte for byte. Nothing is lost, nothing learned twice."""
+
+    most = 300
+
+    def read(self, root, inputs):
+        done = furrow(*self.command(root, inputs))
+        return ("failed", str(done)) if done.code != 0 else path_digest(os.path.join(root, self.targets[0]))
+
+    def between(self, old, new):
+        return {new}
+
+
 class AnyCheckpoint:
     def __init__(self, model):
         self.model = model
@@ -439,6 +453,18 @@ def checkpoint_saves():
 
     return [Resume("checkpoint_fm", make("--model", "fm", "--epochs", 4), ["k"], [None]),
             Resume("checkpoint_gbdt", make("--model", "gbdt", "--trees", 4), ["k"], [None])]
+
+
+def learning_saves():
+    """Not for fault_test.py: to read the state is to learn on."""
+    def command(root, inputs):
+        return ["learn", "--model", joined(root, "shop"), "--follow", inputs["log2.csv"], "--every", 100, "--once", "-q"]
+
+    def before(root, inputs):
+        os.mkdir(joined(root, "shop"))
+        return [["train", "--model", "lr", "--train", inputs["log1.csv"], *LOG_COLUMNS, "--out", joined(root, "shop/1"), "-q"]]
+
+    return [Learned("learn", command, ["shop"], [None], before)]
 
 
 def all_saves():
