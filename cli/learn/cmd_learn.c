@@ -141,13 +141,14 @@ static furrow_status find_versions(const char *folder, uint64_t *version, uint64
   *version = *least = 0;
   if (!dir)
     return fail_file(err, errno == ENOENT ? FURROW_E_NOT_FOUND : FURROW_E_IO, folder, "cannot be listed", errno);
-  while ((entry = readdir(dir))) {
+  while ((errno = 0, entry = readdir(dir))) {
     if (!parse_version(entry->d_name, &number)) continue;
     if (number > *version) *version = number;
     if (*least == 0 || number < *least) *least = number;
   }
+  const int failed = errno;
   closedir(dir);
-  return FURROW_OK;
+  return failed ? fail_file(err, FURROW_E_IO, folder, "cannot be listed", failed) : FURROW_OK;
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *at) {
@@ -406,15 +407,31 @@ static furrow_status recover(stream *s, furrow_error *err) {
                   "as version 1");
 }
 
+/* The last record of events of the log that is followed; NULL: there is none. */
+static const fw_journal_record *find_record(const stream *s) {
+  for (size_t i = s->journal.count; i > 0; i--) {
+    const fw_journal_record *record = &s->journal.records[i - 1];
+    if (record->copy_of == 0 && event_tail_is_of(&s->tail, record->file)) return record;
+  }
+  return NULL;
+}
+
+/* Goes on after the last events of the log that were learned, if these are still what they were. */
 static furrow_status open_tail(stream *s, furrow_error *err) {
-  const fw_journal_record *last = s->journal.count > 0 ? &s->journal.records[s->journal.count - 1] : NULL;
-  const bool input = strcmp(s->values->follow, "-") == 0;
+  const char *log = s->values->follow;
   event_tail_close(&s->tail);
-  if (input && !s->values->quiet)
+  furrow_status status = event_tail_open(&s->tail, log, NULL, 0, err);
+  if (status != FURROW_OK) return status;
+  const fw_journal_record *last = find_record(s);
+  if (strcmp(log, "-") == 0 && !s->values->quiet)
     say("furrow: note: standard input cannot be read again: events that are in no version when the process ends are "
         "lost\n");
-  if (!last || input || strcmp(last->file, "-") == 0) return event_tail_open(&s->tail, s->values->follow, NULL, 0, err);
-  return event_tail_open(&s->tail, s->values->follow, last->file, last->to, err);
+  if (strcmp(log, "-") != 0 && !last && s->journal.count > 0 && !s->values->quiet)
+    say("furrow: note: no version has learned from %s yet: it is learned from its start\n", log);
+  if (!last) return FURROW_OK;
+  status = read_record_again(s, last, err);
+  event_tail_close(&s->tail);
+  return status == FURROW_OK ? event_tail_open(&s->tail, log, last->file, last->to, err) : status;
 }
 
 /* Waits for events; a signal ends it. */
@@ -439,7 +456,7 @@ static furrow_status follow_step(stream *s, bool *done, furrow_error *err) {
   if (s->values->once && s->tail.lines > 0) return learn_lines(s, s->tail.lines, err);
   *done = s->values->once || (ended && !s->tail.folder);
   if (!*done) wait_a_moment();
-  return FURROW_OK;
+  return *done ? FURROW_OK : event_tail_check(&s->tail, err);
 }
 
 static furrow_status follow(stream *s, furrow_error *err) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,16 @@ static furrow_status find_part(const event_tail *tail, const char *name, char **
   DIR *dir = opendir(tail->source);
   const struct dirent *entry;
   if (!dir) return fail_file(err, FURROW_E_IO, tail->source, "cannot be listed", errno);
-  while ((entry = readdir(dir))) {
+  while ((errno = 0, entry = readdir(dir))) {
     if (entry->d_name[0] == '.' || (name && strcmp(entry->d_name, name) <= 0)) continue;
     if (*found && strcmp(entry->d_name, *found) >= 0) continue;
     free(*found);
     *found = strdup(entry->d_name);
     if (!*found) break;
   }
+  const int failed = entry ? 0 : errno;
   closedir(dir);
+  if (failed) return fail_file(err, FURROW_E_IO, tail->source, "cannot be listed", failed);
   return entry ? fail_memory(err) : FURROW_OK;
 }
 
@@ -123,6 +126,12 @@ furrow_status event_tail_open(event_tail *tail, const char *source, const char *
   return tail->file ? open_file(tail, err) : fail_memory(err);
 }
 
+/* Whether a read would wait: a pipe whose writer pauses. */
+static bool would_wait(const event_tail *tail) {
+  struct pollfd input = {.fd = tail->fd, .events = POLLIN};
+  return is_stdin(tail) && poll(&input, 1, 0) <= 0;
+}
+
 static void count_lines(event_tail *tail, uint64_t most) {
   while (tail->scanned < tail->text.size && tail->lines < most) {
     const char *at = tail->text.bytes + tail->scanned, *end = memchr(at, '\n', tail->text.size - tail->scanned);
@@ -142,6 +151,7 @@ furrow_status event_tail_fill(event_tail *tail, uint64_t most, furrow_error *err
   furrow_status status = read_header(tail, err);
   if (status != FURROW_OK || (!is_stdin(tail) && has_header(tail->file) && tail->header.size == 0)) return status;
   for (count_lines(tail, most); tail->lines < most && got > 0; count_lines(tail, most)) {
+    if (would_wait(tail)) return FURROW_OK;
     got = is_stdin(tail) ? read(tail->fd, piece, sizeof piece)
                          : pread(tail->fd, piece, sizeof piece, (off_t)(tail->from + tail->text.size));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return FURROW_OK;
@@ -158,6 +168,30 @@ furrow_status event_tail_fill(event_tail *tail, uint64_t most, furrow_error *err
   fw_buffer_byte(&tail->text, '\n'); /* the last line of a part or of a pipe may lack its end */
   count_lines(tail, most);
   return fw_buffer_status(&tail->text, err);
+}
+
+furrow_status event_tail_check(const event_tail *tail, furrow_error *err) {
+  struct stat held, named;
+  if (!tail->file || is_stdin(tail)) return FURROW_OK;
+  if (fstat(tail->fd, &held) != 0) return fail_read(tail, "cannot be examined", err);
+  if ((uint64_t)held.st_size + tail->ended < tail->from + tail->text.size)
+    return fail_in(err, FURROW_E_STATE, tail->file, "has %lld bytes, but %" PRIu64 " have been read: it was cut",
+                   (long long)held.st_size, tail->from + tail->text.size);
+  if (stat(tail->file, &named) != 0 || (named.st_ino == held.st_ino && named.st_dev == held.st_dev)) return FURROW_OK;
+  fail_in(err, FURROW_E_STATE, tail->file, "another file has taken its place");
+  return add_hint(err, "logs that are rotated are followed as a folder of parts, whose names sort by time");
+}
+
+bool event_tail_is_of(const event_tail *tail, const char *file) {
+  struct stat source, other;
+  const char *slash = strrchr(file, '/');
+  if (strcmp(file, "-") == 0 || strcmp(tail->source, "-") == 0) return false;
+  if (strcmp(file, tail->source) == 0) return true;
+  char *folder = slash ? strndup(file, (size_t)(slash + 1 - file)) : strdup(".");
+  const bool same = folder && stat(tail->source, &source) == 0 && stat(tail->folder ? folder : file, &other) == 0 &&
+                    source.st_ino == other.st_ino && source.st_dev == other.st_dev;
+  free(folder);
+  return same;
 }
 
 furrow_status event_tail_next_part(event_tail *tail, bool *moved, furrow_error *err) {
@@ -201,10 +235,14 @@ void event_tail_drop(event_tail *tail, size_t bytes, uint64_t lines) {
 
 furrow_status event_tail_read_again(event_tail *tail, uint64_t to, furrow_error *err) {
   char piece[PIECE];
+  if (to < tail->from || to - tail->from > LONGEST_TEXT)
+    return fail_in(err, FURROW_E_RANGE, tail->file, "the bytes %" PRIu64 " to %" PRIu64 " are more than 1 GiB",
+                   tail->from, to);
   while (tail->from + tail->text.size < to) {
     const uint64_t left = to - tail->from - tail->text.size;
     const ssize_t got =
         pread(tail->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(tail->from + tail->text.size));
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_read(tail, "cannot be read", err);
     if (got == 0) break;
     fw_buffer_append(&tail->text, piece, (size_t)got);

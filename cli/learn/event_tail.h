@@ -24,6 +24,10 @@ typedef struct event_tail {
 
 /* Goes on at a byte of a file; file NULL: at the start of the log. Close it, even after a failure. */
 furrow_status event_tail_open(event_tail *tail, const char *source, const char *file, uint64_t from, furrow_error *err);
+/* Whether a file, by its name in the journal, is the log or one of its parts. `tail` may have just its source. */
+bool event_tail_is_of(const event_tail *tail, const char *file);
+/* Fails with E_STATE if the file was cut, or another one has its name. */
+furrow_status event_tail_check(const event_tail *tail, furrow_error *err);
 /* Reads what is there, until `text` has `most` whole lines. */
 furrow_status event_tail_fill(event_tail *tail, uint64_t most, furrow_error *err);
 /* Whether everything was read that is there now: of a folder, of the last part. */

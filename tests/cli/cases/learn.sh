@@ -33,6 +33,18 @@ echo "a growing file: what is there, then the rest"
 cp -r base grown && head -c 9000 events.jsonl >part && furrow learn -q --model grown --follow part --every 200 --once | wc -l
 cat events.jsonl >part && furrow learn -q --model grown --follow part --every 200 --once | wc -l
 head -c 500 events.jsonl >part && try furrow learn -q --model grown --follow part --once
+echo "a log that is cut, replaced, or another one"
+until_there() { for i in $(seq 300); do [ -e "$1" ] && return; sleep .1; done; }
+for how in cut replaced; do
+  cp -r base $how && head -300 events.jsonl >$how.jsonl && { furrow learn -q --model $how --follow $how.jsonl --every 200 >/dev/null & } && until_there $how/2
+  if [ $how = cut ]; then : >cut.jsonl; else cp events.jsonl new && mv new replaced.jsonl; fi
+  wait $!; echo "exit $?"
+done
+try furrow learn -q --model replaced --follow replaced.jsonl --every 200 --once | cut -c 1-20
+sed '850s/click":[01]/click":7/' events.jsonl >replaced.jsonl && try furrow learn -q --model replaced --follow replaced.jsonl --once
+cp -r base days && head -400 events.jsonl >monday.jsonl && tail -500 events.jsonl >tuesday.jsonl
+for day in monday tuesday monday; do furrow learn --model days --follow $day.jsonl --every 500 --once | cut -c 1-20; done && cut -d, -f 1-5 days/journal.jsonl
+cp -r base slow && (head -50 events.jsonl; until_there slow/2; tail -20 events.jsonl) | furrow learn -q --model slow --follow - --seconds 1 | cut -c 1-20
 echo "parts, a table, a pipe"
 mkdir parts && head -450 events.jsonl >parts/a.jsonl && (echo user,item,click && tail -450 events.jsonl | tr -d '{}"' | sed 's/[a-z]*://g') >parts/b.csv
 cp -r base folder && furrow learn -q --model folder --follow parts --every 400 --once | awk '{ print $1, $2 }'
