@@ -114,6 +114,7 @@ typedef struct stream {
   fw_journal journal;
   event_tail tail;
   uint64_t version; /* the newest */
+  uint64_t refused; /* the first events of the tail that cannot be learned without more; 0: none */
   double last;      /* time of the last version */
 } stream;
 
@@ -340,8 +341,30 @@ static furrow_status make_version(stream *s, const fw_journal_record *record, fu
   return FURROW_OK;
 }
 
-/* Learns the first lines of the tail. */
-static furrow_status learn_lines(stream *s, uint64_t lines, furrow_error *err) {
+/* Whether events are at fault: all of one class, without labels, none that can be read. */
+static bool are_unfit(furrow_status status) {
+  return status == FURROW_E_ARGUMENT || status == FURROW_E_FORMAT || status == FURROW_E_PARSE ||
+         status == FURROW_E_RANGE;
+}
+
+/* Takes back the record of events that cannot be learned alone. `status` says why. */
+static furrow_status refuse_lines(stream *s, uint64_t lines, bool last, furrow_status status, furrow_error *err) {
+  furrow_error failure;
+  const furrow_status dropped = fw_journal_drop_last(&s->journal, &failure);
+  if (dropped != FURROW_OK) {
+    if (err) *err = failure;
+    return dropped;
+  }
+  if (last) return status;
+  say("furrow: warning: %" PRIu64 " events cannot be learned without those that follow: %s\n", lines,
+      err ? err->message : "");
+  s->refused = lines;
+  s->last = now_seconds();
+  return FURROW_OK;
+}
+
+/* Learns the first lines of the tail. last: no more can be added to them. */
+static furrow_status learn_lines(stream *s, uint64_t lines, bool last, furrow_error *err) {
   const size_t bytes = event_tail_bytes(&s->tail, lines);
   const fw_journal_record record = {.version = s->version + 1,
                                     .from = s->tail.from,
@@ -350,9 +373,12 @@ static furrow_status learn_lines(stream *s, uint64_t lines, furrow_error *err) {
                                     .digest = fw_journal_digest(s->tail.text.bytes, bytes),
                                     .file = s->tail.file};
   furrow_status status = fw_journal_append(&s->journal, &record, err);
-  if (status == FURROW_OK) status = make_version(s, &record, err);
+  if (status != FURROW_OK) return status;
+  status = make_version(s, &record, err);
+  if (are_unfit(status)) return refuse_lines(s, lines, last, status, err);
   if (status != FURROW_OK) return status;
   event_tail_drop(&s->tail, bytes, lines);
+  s->refused = 0;
   s->last = now_seconds();
   return remove_old(s, err);
 }
@@ -383,8 +409,9 @@ static furrow_status make_last_version(stream *s, furrow_error *err) {
     return fw_journal_drop_last(&s->journal, err);
   }
   furrow_status status = last->copy_of > 0 ? FURROW_OK : read_record_again(s, last, err);
-  if (status == FURROW_OK) status = make_version(s, last, err);
-  return status;
+  if (status != FURROW_OK) return status;
+  status = make_version(s, last, err);
+  return are_unfit(status) && last->copy_of == 0 ? fw_journal_drop_last(&s->journal, err) : status;
 }
 
 /* Compares the journal with the versions, and makes the last one if it is missing. */
@@ -443,17 +470,18 @@ static bool is_due(const stream *s) {
   return s->values->seconds > 0 && now_seconds() - s->last >= s->values->seconds;
 }
 
-/* Whether the lines that are there must not wait for more. */
 static furrow_status follow_step(stream *s, bool *done, furrow_error *err) {
+  const uint64_t wanted = s->refused > 0 ? 2 * s->refused : s->values->every;
   bool moved = false;
-  furrow_status status = event_tail_fill(&s->tail, s->values->every, err);
+  furrow_status status = event_tail_fill(&s->tail, wanted, err);
   if (status != FURROW_OK) return status;
-  if (s->tail.lines >= s->values->every) return learn_lines(s, s->values->every, err);
+  if (s->tail.lines >= wanted) return learn_lines(s, wanted, false, err);
   const bool ended = s->tail.ended;
-  if (s->tail.lines > 0 && (ended || is_due(s))) return learn_lines(s, s->tail.lines, err);
+  if (s->tail.lines > 0 && ended) return learn_lines(s, s->tail.lines, true, err);
+  if (s->tail.lines > s->refused && is_due(s)) return learn_lines(s, s->tail.lines, false, err);
   status = event_tail_next_part(&s->tail, &moved, err);
   if (status != FURROW_OK || moved || (!ended && s->tail.ended)) return status;
-  if (s->values->once && s->tail.lines > 0) return learn_lines(s, s->tail.lines, err);
+  if (s->values->once && s->tail.lines > 0) return learn_lines(s, s->tail.lines, true, err);
   *done = s->values->once || (ended && !s->tail.folder);
   if (!*done) wait_a_moment();
   return *done ? FURROW_OK : event_tail_check(&s->tail, err);

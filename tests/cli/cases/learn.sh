@@ -45,6 +45,10 @@ sed '850s/click":[01]/click":7/' events.jsonl >replaced.jsonl && try furrow lear
 cp -r base days && head -400 events.jsonl >monday.jsonl && tail -500 events.jsonl >tuesday.jsonl
 for day in monday tuesday monday; do furrow learn --model days --follow $day.jsonl --every 500 --once | cut -c 1-20; done && cut -d, -f 1-5 days/journal.jsonl
 cp -r base slow && (head -50 events.jsonl; until_there slow/2; tail -20 events.jsonl) | furrow learn -q --model slow --follow - --seconds 1 | cut -c 1-20
+echo "events that cannot be learned alone"
+cp -r base unfit && grep 'click":1' events.jsonl | head -30 >unfit.jsonl && yes 'no event' | head -20 >>unfit.jsonl
+try furrow learn --model unfit --follow unfit.jsonl --every 20 --once && ls unfit && wc -c <unfit/journal.jsonl
+head -150 events.jsonl >>unfit.jsonl && furrow learn --model unfit --follow unfit.jsonl --every 20 --once | awk '{ print $1, $2 }'
 echo "parts, a table, a pipe"
 mkdir parts && head -450 events.jsonl >parts/a.jsonl && (echo user,item,click && tail -450 events.jsonl | tr -d '{}"' | sed 's/[a-z]*://g') >parts/b.csv
 cp -r base folder && furrow learn -q --model folder --follow parts --every 400 --once | awk '{ print $1, $2 }'
