@@ -157,19 +157,28 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
   return remove(path);
 }
 
-/* Removes versions that are no longer kept; the first one is what a replay begins with. */
+static furrow_status remove_version(const stream *s, uint64_t version, furrow_error *err) {
+  char path[PATH_SIZE];
+  const furrow_status status = version_path(path, s->folder, version, err);
+  if (status != FURROW_OK || nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0) return status;
+  return fail_file(err, FURROW_E_IO, path, "cannot be removed", errno);
+}
+
+/* Removes versions that are no longer kept, also those that a process that was killed left; the first one is what a
+ * replay begins with. */
 static furrow_status remove_old(const stream *s, furrow_error *err) {
   const uint64_t first = s->journal.count > 0 ? s->journal.records[0].version - 1 : s->version;
-  if (s->values->keep == 0) return FURROW_OK;
-  for (uint64_t v = s->version > s->values->keep ? s->version - s->values->keep : 0; v > first; v--) {
-    char path[PATH_SIZE];
-    furrow_status status = version_path(path, s->folder, v, err);
-    if (status != FURROW_OK) return status;
-    if (access(path, F_OK) != 0) break; /* as are all before it */
-    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
-      return fail_file(err, FURROW_E_IO, path, "cannot be removed", errno);
-  }
-  return FURROW_OK;
+  const struct dirent *entry;
+  uint64_t version;
+  furrow_status status = FURROW_OK;
+  if (s->values->keep == 0 || s->version <= s->values->keep) return FURROW_OK;
+  DIR *dir = opendir(s->folder);
+  if (!dir) return fail_file(err, FURROW_E_IO, s->folder, "cannot be listed", errno);
+  while (status == FURROW_OK && (entry = readdir(dir)))
+    if (parse_version(entry->d_name, &version) && version > first && version <= s->version - s->values->keep)
+      status = remove_version(s, version, err);
+  closedir(dir);
+  return status;
 }
 
 /* ---- One version ---------------------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ try furrow learn -q --model replaced --follow replaced.jsonl --every 200 --once 
 sed '850s/click":[01]/click":7/' events.jsonl >replaced.jsonl && try furrow learn -q --model replaced --follow replaced.jsonl --once
 cp -r base days && head -400 events.jsonl >monday.jsonl && tail -500 events.jsonl >tuesday.jsonl
 for day in monday tuesday monday; do furrow learn --model days --follow $day.jsonl --every 500 --once | cut -c 1-20; done && cut -d, -f 1-5 days/journal.jsonl
+cp -r lr holes && rm -r holes/4 && furrow learn -q --model holes --follow monday.jsonl --every 400 --once --keep 2 >/dev/null && ls holes
 cp -r base slow && (head -50 events.jsonl; until_there slow/2; tail -20 events.jsonl) | furrow learn -q --model slow --follow - --seconds 1 | cut -c 1-20
 echo "events that cannot be learned alone"
 cp -r base unfit && grep 'click":1' events.jsonl | head -30 >unfit.jsonl && yes 'no event' | head -20 >>unfit.jsonl
