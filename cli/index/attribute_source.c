@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "index/index_source.h"
 
 const option attribute_options[] = {
     {.name = "attributes",
@@ -139,17 +140,29 @@ void attribute_source_clear(attribute_source *source) {
 
 /* ---- Joining -------------------------------------------------------------------------------------------- */
 
-furrow_status attribute_source_join(attribute_source *source, const attribute_values *values,
-                                    furrow_attributes **attributes, const furrow_index *index,
-                                    const furrow_id_names *names, furrow_error *err) {
+furrow_status attribute_source_join_ids(attribute_source *source, const attribute_values *values,
+                                        furrow_attributes **attributes, const int64_t *ids, size_t n,
+                                        const furrow_id_names *names, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (!source->table && !*attributes) return FURROW_OK;
   if (!*attributes) status = furrow_attributes_create(attributes, err);
   furrow_attributes_fit_init(&source->fit);
   if (status == FURROW_OK)
-    status = furrow_attributes_join(*attributes, index, names, source->table, source->key, &source->fit, err);
+    status = furrow_attributes_join_ids(*attributes, ids, n, names, source->table, source->key, &source->fit, err);
   if (status != FURROW_OK && status != FURROW_E_MEMORY && source->table && !err->file[0])
     snprintf(err->file, sizeof err->file, "%s", values->path);
+  return status;
+}
+
+furrow_status attribute_source_join(attribute_source *source, const attribute_values *values,
+                                    furrow_attributes **attributes, const furrow_index *index,
+                                    const furrow_id_names *names, furrow_error *err) {
+  id_list list = {0};
+  if (!source->table && !*attributes) return FURROW_OK;
+  furrow_status status = id_list_add(&list, index, err);
+  if (status == FURROW_OK)
+    status = attribute_source_join_ids(source, values, attributes, list.ids, list.count, names, err);
+  id_list_clear(&list);
   return status;
 }
 

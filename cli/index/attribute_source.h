@@ -34,6 +34,10 @@ void attribute_source_clear(attribute_source *source);
 furrow_status attribute_source_join(attribute_source *source, const attribute_values *values,
                                     furrow_attributes **attributes, const furrow_index *index,
                                     const furrow_id_names *names, furrow_error *err);
+/* The same for n ids, which may belong to several indexes. */
+furrow_status attribute_source_join_ids(attribute_source *source, const attribute_values *values,
+                                        furrow_attributes **attributes, const int64_t *ids, size_t n,
+                                        const furrow_id_names *names, furrow_error *err);
 /* Reports the columns and, after a join, how many rows found their vectors. attributes NULL: reports nothing. */
 void attributes_report(report *r, const furrow_attributes *attributes, const attribute_source *joined);
 

@@ -85,6 +85,12 @@ furrow_status build_parts_save(build_parts *parts, furrow_index *last, const fur
   return furrow_index_save_parts(all, parts->count + 1, parts->destination, params, err);
 }
 
+furrow_status build_parts_ids(const build_parts *parts, id_list *ids, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < parts->count; i++) status = id_list_add(ids, parts->full[i], err);
+  return status;
+}
+
 void build_parts_clear(build_parts *parts) {
   for (size_t i = 0; i < parts->count; i++) furrow_index_free(parts->full[i]);
   free(parts->full);

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "core/command.h"
 #include "furrow/vector.h"
+#include "index/index_source.h"
 
 /* Parts that are full wait in files without names. All zeros: the index is not built in parts. */
 typedef struct build_parts {
@@ -25,6 +26,8 @@ furrow_status build_parts_next(build_parts *parts, furrow_index **index, uint64_
 /* Writes all parts and the last one as one index. */
 furrow_status build_parts_save(build_parts *parts, furrow_index *last, const furrow_index_save_params *params,
                                furrow_error *err);
+/* Appends the ids of all parts that were set aside. */
+furrow_status build_parts_ids(const build_parts *parts, id_list *ids, furrow_error *err);
 void build_parts_clear(build_parts *parts);
 
 #endif

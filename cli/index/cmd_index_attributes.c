@@ -22,7 +22,7 @@ typedef struct attributes_values {
 
 static const option attributes_operands[] = {{.name = "INDEX",
                                               .kind = OPTION_TEXT,
-                                              .help = "the index file",
+                                              .help = "the index file, or a manifest of shards",
                                               .offset = offsetof(attributes_values, path),
                                               .required = true},
                                              {0}};
@@ -156,11 +156,17 @@ static furrow_status save_attributes(const attributes_values *values, const furr
 static furrow_status set_attributes(const attributes_values *values, named_index *loaded, output *out,
                                     furrow_error *err) {
   attribute_source table = {.short_options = true};
+  id_list ids = {0};
   furrow_status status = index_names_check_apart(values->path, values->table.path, err);
   if (status == FURROW_OK)
     status = attribute_source_open(&table, &values->table, loaded->attributes, loaded->names != NULL, err);
+  if (status == FURROW_OK && furrow_is_shards(values->path))
+    status = id_list_add_shards(&ids, values->path, &values->source, err);
+  else if (status == FURROW_OK)
+    status = id_list_add(&ids, loaded->index, err);
   if (status == FURROW_OK)
-    status = attribute_source_join(&table, &values->table, &loaded->attributes, loaded->index, loaded->names, err);
+    status =
+        attribute_source_join_ids(&table, &values->table, &loaded->attributes, ids.ids, ids.count, loaded->names, err);
   if (status == FURROW_OK) status = save_attributes(values, loaded->attributes, err);
   if (status == FURROW_OK) {
     report r;
@@ -170,6 +176,7 @@ static furrow_status set_attributes(const attributes_values *values, named_index
     attributes_report(&r, loaded->attributes, &table);
     report_finish(&r);
   }
+  id_list_clear(&ids);
   attribute_source_clear(&table);
   return status;
 }
@@ -184,18 +191,31 @@ static furrow_status check_values(const attributes_values *values, furrow_error 
   return FURROW_OK;
 }
 
-/* Attributes that do not fit can be dropped, and they can be set without the old ones. */
+/* Whether attributes could not be loaded because they do not fit: they can be set without the old ones. */
+static bool are_replaced(const attributes_values *values, furrow_status status, const furrow_error *err) {
+  const size_t length = strlen(err->file), size = sizeof ".attributes" - 1;
+  return status == FURROW_E_FORMAT && values->table.path && length >= size && err->offset != 0 &&
+         strcmp(err->file + length - size, ".attributes") == 0;
+}
+
+/* Shards have names and attributes together, next to their manifest. */
+static furrow_status load_shards(const attributes_values *values, named_index *loaded, furrow_error *err) {
+  if (values->drop) return FURROW_OK;
+  furrow_status status = index_names_load(&loaded->names, values->path, err);
+  if (status == FURROW_OK) status = index_attributes_load(&loaded->attributes, values->path, err);
+  return are_replaced(values, status, err) ? FURROW_OK : status;
+}
+
+/* Attributes that do not fit can be dropped. */
 static furrow_status load(const attributes_values *values, named_index *loaded, furrow_error *err) {
   furrow_index_load_params params;
   index_source_params(&values->source, &params);
   params.lists_optional = !values->table.path;
+  if (furrow_is_shards(values->path)) return load_shards(values, loaded, err);
   if (values->drop) return index_source_load(&loaded->index, values->path, &params, err);
   furrow_status status =
       index_source_load_all(&loaded->index, &loaded->names, &loaded->attributes, values->path, &params, err);
-  const size_t length = strlen(err->file), size = sizeof ".attributes" - 1;
-  if (status != FURROW_E_FORMAT || !values->table.path || length < size || err->offset == 0 ||
-      strcmp(err->file + length - size, ".attributes") != 0)
-    return status;
+  if (!are_replaced(values, status, err)) return status;
   return index_source_load_with_names(&loaded->index, &loaded->names, values->path, &params, err);
 }
 
@@ -226,7 +246,9 @@ const command index_attributes_command = {
     .about =
         "Prints the id (if the ids have names, the name) and the attributes of each vector, with tabs between them, by "
         "ascending id; --set reads that again. The attributes are "
-        "stored next to the index, in INDEX.attributes, which belongs to that very index file. --set gives the vectors "
+        "stored next to the index, in INDEX.attributes, which belongs to that very index file; shards have them next "
+        "to "
+        "their manifest. --set gives the vectors "
         "of an index attributes, for example of one that Faiss wrote. Times are in UTC.\n\nA filter "
         "compares columns with values by = != < <= > >= and in (...), and connects conditions by and, or, not and "
         "parentheses. Texts are quoted; a set is equal to each of its elements; 'COL is missing' finds vectors without "

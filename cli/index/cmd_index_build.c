@@ -437,6 +437,40 @@ static furrow_status load_written(building *b, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Rank 0 gets the ids of all processes. */
+static furrow_status collect_ids(const building *b, id_list *ids, furrow_error *err) {
+  const bool counted = ranks_count() > 1 && fill_counts_itself(b->index);
+  furrow_status status = build_parts_ids(&b->parts, ids, err);
+  if (status == FURROW_OK && !counted) status = id_list_add(ids, b->index, err);
+  if (ranks_count() == 1) return status;
+  status = ranks_all_ok(status, err);
+  id_list own = *ids;
+  void *all = NULL;
+  size_t size = 0;
+  if (status == FURROW_OK && !counted) status = ranks_collect(own.ids, own.count * sizeof *own.ids, &all, &size, err);
+  if (status == FURROW_OK && counted && ranks_number() == 0) { /* numbers from 0, as the file will have them */
+    size = b->added * sizeof(int64_t);
+    all = malloc(size + 1);
+    for (uint64_t i = 0; all && i < b->added; i++) ((int64_t *)all)[i] = (int64_t)i;
+    if (!all) status = fail_memory(err);
+  }
+  id_list_clear(&own);
+  *ids = (id_list){.ids = all, .count = all ? size / sizeof(int64_t) : 0};
+  return status;
+}
+
+/* Rank 0 joins the table with the ids of all processes. */
+static furrow_status join_attributes(building *b, furrow_error *err) {
+  const attribute_values *values = &b->values->attributes;
+  id_list ids = {0};
+  if (!values->path) return FURROW_OK;
+  furrow_status status = collect_ids(b, &ids, err);
+  if (status == FURROW_OK && ranks_number() == 0)
+    status = attribute_source_join_ids(&b->table, values, &b->attributes, ids.ids, ids.count, b->names, err);
+  id_list_clear(&ids);
+  return ranks_all_ok(status, err);
+}
+
 static furrow_status write_index(building *b, furrow_error *err) {
   furrow_index_save_params params;
   const build_values *values = b->values;
@@ -448,8 +482,7 @@ static furrow_status write_index(building *b, furrow_error *err) {
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
-  if (status == FURROW_OK)
-    status = attribute_source_join(&b->table, &values->attributes, &b->attributes, b->index, b->names, err);
+  if (status == FURROW_OK) status = join_attributes(b, err);
   params.names = b->names;
   params.attributes = b->attributes;
   if (status != FURROW_OK) return status;
@@ -557,11 +590,6 @@ static furrow_status check_build_values(const build_values *values, furrow_error
            add_hint(err, "--direct-map hash accepts any ids");
   if (values->attributes.path && !fill->base && !fill->model)
     return fail(err, FURROW_E_ARGUMENT, "--attributes needs --base or --from-model");
-  if (values->attributes.path && (values->shards || values->form.lists_file || ranks_count() > 1)) {
-    fail(err, FURROW_E_ARGUMENT, "--attributes cannot be used with --shards, --lists-file or several processes");
-    return values->shards ? err->status
-                          : add_hint(err, "'furrow index attributes INDEX --set FILE' sets them after the build");
-  }
   if (values->recall < 0 || values->recall > 1)
     return fail(err, FURROW_E_ARGUMENT, "--recall must be above 0 and at most 1");
   if (values->queries && !is_chosen(values) && values->recall == 0)
@@ -644,7 +672,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   index_job_start(&b.job, b.values->fill.quiet || ranks_number() > 0);
   status = ranks_all_ok(fill_open(&b.fill, &b.values->fill, 0, err), err);
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
-  if (status == FURROW_OK)
+  if (status == FURROW_OK && ranks_number() == 0)
     status = attribute_source_open(&b.table, &own.attributes, NULL, b.fill.names.names != NULL, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_form(&b, err);

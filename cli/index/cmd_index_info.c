@@ -197,6 +197,7 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
   furrow_shards_params params;
   furrow_index *first = NULL;
   furrow_id_names *names = NULL;
+  furrow_attributes *attributes = NULL;
   char *factory = NULL;
   report r;
   index_source_params(&info->source, &load);
@@ -207,12 +208,14 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
   if (status == FURROW_OK) status = furrow_index_factory(first, &factory, err);
   if (status == FURROW_OK) {
     status = index_names_load(&names, info->path, err);
+    if (status == FURROW_OK) status = index_attributes_load(&attributes, info->path, err);
     report_start(&r, out, info->json);
     report_text(&r, "file", info->path);
     report_text(&r, "kind", "shards");
     report_u64(&r, "dimension", furrow_shards_dimension(shards));
     report_u64(&r, "vectors", furrow_shards_vectors(shards));
     if (names) report_u64(&r, "names", furrow_id_names_count(names));
+    attributes_report(&r, attributes, NULL);
     report_shards(&r, shards);
     report_section(&r, "first shard");
     report_index(&r, first, factory);
@@ -224,6 +227,7 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
   }
   furrow_free(factory);
   furrow_id_names_free(names);
+  furrow_attributes_free(attributes);
   furrow_index_free(first);
   furrow_shards_free(shards);
   return status;

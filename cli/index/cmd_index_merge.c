@@ -62,7 +62,7 @@ typedef struct merging {
   const merge_values *values;
   furrow_index_load_params load;
   const char **paths; /* `count` index files: shards for each manifest */
-  const char **named; /* for each: the index file that has the names of its ids; NULL: an earlier shard of the same
+  const char **named; /* for each: the file whose names and attributes it has; NULL: an earlier shard of the same
                          manifest has them */
   int64_t *shifts, vectors;
   size_t count;
@@ -74,7 +74,7 @@ typedef struct merging {
   furrow_file_lock *lock;        /* lock of an index that is read and replaced; NULL: none is */
 } merging;
 
-/* Loads index i, and the names of its ids: its own, or for the first shard of a manifest the names of all shards. */
+/* Loads index i, and its names and attributes: the first shard of a manifest gets what the manifest has. */
 static furrow_status load_input(const merging *m, size_t i, furrow_index **index, furrow_id_names **names,
                                 furrow_attributes **attributes, furrow_error *err) {
   const char *path = m->paths[i];
@@ -82,8 +82,9 @@ static furrow_status load_input(const merging *m, size_t i, furrow_index **index
   load.lists_optional = true;
   load.card = false;
   if (m->named[i] == path) return index_source_load_all(index, names, attributes, path, &load, err);
-  const furrow_status status = index_source_load(index, path, &load, err);
-  return status == FURROW_OK && m->named[i] ? index_names_load(names, m->named[i], err) : status;
+  furrow_status status = index_source_load(index, path, &load, err);
+  if (status == FURROW_OK && m->named[i]) status = index_names_load(names, m->named[i], err);
+  return status == FURROW_OK && m->named[i] ? index_attributes_load(attributes, m->named[i], err) : status;
 }
 
 /* Adds the names of index i; NULL: it has none. */
@@ -109,9 +110,10 @@ static furrow_status merge_names(merging *m, size_t i, const furrow_id_names *na
 /* Adds the attributes of index i; NULL: it has none. Ids that are positions always continue. */
 static furrow_status merge_attributes(merging *m, size_t i, const furrow_attributes *attributes,
                                       const furrow_index *index, const furrow_index_info *info, furrow_error *err) {
-  const char *path = m->paths[i];
+  const char *path = m->named[i];
   const int64_t before = m->vectors;
   furrow_status status = FURROW_OK;
+  if (!path) return FURROW_OK;
   if ((attributes && !m->attributes && before > 0) || (!attributes && m->attributes && info->ntotal > 0)) {
     fail_file(err, FURROW_E_ARGUMENT, path,
               attributes ? "has attributes, but the indexes before it have none"

@@ -141,12 +141,11 @@ static furrow_status open_queries(searching *s, furrow_error *err) {
   return search_filter_params(&values->filter_ids, furrow_searcher_names(s->searcher), &s->params, &s->ids, err);
 }
 
-/* Prepares --where: of a search by radius, it is a plain filter. */
+/* Selects the vectors that match --where. */
 static furrow_status open_where(searching *s, furrow_error *err) {
   const search_values *values = s->values;
   const furrow_attributes *attributes = furrow_searcher_attributes(s->searcher);
   if (!values->where) return FURROW_OK;
-  if (s->shards) return fail(err, FURROW_E_ARGUMENT, "--where cannot be used with shards, which have no attributes");
   if (!attributes) {
     fail_file(err, FURROW_E_STATE, values->path, "has no attributes that --where could compare", 0);
     return add_hint(err, "'furrow index attributes INDEX --set FILE' sets them");
@@ -158,8 +157,14 @@ static furrow_status open_where(searching *s, furrow_error *err) {
   }
   if (furrow_selection_count(s->selection) == 0) print_note(values->quiet, "no vector matches --where");
   s->params.filter = furrow_selection_filter(s->selection);
-  if (by_range(s)) return FURROW_OK;
+  return FURROW_OK;
+}
+
+/* Prepares a search with --where, of shards on all ranks together. */
+static furrow_status prepare_where(searching *s, furrow_error *err) {
+  const search_values *values = s->values;
   const double recall = values->recall > 0 ? values->recall : 0.95;
+  if (!values->where || by_range(s)) return FURROW_OK;
   return furrow_filtered_create(&s->filtered, s->searcher,
                                 &FURROW_INIT(furrow_filtered_params, .search = &s->params, .recall = recall), err);
 }
@@ -214,12 +219,14 @@ static furrow_status search_block(searching *s, furrow_error *err) {
 
 /* ---- Shards of several processes ------------------------------------------------------------------------- */
 
-/* Sends rank 0's filter to all ranks. Options only make ranges and sorted ids. */
+/* Sends rank 0's filter to all ranks. Options only make ranges and sorted ids; of a selection, which may be a bitmap,
+ * the ids are sorted, too. */
 static furrow_status share_filter(searching *s, furrow_error *err) {
   const furrow_comm *comm = ranks_comm();
   furrow_id_filter filter;
   furrow_id_filter_init(&filter);
-  if (s->params.filter) filter = s->ids.filter;
+  if (s->params.filter) filter = *s->params.filter;
+  if (filter.kind == FURROW_ID_FILTER_BITMAP) filter.kind = FURROW_ID_FILTER_SORTED;
   struct {
     int64_t first, end;
     uint64_t count;
@@ -295,9 +302,11 @@ static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   if (status == FURROW_OK && first)
     status =
         result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, furrow_searcher_names(s->searcher), out, err);
-  if (!s->shards || ranks_count() == 1) return status;
-  status = ranks_all_ok(status, err);
-  return status == FURROW_OK ? share_filter(s, err) : status;
+  if (s->shards && ranks_count() > 1) {
+    status = ranks_all_ok(status, err);
+    if (status == FURROW_OK) status = share_filter(s, err);
+  }
+  return status == FURROW_OK && (first || s->shards) ? prepare_where(s, err) : status;
 }
 
 static void report_search(const searching *s, output *out) {

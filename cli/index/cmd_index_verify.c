@@ -146,22 +146,13 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
 /* Finds ids that are in two shards. */
 static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  int64_t *all = NULL;
-  size_t count = 0, twice = 0;
-  for (size_t s = 0; status == FURROW_OK && s < furrow_shards_count(shards); s++) {
-    furrow_ids ids;
-    furrow_ids_init(&ids);
-    status = furrow_index_get_ids(furrow_shards_index(shards, s), &ids, err);
-    int64_t *more = status == FURROW_OK ? realloc(all, (count + ids.count + 1) * sizeof *all) : NULL;
-    if (status == FURROW_OK && !more) status = fail_memory(err);
-    if (more) all = more;
-    if (status == FURROW_OK && ids.count) memcpy(all + count, ids.ids, ids.count * sizeof *all);
-    if (status == FURROW_OK) count += ids.count;
-    furrow_ids_clear(&ids);
-  }
-  if (status == FURROW_OK && count > 1) qsort(all, count, sizeof *all, fw_compare_i64);
-  for (size_t i = 1; status == FURROW_OK && i < count; i++) twice += all[i] == all[i - 1];
-  free(all);
+  id_list all = {0};
+  size_t twice = 0;
+  for (size_t s = 0; status == FURROW_OK && s < furrow_shards_count(shards); s++)
+    status = id_list_add(&all, furrow_shards_index(shards, s), err);
+  if (status == FURROW_OK && all.count > 1) qsort(all.ids, all.count, sizeof *all.ids, fw_compare_i64);
+  for (size_t i = 1; status == FURROW_OK && i < all.count; i++) twice += all.ids[i] == all.ids[i - 1];
+  id_list_clear(&all);
   char message[64];
   snprintf(message, sizeof message, "%zu id%s more than once", twice, twice == 1 ? " occurs" : "s occur");
   if (status == FURROW_OK && twice > 0) add_fault(f, "shards", FURROW_OK, message);
@@ -182,6 +173,25 @@ static furrow_status verify_shard_names(const verify_values *verify, const furro
   unused = status == FURROW_OK && used < furrow_id_names_count(names) ? furrow_id_names_count(names) - used : 0;
   find_names(f, status, unused, err);
   furrow_id_names_free(names);
+  return status;
+}
+
+/* The same of attributes. */
+static furrow_status verify_shard_attributes(const verify_values *verify, const furrow_shards *shards, findings *f,
+                                             furrow_error *err) {
+  furrow_attributes *attributes = NULL;
+  uint64_t used = 0, unused = 0;
+  furrow_status status = index_attributes_load(&attributes, verify->path, err);
+  if (status == FURROW_OK && !attributes) return FURROW_OK;
+  for (size_t s = 0; status == FURROW_OK && s < furrow_shards_count(shards); s++) {
+    status = furrow_attributes_check(attributes, furrow_shards_index(shards, s), &unused, err);
+    used += furrow_attributes_count(attributes) - unused;
+  }
+  unused = status == FURROW_OK && used < furrow_attributes_count(attributes)
+               ? furrow_attributes_count(attributes) - used
+               : 0;
+  find_attributes(f, status, unused, err);
+  furrow_attributes_free(attributes);
   return status;
 }
 
@@ -208,6 +218,7 @@ static furrow_status verify_shards(const verify_values *verify, findings *f, fur
   if (status != FURROW_OK) add_fault(f, err->file, status, err->message);
   if (status == FURROW_OK) status = verify_ids(shards, f, err);
   if (status == FURROW_OK) status = verify_shard_names(verify, shards, f, err);
+  if (status == FURROW_OK) status = verify_shard_attributes(verify, shards, f, err);
   furrow_shards_free(shards);
   return status;
 }

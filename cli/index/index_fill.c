@@ -314,8 +314,7 @@ static furrow_status check_enough(const filling *fill, const char *path, size_t 
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s, fewer than there are vectors", found, what);
 }
 
-/* Whether the index assigns ids itself: then the ids of several processes are shifted when the file is written. */
-static bool counts_itself(const furrow_index *index) {
+bool fill_counts_itself(const furrow_index *index) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   if (has_implicit_ids(index)) return true;
@@ -333,7 +332,7 @@ static furrow_status ids_of_block(filling *fill, const furrow_index *index, cons
   if (status == FURROW_OK && fill->ids.ids) {
     status = check_enough(fill, fill->values->ids, fill->ids.count, "ids", err);
     *ids = fill->ids.ids + block->first;
-  } else if (status == FURROW_OK && (fill->names.names || ranks_count() > 1) && !*ids && !counts_itself(index)) {
+  } else if (status == FURROW_OK && (fill->names.names || ranks_count() > 1) && !*ids && !fill_counts_itself(index)) {
     for (size_t i = 0; i < block->count; i++) block->ids[i] = fill->first_id + (int64_t)(block->first + i);
     *ids = block->ids;
   }

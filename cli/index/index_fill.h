@@ -64,6 +64,8 @@ furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_e
  * the library skips it. */
 furrow_status fill_read(filling *fill, furrow_error *err);
 
+/* Whether the index assigns ids itself: then the ids of several processes are shifted when the file is written. */
+bool fill_counts_itself(const furrow_index *index);
 /* Adds the current block. */
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err);
 /* Adds all remaining vectors. parts: NULL, or the parts of which *index becomes the last. */

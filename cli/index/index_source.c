@@ -116,9 +116,54 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
 /* The endings of what is stored next to an index. */
 static const char *const next_to[] = {".names", ".attributes", ".card"};
 
+furrow_status id_list_add(id_list *list, const furrow_index *index, furrow_error *err) {
+  furrow_ids more;
+  furrow_ids_init(&more);
+  furrow_status status = furrow_index_get_ids(index, &more, err);
+  if (status != FURROW_OK) return status;
+  int64_t *ids = realloc(list->ids, (list->count + more.count + 1) * sizeof *ids);
+  if (ids) {
+    list->ids = ids;
+    if (more.count > 0) memcpy(ids + list->count, more.ids, more.count * sizeof *ids);
+    list->count += more.count;
+  }
+  furrow_ids_clear(&more);
+  return ids ? FURROW_OK : fail_memory(err);
+}
+
+furrow_status id_list_add_shards(id_list *list, const char *path, const index_source_values *source,
+                                 furrow_error *err) {
+  furrow_shards *shards = NULL;
+  furrow_shards_params params;
+  furrow_index_load_params load;
+  if (source->lists) return fail(err, FURROW_E_ARGUMENT, "--lists cannot be used with shards");
+  index_source_params(source, &load);
+  furrow_shards_params_init(&params);
+  params.manifest_only = true;
+  furrow_status status = furrow_shards_open(&shards, path, &params, err);
+  for (size_t i = 0; status == FURROW_OK && i < furrow_shards_count(shards); i++) {
+    furrow_index *shard = NULL;
+    status = furrow_index_load(&shard, furrow_shards_path(shards, i), &load, err);
+    if (status == FURROW_OK) status = id_list_add(list, shard, err);
+    furrow_index_free(shard);
+  }
+  furrow_shards_free(shards);
+  return status;
+}
+
+void id_list_clear(id_list *list) {
+  free(list->ids);
+  *list = (id_list){0};
+}
+
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
   const furrow_status status = furrow_id_names_load(names, path, err);
   if (status == FURROW_E_FORMAT) hint_names(err);
+  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+}
+
+furrow_status index_attributes_load(furrow_attributes **attributes, const char *path, furrow_error *err) {
+  const furrow_status status = index_names_explain(furrow_attributes_load(attributes, path, err), path, err);
   return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
 }
 

@@ -42,10 +42,22 @@ void index_lists_report(report *r, const char *lists_file);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 
+/* The ids of several indexes. All zeros: none. */
+typedef struct id_list {
+  int64_t *ids;
+  size_t count;
+} id_list;
+
+/* Appends the ids of an index, or of all shards of a manifest, whose lists are mapped. */
+furrow_status id_list_add(id_list *list, const furrow_index *index, furrow_error *err);
+furrow_status id_list_add_shards(id_list *list, const char *path, const index_source_values *source, furrow_error *err);
+void id_list_clear(id_list *list);
+
 /* Names of the ids of an index, which are stored next to it, in INDEX.names. */
 
-/* Loads the names of an index file or a manifest alone; *names stays NULL where it has none. */
+/* Loads the names or the attributes of an index file or a manifest alone; the result stays NULL where it has none. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err);
+furrow_status index_attributes_load(furrow_attributes **attributes, const char *path, furrow_error *err);
 /* E_EXISTS: the file of names, of attributes or of the card of an index file to write exists and force is not set. */
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err);
 /* E_ARGUMENT: the file of names, of attributes or of the card of an index file is `other`, so that one of them would be

@@ -210,8 +210,9 @@ static inline void furrow_filtered_params_init(furrow_filtered_params *params) {
   params->recall = 0.95;
 }
 
-/* Prepares a filter, which takes a pass over all ids. The searcher must outlive it.
- * Errors: E_ARGUMENT, params are wrong; E_UNSUPPORTED, shards of several processes; E_MEMORY.
+/* Prepares a filter, which takes a pass over all ids. The searcher must outlive it. Shards give the results of one
+ * index with the same vectors; of several processes, all call it with the same parameters and ids, and search together.
+ * Errors: E_ARGUMENT, params are wrong; E_UNSUPPORTED, max_codes with shards; E_STATE, another rank failed; E_MEMORY.
  * Owner:  the caller frees *filtered with furrow_filtered_free. */
 FURROW_API furrow_status furrow_filtered_create(furrow_filtered **filtered, const furrow_searcher *searcher,
                                                 const furrow_filtered_params *params,

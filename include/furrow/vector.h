@@ -198,8 +198,8 @@ typedef struct furrow_index_save_params {
                              program is killed, the index is the old one with its lists or the new one with its lists,
                              and a data file that no index names may be left over */
   const furrow_attributes *attributes; /* NULL: none; with overwrite, the attributes of the old index are removed. A row
-                                          for each id of the index, written to PATH.attributes like the names. Not with
-                                          several processes, nor for shards */
+                                          for each id of the index, written to PATH.attributes like the names. With
+                                          comm, only rank 0's count, with rows for the ids of all ranks */
   bool card; /* false: with overwrite, the card of the old index is removed. true: the card of the index, if it has one,
                 is written to PATH.card like the names (furrow/card.h); shards have none */
 } furrow_index_save_params;
@@ -638,7 +638,7 @@ typedef struct furrow_searcher_open_params {
   bool skip_names;         /* false. true: names are not loaded */
   unsigned threads;        /* 0: one for each processor; only while preparing */
   bool attributes;         /* false. true: attributes are loaded, too (furrow_searcher_attributes). Rank 0 alone has
-                              them; shards have none */
+                              them, of all shards together */
 } furrow_searcher_open_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -836,10 +836,11 @@ typedef struct furrow_shards furrow_shards;
 
 /* Writes an index as shards. With params->comm the call is collective, and every rank writes its own index as a shard:
  * PATH.shard0-0123456789abcdef, where the last part is a digest of its bytes. Then rank 0 writes the manifest, `path`,
- * and the names (params->names) of the ids of all shards, PATH.names. If something fails or is killed before that, an
- * older manifest and its shards are unchanged; shards that only the old manifest names are removed at the end.
- * Errors: E_UNSUPPORTED, ids of the index are dense (see "Changing an index"): it needs an id map; E_ARGUMENT, the
- *         quantizers of two ranks differ; otherwise the errors of furrow_index_save. */
+ * and the names and attributes of the ids of all shards, PATH.names and PATH.attributes, which loading compares with
+ * the manifest. If something fails or is killed before that, an older manifest and its shards are unchanged; shards
+ * that only the old manifest names are removed at the end. Errors: E_UNSUPPORTED, ids of the index are dense (see
+ * "Changing an index"): it needs an id map; E_ARGUMENT, the quantizers of two ranks differ; otherwise the errors of
+ * furrow_index_save. */
 FURROW_API furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,
                                                   const furrow_index_save_params *params,
                                                   furrow_error *err) FURROW_MUST_USE;

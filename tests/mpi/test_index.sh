@@ -202,7 +202,8 @@ same joined.txt parts.txt
 run 3 "$furrow" index search joined.index queries.fbin -k 10 --filter-names names.txt
 cp out parts.txt
 same joined.txt parts.txt
-# Filters by attributes: the processes of a job find what one finds, also in lists on disk; shards have no attributes.
+# Filters by attributes: the processes of a job find what one finds, also in lists on disk; and so
+# do shards, whose attributes are written by rank 0.
 awk 'BEGIN { print "name,price,lang"; while ((getline name < "names.txt") > 0) print name "," n++ % 100 "," (n % 3 ? "de" : "fr") }' >items.csv
 where="price < 7 and lang = 'fr'"
 "$furrow" index attributes joined.index --set items.csv >out
@@ -217,7 +218,28 @@ for path in joined.index disk.index; do
   cp out many.txt
   same one.txt many.txt
 done
-run 2 "$furrow" index search parts.index queries.fbin -k 10 --where "$where"
+run 3 "$furrow" index build --base base.fbin --out many.index --names names.txt --attributes items.csv "${spec[@]}"
+expect $code = 0
+"$furrow" index verify many.index >out
+expect $? = 0
+"$furrow" index build --base base.fbin --out single.index --names names.txt --attributes items.csv "${spec[@]}" --force >out
+same many.index.attributes single.index.attributes
+run 3 "$furrow" index build --base base.fbin --out parts.index --shards --names names.txt --attributes items.csv --force "${spec[@]}"
+expect $code = 0
+expect "$(grep -c '^rows of attributes  *3001' out)" = 1
+"$furrow" index verify parts.index >out
+expect $? = 0
+"$furrow" index merge parts.index --out joined.index --force >out
+for filter in "$where" "price < 80" "price = 1 and lang = 'de'"; do
+  "$furrow" index search joined.index queries.fbin -k 10 --where "$filter" >one.txt
+  for ranks in 1 2; do
+    run $ranks "$furrow" index search parts.index queries.fbin -k 10 --where "$filter"
+    expect $code = 0
+    cp out many.txt
+    same one.txt many.txt
+  done
+done
+run 2 "$furrow" index search parts.index queries.fbin -k 10 --where "prize"
 expect $code != 0
 cp parts.index old.index
 run 3 "$furrow" index build --base holes.fbin --out parts.index --shards "${spec[@]}"

@@ -707,8 +707,6 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   FW_TRY(fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err));
   if (p.lists_file && comm->ranks > 1)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write a data file of lists together");
-  if (p.attributes && comm->ranks > 1)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write attributes together");
   if (comm->ranks > 1) {
     FW_TRY(fw_index_write_together(index, path, &p, comm, &writer, err));
     if (fw_comm_is_first(comm)) fw_next_id_drop(path);

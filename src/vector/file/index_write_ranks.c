@@ -17,6 +17,7 @@
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/target.h"
+#include "vector/attributes/attribute_rows.h"
 #include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index_card.h"
@@ -328,9 +329,8 @@ static furrow_status check_size(const together *t, uint64_t size, furrow_error *
   return fw_target_fail(&t->target, err, FURROW_E_IO, "the parts of the processes did not make a whole file");
 }
 
-/* Finds the stamp of the written file, and checks the names (NULL: there are none) against it: it has the ids of all
- * ranks. */
-static furrow_status check_written(const together *t, const furrow_id_names *names, fw_index_stamp *stamp,
+/* Finds the stamp of the written file, and checks names and attributes against it: it has the ids of all ranks. */
+static furrow_status check_written(const together *t, const fw_companions *with, fw_index_stamp *stamp,
                                    furrow_error *err) {
   furrow_index_load_params load;
   furrow_index *written = NULL;
@@ -344,8 +344,11 @@ static furrow_status check_written(const together *t, const furrow_id_names *nam
   memcpy(temporary + folder, name, strlen(name));
   furrow_index_load_params_init(&load);
   load.memory_map = true;
-  furrow_status status = names ? furrow_index_load(&written, temporary, &load, err) : FURROW_OK;
-  if (status == FURROW_OK && names) status = fw_id_names_fit(names, written, FURROW_E_ARGUMENT, NULL, err);
+  furrow_status status =
+      with->names || with->attributes ? furrow_index_load(&written, temporary, &load, err) : FURROW_OK;
+  if (status == FURROW_OK && with->names) status = fw_id_names_fit(with->names, written, FURROW_E_ARGUMENT, NULL, err);
+  if (status == FURROW_OK && with->attributes)
+    status = fw_attributes_fit_index(with->attributes, written, FURROW_E_ARGUMENT, NULL, err);
   furrow_index_free(written);
   if (status == FURROW_OK) status = fw_index_stamp_of_file(temporary, stamp, err);
   fw_free(temporary);
@@ -357,8 +360,8 @@ static furrow_status commit_file(together *t, const char *path, const furrow_ind
                                  furrow_error *err) {
   fw_index_stamp stamp = {0};
   FW_TRY(check_size(t, size, err));
-  const fw_companions with = {.names = params->names, .card = t->card};
-  if (fw_companions_any(&with)) FW_TRY(check_written(t, params->names, &stamp, err));
+  const fw_companions with = {.names = params->names, .attributes = params->attributes, .card = t->card};
+  if (fw_companions_any(&with)) FW_TRY(check_written(t, &with, &stamp, err));
   return fw_companions_commit(t->made, &with, path, &stamp, params->overwrite, err);
 }
 

@@ -19,6 +19,7 @@
 #include "io/atomic_file.h"
 #include "io/input.h"
 #include "io/remote_target.h"
+#include "vector/attributes/attribute_rows.h"
 
 /* ---- Members -------------------------------------------------------------------------------------------- */
 
@@ -368,8 +369,9 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   if (status == FURROW_OK && !s->params->overwrite) fw_atomic_file_keep_existing(file);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
   if (status == FURROW_OK)
-    status = fw_companions_commit(file, &(fw_companions){.names = s->params->names}, s->path, &stamp,
-                                  s->params->overwrite, err);
+    status =
+        fw_companions_commit(file, &(fw_companions){.names = s->params->names, .attributes = s->params->attributes},
+                             s->path, &stamp, s->params->overwrite, err);
   s->published = file && fw_atomic_file_is_in_place(file);
   fw_atomic_file_close(file);
   fw_buffer_clear(&text);
@@ -435,9 +437,11 @@ furrow_status furrow_index_save_shards(const furrow_index *index, const char *pa
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&s.comm, p.comm, err));
-  if (p.attributes) return fw_fail(err, FURROW_E_UNSUPPORTED, "shards cannot have attributes");
   p.inline_lists = true; /* which refuses p.lists_file */
-  furrow_status status = fw_comm_all_ok(s.comm, fw_index_check_savable(&writer, index, &p, err), err);
+  furrow_status status = fw_index_check_savable(&writer, index, &p, err);
+  if (status == FURROW_OK && p.attributes && fw_comm_is_first(s.comm))
+    status = fw_attributes_fit_index(p.attributes, index, FURROW_E_ARGUMENT, NULL, err);
+  status = fw_comm_all_ok(s.comm, status, err);
   if (status != FURROW_OK) return status;
   status = save_all(&s, &writer, err);
   clean_up(&s, status);

@@ -5,7 +5,11 @@
  * that are near the query hold none that match. So there are two plans. If few vectors match, each is compared with the
  * query (its exact vector, or the code as decoded). Otherwise the index is searched with twice the work each time
  * (lists, candidates of the graph and of the refinement), until a query has its k results and the last doubling changed
- * no more of them than the recall allows. The last step searches everything. */
+ * no more of them than the recall allows. The last step searches everything.
+ *
+ * Shards have one plan, which is that of one index with the same vectors: each compares its own matches, and the k best
+ * of all are kept; or all shards are searched together with the same settings. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +17,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "comm/collectives.h"
 #include "furrow/vector_data.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/inverted_lists.h"
@@ -25,6 +30,14 @@
  * (bench/vector/bench_filter.py; 40,000 and 60,000 vectors of 96 and 64 numbers). */
 enum { PLAN_FACTOR = 4, FEW_MATCHES = 2000, BLOCK = 64, QUERIES = 16 };
 enum { GRAPH_NEIGHBORS = 128, RESULTS = 10, REFINED = 8 };
+enum { SHARD_QUERIES = 256 }; /* queries whose results are merged at a time */
+
+/* Settings of one step of a search with more and more work. */
+typedef struct effort {
+  uint64_t nprobe, nlist; /* 0: no lists */
+  double ef, k_factor;
+  bool whole; /* everything is searched */
+} effort;
 
 struct furrow_filtered {
   const furrow_searcher *searcher;
@@ -32,8 +45,12 @@ struct furrow_filtered {
   furrow_search_params params;
   double recall;
   uint64_t matches;
+  bool compares; /* the exact plan; otherwise the search begins with `start` */
+  effort start;
   /* The exact plan: */
-  const furrow_index *storage; /* the index whose rows are compared; NULL: there is none, or too many vectors match */
+  struct furrow_filtered *parts; /* for each shard of this process; an index has none */
+  size_t part_count;
+  const furrow_index *storage; /* the index whose rows are compared; NULL: there is none */
   const fw_node *transform;    /* a transform before the storage; NULL: none */
   int64_t *ids;                /* `matches` ids, and their rows of the storage, or locations in its lists */
   int64_t *rows;
@@ -98,7 +115,7 @@ static uint64_t meet_rows(furrow_filtered *f, const row_source *source) {
     for (int64_t i = 0; i < storage->ntotal; i++) meet_row(f, source, i, i, &count);
     return count;
   }
-  for (size_t i = 0; i < lists->nlist; i++)
+  for (size_t i = 0; lists->list && i < lists->nlist; i++) /* empty lists may have no memory */
     for (size_t k = 0; k < lists->list[i].size; k++)
       meet_row(f, source, fw_list_id(&lists->list[i], k), fw_location_make(i, k), &count);
   return count;
@@ -122,6 +139,31 @@ static furrow_status count_matches(furrow_filtered *f, const furrow_index *index
   return FURROW_OK;
 }
 
+/* Lists the matching rows of an index, or only counts them if they cannot be compared. */
+static furrow_status find_matches(furrow_filtered *f, furrow_error *err) {
+  const furrow_index *index = f->searcher->index;
+  const row_source source = find_rows(f->searcher->root);
+  const bool decodes = fw_index_check_whole(index, NULL) == FURROW_OK; /* search_only has no plain codes */
+  if (!source.storage || !decodes) return count_matches(f, index, err);
+  FW_TRY(list_matches(f, &source, err));
+  if (!fw_index_is_ivf(source.storage) && fw_index_row_size(source.storage) == 0) return FURROW_OK;
+  f->storage = source.storage;
+  f->transform = source.transform;
+  return FURROW_OK;
+}
+
+static void forget_matches(furrow_filtered *f) {
+  for (size_t i = 0; i < f->part_count; i++) forget_matches(&f->parts[i]);
+  fw_free(f->parts);
+  fw_free(f->ids);
+  fw_free(f->rows);
+  f->parts = NULL;
+  f->part_count = 0;
+  f->ids = f->rows = NULL;
+}
+
+/* ---- Plans ---------------------------------------------------------------------------------------------- */
+
 /* What a code costs, in numbers that are read: scalar codes are decoded. */
 static double code_work(const furrow_index *ivf, const furrow_index_info *info) {
   return ivf->kind == FURROW_INDEX_IVF_SQ ? info->d : (double)info->code_size / 4;
@@ -129,7 +171,7 @@ static double code_work(const furrow_index *ivf, const furrow_index_info *info) 
 
 /* What an unfiltered search for RESULTS results costs, in numbers that are read. */
 static double search_work(const furrow_filtered *f) {
-  const furrow_index *index = f->searcher->index, *ivf = furrow_index_ivf(index);
+  const furrow_index *index = furrow_searcher_index(f->searcher), *ivf = furrow_index_ivf(index);
   furrow_index_info info;
   bool refined = false; /* each step also doubles the candidates that are ranked again */
   furrow_index_info_init(&info);
@@ -138,7 +180,7 @@ static double search_work(const furrow_filtered *f) {
     furrow_index_get_info(ivf, &info);
     const double probes = (double)(f->params.nprobe ? f->params.nprobe : info.nprobe);
     const double share = info.nlist ? probes / (double)info.nlist : 1;
-    const double codes = (share < 1 ? share : 1) * (double)info.ntotal;
+    const double codes = (share < 1 ? share : 1) * (double)furrow_searcher_vectors(f->searcher);
     return ((double)info.nlist * info.d / 8 + codes * code_work(ivf, &info)) * (refined ? REFINED : 1);
   }
   for (; index; index = furrow_index_child(index, 0)) {
@@ -149,30 +191,77 @@ static double search_work(const furrow_filtered *f) {
   return INFINITY; /* everything is compared anyhow */
 }
 
-static bool compares_matches(const furrow_filtered *f, const row_source *source) {
-  const furrow_index *storage = source->storage;
-  if (!fw_index_is_ivf(storage) && fw_index_row_size(storage) == 0) return false;
+static bool is_comparing_faster(const furrow_filtered *f, const furrow_index *storage) {
   return f->matches <= FEW_MATCHES || (double)f->matches * storage->d <= PLAN_FACTOR * search_work(f);
 }
 
-static furrow_status plan(furrow_filtered *f, furrow_error *err) {
-  const furrow_searcher *searcher = f->searcher;
-  if (searcher->shards) {
-    furrow_status status = FURROW_OK;
-    for (size_t i = 0; status == FURROW_OK && i < furrow_shards_count(searcher->shards); i++) {
-      const furrow_index *shard = furrow_shards_index(searcher->shards, i);
-      if (!shard) return fw_fail(err, FURROW_E_UNSUPPORTED, "a filtered search needs all shards in one process");
-      status = count_matches(f, shard, err);
-    }
-    return status;
+/* The settings of the index. */
+static effort index_effort(const furrow_filtered *f) {
+  const furrow_index *index = furrow_searcher_index(f->searcher), *ivf = furrow_index_ivf(index);
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  effort e = {0};
+  if (ivf) {
+    furrow_index_get_info(ivf, &info);
+    e.nprobe = f->params.nprobe ? f->params.nprobe : info.nprobe;
+    e.nlist = info.nlist;
+    e.k_factor = info.k_factor;
   }
-  row_source source = find_rows(searcher->root);
-  const bool decodes = fw_index_check_whole(searcher->index, NULL) == FURROW_OK; /* search_only has no plain codes */
-  if (!source.storage || !decodes) return count_matches(f, searcher->index, err);
-  FW_TRY(list_matches(f, &source, err));
-  if (!compares_matches(f, &source)) return FURROW_OK;
-  f->storage = source.storage;
-  f->transform = source.transform;
+  for (; index; index = furrow_index_child(index, 0)) {
+    if (index->kind == FURROW_INDEX_REFINE) e.k_factor = (double)index->k_factor;
+    if (index->kind == FURROW_INDEX_HNSW) e.ef = f->params.ef_search > 0 ? f->params.ef_search : index->hnsw.ef_search;
+  }
+  if (f->params.k_factor > 0) e.k_factor = (double)f->params.k_factor;
+  return e;
+}
+
+/* Finds the matches of the shards of this process. sums: the matches, and the shards whose matches can be compared. */
+static furrow_status find_in_shards(furrow_filtered *f, int64_t sums[2], furrow_error *err) {
+  const furrow_shards *shards = f->searcher->shards;
+  if (f->params.max_codes > 0) return fw_fail(err, FURROW_E_UNSUPPORTED, "max_codes cannot limit a search in shards");
+  FW_TRY(FW_ALLOC_ZERO(&f->parts, furrow_shards_count(shards), err));
+  for (size_t i = 0; i < furrow_shards_count(shards); i++) {
+    const furrow_searcher *searcher = fw_shards_searcher(shards, i);
+    if (!searcher) continue;
+    furrow_filtered *part = &f->parts[f->part_count++];
+    *part = (furrow_filtered){.searcher = searcher, .filter = f->filter, .params = f->params};
+    FW_TRY(find_matches(part, err));
+    sums[0] += (int64_t)part->matches;
+    sums[1] += part->storage != NULL;
+  }
+  return FURROW_OK;
+}
+
+/* All ranks follow the plan of rank 0, which has the first shard. */
+static furrow_status plan_shards(furrow_filtered *f, furrow_error *err) {
+  const furrow_comm *comm = fw_shards_comm(f->searcher->shards);
+  int64_t sums[2] = {0};
+  uint8_t compares = 0;
+  FW_TRY(fw_comm_all_ok(comm, find_in_shards(f, sums, err), err));
+  FW_TRY(fw_comm_sum_i64(comm, sums, 2, err));
+  f->matches = (uint64_t)sums[0];
+  if (fw_comm_is_first(comm)) {
+    f->start = index_effort(f);
+    compares =
+        (size_t)sums[1] == furrow_shards_count(f->searcher->shards) && is_comparing_faster(f, f->parts[0].storage);
+  }
+  if (comm->ranks > 1) {
+    FW_TRY(comm->broadcast(comm, &f->start, sizeof f->start, 0, err));
+    FW_TRY(comm->broadcast(comm, &compares, sizeof compares, 0, err));
+  }
+  f->compares = compares;
+  return FURROW_OK;
+}
+
+static furrow_status plan(furrow_filtered *f, furrow_error *err) {
+  if (f->searcher->shards) {
+    FW_TRY(plan_shards(f, err));
+  } else {
+    FW_TRY(find_matches(f, err));
+    f->start = index_effort(f);
+    f->compares = f->storage && is_comparing_faster(f, f->storage);
+  }
+  if (!f->compares) forget_matches(f);
   return FURROW_OK;
 }
 
@@ -202,6 +291,13 @@ static furrow_status take_rows(const furrow_filtered *f, size_t first, size_t n,
   return FURROW_OK;
 }
 
+/* Which of equally near vectors are kept follows from their ids, not from their order: shards give the results of one
+ * index. */
+static void offer_hit(fw_sink *sink, float key, int64_t tie) {
+  const bool wins_tie = key == sink->worst && sink->count == sink->k && tie < sink->heap[0].id;
+  if (key < sink->worst || wins_tie) fw_sink_take(sink, key, tie);
+}
+
 static furrow_status compare_some(const comparing *c, const float *queries, size_t first, size_t n, fw_scratch *scratch,
                                   furrow_error *err) {
   const furrow_filtered *f = c->f;
@@ -220,8 +316,7 @@ static furrow_status compare_some(const comparing *c, const float *queries, size
     FW_TRY(take_rows(f, from, count, rows, err));
     for (size_t i = 0; i < n; i++) {
       fw_metric_keys(f->storage, queries + i * d, rows, count, keys);
-      for (size_t r = 0; r < count; r++)
-        if (keys[r] < sinks[i].worst) fw_sink_take(&sinks[i], keys[r], fw_tie_break_id(f->ids[from + r], similarity));
+      for (size_t r = 0; r < count; r++) offer_hit(&sinks[i], keys[r], fw_tie_break_id(f->ids[from + r], similarity));
     }
   }
   for (size_t i = 0; i < n; i++)
@@ -250,37 +345,110 @@ static furrow_status compare_all(const furrow_filtered *f, const float *queries,
   return fw_search_parallel(f->searcher, queries, n, k, &f->params, compare_part, &c, err);
 }
 
-/* ---- Searching with more and more work ------------------------------------------------------------------ */
+/* ---- Comparing the matches of shards --------------------------------------------------------------------- */
 
-/* Settings of one step. */
-typedef struct effort {
-  uint64_t nprobe, nlist; /* 0: no lists */
-  double ef, k_factor;
-  bool whole; /* everything is searched */
-} effort;
+/* The k best of some queries. */
+typedef struct shard_results {
+  size_t n, k, heap_size;
+  bool similarity;
+  fw_hit *heaps;
+  fw_sink *sinks;
+  float *distances; /* n * k results of one shard, or of one rank */
+  int64_t *ids;
+} shard_results;
+
+static furrow_status make_results(shard_results *r, furrow_error *err) {
+  FW_TRY(FW_ALLOC_ROWS(&r->heaps, r->n, r->heap_size, err));
+  FW_TRY(FW_ALLOC(&r->sinks, r->n, err));
+  FW_TRY(FW_ALLOC_ROWS(&r->distances, r->n, r->k, err));
+  return FW_ALLOC_ROWS(&r->ids, r->n, r->k, err);
+}
+
+static void clear_results(shard_results *r) {
+  fw_free(r->heaps);
+  fw_free(r->sinks);
+  fw_free(r->distances);
+  fw_free(r->ids);
+}
+
+static void start_results(const shard_results *r) {
+  for (size_t i = 0; i < r->n; i++) fw_sink_init_best(&r->sinks[i], r->heaps + i * r->heap_size, r->heap_size);
+}
+
+/* Offers the results of a shard or a rank; -1 and FLT_MAX are not results. */
+static void offer_results(const shard_results *r, const float *distances, const int64_t *ids) {
+  for (size_t i = 0; i < r->n * r->k; i++) {
+    const float key = r->similarity ? -distances[i] : distances[i];
+    if (ids[i] != -1 || key != FLT_MAX) offer_hit(&r->sinks[i / r->k], key, fw_tie_break_id(ids[i], r->similarity));
+  }
+}
+
+static void write_results(const shard_results *r, float *distances, int64_t *ids) {
+  for (size_t i = 0; i < r->n; i++)
+    fw_sink_write(&r->sinks[i], r->k, r->similarity, r->similarity, distances + i * r->k, ids + i * r->k);
+}
+
+/* Every rank has the results of its own shards in r->distances and r->ids, and gets those of all. */
+static furrow_status join_ranks(const shard_results *r, const furrow_comm *comm, furrow_error *err) {
+  const size_t count = r->n * r->k;
+  void *distances = NULL, *ids = NULL;
+  size_t size;
+  furrow_status status = fw_comm_gather_all(comm, r->distances, count * sizeof(float), &distances, &size, NULL, err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, r->ids, count * sizeof(int64_t), &ids, &size, NULL, err);
+  if (status == FURROW_OK) {
+    start_results(r);
+    for (unsigned rank = 0; rank < comm->ranks; rank++)
+      offer_results(r, (const float *)distances + rank * count, (const int64_t *)ids + rank * count);
+  }
+  fw_free(distances);
+  fw_free(ids);
+  return status;
+}
+
+static furrow_status compare_own_shards(const furrow_filtered *f, shard_results *r, const float *queries,
+                                        furrow_error *err) {
+  FW_TRY(make_results(r, err));
+  start_results(r);
+  for (size_t i = 0; i < f->part_count; i++) {
+    FW_TRY(compare_all(&f->parts[i], queries, r->n, r->k, r->distances, r->ids, err));
+    offer_results(r, r->distances, r->ids);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status compare_shards(const furrow_filtered *f, const float *queries, size_t n, size_t k,
+                                    float *distances, int64_t *ids, furrow_error *err) {
+  const furrow_shards *shards = f->searcher->shards;
+  const furrow_comm *comm = fw_shards_comm(shards);
+  const size_t d = furrow_shards_dimension(shards);
+  furrow_status status = FURROW_OK;
+  for (size_t first = 0; status == FURROW_OK && first < n; first += SHARD_QUERIES) {
+    shard_results r = {.n = n - first < SHARD_QUERIES ? n - first : SHARD_QUERIES,
+                       .k = k,
+                       .heap_size = f->matches > k   ? k
+                                    : f->matches > 0 ? (size_t)f->matches
+                                                     : 1,
+                       .similarity = fw_shards_is_similarity(shards)};
+    status = fw_comm_all_ok(comm, compare_own_shards(f, &r, queries + first * d, err), err);
+    if (status == FURROW_OK && comm->ranks > 1) {
+      write_results(&r, r.distances, r.ids);
+      status = fw_comm_all_ok(comm, join_ranks(&r, comm, err), err);
+    }
+    if (status == FURROW_OK) write_results(&r, distances + first * k, ids + first * k);
+    clear_results(&r);
+  }
+  return status;
+}
+
+/* ---- Searching with more and more work ------------------------------------------------------------------ */
 
 /* The first step is half of what the index would do, so that the second shows whether that was enough. */
 static effort first_effort(const furrow_filtered *f, size_t k) {
-  const furrow_index *index = furrow_searcher_index(f->searcher), *ivf = furrow_index_ivf(index);
   const uint64_t vectors = furrow_searcher_vectors(f->searcher);
   const double share = vectors ? (double)f->matches / (double)vectors : 1;
-  furrow_index_info info;
-  furrow_index_info_init(&info);
-  effort e = {0};
-  if (ivf) {
-    furrow_index_get_info(ivf, &info);
-    const uint64_t probes = f->params.nprobe ? f->params.nprobe : info.nprobe;
-    e.nlist = info.nlist;
-    e.nprobe = probes > 1 ? probes / 2 : 1;
-    e.k_factor = info.k_factor;
-  }
-  for (; index; index = furrow_index_child(index, 0)) {
-    if (index->kind == FURROW_INDEX_REFINE) e.k_factor = (double)index->k_factor;
-    if (index->kind != FURROW_INDEX_HNSW) continue;
-    e.ef = f->params.ef_search > 0 ? f->params.ef_search : index->hnsw.ef_search;
-    if (e.ef < (double)k / share) e.ef = (double)k / share;
-  }
-  if (f->params.k_factor > 0) e.k_factor = (double)f->params.k_factor;
+  effort e = f->start;
+  if (e.nlist) e.nprobe = e.nprobe > 1 ? e.nprobe / 2 : 1;
+  if (e.ef > 0 && e.ef < (double)k / share) e.ef = (double)k / share;
   return e;
 }
 
@@ -396,8 +564,7 @@ furrow_status furrow_filtered_create(furrow_filtered **filtered, const furrow_se
 
 void furrow_filtered_free(furrow_filtered *filtered) {
   if (!filtered) return;
-  fw_free(filtered->ids);
-  fw_free(filtered->rows);
+  forget_matches(filtered);
   fw_free(filtered);
 }
 
@@ -406,12 +573,13 @@ uint64_t furrow_filtered_matches(const furrow_filtered *filtered) {
 }
 
 bool furrow_filtered_is_exact(const furrow_filtered *filtered) {
-  return filtered->storage != NULL;
+  return filtered->compares;
 }
 
 furrow_status furrow_filtered_search(const furrow_filtered *filtered, const float *queries, size_t n, size_t k,
                                      float *distances, int64_t *ids, furrow_error *err) {
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
-  if (filtered->storage) return compare_all(filtered, queries, n, k, distances, ids, err);
-  return search_doubling(filtered, queries, n, k, distances, ids, err);
+  if (!filtered->compares) return search_doubling(filtered, queries, n, k, distances, ids, err);
+  if (filtered->searcher->shards) return compare_shards(filtered, queries, n, k, distances, ids, err);
+  return compare_all(filtered, queries, n, k, distances, ids, err);
 }

@@ -229,6 +229,18 @@ uint64_t fw_shards_memory(const furrow_shards *shards) {
   return bytes;
 }
 
+const furrow_comm *fw_shards_comm(const furrow_shards *shards) {
+  return shards->comm;
+}
+
+const furrow_searcher *fw_shards_searcher(const furrow_shards *shards, size_t i) {
+  return shards->shards[i].searcher;
+}
+
+bool fw_shards_is_similarity(const furrow_shards *shards) {
+  return shards->facts.similarity;
+}
+
 size_t furrow_shards_count(const furrow_shards *shards) {
   return shards->manifest.count;
 }

@@ -57,6 +57,11 @@ struct furrow_searcher {
 
 /* Bytes of the searchers of shards. */
 uint64_t fw_shards_memory(const furrow_shards *shards);
+/* The processes that search shards together, the searcher of shard i (NULL: another rank has it), and whether larger
+ * values are better. */
+const furrow_comm *fw_shards_comm(const furrow_shards *shards);
+const furrow_searcher *fw_shards_searcher(const furrow_shards *shards, size_t i);
+bool fw_shards_is_similarity(const furrow_shards *shards);
 
 /* The maximal number of threads that share one query. */
 enum { FW_MAX_QUERY_PARTS = 64 };

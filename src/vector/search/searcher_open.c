@@ -35,6 +35,7 @@ static furrow_status open_shards(furrow_searcher **searcher, const char *path, c
   if (status == FURROW_OK) status = furrow_shards_open(&s->shards, path, &params, err);
   const bool opened = status == FURROW_OK;
   if (opened && named) status = fw_id_names_load_if_there(&s->names, path, err);
+  if (status == FURROW_OK && named && p->attributes) status = fw_attributes_load_if_there(&s->attributes, path, err);
   if (watch) status = furrow_path_watch_end(watch, status, err);
   if (opened) status = fw_comm_all_ok(comm, status, err);
   return FW_HAND_OVER(status, searcher, s, furrow_searcher_free);

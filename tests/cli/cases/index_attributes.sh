@@ -51,7 +51,6 @@ cp m.index i.index
 try furrow index search i.index queries.txt --where sold
 furrow index attributes i.index --drop
 try furrow index search i.index queries.txt --where sold
-try furrow index build --base base.txt --factory Flat --out n.index --attributes items.csv --shards
 # Names are keys, too.
 printf 'zero\none\ntwo\nthree\nfour\nfive\n' >names.txt
 printf 'name,id,year\nfour,1,1999\nzero,2,2001\n' >named.csv
@@ -70,7 +69,41 @@ furrow index attributes m.index --where 'added is not missing' >m.tsv
 cut -f 1,5 m.tsv
 furrow index attributes m.index --set m.tsv >set
 furrow index attributes m.index --where 'added is not missing' | cmp - m.tsv
-# An index whose lists are in a data file has them, too.
-furrow index build --base base.txt --nlist 1 --m 0 --lists-file d.lists --out d.index --quiet >built
-furrow index attributes d.index --set items.csv >set
+# An index whose lists are in a data file has them, too, also if it is written in parts.
+furrow index build --base base.txt --nlist 1 --m 0 --lists-file d.lists --out d.index --attributes items.csv --quiet |
+  grep -E 'attribute|row'
 furrow index search d.index queries.txt -k 2 --where 'genres = "Comedy"'
+awk 'BEGIN { print "id,price"; for (i = 0; i < 20000; i++) print i "," i * 7 % 1000 }' >many.csv
+awk 'BEGIN { for (i = 0; i < 20000; i++) print i % 97, i % 89, i % 83, i % 79 }' >many.txt
+head -20 many.txt >few.txt
+for size in 1MiB 1GiB; do
+  furrow index build --base many.txt --nlist 8 --m 0 --lists-file $size.lists --out $size.index --attributes many.csv --memory $size -q |
+    grep -E 'rows|vectors  '
+  furrow index search $size.index few.txt -k 5 --where 'price < 20' >$size.txt
+  furrow index verify -q $size.index
+done
+cmp 1MiB.txt 1GiB.txt
+# Shards have them together, next to the manifest.
+furrow index build --base base.txt --nlist 2 --m 0 --out s.index --shards --attributes items.csv --quiet | grep -E 'attribute|row'
+furrow index info s.index | grep attribute
+furrow index verify s.index
+for filter in 'price < 10 and lang in ("de", "fr") and not sold' 'genres = "Comedy"' 'price < 0'; do
+  furrow index search s.index queries.txt -k 2 --where "$filter"
+done
+furrow index search s.index queries.txt --range 20 --where 'genres = "Comedy"'
+try furrow index search s.index queries.txt --where prize
+try furrow index search s.index queries.txt --where sold --max-codes 5
+printf 'id,colour\n5,red\n' >colours.csv
+furrow index attributes s.index --set colours.csv
+furrow index attributes s.index --where 'colour = "red"'
+furrow index merge s.index --out t.index --quiet | grep attribute
+furrow index search t.index queries.txt -k 1 --where 'colour = "red"'
+try furrow index attributes s.index --set others.csv
+furrow index build --base more.txt --nlist 1 --m 0 --out u.index --shards --quiet >built
+cp s.index.attributes u.index.attributes
+try furrow index search u.index queries.txt --where sold
+try furrow index verify u.index
+try furrow index build --base more.txt --nlist 1 --m 0 --out s.index --shards --force --quiet >built
+try furrow index search s.index queries.txt --where sold
+furrow index attributes u.index --drop
+try furrow index attributes u.index

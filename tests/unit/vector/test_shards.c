@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
+#include "furrow/attributes.h"
+#include "furrow/init.h"
 #include "furrow/vector_data.h"
 #include "support/failing_alloc.h"
 #include "support/index_check.h"
@@ -266,6 +268,69 @@ static void compare_range(const furrow_searcher *joined, float radius, const fur
   furrow_range_result_free(range);
 }
 
+/* ---- Filtered searches ----------------------------------------------------------------------------------- */
+
+typedef struct filtered_result {
+  uint64_t matches;
+  bool exact;
+  float distances[QUERIES * MOST_K];
+  int64_t ids[QUERIES * MOST_K];
+} filtered_result;
+
+typedef struct filtering_rank {
+  furrow_comm comm;
+  size_t k;
+  furrow_search_params params;
+  filtered_result *found;
+} filtering_rank;
+
+static void search_filtered(const furrow_searcher *searcher, size_t k, const furrow_search_params *params,
+                            filtered_result *found) {
+  furrow_filtered *filtered = NULL;
+  const furrow_filtered_params wanted = FURROW_INIT(furrow_filtered_params, .search = params);
+  assert_int_equal(furrow_filtered_create(&filtered, searcher, &wanted, NULL), FURROW_OK);
+  found->matches = furrow_filtered_matches(filtered);
+  found->exact = furrow_filtered_is_exact(filtered);
+  assert_int_equal(furrow_filtered_search(filtered, queries, QUERIES, k, found->distances, found->ids, NULL),
+                   FURROW_OK);
+  furrow_filtered_free(filtered);
+}
+
+static void *filter_shards(void *item) {
+  const filtering_rank *r = item;
+  furrow_searcher *searcher = NULL;
+  const furrow_searcher_open_params params =
+      FURROW_INIT(furrow_searcher_open_params, .threads = 1, .comm = r->comm.ranks > 1 ? &r->comm : NULL);
+  assert_int_equal(furrow_searcher_open(&searcher, "parts", &params, NULL), FURROW_OK);
+  search_filtered(searcher, r->k, &r->params, r->found);
+  furrow_searcher_free(searcher);
+  return NULL;
+}
+
+/* Several ranks find what a filter keeps, as one index does, by either plan. */
+static void compare_filtered(const furrow_searcher *joined, const char *name, size_t k,
+                             const furrow_search_params *params) {
+  filtered_result *one = calloc(1, sizeof *one), *all = calloc(3, sizeof *all);
+  search_filtered(joined, k, params, one);
+  for (unsigned ranks = 1; ranks <= 3; ranks++) {
+    filtering_rank items[3];
+    for (unsigned r = 0; r < ranks; r++)
+      items[r] = (filtering_rank){.comm = thread_comm(r, ranks), .k = k, .params = *params, .found = &all[r]};
+    run_threads(ranks, filter_shards, items, sizeof *items);
+    for (unsigned r = 0; r < ranks; r++) {
+      assert_int_equal(all[r].matches, one->matches);
+      assert_int_equal(all[r].exact, one->exact);
+      for (size_t i = 0; i < QUERIES * k; i++)
+        if (all[r].ids[i] != one->ids[i] || all[r].distances[i] != one->distances[i])
+          fail_msg("%s, k %zu, %u ranks: filtered result %zu of query %zu is %lld (%g), not %lld (%g)", name, k, ranks,
+                   i % k, i / k, (long long)all[r].ids[i], (double)all[r].distances[i], (long long)one->ids[i],
+                   (double)one->distances[i]);
+    }
+  }
+  free(one);
+  free(all);
+}
+
 static void compare_all(const char *name) {
   static const size_t ks[] = {1, 7, 40, MOST_K};
   furrow_index *index = NULL;
@@ -284,6 +349,7 @@ static void compare_all(const char *name) {
       params.nprobe = i == 1 ? 9 : 3;
       params.k_factor = i == 2 ? 4 : 0;
       compare_best(joined, name, ks[i], &params);
+      if (filtered && i == 2) compare_filtered(joined, name, ks[i], &params);
     }
     compare_range(joined, furrow_index_ivf(index)->metric == FURROW_METRIC_IP ? 1 : 12, &params);
   }
