@@ -255,12 +255,11 @@ static void advise_train(path_inspection *look, const char *algorithm, const cha
   path_advise(look, command);
 }
 
-/* Trees find their objective by the labels. A factorization machine is for users and items; it predicts numbers, and
- * separates two classes. */
+/* Trees and a factorization machine, which is for users and items, find their loss by the labels. */
 static void advise_models(path_inspection *look, const log_label *label, bool sides, const char *options) {
   static const char *const linear[] = {
       [TASK_TWO_CLASSES] = "lr", [TASK_CLASSES] = "softmax", [TASK_REGRESSION] = "linear"};
-  if (sides && !label->named) {
+  if (sides) {
     advise_train(look, "fm", options, ".model");
     return;
   }

@@ -67,7 +67,7 @@ _SINGLE_WEIGHTS = _LINEAR - {"softmax"}  # models with one weight for a feature
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _FELL_BACK = "interactions did not help"  # beginning of the note about a net that the linear model replaced
-_NETS_OF_CLASSES = ("dnn", "wide_and_deep", "deepfm", "pnn", "nfm")  # with an output for each class
+_NETS_OF_CLASSES = ("fm", "dnn", "wide_and_deep", "deepfm", "pnn", "nfm")  # with an output for each class
 _MANY_CLASSES = {"lr": "softmax", "softmax": "softmax", "gbdt": "gbdt", **{name: name for name in _NETS_OF_CLASSES}}
 
 
@@ -928,7 +928,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     """Predicts classes.
 
     model: lr, svm, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. lr of more than two classes
-    becomes softmax; gbdt, dnn, wide_and_deep, deepfm, pnn and nfm have as many as there are; the others separate two.
+    becomes softmax; gbdt, fm, dnn, wide_and_deep, deepfm, pnn and nfm have as many as there are; svm, mlr and ffm separate two.
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
     strings, a file with a header and strings, and JSON lines need not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
     columns as features, whatever their names are, and warns about columns that it ignores; a time is a number of days,
@@ -1055,7 +1055,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         if algorithm not in _MANY_CLASSES:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is multiclass: y has {count} classes, "
-                f"but {algorithm} separates two. lr, softmax, gbdt and dnn separate more, or use "
+                f"but {algorithm} separates two. lr, softmax, gbdt, fm and dnn separate more, or use "
                 "sklearn.multiclass.OneVsRestClassifier"
             )
         settings.keys["classes"] = str(count)

@@ -70,7 +70,7 @@ def test_all_models_separate_two_classes(name):
     assert not hasattr(model, "feature_names_in_")
 
 
-@pytest.mark.parametrize("name", ["lr", "softmax", "gbdt", "dnn", "deepfm", "wide_and_deep", "pnn", "nfm"])
+@pytest.mark.parametrize("name", ["lr", "softmax", "gbdt", "fm", "dnn", "deepfm", "wide_and_deep", "pnn", "nfm"])
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [7, -2, 30], [1.0, 2.0, 3.0]])
 def test_many_classes(name, labels):
     X, _ = make_rows()
@@ -84,7 +84,7 @@ def test_many_classes(name, labels):
     assert model.algorithm_ == ("softmax" if name == "lr" else name)
 
 
-@pytest.mark.parametrize("name", ["svm", "mlr", "fm", "ffm"])
+@pytest.mark.parametrize("name", ["svm", "mlr", "ffm"])
 def test_models_of_two_classes_refuse_three(name):
     X, _ = make_rows(30)
     with pytest.raises(ValueError, match=f"y has 3 classes, but {name} separates two"):

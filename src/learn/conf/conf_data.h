@@ -444,7 +444,7 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
                                    furrow_error *err) FURROW_MUST_USE;
 /* The short name of an algorithm: lr for LogisticRegression; NULL: it cannot be trained here. */
 const char *fw_builtin_find(const char *name);
-/* Whether a net has an output for each of several classes with SoftmaxLoss: dnn and the models with fc layers. */
+/* Whether a net has an output for each of several classes with SoftmaxLoss. */
 bool fw_builtin_takes_classes(const char *name);
 /* Whether the key `loss` is for an algorithm. */
 bool fw_builtin_takes_loss(const char *name);

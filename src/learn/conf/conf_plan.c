@@ -207,7 +207,8 @@ static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, f
   plan->train.lbfgs_pairs = plan->train.lbfgs && fm;
   if (plan->train.lbfgs || !set) return FURROW_OK;
   if (!is_linear(graph) && !fm)
-    return fw_fail(err, FURROW_E_ARGUMENT, "the solver lbfgs is for lr, linear, robust, softmax and fm");
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
   return fw_fail(err, FURROW_E_ARGUMENT, "%s is for the solver steps, not for lbfgs", fw_key_facts(other)->name);
 }
 

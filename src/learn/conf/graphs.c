@@ -254,7 +254,7 @@ static fw_loss_type loss_of_sum(builder *b) {
   return fw_conf_has_key(b->conf, FW_KEY_LOSS) ? loss : FW_LOSS_LOG;
 }
 
-/* Outputs of the layers of a sum: one for each class with SoftmaxLoss, which only fc layers make. */
+/* Outputs of the layers of a sum: one for each class with SoftmaxLoss. */
 static int64_t outputs_of_sum(builder *b) {
   return loss_of_sum(b) == FW_LOSS_SOFTMAX ? class_count(b) : 1;
 }
@@ -265,11 +265,24 @@ static void finish_sum(builder *b, const char *second, const char *third) {
   add_loss(b, "simpleLossLayer", "sumPooling", loss_of_sum(b), NAN);
 }
 
-static void build_fm(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+/* Adds the input layer, the embedding and the products of pairs; returns the name of the products. The sum of the
+ * products is one number, which would be the same for all classes, and softmax would not notice it. With several
+ * classes each has weights for the products of each factor. */
+static const char *add_pairs(builder *b, int64_t outputs) {
+  add_input(b, "input", outputs, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
-  add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
-  finish_sum(b, "innerSumPooling", NULL);
+  if (outputs == 1) {
+    add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
+    return "innerSumPooling";
+  }
+  add_layer(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
+  fw_layer_spec *products = add_layer(b, FW_LAYER_FC, "fmlayer", "BiInteractionCross", NULL, NULL);
+  if (products) set_one_layer(b, products, outputs);
+  return "fmlayer";
+}
+
+static void build_fm(builder *b) {
+  finish_sum(b, add_pairs(b, outputs_of_sum(b)), NULL);
 }
 
 /* Each feature has a vector of `factors` numbers for each field. Angel has no such class, but its formats hold the
@@ -280,6 +293,12 @@ static void build_ffm(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   fw_layer_spec *embedding = add_layer(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
   if (!embedding) return;
+  if (loss_of_sum(b) == FW_LOSS_SOFTMAX) {
+    b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "ffm separates two classes or predicts numbers: it has no %s",
+                        fw_loss_name(FW_LOSS_SOFTMAX));
+    fw_error_set_hint(b->err, "train fm, dnn or softmax, or gbdt with the objective multi:softmax");
+    return;
+  }
   if (fields < 1) {
     b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "ffm needs the number of fields: set fields (data/numfield)");
     return;
@@ -297,27 +316,10 @@ static void build_ffm(builder *b) {
   finish_sum(b, "fieldAwareCross", NULL);
 }
 
-/* The products of pairs are one number, which would be the same for all classes, and softmax would not notice it. With
- * several classes each has weights for the products of each factor. */
-static void build_deepfm_of_classes(builder *b, int64_t classes) {
-  add_input(b, "input", classes, FW_ACTIVATION_IDENTITY);
-  add_embedding(b);
-  add_layer(b, FW_LAYER_BI_INTERACTION, "BiInteractionCross", "embedding", NULL, NULL);
-  fw_layer_spec *products = add_layer(b, FW_LAYER_FC, "fmlayer", "BiInteractionCross", NULL, NULL);
-  if (products) set_one_layer(b, products, classes);
-  finish_sum(b, "fmlayer", add_fc(b, "embedding", classes));
-}
-
 static void build_deepfm(builder *b) {
   const int64_t outputs = outputs_of_sum(b);
-  if (outputs > 1) {
-    build_deepfm_of_classes(b, outputs);
-    return;
-  }
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
-  add_embedding(b);
-  add_layer(b, FW_LAYER_BI_INNER_SUM, "innerSumPooling", "embedding", NULL, NULL);
-  finish_sum(b, "innerSumPooling", add_fc(b, "embedding", 1));
+  const char *pairs = add_pairs(b, outputs);
+  finish_sum(b, pairs, add_fc(b, "embedding", outputs));
 }
 
 static void build_wide_and_deep(builder *b) {
@@ -395,13 +397,12 @@ const char *fw_builtin_find(const char *name) {
 bool fw_builtin_takes_classes(const char *name) {
   const algorithm *found = name ? find_algorithm(name) : NULL;
   return found && (found->build == build_dnn || found->build == build_wide_and_deep || found->build == build_deepfm ||
-                   found->build == build_pnn || found->build == build_nfm);
+                   found->build == build_pnn || found->build == build_nfm || found->build == build_fm);
 }
 
 bool fw_builtin_takes_loss(const char *name) {
   const algorithm *found = name ? find_algorithm(name) : NULL;
-  return found && (found->build == build_regression || found->build == build_fm || found->build == build_ffm ||
-                   fw_builtin_takes_classes(name));
+  return found && (found->build == build_regression || found->build == build_ffm || fw_builtin_takes_classes(name));
 }
 
 furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *name,

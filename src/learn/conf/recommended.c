@@ -25,7 +25,7 @@ static const recommendation of_linear[] = {
     {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
 
 /* For convex losses that are smooth. fm also uses lbfgs to predict numbers; for two classes it uses steps, unless the
- * key is set. */
+ * key is set, and for more always. */
 static const recommendation of_smooth[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
 static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},

@@ -89,7 +89,7 @@ bool fw_labels_decide(const fw_plan *plan, const fw_data_facts *facts) {
 }
 
 static void hint_algorithms(const fw_plan *plan, bool classes, furrow_error *err) {
-  const char *fits = !classes ? "linear" : is_net(plan) ? "dnn or softmax" : "softmax";
+  const char *fits = !classes ? "linear" : is_net(plan) ? "fm, dnn or softmax" : "softmax";
   fw_error_set_hint(err, "%strain %s, or gbdt with the objective %s",
                     is_net(plan) ? "set the key `loss` to l2 to predict numbers, such as ratings; or " : "", fits,
                     classes ? "multi:softmax" : "reg:squarederror");

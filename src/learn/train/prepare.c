@@ -152,7 +152,7 @@ static furrow_status note_labels(const fw_prepared *d, const fw_data_facts *fact
                          "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
-/* Nets with fc layers have an output for each class. */
+/* Nets have an output for each class. */
 static furrow_status settle_classes(const fw_prepared *d, furrow_error *err) {
   furrow_trainer *t = d->trainer;
   if (!fw_builtin_takes_classes(t->plan->model.algorithm)) return FURROW_OK; /* fw_labels_find refuses them */

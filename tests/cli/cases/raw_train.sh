@@ -27,11 +27,11 @@ furrow rows schema train.csv --out own.json -q >report
 try $train --train train.csv --schema own.json --out own.model >report
 try furrow predict --model own.model --data test.csv -q >own.txt
 cmp raw.txt own.txt
-echo "whole numbers that users gave to items are numbers; three names are classes, which fm cannot separate"
+echo "whole numbers that users gave to items are numbers; three names are classes, which ffm cannot separate"
 furrow train --model fm --rank 2 --train train.csv --schema auto --out rated.model 2>&1 | grep -o 'the labels are .*'
 grep -o '"L2Loss"' rated.model/graph.json
 awk -F, 'NR>1{$1=$1>3?"good":$1>2?"fair":"poor"}{print $1","$2","$3","$4}' train.csv >words.csv
-try furrow train --model fm --rank 2 --train words.csv --schema auto --out words.model -q
+try furrow train --model ffm --rank 2 --train words.csv --schema auto --out words.model -q
 echo "going on"
 try $train --train test.csv --load auto.model --out more.model >report
 try furrow predict --model more.model --data test.csv -q >more.txt

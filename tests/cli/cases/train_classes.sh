@@ -17,11 +17,20 @@ done
 furrow eval --model dnn --data test.csv | awk '$1 == "accuracy" { print "dnn", ($2 > 0.9 ? "learns rings" : "accuracy " $2) }'
 echo "---- nothing but a linear model"
 awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 } BEGIN { r = 9; for (i = 0; i < 900; i++) { a = int(draw() * 3); print (draw() < 0.4 ? a : int(draw() * 3)), a + 1 ":1", int(draw() * 20) + 5 ":1" } }' >plain.libsvm
-for model in dnn deepfm; do
+for model in fm dnn deepfm; do
   furrow train --model $model --train plain.libsvm --out plain.$model | grep -o 'interactions did not help\|a class each'
   furrow train -q --model softmax --train plain.libsvm --out plain --force
   paste -d, <(furrow predict --model plain.$model --data plain.libsvm --probabilities) <(furrow predict --model plain --data plain.libsvm --probabilities) | awk -F, '{ d = $3 - $10; if (d > 0.001 || d < -0.001) bad++ } END { print bad + 0 " rows differ from softmax" }'
 done
+echo "---- products of two features decide"
+awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 } BEGIN { r = 11; for (i = 0; i < 2000; i++) { a = int(draw() * 12); b = int(draw() * 12); print (draw() < 0.9 ? (a % 3 + b % 3) % 3 : int(draw() * 3)), a + 1 ":1", b + 13 ":1" } }' >pairs.libsvm
+head -n 1500 pairs.libsvm >pairs.train && tail -n 500 pairs.libsvm >pairs.test
+loss() { furrow eval --model $1 --data pairs.test | awk '$1 == "loss" { print $2 }'; }
+furrow train -q --model softmax --train pairs.train --out pairs.softmax
+furrow train --model fm --train pairs.train --out pairs.fm --threads 2 | grep -o 'the loss is SoftmaxLoss\|interactions help'
+awk -v fm=$(loss pairs.fm) -v softmax=$(loss pairs.softmax) 'BEGIN { print (fm < softmax / 2 ? "fm learns products" : "loss " fm ", softmax " softmax) }'
+furrow train -q --model fm --train pairs.train --out one --threads 1 --force && diff -r pairs.fm one && echo "the same for any number of threads"
+furrow train -q --model fm --load pairs.fm --train pairs.test --out more --epochs 1 --force && furrow predict --model more --data pairs.test --probabilities | sure
 echo "---- sixty classes"
 awk 'BEGIN { r = 3; for (i = 0; i < 1800; i++) { r = r * 16807 % 2147483647; c = r % 60; print c, c + 1 ":1", 61 + i % 9 ":1" } }' >sixty.libsvm
 furrow train -q --model dnn --loss softmax --classes 60 --epochs 1 --train sixty.libsvm --out sixty && furrow eval --model sixty --data sixty.libsvm | awk '$1 == "accuracy" { print $2 }'
@@ -31,7 +40,9 @@ echo "---- numbers stay numbers when training goes on"
 awk '{ $1 += NR / 2000; print }' plain.libsvm >real.libsvm
 furrow train -q --model fm --rank 2 --epochs 2 --train real.libsvm --out real && furrow train -q --model fm --rank 2 --epochs 2 --load real --train real.libsvm --out further && grep -o '"L2Loss"' further/graph.json
 echo "---- refused"
-for model in fm mlr svm; do try furrow train -q --model $model --train plain.libsvm --out no; done
+for model in ffm mlr svm; do try furrow train -q --model $model --train plain.libsvm --out no; done
 try furrow train -q --model dnn --loss log --train plain.libsvm --out no
-try furrow train -q --model fm --loss softmax --classes 3 --train plain.libsvm --out no
+try furrow train -q --model ffm --loss softmax --classes 3 --train plain.libsvm --out no
+try furrow train -q --model fm --solver lbfgs --train plain.libsvm --out no
+try furrow train -q --model fm --classes 3 --train plain.libsvm --out no
 try furrow train -q --model deepfm --classes 3 --train plain.libsvm --out no

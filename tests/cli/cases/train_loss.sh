@@ -24,10 +24,10 @@ for model in fm dnn; do
 done
 try furrow train -q --model lr --train real.libsvm --out n
 awk '{ $1 = int($1); print }' t.libsvm >whole.libsvm
-try furrow train -q --model fm --train whole.libsvm --out n
+try furrow train -q --model ffm --train whole.libsvm --out n
 try furrow train -q --defaults angel --model fm --loss l2 --train t.libsvm --out n --metric auc
 try furrow train -q --defaults angel --model fm --loss squared --train t.libsvm --out n
-try furrow train -q --defaults angel --model fm --loss softmax --train t.libsvm --out n
+try furrow train -q --defaults angel --model ffm --fields 2 --loss softmax --train t.libsvm --out n
 try furrow train -q --defaults angel --model svm --loss l2 --train t.libsvm --out n
 # Counts: their means by weights, and as the loss of nets. --load goes on with the loss
 awk 'function draw() { r = r * 16807 % 2147483647; return r / 2147483647 } BEGIN { r = 5; for (i = 0; i < 1500; i++) { a = draw(); b = draw()

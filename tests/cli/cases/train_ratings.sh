@@ -9,7 +9,7 @@ done
 cat >classes.json <<END
 {"columns": {"userId": {"as": "category", "role": "user"}, "movieId": {"as": "category", "role": "item"}, "rating": {"as": "label", "classes": ["1", "2", "3", "4", "5"]}}}
 END
-try $train -q --model fm --train log.csv --schema classes.json --out classes.model
+try $train -q --model ffm --train log.csv --schema classes.json --out classes.model
 try furrow train -q --model lr --train log.csv --schema auto --out lr.model
 sed 's/"role": "user"/"min_count": 1/; s/, "classes".*]//' classes.json >nobody.json
-try $train -q --model fm --train log.csv --schema nobody.json --out nobody.model
+try $train -q --model ffm --train log.csv --schema nobody.json --out nobody.model

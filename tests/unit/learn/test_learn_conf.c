@@ -197,9 +197,9 @@ static void misfits(void **state) {
                      "momentum is for Momentum, which no layer has");
   conf_expect_misfit("deepfm", "",
                      "embedding needs the number of fields: set fields (data/numfield), which every row must have");
-  conf_expect_misfit("svm", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
-  conf_expect_misfit("dnn", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
-  conf_expect_misfit("mlr", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
+  conf_expect_misfit("svm", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
+  conf_expect_misfit("dnn", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
+  conf_expect_misfit("mlr", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
   conf_expect_misfit("fm", "loss=bpr format=libffm item-fields=1 negative-sampling=hour hour-field=2 optimizer=adam",
                      "negative-sampling=hour is for rows that `negatives` draws, not for BPRLoss");
   conf_expect_misfit("dnn", "loss=bpr format=libffm item-fields=1", "BPRLoss is for fm alone");
