@@ -7,7 +7,9 @@
  *   BiInnerCross     <a - c, b - d>       = <a, b> - <a, d> - <b, c> + <c, d>: the fc layer after it has weights of a
  *                                         and b, too, which take what is linear in them
  *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
- *                                         belong to the input layer that is summed with it */
+ *                                         belong to the input layer that is summed with it
+ *   BiInteractionCross  the same for each factor, times the weights of the linear fc layer that takes it; w and b
+ *                                         belong to the input layer that is summed with this fc layer */
 #include "learn/parameters/parameters.h"
 
 #include <inttypes.h>
@@ -47,13 +49,13 @@ static layer_index sum_of(const fw_graph *graph, layer_index layer) {
   return layer;
 }
 
-/* The linear input layer of one output that is summed with a layer. */
+/* The linear input layer that is summed with a layer, and has as many outputs. */
 static layer_index input_beside(const fw_graph *graph, layer_index layer) {
   const layer_index sum = sum_of(graph, layer);
   for (layer_index i = 0; i < (layer_index)graph->count; i++) {
     const fw_layer *l = layer_at(graph, i);
-    if (l->type == FW_LAYER_INPUT && l->activation == FW_ACTIVATION_IDENTITY && l->width == 1 && i != sum &&
-        sum_of(graph, i) == sum)
+    if (l->type == FW_LAYER_INPUT && l->activation == FW_ACTIVATION_IDENTITY && i != sum &&
+        l->width == layer_at(graph, layer)->width && sum_of(graph, i) == sum)
       return i;
   }
   return NO_LAYER;
@@ -93,12 +95,21 @@ static bool is_cross_of(const fw_graph *graph, layer_index i, layer_index embedd
          layer_at(graph, i)->inputs[0] == (size_t)embedding;
 }
 
+/* The linear fc layer that alone takes the products of a BiInteractionCross, and is summed with an input layer. */
+static layer_index fc_of_products(const fw_graph *graph, layer_index cross) {
+  layer_index fc = NO_LAYER;
+  if (count_consumers(graph, cross, &fc) != 1 || layer_at(graph, fc)->type != FW_LAYER_FC) return NO_LAYER;
+  const bool linear = layer_at(graph, fc)->activation == FW_ACTIVATION_IDENTITY;
+  return linear && input_beside(graph, fc) != NO_LAYER ? fc : NO_LAYER;
+}
+
 static bool consumer_takes_means(const fw_graph *graph, layer_index consumer, layer_index embedding) {
   switch (layer_at(graph, consumer)->type) {
   case FW_LAYER_FC: return true;
   case FW_LAYER_CONCAT: return only_fc_takes(graph, consumer, NO_LAYER);
   case FW_LAYER_BI_INNER: return only_fc_takes(graph, consumer, embedding);
   case FW_LAYER_BI_INNER_SUM: return input_beside(graph, consumer) != NO_LAYER;
+  case FW_LAYER_BI_INTERACTION: return fc_of_products(graph, consumer) != NO_LAYER;
   default: return false;
   }
 }
@@ -304,16 +315,22 @@ static double mean_of(const folding *f, uint64_t key, size_t *next) {
  * exchanges the changed weights. */
 static furrow_status share_changed(const folding *f, layer_index input, furrow_error *err) {
   const size_t parameter = parameter_of(f, input, false), count = (size_t)f->p->list[parameter].cols;
+  const size_t width = layer_at(f->graph, input)->width;
   const furrow_comm *comm = f->p->comm;
   void *weights = fw_parameters_dense(f->p, parameter, 0);
   double *own = NULL;
   furrow_status status = fw_comm_all_ok(comm, FW_ALLOC(&own, count, err), err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    own[i] = fw_parameters_own(f->p, i) ? get(f, weights, i) : 0;
+    own[i] = fw_parameters_own(f->p, i / width) ? get(f, weights, i) : 0;
   if (status == FURROW_OK) status = fw_comm_sum_f64(comm, own, count, err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++) set(f, weights, i, own[i]);
   fw_free(own);
   return status;
+}
+
+static furrow_status share_input(const folding *f, layer_index input, furrow_error *err) {
+  const bool divided = f->p->list[parameter_of(f, input, false)].by_feature;
+  return divided || f->p->comm->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
 }
 
 /* Moves the means' share of BiInnerSumCross into the input layer that is summed with it. */
@@ -334,8 +351,34 @@ static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_i
   for (size_t k = 0; k < factors; k++) square += f->sum[k] * f->sum[k];
   void *bias = bias_of(f, input);
   set(f, bias, 0, get(f, bias, 0) + (square - f->squares) / 2);
-  const bool divided = f->p->list[parameter_of(f, input, false)].by_feature;
-  return divided || f->p->comm->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
+  return share_input(f, input, err);
+}
+
+/* numbers += by * the weights of an fc layer for input `at`. */
+static void add_fc_weights(const folding *f, void *numbers, layer_index fc, size_t at, double by) {
+  const void *row = fc_row(f, fc, at);
+  for (size_t k = 0; k < layer_at(f->graph, fc)->width; k++)
+    set(f, numbers, k, get(f, numbers, k) + by * get(f, row, k));
+}
+
+/* Moves the means' share of BiInteractionCross into the input layer that is summed with the fc layer after it. */
+static furrow_status fold_interaction(const folding *f, layer_index cross, layer_index embedding, furrow_error *err) {
+  const layer_index fc = fc_of_products(f->graph, cross), input = input_beside(f->graph, fc);
+  const size_t factors = layer_at(f->graph, embedding)->factors;
+  size_t next = 0;
+  for (size_t i = 0; i < f->records; i++) {
+    const uint64_t key = key_of_record(f, i);
+    const void *v = feature_row(f, embedding, key);
+    void *w = feature_row(f, input, key);
+    const double mean = mean_of(f, key, &next);
+    for (size_t k = 0; k < factors; k++) add_fc_weights(f, w, fc, k, -get(f, v, k) * (f->sum[k] - mean * get(f, v, k)));
+  }
+  for (size_t k = 0; k < factors; k++) {
+    double squares = 0; /* of this factor of the c */
+    for (size_t i = 0; i < f->centred; i++) squares += f->terms[i * factors + k] * f->terms[i * factors + k];
+    add_fc_weights(f, bias_of(f, input), fc, k, (f->sum[k] * f->sum[k] - squares) / 2);
+  }
+  return share_input(f, input, err);
 }
 
 /* ---- Fc layers after an embedding ---- */
@@ -384,9 +427,7 @@ static void visit_fc_layers(const folding *f, layer_index embedding, part_visito
 
 /* row `to` of an fc layer's weights += by * row `from`; the bias, if `to` is SIZE_MAX. */
 static void add_fc_row(const folding *f, layer_index fc, size_t to, double by, size_t from) {
-  void *target = to == SIZE_MAX ? bias_of(f, fc) : fc_row(f, fc, to);
-  const void *row = fc_row(f, fc, from);
-  for (size_t k = 0; k < layer_at(f->graph, fc)->width; k++) set(f, target, k, get(f, target, k) + by * get(f, row, k));
+  add_fc_weights(f, to == SIZE_MAX ? bias_of(f, fc) : fc_row(f, fc, to), fc, from, by);
 }
 
 static void fold_fc_vectors(const folding *f, const fc_part *p) {
@@ -422,9 +463,11 @@ static void fold_fc_products(const folding *f, const fc_part *p) {
 static furrow_status fold_embedding(folding *f, layer_index embedding, bool means, furrow_error *err) {
   FW_TRY(fold_vectors(f, embedding, err));
   if (!means) return FURROW_OK;
-  for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
-    if (is_cross_of(f->graph, i, embedding) && layer_at(f->graph, i)->type == FW_LAYER_BI_INNER_SUM)
-      FW_TRY(fold_inner_sum(f, i, embedding, err));
+  for (layer_index i = 0; i < (layer_index)f->graph->count; i++) {
+    if (!is_cross_of(f->graph, i, embedding)) continue;
+    if (layer_at(f->graph, i)->type == FW_LAYER_BI_INNER_SUM) FW_TRY(fold_inner_sum(f, i, embedding, err));
+    if (layer_at(f->graph, i)->type == FW_LAYER_BI_INTERACTION) FW_TRY(fold_interaction(f, i, embedding, err));
+  }
   visit_fc_layers(f, embedding, fold_fc_vectors); /* first: it takes the weights as they were */
   visit_fc_layers(f, embedding, fold_fc_products);
   return FURROW_OK;

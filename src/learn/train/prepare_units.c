@@ -98,7 +98,9 @@ static double sum_of_squares(const fw_scaling *scaling, size_t *worst) {
 
 static bool has_pairs(const fw_graph *graph) {
   for (size_t i = 0; i < graph->count; i++)
-    if (graph->layers[i].type == FW_LAYER_BI_INNER_SUM || graph->layers[i].type == FW_LAYER_BI_INNER) return true;
+    if (graph->layers[i].type == FW_LAYER_BI_INNER_SUM || graph->layers[i].type == FW_LAYER_BI_INNER ||
+        graph->layers[i].type == FW_LAYER_BI_INTERACTION)
+      return true;
   return false;
 }
 

@@ -53,6 +53,23 @@ static void make_deepfm(made_plan *made, fw_loss_type loss) {
   make_sum(made, loss, 3, cross, make_stack(made, embedding));
 }
 
+/* Products that are weighed for each output. */
+static size_t make_weighed(made_plan *made, size_t embedding, size_t outputs) {
+  const size_t cross = plan_cross(made, FW_LAYER_BI_INTERACTION, embedding);
+  return plan_fc(made, "fmlayer", cross, outputs, FW_ACTIVATION_IDENTITY);
+}
+
+static void make_fm_of_classes(made_plan *made, fw_loss_type loss) {
+  const size_t products = make_weighed(made, plan_embedding(made, FACTORS, 0), 3);
+  const size_t inputs[] = {plan_input(made, "input", 3, FW_ACTIVATION_IDENTITY), products};
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), loss);
+}
+
+static void make_deepfm_of_weights(made_plan *made, fw_loss_type loss) {
+  const size_t embedding = plan_embedding(made, FACTORS, SLOTS);
+  make_sum(made, loss, 3, make_weighed(made, embedding, 1), make_stack(made, embedding));
+}
+
 static size_t make_pair(made_plan *made, fw_layer_type type, size_t first, size_t second) {
   const size_t inputs[] = {first, second};
   return plan_join(made, type, 2, inputs);
@@ -117,6 +134,8 @@ static const made_case cases[] = {
     {make_dnn, FW_LOSS_L2, true, true, false},
     {make_fm, FW_LOSS_LOG, true, false, false},
     {make_fm, FW_LOSS_L2, true, true, false},
+    {make_fm_of_classes, FW_LOSS_SOFTMAX, true, false, false},
+    {make_deepfm_of_weights, FW_LOSS_L2, true, true, false},
     {make_nfm, FW_LOSS_LOG, false, false, false},
     {make_nfm, FW_LOSS_L2, false, true, false},
     {make_wide_and_deep, FW_LOSS_LOG, true, false, false},

@@ -50,6 +50,8 @@ static void builtin_graphs(void **state) {
   expect_builtin("softmax", "classes=3", "input:3 softmaxLossLayer(0)3");
   expect_builtin("mlr", "", "sigmoid_layer:5 softmax_layer:5 dotpooling_layer(0,1)1 simpleLossLayer(2)1");
   expect_builtin("fm", "", "input:1 embedding:0 innerSumPooling(1)1 sumPooling(0,2)1 simpleLossLayer(3)1");
+  expect_builtin("fm", "loss=softmax classes=4 rank=3",
+                 "input:4 embedding:0 BiInteractionCross(1)3 fmlayer(2)4 sumPooling(0,3)4 simpleLossLayer(4)4");
   expect_builtin("dnn", "fc=7 input-width=9", "input:9 fclayer_0(0)7 fclayer(1)1 simpleLossLayer(2)1");
   expect_builtin("dnn", "fc=7 loss=softmax classes=4 input-width=9",
                  "input:9 fclayer_0(0)7 fclayer(1)4 simpleLossLayer(2)4");
@@ -59,6 +61,9 @@ static void builtin_graphs(void **state) {
   expect_builtin("DeepFM", "fields=3 fc=10",
                  "input:1 embedding:24 innerSumPooling(1)1 fclayer_0(1)10 fclayer(3)1 sumPooling(0,2,4)1 "
                  "simpleLossLayer(5)1");
+  expect_builtin("DeepFM", "fields=3 fc=10 loss=softmax classes=4",
+                 "input:4 embedding:24 BiInteractionCross(1)8 fmlayer(2)4 fclayer_0(1)10 fclayer(4)4 "
+                 "sumPooling(0,3,5)4 simpleLossLayer(6)4");
   expect_builtin("pnn", "fields=4 rank=2 fc=5",
                  "input:1 embedding:8 innerPooling(1)6 concatMatrix(1,2)14 fclayer_0(3)5 fclayer(4)1 sumPooling(0,5)1 "
                  "simpleLossLayer(6)1");
@@ -197,9 +202,12 @@ static void misfits(void **state) {
                      "momentum is for Momentum, which no layer has");
   conf_expect_misfit("deepfm", "",
                      "embedding needs the number of fields: set fields (data/numfield), which every row must have");
-  conf_expect_misfit("svm", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
-  conf_expect_misfit("dnn", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
-  conf_expect_misfit("mlr", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
+  conf_expect_misfit("svm", "solver=lbfgs",
+                     "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
+  conf_expect_misfit("dnn", "solver=lbfgs",
+                     "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
+  conf_expect_misfit("mlr", "solver=lbfgs",
+                     "the solver lbfgs is for lr, linear, robust, softmax, and fm of two classes or numbers");
   conf_expect_misfit("fm", "loss=bpr format=libffm item-fields=1 negative-sampling=hour hour-field=2 optimizer=adam",
                      "negative-sampling=hour is for rows that `negatives` draws, not for BPRLoss");
   conf_expect_misfit("dnn", "loss=bpr format=libffm item-fields=1", "BPRLoss is for fm alone");
@@ -832,10 +840,7 @@ static void layers_by_name(void **state) {
  */
 static void losses_that_do_not_fit(void **state) {
   (void)state;
-  conf_expect_misfit(
-      "fm", "loss=SoftmaxLoss",
-      "simpleLossLayer/inputlayer has 1 outputs (sumPooling), but SoftmaxLoss takes one for each class, 2 "
-      "at least");
+  conf_expect_misfit("ffm", "loss=SoftmaxLoss", "ffm separates two classes or predicts numbers: it has no SoftmaxLoss");
   conf_expect_misfit("nfm", "loss=CrossEntropyLoss",
                      "simpleLossLayer/inputlayer is sumPooling, whose output is not a probability, which "
                      "CrossEntropyLoss takes: sigmoid or softmax makes one; LogLoss takes any number");
