@@ -1,7 +1,7 @@
 /* learn/score/contributions.c: what features add to a score: their weights, and what each feature of a row contributes.
  *
  * Of nets, the graph's output must be a sum of input layers and of products of pairs; of a product each of the two
- * features gets half. */
+ * features gets half. A linear fc layer may weigh the products for each class. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +32,22 @@ static bool is_linear(const fw_layer *layer) {
   return layer->type == FW_LAYER_INPUT && layer->activation == FW_ACTIVATION_IDENTITY;
 }
 
-/* Whether they act in pairs: BiInnerSumCross of an embedding with free slots. */
+/* Whether a layer takes an embedding with free slots. */
+static bool takes_free_vectors(const fw_graph *graph, const fw_layer *layer) {
+  const fw_layer *input = &graph->layers[layer->inputs[0]];
+  return input->type == FW_LAYER_EMBEDDING && input->slots == 0;
+}
+
+/* Whether features act on a layer in pairs: BiInnerSumCross. */
 static bool is_pairs(const fw_graph *graph, const fw_layer *layer) {
-  return layer->type == FW_LAYER_BI_INNER_SUM && graph->layers[layer->inputs[0]].type == FW_LAYER_EMBEDDING &&
-         graph->layers[layer->inputs[0]].slots == 0;
+  return layer->type == FW_LAYER_BI_INNER_SUM && takes_free_vectors(graph, layer);
+}
+
+/* Whether they do so with weights for each output: a linear fc layer of BiInteractionCross. */
+static bool is_weighed_pairs(const fw_graph *graph, const fw_layer *layer) {
+  if (layer->type != FW_LAYER_FC || layer->activation != FW_ACTIVATION_IDENTITY) return false;
+  const fw_layer *cross = &graph->layers[layer->inputs[0]];
+  return cross->type == FW_LAYER_BI_INTERACTION && takes_free_vectors(graph, cross);
 }
 
 /* ---- Weights ---- */
@@ -95,7 +107,8 @@ furrow_status furrow_scorer_bias(const furrow_scorer *scorer, double *bias, furr
   const fw_parameters *p = scorer->parameters;
   memset(bias, 0, graph->outputs * sizeof *bias);
   for (size_t i = 0; i < graph->count; i++) {
-    if (!is_wide(scorer, i)) continue;
+    const bool pairs = scorer->additive[i] > 0 && is_weighed_pairs(graph, &graph->layers[i]);
+    if (!is_wide(scorer, i) && !pairs) continue;
     const void *numbers = fw_parameters_dense(p, fw_parameters_find(p, i, true), 0);
     for (size_t c = 0; c < graph->outputs; c++) bias[c] += scorer->additive[i] * fw_parameters_get(p, numbers, c);
   }
@@ -145,7 +158,8 @@ static furrow_status check_graph(const furrow_scorer *scorer, furrow_error *err)
   const double *times = scorer->additive;
   for (size_t i = plan->graph.count; i-- > 0;) {
     const fw_layer *layer = &plan->graph.layers[i];
-    if (times[i] > 0 && !is_linear(layer) && !is_pairs(&plan->graph, layer)) return refuse_layer(plan, i, err);
+    const bool known = is_linear(layer) || is_pairs(&plan->graph, layer) || is_weighed_pairs(&plan->graph, layer);
+    if (times[i] > 0 && !known) return refuse_layer(plan, i, err);
   }
   return plan->graph.loss == FW_LOSS_CROSS_ENTROPY ? refuse_layer(plan, SIZE_MAX, err) : FURROW_OK;
 }
@@ -211,25 +225,34 @@ static furrow_status list_entries(fw_explainer *e, const furrow_row *row, furrow
   return FURROW_OK;
 }
 
-static void add_linear(fw_explainer *e, const fw_parameters *p, size_t layer, double times, size_t count) {
-  const size_t weight = fw_parameters_find(p, layer, false), bias = fw_parameters_find(p, layer, true);
+static void add_bias(fw_explainer *e, const fw_parameters *p, size_t layer, double times) {
+  const size_t bias = fw_parameters_find(p, layer, true);
   for (size_t c = 0; c < e->classes; c++)
     e->bias[c] += times * fw_parameters_get(p, fw_parameters_dense(p, bias, 0), c);
+}
+
+static void add_linear(fw_explainer *e, const fw_parameters *p, size_t layer, double times, size_t count) {
+  const size_t weight = fw_parameters_find(p, layer, false);
+  add_bias(e, p, layer, times);
   for (size_t i = 0; i < count; i++)
     for (size_t c = 0; c < e->classes; c++)
       e->values[i * e->classes + c] +=
           times * e->entries[i].x * fw_parameters_get(p, fw_parameters_weights(p, weight, e->entries[i].feature), c);
 }
 
-/* Adds half of <u_i, sum of the others' u> for each feature. */
-static void add_pairs(fw_explainer *e, const fw_parameters *p, size_t embedding, size_t factors, double times,
-                      size_t count) {
-  const size_t parameter = fw_parameters_find(p, embedding, false);
+static void sum_vectors(fw_explainer *e, const fw_parameters *p, size_t parameter, size_t factors, size_t count) {
   memset(e->sum, 0, factors * sizeof *e->sum);
   for (size_t i = 0; i < count; i++) {
     const void *v = fw_parameters_feature(p, parameter, e->entries[i].feature, 0);
     for (size_t f = 0; v && f < factors; f++) e->sum[f] += e->entries[i].x * fw_parameters_get(p, v, f);
   }
+}
+
+/* Adds half of <u_i, sum of the others' u> for each feature. */
+static void add_pairs(fw_explainer *e, const fw_parameters *p, size_t embedding, size_t factors, double times,
+                      size_t count) {
+  const size_t parameter = fw_parameters_find(p, embedding, false);
+  sum_vectors(e, p, parameter, factors, count);
   for (size_t i = 0; i < count; i++) {
     const void *v = fw_parameters_feature(p, parameter, e->entries[i].feature, 0);
     double products = 0;
@@ -241,24 +264,53 @@ static void add_pairs(fw_explainer *e, const fw_parameters *p, size_t embedding,
   }
 }
 
+/* The same with a weight of each factor for each class; fc is the layer that has them. */
+static void add_weighed_pairs(fw_explainer *e, const fw_parameters *p, size_t fc, size_t embedding, size_t factors,
+                              double times, size_t count) {
+  const size_t parameter = fw_parameters_find(p, embedding, false);
+  const void *weights = fw_parameters_dense(p, fw_parameters_find(p, fc, false), 0);
+  add_bias(e, p, fc, times);
+  sum_vectors(e, p, parameter, factors, count);
+  for (size_t i = 0; i < count; i++) {
+    const void *v = fw_parameters_feature(p, parameter, e->entries[i].feature, 0);
+    for (size_t f = 0; v && f < factors; f++) {
+      const double u = e->entries[i].x * fw_parameters_get(p, v, f), product = u * (e->sum[f] - u);
+      for (size_t c = 0; c < e->classes; c++)
+        e->values[i * e->classes + c] += times * product / 2 * fw_parameters_get(p, weights, f * e->classes + c);
+    }
+  }
+}
+
+/* Adds what features contribute to layer i, which is added to the score. */
+static furrow_status add_layer(fw_explainer *e, const furrow_scorer *scorer, size_t i, size_t count,
+                               furrow_error *err) {
+  const fw_graph *graph = &scorer->plan->graph;
+  const fw_parameters *p = scorer->parameters;
+  const double times = scorer->additive[i];
+  const fw_layer *layer = &graph->layers[i], *input = layer->input_count ? &graph->layers[layer->inputs[0]] : NULL;
+  if (is_linear(layer)) {
+    add_linear(e, p, i, times, count);
+    return FURROW_OK;
+  }
+  const fw_layer *cross = is_pairs(graph, layer) ? layer : input;
+  FW_TRY(FW_GROW(&e->sum, &e->sum_capacity, cross->factors, err));
+  if (cross == layer)
+    add_pairs(e, p, layer->inputs[0], cross->factors, times, count);
+  else
+    add_weighed_pairs(e, p, i, cross->inputs[0], cross->factors, times, count);
+  return FURROW_OK;
+}
+
 /* The values of every entry; features that occur twice still stand twice. */
 static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, const furrow_row *row,
                                  furrow_error *err) {
-  const fw_graph *graph = &scorer->plan->graph;
-  const fw_parameters *p = scorer->parameters;
-  const double *times = scorer->additive;
   FW_TRY(list_entries(e, row, err));
   FW_TRY(reserve_entries(e, row->length, err));
   memset(e->bias, 0, e->classes * sizeof *e->bias);
   if (row->length > 0) memset(e->values, 0, row->length * e->classes * sizeof *e->values);
   for (size_t i = 0; i < row->length; i++) e->features[i] = e->entries[i].feature;
-  for (size_t i = 0; i < graph->count; i++) {
-    const fw_layer *layer = &graph->layers[i];
-    if (times[i] > 0 && is_linear(layer)) add_linear(e, p, i, times[i], row->length);
-    if (!(times[i] > 0 && is_pairs(graph, layer))) continue;
-    FW_TRY(FW_GROW(&e->sum, &e->sum_capacity, layer->factors, err));
-    add_pairs(e, p, layer->inputs[0], layer->factors, times[i], row->length);
-  }
+  for (size_t i = 0; i < scorer->plan->graph.count; i++)
+    if (scorer->additive[i] > 0) FW_TRY(add_layer(e, scorer, i, row->length, err));
   return FURROW_OK;
 }
 

@@ -298,19 +298,22 @@ static void nets_give_shapley_values(void **state) {
                 {"softmax", "lr=0.1 epochs=2 classes=3 label=ZeroOneTrans"},
                 {"softmax", "lr=0.01 epochs=2 classes=2 label=ZeroOneTrans range=120 format=dense"},
                 {"fm", "lr=0.05 epochs=2 rank=4 init-embedding=0.3"},
+                {"fm", "lr=0.05 epochs=2 rank=4 init-embedding=0.3 loss=softmax classes=3 label=ZeroOneTrans"},
                 {"fm", "lr=0.05 epochs=2 rank=40 range=120 init-embedding=0.3 model-type=T_DOUBLE_DENSE"}};
   const sample s = {.index = {70, 3, 28, 41, 90, 5000}, .value = {1, 0.5F, 2, -1.25F, 1, 7}, .length = 6};
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     furrow_scorer *scorer = train_scorer(models[m].algorithm, models[m].settings);
     furrow_scorer_scratch *scratch = scratch_of(scorer);
     for (size_t c = 0; c < furrow_scorer_class_count(scorer); c++) {
-      double phi[MOST_FEATURES];
+      double phi[MOST_FEATURES], bias[3];
       for (size_t set = 0; set < 64; set++) worths[set] = worth_of(scorer, scratch, &s, set, c);
       shapley_values(worths, s.length, phi);
       const furrow_contributions of = explain(scorer, scratch, &s);
       assert_adds_up(&of, 1e-5);
       assert_int_equal(of.count, 5); /* the model does not have feature 5000 */
       assert_true(fabs(of.bias[c] - worths[0]) < 1e-6);
+      assert_int_equal(furrow_scorer_bias(scorer, bias, &err), FURROW_OK);
+      assert_true(bias[c] == of.bias[c]);
       for (size_t i = 0; i < s.length; i++)
         if (fabs(value_of(&of, s.index[i], c) - phi[i]) > 1e-5)
           fail_msg("%s: %.9g, not %.9g", models[m].algorithm, value_of(&of, s.index[i], c), phi[i]);
