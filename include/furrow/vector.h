@@ -838,9 +838,9 @@ typedef struct furrow_shards furrow_shards;
  * PATH.shard0-0123456789abcdef, where the last part is a digest of its bytes. Then rank 0 writes the manifest, `path`,
  * and the names and attributes of the ids of all shards, PATH.names and PATH.attributes, which loading compares with
  * the manifest. If something fails or is killed before that, an older manifest and its shards are unchanged; shards
- * that only the old manifest names are removed at the end. Errors: E_UNSUPPORTED, ids of the index are dense (see
- * "Changing an index"): it needs an id map; E_ARGUMENT, the quantizers of two ranks differ; otherwise the errors of
- * furrow_index_save. */
+ * that only the old manifest names are removed at the end.
+ * Errors:  E_UNSUPPORTED, ids of the index are dense (see "Changing an index"): it needs an id map; E_ARGUMENT, the
+ *          quantizers of two ranks differ; otherwise the errors of furrow_index_save. */
 FURROW_API furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,
                                                   const furrow_index_save_params *params,
                                                   furrow_error *err) FURROW_MUST_USE;

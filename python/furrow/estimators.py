@@ -77,7 +77,7 @@ def settings(model: str | None = None) -> list[dict[str, Any]]:
     model: whose defaults are listed; "auto" is decided by the data.
 
     >>> [key["default"] for key in settings("gbdt") if key["name"] == "trees"]
-    ['200']
+    ['500']
     """
     listed = []
     for key in _core.learn_keys():
