@@ -578,7 +578,8 @@ static inline void furrow_contributions_init(furrow_contributions *contributions
 
 /* Scores a row and computes the contribution of each feature.
  *   lr, svm, linear, robust, softmax: w x of each feature; the bias is the model's.
- *   fm: w_i x_i and half of the products of feature i's vector with the vectors of the row's other features.
+ *   fm: w_i x_i and half of the products of feature i's vector with the vectors of the row's other features; of
+ *   several classes, the product of each factor times its weight for the class.
  *   gbdt: Shapley values of the trees, where an unknown feature follows both branches of a split, weighted by the
  *   covers of its children (path-dependent TreeSHAP, as xgboost's pred_contribs). An absent feature may contribute,
  *   too. The bias is the expected score.
@@ -617,7 +618,8 @@ FURROW_API furrow_status furrow_scorer_column_contributions(const furrow_scorer 
  * Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer (mlr, dnn). */
 FURROW_API furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_t feature, double *weights,
                                                        double *norm, furrow_error *err) FURROW_MUST_USE;
-/* Writes the biases of these layers: furrow_scorer_class_count numbers.
+/* Writes the biases of these layers, and of the layer that weighs the products of fm of several classes:
+ * furrow_scorer_class_count numbers.
  * Errors:  E_UNSUPPORTED, as furrow_scorer_feature_weights. */
 FURROW_API furrow_status furrow_scorer_bias(const furrow_scorer *scorer, double *bias,
                                             furrow_error *err) FURROW_MUST_USE;
