@@ -128,6 +128,7 @@ typedef struct part_progress {
   const fw_fit *fit;
   const char *phase;
   uint64_t done, of;
+  double loss; /* of the training rows, in the last epoch that was counted */
 } part_progress;
 
 static bool report_part(void *user, const char *phase, uint64_t done, uint64_t of) {
@@ -141,6 +142,7 @@ static furrow_status count_epoch(void *user, const furrow_epoch *epoch, furrow_e
   part_progress *p = user;
   (void)err;
   p->done = epoch->epoch;
+  p->loss = epoch->train->loss;
   return FURROW_OK;
 }
 
@@ -365,7 +367,7 @@ furrow_status fw_net_choose_steps(fw_fit *f, furrow_error *err) {
 
 /* ---- All rows ---- */
 
-static furrow_status train_all(fw_fit *f, double l2, uint32_t epochs, furrow_error *err) {
+static furrow_status train_all(fw_fit *f, double l2, uint32_t epochs, double *loss, furrow_error *err) {
   fw_epoch_rows *all = NULL;
   part_progress progress = {.fit = f, .phase = "training with all rows", .of = epochs};
   furrow_status status = fw_prepared_share(f->data, fw_prepared_open_all(f->data, &all, err), err);
@@ -376,18 +378,34 @@ static furrow_status train_all(fw_fit *f, double l2, uint32_t epochs, furrow_err
   part.epochs = epochs;
   uint32_t last;
   if (status == FURROW_OK) status = fw_fit_run_part(&part, &last, err);
+  *loss = progress.loss;
   clear_part(&part);
   fw_epoch_rows_close(all);
   return status;
 }
 
+/* A net that begins from other numbers may need an epoch more until it finds anything. */
+static furrow_status keep_net_of_part(fw_fit *f, double loss, double loss_before, furrow_error *err) {
+  FW_TRY(fw_prepared_share(f->data, fw_fit_restore_best(f, err), err));
+  return fw_trainer_note(f->trainer, false, err,
+                         "interactions help; with all rows the training ended with a loss of %.6g instead of %.6g, so "
+                         "the model is the one that was trained without the held-out rows",
+                         loss, loss_before);
+}
+
 /* The better model, trained with all rows. *epochs: as many as were best for the validation rows. */
 static furrow_status choose_of_all(fw_fit *f, const fw_linear_start *start, fw_comparison *c, furrow_error *err) {
-  uint32_t epochs = f->trainer->best;
+  const double repeated = 1.25; /* a training repeats a loss if its own is not a quarter higher */
+  const furrow_trainer *t = f->trainer;
+  uint32_t epochs = t->best;
+  double loss = 0;
   FW_TRY(compare_folds(f, start->l2, c, &epochs, err));
   FW_TRY(fw_linear_start_fall_back(start, f, c, err));
   if (f->trainer->fell_back) return FURROW_OK;
-  FW_TRY(train_all(f, start->l2, epochs, err));
+  FW_TRY(train_all(f, start->l2, epochs, &loss, err));
+  const uint32_t known = epochs < t->epochs ? epochs : t->epochs;
+  const double loss_before = known > 0 ? t->history[known - 1].train.loss : HUGE_VAL;
+  if (loss > repeated * loss_before) return keep_net_of_part(f, loss, loss_before, err);
   const double unit = fw_fit_loss_unit(f) / c->weight;
   return fw_trainer_note(f->trainer, false, err,
                          "interactions help: the loss of held-out rows is %.6g, and %.6g with a linear model (%.1f "
