@@ -437,25 +437,24 @@ static furrow_status load_written(building *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Rank 0 gets the ids of all processes. */
+/* Rank 0 gets the ids of all processes. Ids that the index counts are shifted as in the file that will be written. */
 static furrow_status collect_ids(const building *b, id_list *ids, furrow_error *err) {
-  const bool counted = ranks_count() > 1 && fill_counts_itself(b->index);
-  furrow_status status = build_parts_ids(&b->parts, ids, err);
-  if (status == FURROW_OK && !counted) status = id_list_add(ids, b->index, err);
-  if (ranks_count() == 1) return status;
-  status = ranks_all_ok(status, err);
-  id_list own = *ids;
+  furrow_index_info info;
+  uint64_t before = 0, total;
   void *all = NULL;
   size_t size = 0;
-  if (status == FURROW_OK && !counted) status = ranks_collect(own.ids, own.count * sizeof *own.ids, &all, &size, err);
-  if (status == FURROW_OK && counted && ranks_number() == 0) { /* numbers from 0, as the file will have them */
-    size = b->added * sizeof(int64_t);
-    all = malloc(size + 1);
-    for (uint64_t i = 0; all && i < b->added; i++) ((int64_t *)all)[i] = (int64_t)i;
-    if (!all) status = fail_memory(err);
-  }
-  id_list_clear(&own);
-  *ids = (id_list){.ids = all, .count = all ? size / sizeof(int64_t) : 0};
+  furrow_status status = build_parts_ids(&b->parts, ids, err);
+  if (status == FURROW_OK) status = id_list_add(ids, b->index, err);
+  if (ranks_count() == 1) return status;
+  status = ranks_all_ok(status, err);
+  furrow_index_info_init(&info);
+  furrow_index_get_info(b->index, &info);
+  if (status == FURROW_OK) status = ranks_offset((uint64_t)info.ntotal, &before, &total, err);
+  if (!fill_counts_itself(b->index)) before = 0;
+  for (size_t i = 0; i < ids->count; i++) ids->ids[i] += (int64_t)before;
+  if (status == FURROW_OK) status = ranks_collect(ids->ids, ids->count * sizeof *ids->ids, &all, &size, err);
+  id_list_clear(ids);
+  *ids = (id_list){.ids = all, .count = all ? size / sizeof *ids->ids : 0};
   return status;
 }
 

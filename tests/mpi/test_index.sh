@@ -224,6 +224,15 @@ expect $code = 0
 expect $? = 0
 "$furrow" index build --base base.fbin --out single.index --names names.txt --attributes items.csv "${spec[@]}" --force >out
 same many.index.attributes single.index.attributes
+awk 'BEGIN { print "id,price"; for (i = 0; i < 1000; i++) print i "," i % 100 }' >prices.csv
+for more in "--factory Flat" "--nlist 4 --m 4 --nbits 4 --direct-map array"; do # ids that the index counts
+  "$furrow" index build --base holes.fbin --on-nan skip --out single.index --attributes prices.csv --force -q $more >out
+  run 3 "$furrow" index build --base holes.fbin --on-nan skip --out many.index --attributes prices.csv --force -q $more
+  expect $code = 0
+  "$furrow" index attributes single.index >one.txt
+  "$furrow" index attributes many.index >many.txt
+  same one.txt many.txt
+done
 run 3 "$furrow" index build --base base.fbin --out parts.index --shards --names names.txt --attributes items.csv --force "${spec[@]}"
 expect $code = 0
 expect "$(grep -c '^rows of attributes  *3001' out)" = 1
