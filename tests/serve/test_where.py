@@ -192,7 +192,7 @@ def test_at_the_same_time(folder):
     batches = {name: [1000 + 10 * i + j for j in range(4)] for i, name in enumerate(["p", "q"])}
     rounds, clients, wrong = 25, 3, []
     acknowledged, begun, stops = {"p": 0, "q": 0}, {"p": 0, "q": 0}, threading.Event()
-    with serve(path, "--checkpoint-after", 60) as server:
+    with serve(path) as server:
         for name, ids in batches.items():
             add(server, vectors=vectors[:4], ids=ids, attributes=[{"lang": name, "price": 0}] * 4)
 
@@ -206,8 +206,10 @@ def test_at_the_same_time(folder):
 
         def toggle():
             connection = server.connect()
-            for _ in range(rounds):
+            for i in range(rounds):
                 ids = add(server, connection, vectors=vectors[4:7], attributes=[{"lang": "toggled"}] * 3)
+                if i % 5 == 0:
+                    assert server.post(f"{INDEX}:checkpoint", {}, connection=connection)[0] == 200
                 assert server.post(f"{INDEX}:remove", {"ids": ids}, connection=connection)[0] == 200
 
         def ask(seed):
@@ -236,7 +238,7 @@ def test_at_the_same_time(folder):
             thread.join()
         assert not wrong, wrong[:2]
         assert acknowledged == {"p": rounds, "q": rounds}
-        assert server.get(INDEX)[1]["checkpoints"] > 0
+        assert server.get(INDEX)[1]["checkpoints"] == rounds / 5
 
 
 if __name__ == "__main__":
