@@ -672,8 +672,7 @@ static furrow_status make_settings_for_data(learn_settings *settings, train_valu
   const encoder_reading reading = {
       .threads = train->threads, .on_bad = train->on_bad, .quiet = train->quiet, .comm = ranks_comm()};
   const bool log = raw_log_find(&train->raw, samples, settings->conf, train->quiet);
-  if (!log && (train->conf || train->stream || !raw_log_find_bins(&train->raw, samples, settings->conf, &reading)))
-    return FURROW_OK;
+  if (!log && (train->stream || !raw_log_find_bins(&train->raw, samples, settings->conf, &reading))) return FURROW_OK;
   raw_log_take_columns(&train->raw, &train->keys);
   learn_settings_clear(settings);
   return make_settings(settings, train, err);

@@ -14,9 +14,10 @@
 #include "rows/encode/curve_test.h"
 
 enum {
-  MOST_ROWS = 20000,     /* that are examined */
-  MOST_CELLS = 1 << 18,  /* of these rows */
-  MOST_COLUMNS = 500,    /* so many have rows enough */
+  MOST_ROWS = 20000,    /* that are examined */
+  MOST_CELLS = 1 << 18, /* of these rows */
+  MOST_COLUMNS = 500,   /* so many have rows enough */
+  MOST_CLASSES = 20,
   MOST_ITERATIONS = 100, /* of L-BFGS */
   NAMES_SHOWN = 3
 };
@@ -32,7 +33,7 @@ typedef struct curve {
 
 typedef struct curve_search {
   fw_prepared *data;
-  bool classes; /* two, which are 0 and 1 in `labels` */
+  size_t classes; /* which are 0, 1, … in `labels`; 0: these are numbers */
   size_t columns, rows;
   double *cells, *labels; /* rows of `columns` numbers; NaN: missing */
   curve *curves;          /* of the columns */
@@ -44,20 +45,27 @@ typedef struct curve_search {
 /* ---- Columns ---- */
 
 static bool has_one_weight(const char *algorithm) {
-  static const char *const names[] = {"lr", "svm", "linear", "robust", "fm"};
+  static const char *const names[] = {"lr", "svm", "linear", "robust", "softmax", "fm"};
   for (size_t i = 0; algorithm && i < sizeof names / sizeof *names; i++)
     if (strcmp(algorithm, names[i]) == 0) return true;
   return false;
 }
 
+/* The number of classes of the labels; 0: they are numbers, or there are too many. */
+static size_t count_classes(const fw_prepared *d, const fw_data_facts *facts) {
+  const fw_loss_type loss = d->trainer->plan->graph.loss;
+  const bool two = fw_loss_has_two_classes(loss) && facts->label_count == 2;
+  const bool many = loss == FW_LOSS_SOFTMAX && facts->label_count > 1 && facts->label_count <= MOST_CLASSES;
+  return two || many ? facts->label_count : 0;
+}
+
 /* Whether the rows are a table of numbers, large enough to show a curve, and a line predicts such labels. */
 static bool can_search(const fw_prepared *d, const fw_data_facts *facts) {
   const fw_loss_type loss = d->trainer->plan->graph.loss;
-  const bool classes = fw_loss_has_two_classes(loss) && facts->label_count == 2;
   const bool dense = facts->features && facts->end <= MOST_COLUMNS && facts->end < 2 * (uint64_t)facts->longest + 2;
   return has_one_weight(d->trainer->plan->model.algorithm) && d->from_scratch && d->trainer->comm->ranks == 1 &&
          facts->rows >= FW_CURVE_ROWS && facts->unlabelled == 0 && dense &&
-         (classes || (fw_loss_is_regression(loss) && facts->label_count > 1));
+         (count_classes(d, facts) > 0 || (fw_loss_is_regression(loss) && facts->label_count > 1));
 }
 
 static void take_row(curve_search *s, const fw_data_facts *facts, const furrow_rowblock *block, size_t row) {
@@ -68,7 +76,9 @@ static void take_row(curve_search *s, const fw_data_facts *facts, const furrow_r
   for (uint64_t i = block->offset[row]; i < block->offset[row + 1]; i++)
     cells[furrow_keys_get(block->index, block->key_type, i)] =
         block->value.any ? furrow_values_get(block->value, block->value_type, i) : 1;
-  s->labels[s->rows] = s->classes ? label == facts->labels[1] : label;
+  size_t class = 0;
+  while (class + 1 < s->classes && facts->labels[class] != label) class ++;
+  s->labels[s->rows] = s->classes ? (double)class : label;
   if (pair >> 63)
     s->known[s->known_count++] = (uint32_t)s->rows;
   else
@@ -101,6 +111,19 @@ static void standardize_labels(curve_search *s) {
   for (size_t i = 0; i < s->rows; i++) s->labels[i] = deviation > 0 ? (s->labels[i] - mean) / deviation : 0;
 }
 
+/* Several classes: whether some class against the others is a curve. */
+static bool is_curve(const curve_search *s, size_t column, fw_number_label *rows, size_t count, double *sorted) {
+  if (s->classes <= 2) return fw_number_is_curve(rows, count, s->classes == 2, sorted);
+  bool found = false;
+  for (size_t class = 0; class < s->classes && !found; class ++) {
+    for (size_t i = 0, n = 0; i < s->rows; i++)
+      if (isfinite(s->cells[i * s->columns + column]))
+        rows[n++] = (fw_number_label){s->cells[i * s->columns + column], s->labels[i] == (double)class};
+    found = fw_number_is_curve(rows, count, true, sorted);
+  }
+  return found;
+}
+
 static void judge_column(curve_search *s, size_t column, fw_number_label *rows, double *sorted) {
   curve *c = &s->curves[column];
   size_t count = 0, different = 0;
@@ -119,7 +142,7 @@ static void judge_column(curve_search *s, size_t column, fw_number_label *rows, 
     squares += d * (x - c->mean);
   }
   c->deviation = count > 0 ? sqrt(squares / (double)count) : 0;
-  if (different < 3 || !fw_number_is_curve(rows, count, s->classes, sorted)) return;
+  if (different < 3 || !is_curve(s, column, rows, count, sorted)) return;
   for (size_t i = 0; i < count; i++) sorted[i] = rows[i].x;
   c->count = fw_curve_edges(sorted, count, fw_curve_bins(count), c->edges);
   s->found += c->count > 0;
@@ -159,26 +182,46 @@ static furrow_status solve(fw_linear_problem *problem, fw_lbfgs **solver, furrow
   return FURROW_OK;
 }
 
+/* The loss of a row by the scores of its classes. */
+static double softmax_loss(const double *scores, size_t classes, size_t label) {
+  double most = scores[0], sum = 0;
+  for (size_t k = 1; k < classes; k++) most = fmax(most, scores[k]);
+  for (size_t k = 0; k < classes; k++) sum += exp(scores[k] - most);
+  return log(sum) + most - scores[label];
+}
+
+static double loss_of(const curve_search *s, const double *scores, double label) {
+  if (s->classes > 2) return softmax_loss(scores, s->classes, (size_t)label);
+  if (s->classes == 2) return fmax(-*scores * label, 0) + log1p(exp(-fabs(*scores)));
+  return (*scores - label) * (*scores - label);
+}
+
+static fw_loss_type loss_type(const curve_search *s) {
+  return s->classes > 2 ? FW_LOSS_SOFTMAX : s->classes == 2 ? FW_LOSS_LOG : FW_LOSS_L2;
+}
+
 /* Fills in the loss of each of the other rows. */
 static furrow_status score_model(const curve_search *s, const furrow_rowblock *block, const double *labels,
                                  double *losses, furrow_error *err) {
   fw_linear_problem *problem = NULL;
   fw_lbfgs *solver = NULL;
+  double *scores = NULL;
+  const size_t outputs = s->classes > 2 ? s->classes : 1;
   const fw_linear_params params = {.rows = block,
                                    .use = s->known,
                                    .count = s->known_count,
                                    .label = labels,
-                                   .loss = s->classes ? FW_LOSS_LOG : FW_LOSS_L2,
-                                   .outputs = 1,
+                                   .loss = loss_type(s),
+                                   .outputs = outputs,
                                    .l2 = 1,
                                    .pool = s->data->trainer->pool};
-  furrow_status status = fw_linear_problem_create(&problem, &params, err);
+  furrow_status status = FW_ALLOC_ROWS(&scores, s->other_count, outputs, err);
+  if (status == FURROW_OK) status = fw_linear_problem_create(&problem, &params, err);
   if (status == FURROW_OK) status = solve(problem, &solver, err);
-  if (status == FURROW_OK) fw_linear_problem_score_rows(problem, solver->x, block, s->others, s->other_count, losses);
-  for (size_t i = 0; i < s->other_count && status == FURROW_OK; i++) {
-    const double label = labels[s->others[i]], score = losses[i];
-    losses[i] = s->classes ? fmax(-score * label, 0) + log1p(exp(-fabs(score))) : (score - label) * (score - label);
-  }
+  if (status == FURROW_OK) fw_linear_problem_score_rows(problem, solver->x, block, s->others, s->other_count, scores);
+  for (size_t i = 0; i < s->other_count && status == FURROW_OK; i++)
+    losses[i] = loss_of(s, scores + i * outputs, labels[s->others[i]]);
+  fw_free(scores);
   fw_lbfgs_free(solver);
   fw_linear_problem_free(problem);
   return status;
@@ -197,7 +240,7 @@ static furrow_status find_losses(const curve_search *s, bool bins, double *losse
     offset[0] = 0;
     for (size_t i = 0; i < s->rows; i++) {
       offset[i + 1] = offset[i] + write_row(s, i, bins, index + offset[i], value + offset[i]);
-      labels[i] = s->classes ? 2 * s->labels[i] - 1 : s->labels[i];
+      labels[i] = s->classes == 2 ? 2 * s->labels[i] - 1 : s->labels[i];
     }
     const furrow_rowblock block = {.size = s->rows,
                                    .offset = offset,
@@ -253,6 +296,8 @@ static furrow_status name_columns(const curve_search *s, fw_buffer *text, furrow
 static const char *way_out(const fw_prepared *d) {
   if (strcmp(d->trainer->plan->model.algorithm, "fm") == 0)
     return "lr and linear put them into bins by a schema (auto)";
+  if (strcmp(d->trainer->plan->model.algorithm, "softmax") == 0)
+    return "A schema with \"scale\": \"bins\" for them puts them into bins";
   if (d->samples->in_memory || strcmp(d->samples->format, "csv") == 0) return "A schema (auto) puts them into bins";
   return "Training on csv puts them into bins (furrow rows convert DATA DATA.csv --header)";
 }
@@ -288,9 +333,7 @@ static furrow_status measure_gain(const curve_search *s, furrow_error *err) {
 furrow_status fw_prepare_curves(fw_prepared *d, const fw_data_facts *facts, furrow_error *err) {
   const furrow_rowblock *block = fw_samples_raw_block(d->samples);
   if (!block || !can_search(d, facts)) return FURROW_OK;
-  curve_search s = {.data = d,
-                    .classes = facts->label_count == 2 && fw_loss_has_two_classes(d->trainer->plan->graph.loss),
-                    .columns = (size_t)facts->end};
+  curve_search s = {.data = d, .classes = count_classes(d, facts), .columns = (size_t)facts->end};
   furrow_status status = take_rows(&s, facts, block, err);
   if (status == FURROW_OK) standardize_labels(&s);
   if (status == FURROW_OK) status = judge_columns(&s, err);

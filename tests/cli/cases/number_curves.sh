@@ -21,3 +21,14 @@ done
 furrow rows convert two.libsvm three.csv --header >/dev/null
 furrow train --model lr --train three.csv --out three 2>/dev/null >/dev/null
 furrow eval --model three --data three.csv --bins 0 | awk '/^auc/ { print ($2 > 0.97 ? "the curve is found" : $2) }'
+echo "-- settings of a file, without a format and with one:"
+furrow tune -q --model lr --train two.csv --label sold --runs 2 --conf-out best.json >/dev/null
+furrow train --conf best.json --train two.csv --label sold --out best 2>&1 >/dev/null | grep -o 'two.csv is read as a raw log'
+furrow eval --model best --data two.csv --bins 0 | awk '/^auc/ { print ($2 > 0.97 ? "the curve is found" : $2) }'
+furrow train --conf best.json --train two.csv --label sold --format csv --out best --force 2>&1 | grep -c 'raw log'
+echo "-- three classes: those of a curve, and those in an order, which straight lines tell apart:"
+awk 'BEGIN { r = 3; for (i = 0; i < 1500; i++) { r = r * 16807 % 2147483647; b = r / 2147483647 * 4 - 2; r = r * 16807 % 2147483647
+  printf "%d,%.3f,%.3f\n", (b * b > 0.5) + (b * b > 1.8), r / 2147483647, b > "rings.csv"; printf "%d,%.3f,%.3f\n", (b > -0.7) + (b > 0.7), r / 2147483647, b > "order.csv" } }'
+for kind in rings order; do
+  furrow train --model softmax --train $kind.csv --label-column 0 --out $kind 2>&1 | grep -o 'effect of feature.*straight line\|A schema with.*into bins' || echo "no warning"
+done
