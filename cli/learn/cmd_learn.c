@@ -26,6 +26,7 @@
 #include "furrow/json.h"
 #include "furrow/model.h"
 #include "learn/event_tail.h"
+#include "learn/late_parts.h"
 #include "learn/model_names.h"
 #include "learn/raw_log.h"
 #include "learn/scoring.h"
@@ -84,7 +85,9 @@ static const option stream_options[] = {
     {.name = "replay",
      .kind = OPTION_TEXT,
      .argument = "FOLDER",
-     .help = "make all versions again from the first one, the journal and the events, in another folder",
+     .help =
+         "make all versions again from the first one, the journal and the events that it names, in another folder, and "
+         "end; without --follow",
      .offset = AT(replay)},
     {.name = "rollback",
      .kind = OPTION_U64,
@@ -113,6 +116,7 @@ typedef struct stream {
   bool exact, headed;
   fw_journal journal;
   event_tail tail;
+  late_parts late;
   uint64_t version; /* the newest */
   uint64_t refused; /* the first events of the tail that cannot be learned without more; 0: none */
   double last;      /* time of the last version */
@@ -316,6 +320,26 @@ static void print_version(stream *s, const fw_journal_record *record, const furr
   output_push(out);
 }
 
+/* The events were read from memory, but their log is what the user knows. */
+static furrow_status name_log(const fw_journal_record *record, const char *uri, furrow_status status,
+                              furrow_error *err) {
+  if (!err) return status;
+  char *found = strstr(err->message, uri), rest[sizeof err->message];
+  if (strcmp(err->file, uri) == 0) {
+    snprintf(err->file, sizeof err->file, "%s", record->file);
+    err->line = 0; /* it counts from the first of these events */
+    err->offset = FURROW_NO_OFFSET;
+  }
+  if (found) {
+    snprintf(rest, sizeof rest, "%s", found + strlen(uri));
+    snprintf(found, (size_t)(err->message + sizeof err->message - found), "%s%s", record->file, rest);
+  }
+  if (!err->hint[0])
+    add_hint(err, "the events are the bytes %" PRIu64 " to %" PRIu64 " of %.200s", record->from, record->to,
+             record->file);
+  return status;
+}
+
 /* Makes the version of a record, whose bytes are at the start of the tail's text. */
 static furrow_status make_version(stream *s, const fw_journal_record *record, furrow_error *err) {
   char model[PATH_SIZE], target[PATH_SIZE];
@@ -336,12 +360,7 @@ static furrow_status make_version(stream *s, const fw_journal_record *record, fu
   if (status == FURROW_OK) status = learn_events(s, model, uri, target, err);
   const furrow_status removed = furrow_memory_file_remove(uri, status == FURROW_OK ? err : NULL);
   if (status == FURROW_OK) status = removed;
-  if (status != FURROW_OK) {
-    if (err && !err->hint[0])
-      add_hint(err, "the events are the bytes %" PRIu64 " to %" PRIu64 " of %.200s", record->from, record->to,
-               record->file);
-    return status;
-  }
+  if (status != FURROW_OK) return name_log(record, uri, status, err);
   s->version = record->version;
   if (metrics.rows < record->events && !s->values->quiet)
     say("furrow: warning: version %" PRIu64 ": %" PRIu64 " events could not be read, and were left out\n",
@@ -470,6 +489,13 @@ static furrow_status open_tail(stream *s, furrow_error *err) {
   return status == FURROW_OK ? event_tail_open(&s->tail, log, last->file, last->to, err) : status;
 }
 
+/* After a signal: what was made stays. */
+static furrow_status check_stop(const stream *s, furrow_status status, furrow_error *err) {
+  if (!interrupt_came() || (status != FURROW_OK && status != FURROW_E_CANCELLED)) return status;
+  fail_in(err, FURROW_E_STATE, s->folder, "stopped by a signal; version %" PRIu64 " is the newest", s->version);
+  return s->values->replay ? FURROW_E_STATE : add_hint(err, "the same command goes on after it");
+}
+
 /* Waits for events; a signal ends it. */
 static void wait_a_moment(void) {
   nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
@@ -491,6 +517,8 @@ static furrow_status follow_step(stream *s, bool *done, furrow_error *err) {
   status = event_tail_next_part(&s->tail, &moved, err);
   if (status != FURROW_OK || moved || (!ended && s->tail.ended)) return status;
   if (s->values->once && s->tail.lines > 0) return learn_lines(s, s->tail.lines, true, err);
+  status = late_parts_warn(&s->late, &s->tail, &s->journal, err);
+  if (status != FURROW_OK) return status;
   *done = s->values->once || (ended && !s->tail.folder);
   if (!*done) wait_a_moment();
   return *done ? FURROW_OK : event_tail_check(&s->tail, err);
@@ -501,18 +529,42 @@ static furrow_status follow(stream *s, furrow_error *err) {
   furrow_status status = open_tail(s, err);
   s->last = now_seconds();
   while (status == FURROW_OK && !done && !interrupt_came()) status = follow_step(s, &done, err);
-  return status == FURROW_OK ? interrupt_check(err) : status;
+  return check_stop(s, status, err);
 }
 
 /* ---- Rollback, replay ----------------------------------------------------------------------------------- */
+
+static int compare_versions(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The hint names the versions that can be returned to. */
+static furrow_status fail_no_version(const stream *s, furrow_error *err) {
+  enum { MOST = 4096, SHOWN = 20 };
+  uint64_t versions[MOST];
+  size_t count = 0;
+  char text[240] = "";
+  const struct dirent *entry;
+  DIR *dir = opendir(s->folder);
+  while (dir && count < MOST && (entry = readdir(dir)))
+    count += parse_version(entry->d_name, &versions[count]) && versions[count] < s->version;
+  if (dir) closedir(dir);
+  qsort(versions, count, sizeof *versions, compare_versions);
+  const size_t first = count > SHOWN ? count - SHOWN : 0; /* the last ones are those that people return to */
+  for (size_t i = first, n = 0; i < count && n < sizeof text - 24; i++)
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRIu64, i > first ? ", " : "", versions[i]);
+  fail_in(err, FURROW_E_NOT_FOUND, s->folder, "there is no earlier version %" PRIu64, s->values->rollback);
+  return count > 0 ? add_hint(err, "the versions before %" PRIu64 ": %s%s", s->version, first > 0 ? "… " : "", text)
+                   : FURROW_E_NOT_FOUND;
+}
 
 static furrow_status roll_back(stream *s, furrow_error *err) {
   char path[PATH_SIZE];
   const uint64_t wanted = s->values->rollback;
   furrow_status status = version_path(path, s->folder, wanted, err);
   if (status != FURROW_OK) return status;
-  if (wanted >= s->version || access(path, F_OK) != 0)
-    return fail_in(err, FURROW_E_NOT_FOUND, s->folder, "there is no earlier version %" PRIu64, wanted);
+  if (wanted >= s->version || access(path, F_OK) != 0) return fail_no_version(s, err);
   if (s->journal.count == 0) return fail_in(err, FURROW_E_STATE, s->folder, "no events were learned");
   const fw_journal_record *last = &s->journal.records[s->journal.count - 1];
   const fw_journal_record record = {
@@ -534,6 +586,7 @@ static furrow_status replay(stream *s, furrow_error *err) {
     status = fail_file(err, FURROW_E_EXISTS, s->values->replay, "cannot be made", errno);
   if (status == FURROW_OK) status = furrow_model_convert(first, target, NULL, NULL, err);
   s->folder = s->values->replay;
+  s->version = base;
   for (size_t i = 0; status == FURROW_OK && i < s->journal.count && !interrupt_came(); i++) {
     const fw_journal_record *record = &s->journal.records[i];
     if (strcmp(record->file, "-") == 0 && record->copy_of == 0)
@@ -542,7 +595,7 @@ static furrow_status replay(stream *s, furrow_error *err) {
     if (record->copy_of == 0) status = read_record_again(s, record, err);
     if (status == FURROW_OK) status = make_version(s, record, err);
   }
-  return status == FURROW_OK ? interrupt_check(err) : status;
+  return check_stop(s, status, err);
 }
 
 /* ---- The command ---------------------------------------------------------------------------------------- */
@@ -567,6 +620,10 @@ static furrow_status check_folder(const stream *s, furrow_error *err) {
   const stream_values *v = s->values;
   if (!v->follow && !v->replay && v->rollback == 0)
     return fail(err, FURROW_E_ARGUMENT, "--follow LOG is missing, the events to learn");
+  if (v->follow && v->replay) {
+    fail(err, FURROW_E_ARGUMENT, "--follow and --replay cannot be used together");
+    return add_hint(err, "--replay reads the events that the journal names, and ends after them");
+  }
   if (v->every == 0) return fail(err, FURROW_E_ARGUMENT, "--every must be at least 1");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[PATH_SIZE];
@@ -595,6 +652,7 @@ static furrow_status run_stream(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK && v->replay) status = replay(&s, err);
   if (status == FURROW_OK && v->follow) status = follow(&s, err);
   event_tail_close(&s.tail);
+  late_parts_clear(&s.late);
   fw_journal_close(&s.journal);
   furrow_file_lock_close(lock);
   return status;

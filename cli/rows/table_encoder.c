@@ -155,9 +155,11 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
 }
 
 /* "furrow: note: 320 names are new: 300 userId, 20 movieId" */
-static void say_growth(const furrow_encoder *grown, const furrow_encoder *before, const furrow_encoder_growth *growth) {
+static void say_growth(const furrow_encoder *grown, const furrow_encoder *before, const furrow_encoder_growth *growth,
+                       uint64_t left_out) {
   if (growth->names == 0) {
-    say("furrow: note: the log has no names that are new to the model\n");
+    say("furrow: note: %s\n", left_out > 0 ? "no new names of the log were added to the model"
+                                           : "the log has no names that are new to the model");
   } else {
     say("furrow: note: the log has %" PRIu64 " new names:", growth->names);
     for (size_t i = 0, said = 0; i < furrow_encoder_field_count(grown); i++) {
@@ -196,7 +198,7 @@ furrow_status grow_encoder(furrow_encoder **encoder, const char *log, const enco
   params.names_left_out = &left_out;
   furrow_status status = furrow_encoder_grow(&grown, *encoder, log, &params, &growth, err);
   if (status == FURROW_OK && !reading->quiet) {
-    say_growth(grown, *encoder, &growth);
+    say_growth(grown, *encoder, &growth, left_out);
     print_notes(&tables);
     warn_of_left_out(left_out, reading->max_features);
   }
