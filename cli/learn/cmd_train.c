@@ -22,6 +22,7 @@
 #include "furrow/learn.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
+#include "learn/model_names.h"
 #include "learn/raw_log.h"
 #include "learn/train_report.h"
 #include "recommend/train_recommender.h"
@@ -41,6 +42,7 @@ typedef struct train_values {
   text_list define;
   raw_log_values raw;
   learn_values keys;
+  model_facts loaded; /* of --load */
 } train_values;
 
 #define AT(field) offsetof(train_values, field)
@@ -458,6 +460,20 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
   print_notes(&valid);
 }
 
+/* Hidden layers are shared by all rows, so steps for the rows of a new log change what is predicted for all others. */
+static void note_forgetting(const train_values *values, const learn_settings *settings) {
+  static const char *const kept[] = {"lr", "svm", "linear", "robust", "softmax", "fm", "gbdt"};
+  const char *algorithm = furrow_learn_conf_get(settings->conf, "algorithm");
+  const bool log = furrow_learn_conf_get(settings->conf, "encoder")[0] != '\0';
+  if (values->quiet || !values->load || !log || !algorithm[0]) return;
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    if (strcmp(algorithm, kept[i]) == 0) return;
+  say("furrow: note: %s may predict earlier rows worse after epochs with a new log alone: compare with 'furrow eval' "
+      "on "
+      "them; 'furrow learn' is gentler, with one pass\n",
+      algorithm);
+}
+
 /* Checks the files to write before the training instead of after it. Rank 0 writes them. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
@@ -545,6 +561,7 @@ static furrow_status train_and_save(const train_values *values, const learn_sett
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
+  if (status == FURROW_OK) note_forgetting(values, settings);
   if (status == FURROW_OK)
     status =
         raw_log_judge_ranking(&values->raw, trainer, values->train, values->out, values->threads, values->quiet, err);
@@ -589,6 +606,21 @@ static furrow_status check_folds(const train_values *values, furrow_error *err) 
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i].given) return fail(err, FURROW_E_ARGUMENT, "--folds and %s cannot be used together", others[i].name);
   return FURROW_OK;
+}
+
+/* A model that goes on keeps its algorithm, which its furrow.json has; those that Angel wrote have none. */
+static furrow_status take_algorithm(train_values *values, furrow_error *err) {
+  model_facts *its = &values->loaded;
+  furrow_error ignored; /* the training names what is wrong with the folder */
+  if (!values->load || model_facts_read(its, values->load, &ignored) != FURROW_OK) return FURROW_OK;
+  if (its->recommends)
+    return fail_token(err, values->load, "--load cannot go on with a recommender; train it with the whole log");
+  if (!its->algorithm[0]) return FURROW_OK;
+  if (!values->algorithm && !values->conf) values->algorithm = its->algorithm;
+  if (!values->algorithm || strcmp(values->algorithm, its->algorithm) == 0) return FURROW_OK;
+  fail(err, FURROW_E_ARGUMENT, "--load has a model of %s, and --model is %s", its->algorithm, values->algorithm);
+  add_hint(err, "leave --model out to train it further, or --load for a new model");
+  return FURROW_E_ARGUMENT;
 }
 
 static furrow_status check_values(const train_values *values, furrow_error *err) {
@@ -747,7 +779,8 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (is_recommender(train)) return run_recommender(&used, out, err);
   learn_settings settings = {0};
   furrow_file_lock *lock = NULL;
-  furrow_status status = check_values(train, err);
+  furrow_status status = ranks_all_ok(take_algorithm(&used, err), err);
+  if (status == FURROW_OK) status = check_values(train, err);
   if (status == FURROW_OK) status = make_settings_for_data(&settings, &used, err);
   if (status == FURROW_OK) status = take_paths(&used, &settings, err);
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
@@ -784,7 +817,7 @@ const command train_command = {
                "furrow train --model fm --factors 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
-    .one_of = "--model NAME | --conf FILE.json",
+    .one_of = "--model NAME | --conf FILE.json | --load DIR",
     .about =
         "With --model, no settings are needed: the format, the labels and classes, the first index and the ranges of "
         "the features are found in the data, and each algorithm has its own defaults. lr, linear, robust and softmax "

@@ -96,6 +96,11 @@ static double figure_of(const fw_fit *f, const fw_epoch *epoch) {
   return *(const double *)((const char *)figures + f->by->offset);
 }
 
+double fw_fit_figure(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const double figure = *(const double *)((const char *)rows + f->by->offset);
+  return f->by->rises ? -figure : figure;
+}
+
 static bool is_better(const fw_fit *f, const fw_epoch *epoch) {
   const furrow_trainer *t = f->trainer;
   const double figure = figure_of(f, epoch);
@@ -471,6 +476,7 @@ static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
   const char *which = "training";
   if (f->held_out.rows > 0) rows = &f->held_out, which = "held-out";
   if (saved->valid.rows > 0) rows = &saved->valid, which = "validation";
+  if (f->kept_before.rows > 0) rows = &f->kept_before;
   const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
   const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 - 1e-6))) return FURROW_OK;

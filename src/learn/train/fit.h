@@ -134,7 +134,12 @@ struct fw_fit {
   /* Of a linear model that no validation rows judge: loss and figures of a constant of held-out rows, in the units of
    * training; no rows: none were held out. */
   furrow_learn_metrics held_out;
+  furrow_learn_metrics
+      kept_before; /* of the validation rows, where a forest goes on without a new tree; else no rows */
 };
+
+/* The figure of these rows by which epochs are compared; less is better. */
+double fw_fit_figure(const fw_fit *fit, const furrow_learn_metrics *rows);
 
 /* The factor from a loss in the units of training to a loss in the units of the data. */
 double fw_fit_loss_unit(const fw_fit *fit);

@@ -458,14 +458,20 @@ static furrow_status settle_data(fw_prepared *d, furrow_error *err) {
   return status;
 }
 
-/* A forest that is continued cannot take back the trees of held-out rows, and few rows choose a number of trees by
- * chance: both hold out rows only if the configuration says so. */
-static double valid_ratio_of(const fw_prepared *d) {
+/* Few rows choose a number of trees by chance: they are held out only if the configuration says so, and a forest goes
+ * on with them only by a number that is set. */
+static furrow_status choose_valid_ratio(fw_prepared *d, furrow_error *err) {
   enum { FEWEST_ROWS = 100 };
   const furrow_trainer *t = d->trainer;
   const bool few = t->seen.rows > 0 && t->seen.rows < FEWEST_ROWS;
   const bool by_default = t->forest && !fw_conf_is_set(t->conf, FW_KEY_VALID_RATIO) && t->plan->train.recommended;
-  return by_default && (few || !d->from_scratch) ? 0 : t->plan->data.valid_ratio;
+  d->valid_ratio = by_default && few ? 0 : t->plan->data.valid_ratio;
+  if (!few || !by_default || d->from_scratch || d->own_valid || t->plan->data.valid_ratio <= 0) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "%" PRIu64 " rows are too few to choose how many trees are added to a model",
+          t->seen.rows);
+  fw_error_set_hint(err, "set the key `trees`, or train with at least %d rows", FEWEST_ROWS);
+  fw_error_set_file(err, fw_samples_name(d->samples));
+  return FURROW_E_ARGUMENT;
 }
 
 /* A failure of one rank is shared where the other ranks share theirs. */
@@ -475,7 +481,7 @@ furrow_status fw_prepare(fw_prepared *d, const char *train, const char *valid, f
   furrow_status status = fw_prepared_share(d, fw_prepare_encoder(d, err), err);
   if (status == FURROW_OK) status = fw_prepare_samples(d, train, valid, err);
   if (status == FURROW_OK) status = settle_data(d, err);
+  if (status == FURROW_OK) status = choose_valid_ratio(d, err);
   FW_TRY(fw_prepared_share(d, status, err));
-  d->valid_ratio = valid_ratio_of(d);
   return fw_prepare_epoch_rows(d, valid, err);
 }

@@ -269,13 +269,63 @@ static furrow_status grow_from_all(fw_fit *f, furrow_error *err) {
                          t->best, fw_booster_rows(booster_of(f), false));
 }
 
+/* Whether the validation rows, whose figures are `added` with the trees that were added, are predicted better than by
+ * the trainer's forest, which has them no more. */
+static furrow_status compare_before(fw_fit *f, const furrow_learn_metrics *added, bool *better, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  furrow_learn_metrics before;
+  furrow_learn_metrics_init(&before);
+  FW_TRY(begin_booster(f, f->data->train, f->data->valid, t->forest, err));
+  fw_tally_clear(f->tally, FW_EXACT_ROWS);
+  FW_TRY(score_valid(f, err));
+  fw_tally_metrics(f->tally, &before);
+  *better = fw_fit_figure(f, added) < fw_fit_figure(f, &before);
+  if (*better) return FURROW_OK;
+  f->kept_before = before;
+  return fw_trainer_note(
+      t, false, err,
+      "no trees were added: more do not predict the %s rows better (their loss is %.6g, and %.6g with the "
+      "best number of more trees)",
+      f->data->valid_samples ? "validation" : "held-out", before.loss, added->loss);
+}
+
+/* A model that goes on keeps its own trees if more do not help; else as many as are best are grown again, from the rows
+ * that were held out, too. */
+static furrow_status finish_added(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_forest *forest = t->forest;
+  fw_epoch_rows *all = NULL;
+  bool better = false;
+  fw_booster_free(f->state);
+  f->state = NULL;
+  fw_forest_truncate(forest, forest->trees - t->best * forest->classes);
+  FW_TRY(compare_before(f, &t->history[t->best - 1].valid, &better, err));
+  if (!better) {
+    t->best = t->seen.saved_epoch = 0;
+    return FURROW_OK;
+  }
+  fw_booster_free(f->state);
+  f->state = NULL;
+  const bool own = f->data->valid_samples != NULL;
+  const furrow_status opened = own ? FURROW_OK : fw_prepared_open_all(f->data, &all, err);
+  furrow_status status = fw_prepared_share(f->data, opened, err);
+  if (status == FURROW_OK) status = begin_booster(f, own ? f->data->train : all, NULL, forest, err);
+  if (status == FURROW_OK) status = grow_rounds(f, t->best, err);
+  fw_epoch_rows_close(all);
+  if (status != FURROW_OK || own) return status;
+  return fw_trainer_note(t, false, err,
+                         "the held-out rows chose %u more trees, which were then grown from all %zu rows", t->best,
+                         fw_booster_rows(booster_of(f), false));
+}
+
 /* Where held-out rows have chosen the number of trees, they are used for training, too. */
 static furrow_status finish_forest(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
-  const bool held_out = f->data->valid && !f->data->valid_samples && f->data->from_scratch;
-  const bool chosen =
-      f->keep_best && t->best > 0 && t->plan->train.recommended && !fw_conf_is_set(t->conf, FW_KEY_TREES);
-  return held_out && chosen && !f->stopped ? grow_from_all(f, err) : FURROW_OK;
+  const bool chosen = f->data->valid && f->keep_best && t->best > 0 && t->plan->train.recommended &&
+                      !fw_conf_is_set(t->conf, FW_KEY_TREES);
+  if (!chosen || f->stopped) return FURROW_OK;
+  if (!f->data->from_scratch) return finish_added(f, err);
+  return f->data->valid_samples ? FURROW_OK : grow_from_all(f, err);
 }
 
 const fw_solver fw_solve_forest = {.begin = begin_forest,
