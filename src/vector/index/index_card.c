@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/digest.h"
 #include "vector/index/index.h"
 
 /* ---- Bins of distances ---------------------------------------------------------------------------------- */
@@ -63,27 +63,12 @@ void fw_card_free(fw_card *card) {
   fw_free(card);
 }
 
-static uint64_t digest_of(const float *vector, size_t d) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  return XXH3_64bits(vector, d * sizeof *vector);
-#else
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  for (size_t i = 0; i < d; i++) {
-    unsigned char bytes[4];
-    fw_put_le32(bytes, bits_of(vector[i]));
-    XXH3_64bits_update(&state, bytes, sizeof bytes);
-  }
-  return XXH3_64bits_digest(&state);
-#endif
-}
-
 void fw_card_count_vectors(fw_card *card, const float *vectors, size_t n, size_t d, const float *distances) {
   fw_card_part *part = card->built_all ? &card->added : &card->built;
   for (size_t i = 0; i < n; i++) {
     if (isnan(distances[i])) continue;
     part->vectors++;
-    part->digest += digest_of(vectors + i * d, d);
+    part->digest += fw_digest_elements(vectors + i * d, sizeof(float), d, 0);
     if (distances[i] >= 0) part->bins[fw_card_bin(distances[i])]++;
   }
 }
