@@ -501,7 +501,7 @@ static void validation_rows_choose_the_number_of_trees(void **state) {
 }
 
 /* Held-out rows also choose how many trees a forest gets that is trained further: here all that help are there. */
-static void held_out_rows_choose_how_many_trees_are_added(void **state) {
+static void held_out_rows_choose_added_trees(void **state) {
   (void)state;
   furrow_trainer *first = own_trainer("gbdt", numbers, 2, NULL);
   fit_or_fail(first, "quantities", NULL, NULL);
@@ -846,7 +846,7 @@ int main(void) {
       cmocka_unit_test(streams_give_the_same_quality),
       cmocka_unit_test(held_out_rows_choose_the_number_of_trees),
       cmocka_unit_test(validation_rows_choose_the_number_of_trees),
-      cmocka_unit_test(held_out_rows_choose_how_many_trees_are_added),
+      cmocka_unit_test(held_out_rows_choose_added_trees),
       cmocka_unit_test(few_rows_are_not_held_out),
       cmocka_unit_test(a_training_that_is_ended_has_the_best_trees_so_far),
       cmocka_unit_test(models_that_are_worse_than_a_constant_say_so),
