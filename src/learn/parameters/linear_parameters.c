@@ -100,7 +100,8 @@ static double embedding_size(const fw_parameters *p, size_t parameter, const uin
   return count > 0 ? sqrt(sum / (double)(count * rows)) : 0;
 }
 
-/* Vectors that quiet_embedding made faint get the size back that they had when they were drawn. */
+/* Vectors that quiet_embedding made faint get the size back that they had when they were drawn. A rank has vectors of
+ * its own, so the factor does not depend on them. */
 static furrow_status wake_embedding(const fw_parameters *p, size_t layer, bool *was_quiet, furrow_error *err) {
   const size_t parameter = fw_parameters_find(p, layer, false);
   uint64_t *keys = NULL;
@@ -109,8 +110,7 @@ static furrow_status wake_embedding(const fw_parameters *p, size_t layer, bool *
   const double size = embedding_size(p, parameter, keys, count), drawn = p->plan->train.init_embedding;
   *was_quiet = size > 0 && size < drawn * sqrt(FAINT);
   for (size_t i = 0; *was_quiet && i < count; i++)
-    multiply_numbers(p, fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0), p->list[parameter].rows,
-                     drawn / size);
+    multiply_numbers(p, fw_parameters_feature(p, parameter, keys ? keys[i] : i, 0), p->list[parameter].rows, 1 / FAINT);
   fw_free(keys);
   return FURROW_OK;
 }
